@@ -1,0 +1,152 @@
+"""Asking a judge for a case: one answer, or numbered items in batches; each part is asked again once.
+
+What a first answer lacks (a readable verdict, single items) is asked again, with what was wrong, and
+then fails alone. Everything that was spent is counted, in failures too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.runnables import RunnableConfig
+
+from greval.case import Case
+from greval.client import JudgeClient, Question, Reply
+from greval.errors import MalformedVerdictError
+from greval.judge import LOCAL_REASON_LENGTH
+from greval.material import Item, items
+from greval.metric import JudgedMetric
+from greval.prompt import case_text, system_text
+from greval.result import Failed, Failure, FailureKind, Judgement, Outcome, Scored, Usage
+from greval.schema import answer_schema, read_items, read_verdict
+from greval.verdict import Path, parse, probability
+
+LETTERS_PER_TOKEN = 4
+DEFAULT_MAX_ITEMS = 10
+LOCAL_MAX_ITEMS = 1
+"""A small model drops and permutes items of a list: it judges one at a time (benchmarks/chunks.py)."""
+
+WORTH_AGAIN = frozenset({"malformed", "off_scale", "missing_item"})
+"""What a second answer may mend; a refusal or a cut answer would come again."""
+
+Batch = tuple[Item, ...]
+
+
+@dataclass(frozen=True)
+class Round:
+    """What asking gave: judgements and failures, by item where there are items, the cost, the last text."""
+
+    judgements: tuple[Judgement, ...]
+    failures: tuple[Failure, ...]
+    usage: Usage
+    text: str
+
+
+class Asking:
+    """A judged metric with its judge: the messages and schemas that do not change are made once."""
+
+    def __init__(self, metric: JudgedMetric, client: JudgeClient) -> None:
+        """Make the system messages and answer schemas."""
+        self.metric = metric
+        self.client = client
+        self.tier = client.tier
+        self.max_items = client.judge.max_items or (LOCAL_MAX_ITEMS if client.judge.local else DEFAULT_MAX_ITEMS)
+        self.many = metric.over is not None and self.max_items > 1
+        self._system = SystemMessage(system_text(metric, many=self.many, example=self.tier == "text"))
+        length = LOCAL_REASON_LENGTH if client.judge.local else None
+        schema = answer_schema(metric, many=self.many, reason_length=length)
+        self._question = Question(metric.name, schema, self.tier, client.judge.confidence)
+
+    async def __call__(self, case: Case, config: RunnableConfig) -> tuple[Outcome, Usage]:
+        """Give the outcome for a case that lacks nothing, and what it cost."""
+        batches = [*self._batches(items(self.metric, case))] if self.metric.over else [()]
+        parts = await asyncio.gather(*(self._settle(case, batch, config) for batch in batches))
+        judgements = tuple(judgement for part in parts for judgement in part.judgements)
+        failures = tuple(failure for part in parts for failure in part.failures)
+        return _outcome(judgements, failures), sum((part.usage for part in parts), Usage())
+
+    def _batches(self, found: Sequence[Item]) -> Iterator[tuple[Item, ...]]:
+        """Pack items into calls, by number and by their estimated tokens; a large item stands alone."""
+        batch: list[Item] = []
+        size = 0
+        for item in found:
+            tokens = sum(len(str(part)) for _, part in item) // LETTERS_PER_TOKEN
+            if batch and (len(batch) == self.max_items or size + tokens > self.client.judge.item_tokens):
+                yield tuple(batch)
+                batch, size = [], 0
+            batch.append(item)
+            size += tokens
+        if batch:
+            yield tuple(batch)
+
+    async def _settle(self, case: Case, batch: Batch, config: RunnableConfig) -> Round:
+        """Ask, and ask once more for what the first answer lacks and a second may hold."""
+        first = await self._round(case, batch, config)
+        left = tuple(item for item in batch if item.id in {f.item for f in first.failures})
+        if not any(failure.kind in WORTH_AGAIN for failure in first.failures):
+            return first
+        tail = () if first.judgements else (AIMessage(first.text), _objection(first.failures[0].message))
+        again = await self._round(case, left, config, tail)
+        place = {item.id: n for n, item in enumerate(batch)}
+        judgements = sorted(first.judgements + again.judgements, key=lambda j: place.get(j.item or "", 0))
+        raws = {failure.item: failure.raw for failure in first.failures}
+        failures = (f if f.raw else f.model_copy(update={"raw": raws.get(f.item)}) for f in again.failures)
+        return Round(tuple(judgements), tuple(failures), first.usage + again.usage, again.text)
+
+    async def _round(
+        self, case: Case, batch: Batch, config: RunnableConfig, tail: tuple[BaseMessage, ...] = ()
+    ) -> Round:
+        """Ask once, for the case or for a batch of its items, and read what came back."""
+        messages = [self._system, HumanMessage(case_text(self.metric, case, batch)), *tail]
+        reply = await self.client.ask(self._question, messages, config)
+        numbers = {number: item.id for number, item in enumerate(batch, 1)}
+        try:
+            verdicts = self._read(reply, numbers)
+        except MalformedVerdictError as error:
+            verdicts = [_failure(error, reply, item) for item in numbers.values() or (None,)]
+        judgements = tuple(verdict for verdict in verdicts if isinstance(verdict, Judgement))
+        failures = tuple(verdict for verdict in verdicts if isinstance(verdict, Failure))
+        return Round(judgements, failures, reply.usage, reply.text)
+
+    def _read(self, reply: Reply, numbers: Mapping[int, str]) -> list[Judgement | Failure]:
+        """Read an answer: the verdict on the case or its one item, or a verdict on each numbered item."""
+        if reply.failure:
+            raise MalformedVerdictError(reply.failure.kind, reply.failure.message)
+        answer = parse(reply.text)
+        if not self.many:
+            judgement = read_verdict(self.metric, answer, item=numbers.get(1))
+            return [_sure(judgement, reply, ("value",))]
+        return [
+            _failure(verdict, reply, numbers[number])
+            if isinstance(verdict, MalformedVerdictError)
+            else _sure(verdict, reply, ("judgements", place, "value"))
+            for number, (place, verdict) in read_items(self.metric, answer, numbers).items()
+        ]
+
+
+def _outcome(judgements: tuple[Judgement, ...], failures: tuple[Failure, ...]) -> Outcome:
+    """Scored where anything was; where nothing was, failed for the first reason."""
+    if judgements:
+        return Scored(judgements=judgements, failures=failures)
+    return Failed(error=failures[0], failures=failures if failures[0].item else ())
+
+
+def _failure(error: MalformedVerdictError, reply: Reply, item: str | None) -> Failure:
+    """Give the failure of an answer, with what the judge said word for word."""
+    raw = (reply.failure.raw if reply.failure else None) or reply.text or None
+    return Failure(kind=cast("FailureKind", error.kind), message=str(error), raw=raw, item=item)
+
+
+def _sure(judgement: Judgement, reply: Reply, path: Path) -> Judgement:
+    """Add the probability that the judge gave to its value, where the model told it."""
+    if not reply.tokens:
+        return judgement
+    return judgement.model_copy(update={"confidence": probability(reply.tokens, path)})
+
+
+def _objection(message: str) -> HumanMessage:
+    return HumanMessage(f"That answer cannot be used: {message}. Answer again with the JSON only, in the form asked for.")

@@ -1,0 +1,139 @@
+"""Cases: what is judged. A case is a sample of a dataset and a method's response to it, flat."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+
+from greval.record import Record
+
+Over = Literal["chunks", "triples"]
+Edge = tuple[str, str, str]
+Count = Annotated[int, Field(ge=0)]
+
+
+class Chunk(Record):
+    """A retrieved passage; `score` is the retriever's own."""
+
+    id: str
+    text: str
+    doc_id: str | None = None
+    repo: str | None = None
+    version: str | None = None
+    score: Annotated[float, Field(allow_inf_nan=False)] | None = None
+
+
+class Triple(Record):
+    """A retrieved fact of the graph: the subject is an entity, the object an entity or a value."""
+
+    id: str
+    subject: str
+    predicate: str
+    object: str
+
+
+class Traversal(Record):
+    """The walk through the graph, in order; an edge is (source, label, target)."""
+
+    start_nodes: tuple[str, ...] = ()
+    traversed_edges: tuple[Edge, ...] = ()
+    final_nodes: tuple[str, ...] = ()
+
+
+class Gold(Record):
+    """What should have been retrieved and walked; None means not recorded, empty means none."""
+
+    essential_docs: tuple[str, ...] | None = None
+    helpful_docs: tuple[str, ...] | None = None
+    essential_repos: tuple[str, ...] | None = None
+    expected_edges: tuple[Edge, ...] | None = None
+    expected_nodes: tuple[str, ...] | None = None
+
+
+class Effort(Record):
+    """What a method spent on a response: `latency` in seconds, the others are counts."""
+
+    latency: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    llm_calls: Count | None = None
+    prompt_tokens: Count | None = None
+    output_tokens: Count | None = None
+
+
+def _placed(prefix: str, read: Any) -> BeforeValidator:  # noqa: ANN401 - a reader of whatever stands there
+    """Give plain items the shape of records, with ids made from their position (`c1`, `c2`, ...)."""
+
+    def place(given: object) -> object:
+        if not isinstance(given, Sequence) or isinstance(given, str):
+            return given
+        return tuple(read(item, f"{prefix}{n}") for n, item in enumerate(given, 1))
+
+    return BeforeValidator(place)
+
+
+def _chunk(item: object, made_id: str) -> object:
+    """Read a chunk given as text, or as a mapping without an id."""
+    if isinstance(item, str):
+        return Chunk(id=made_id, text=item)
+    return {"id": made_id, **item} if isinstance(item, Mapping) and "id" not in item else item
+
+
+def _triple(item: object, made_id: str) -> object:
+    """Read a triple given as three items, or as a mapping without an id."""
+    if isinstance(item, Sequence) and not isinstance(item, str) and len(item) == 3:  # noqa: PLR2004 - a triple
+        return {"id": made_id, "subject": item[0], "predicate": item[1], "object": item[2]}
+    return {"id": made_id, **item} if isinstance(item, Mapping) and "id" not in item else item
+
+
+Chunks = Annotated[tuple[Chunk, ...], _placed("c", _chunk)]
+Triples = Annotated[tuple[Triple, ...], _placed("t", _triple)]
+Tags = dict[str, str]
+
+
+class Sample(Record):
+    """A row of a dataset: the question, what a good answer and retrieval are, and tags to group by."""
+
+    id: str = ""
+    question: str
+    expected_answer: str | None = None
+    gold: Gold | None = None
+    tags: Annotated[Tags, BeforeValidator(lambda tags: _texts(tags))] = Field(default_factory=dict)
+
+
+class Response(Record):
+    """What one method gave for a sample."""
+
+    method: str = ""
+    answer: str | None = None
+    chunks: Chunks | None = None
+    triples: Triples | None = None
+    traversal: Traversal | None = None
+    usage: Effort | None = None
+
+
+class Case(Sample, Response):
+    """A sample and a response, flat: the sole input of a metric.
+
+    Every field but `question` may be missing; a metric names what it `needs` and is skipped, with
+    a reason, where that is missing. None means not recorded, empty means recorded and empty.
+
+    Example:
+        >>> case = Case(question="Who wrote it?", answer="Ada.", chunks=["Ada wrote it in 1843."])
+        >>> case.chunks[0].id
+        'c1'
+    """
+
+
+def _texts(tags: object) -> object:
+    """Read the values of tags as text, so that a year or a flag can be a tag."""
+    if not isinstance(tags, Mapping):
+        return tags
+    return {str(name): value if isinstance(value, str) else _text(value) for name, value in tags.items()}
+
+
+def _text(value: object) -> object:
+    """Write a number or a flag as text; anything else is left for the validation to refuse."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, int | float) else value

@@ -1,0 +1,204 @@
+"""Compiling: a metric and a judge become a LangChain runnable from a case to a result."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from typing import Any, TypeVar
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.runnables import Runnable, RunnableConfig, patch_config
+from pydantic import ValidationError
+
+from greval.asking import Asking
+from greval.case import Case
+from greval.client import JudgeClient, clock
+from greval.errors import DataError, JudgeError
+from greval.identity import fingerprint
+from greval.judge import Judge
+from greval.material import lacking
+from greval.metric import ComputedMetric, JudgedMetric, Metric
+from greval.prompt import PROMPT_VERSION
+from greval.repeats import merged
+from greval.result import Failed, Failure, Outcome, Result, Scored, Skipped, Tier, Usage
+
+CaseLike = Case | Mapping[str, object]
+Judging = Callable[[Case, RunnableConfig], Awaitable[tuple[Outcome, Usage]]]
+T = TypeVar("T")
+
+
+def compile_metric(
+    metric: Metric,
+    model: Judge | BaseChatModel | JudgeClient | None = None,
+    *,
+    repeats: int = 1,
+    built_on: Mapping[str, str] | None = None,
+) -> MetricRunnable:
+    """Compile a metric and a judge into a runnable; built once, it judges any number of cases.
+
+    Args:
+        metric: A definition, judged or computed.
+        model: Settings of a judge, any chat model of LangChain, or a client shared by several
+            metrics; a computed metric needs none.
+        repeats: How often each case is judged; the majority (categories) or the mean (values)
+            counts, with the votes and the flip rate.
+        built_on: Fingerprints of the metrics that this one builds on, by name.
+
+    Returns:
+        A runnable from a case (or a mapping of its fields) to a `Result`, with `invoke`, `ainvoke`,
+        `batch`, `abatch`, `stream` and callbacks as any runnable. The same object serves threads,
+        scripts and running event loops.
+
+    Raises:
+        JudgeError: Where a judged metric is given no judge.
+
+    Example:
+        >>> from greval.testing import ScriptedJudge
+        >>> from greval import CategoricalMetric
+        >>> metric = CategoricalMetric(name="tone", description="The tone.", needs=["answer"], steps=["Read."],
+        ...                            categories={"Polite": "Courteous.", "Rude": "Insults."})
+        >>> judge = ScriptedJudge([{"reason": "It thanks.", "value": "Polite"}])
+        >>> compile_metric(metric, judge).invoke({"question": "Hi?", "answer": "Thank you."}).judgements[0].value
+        'Polite'
+    """
+    if isinstance(metric, ComputedMetric):
+        return MetricRunnable(metric, _computing(metric), judge="", tier="computed", mark=fingerprint(metric, {}))
+    if model is None or not isinstance(metric, JudgedMetric):
+        message = f"{metric.name}: a judged metric needs a judge, such as Judge('openai:MODEL') or Judge('local')"
+        raise JudgeError(message)
+    client = model if isinstance(model, JudgeClient) else JudgeClient(model)
+    asking = Asking(metric, client)
+    settings = {**client.identity, "prompt": PROMPT_VERSION, "tier": client.tier, "max_items": asking.max_items}
+    mark = fingerprint(metric, {**settings, "repeats": repeats}, built_on)
+    judging = asking if repeats == 1 else _repeating(asking, metric, repeats)
+    return MetricRunnable(metric, judging, judge=client.label, tier=client.tier, mark=mark)
+
+
+class MetricRunnable(Runnable[CaseLike, Result]):
+    """A compiled metric: give it a case, it gives a result; see `compile_metric`."""
+
+    def __init__(self, metric: Metric, judging: Judging, *, judge: str, tier: Tier, mark: str) -> None:
+        """Keep what was built once."""
+        self.name = metric.name
+        self.metric = metric
+        self.fingerprint = mark
+        self._judging = judging
+        self._judge = judge
+        self._tier: Tier = tier
+
+    @property
+    def InputType(self) -> type[Case]:  # noqa: N802 - LangChain's name
+        """The type of the input, from which schemas are made."""
+        return Case
+
+    @property
+    def OutputType(self) -> type[Result]:  # noqa: N802 - LangChain's name
+        """The type of the output, from which schemas are made."""
+        return Result
+
+    def invoke(self, input: CaseLike, config: RunnableConfig | None = None, **_: Any) -> Result:  # noqa: A002, ANN401
+        """Judge one case, from a script, a thread or a notebook; see `ainvoke`."""
+        return run_sync(self.ainvoke(input, config))
+
+    async def ainvoke(self, input: CaseLike, config: RunnableConfig | None = None, **_: Any) -> Result:  # noqa: A002, ANN401
+        """Judge one case.
+
+        Raises:
+            DataError: Where the input is no case. All that goes wrong in judging is in the result.
+        """
+        case = as_case(input)
+        return await self._acall_with_config(self._judge_case, case, config, run_type="chain")
+
+    async def _judge_case(self, case: Case, run_manager: Any, config: RunnableConfig) -> Result:  # noqa: ANN401
+        """Judge a case and put the outcome into its row."""
+        start = clock()
+        lacks = lacking(self.metric, case)
+        if lacks:
+            outcome: Outcome = Skipped(reason=lacks)
+            usage = Usage()
+        else:
+            outcome, usage = await self._guarded(case, patch_config(config, callbacks=run_manager.get_child()))
+        return self.row(case, outcome, usage=usage, latency=clock() - start)
+
+    async def _guarded(self, case: Case, config: RunnableConfig) -> tuple[Outcome, Usage]:
+        """Judge; what is wrong with the case itself is its failure and nobody else's."""
+        try:
+            return await self._judging(case, config)
+        except DataError as error:
+            return Failed(error=Failure(kind="data", message=str(error))), Usage()
+
+    def row(self, case: Case, outcome: Outcome, *, usage: Usage | None = None, latency: float = 0.0) -> Result:
+        """Give the row of an outcome for a case."""
+        return Result(
+            sample_id=case.id,
+            method=case.method,
+            metric=self.metric.name,
+            fingerprint=self.fingerprint,
+            judge=self._judge,
+            tier=self._tier,
+            outcome=outcome,
+            usage=usage or Usage(),
+            latency=latency,
+            tags=case.tags,
+        )
+
+
+def as_case(given: CaseLike) -> Case:
+    """Give the case that a mapping of its fields describes.
+
+    Raises:
+        DataError: With every fault of the input.
+    """
+    if isinstance(given, Case):
+        return given
+    try:
+        return Case.model_validate(given)
+    except ValidationError as error:
+        faults = (f"{'.'.join(map(str, fault['loc'])) or 'case'}: {fault['msg']}" for fault in error.errors())
+        raise DataError("\n".join(faults)) from error
+
+
+def run_sync(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine from synchronous code, also where a loop already runs, as in a notebook.
+
+    All such calls share one background loop, to which the models' connections belong.
+    """
+    return asyncio.run_coroutine_threadsafe(work, _background()).result()
+
+
+_LOOPS: list[asyncio.AbstractEventLoop] = []
+_LOOPS_LOCK = threading.Lock()
+
+
+def _background() -> asyncio.AbstractEventLoop:
+    """Give the process's background loop, started at first use."""
+    with _LOOPS_LOCK:
+        if not _LOOPS:
+            loop = asyncio.new_event_loop()
+            threading.Thread(target=loop.run_forever, name="greval", daemon=True).start()
+            _LOOPS.append(loop)
+        return _LOOPS[0]
+
+
+def _computing(metric: ComputedMetric) -> Judging:
+    """Compute the judgements of a case; an exception is that case's failure."""
+
+    async def compute(case: Case, _: RunnableConfig) -> tuple[Outcome, Usage]:
+        try:
+            found = metric.compute(case)
+        except Exception as error:  # noqa: BLE001 - one case's failure is a row
+            return Failed(error=Failure(kind="error", message=f"{type(error).__name__}: {error}")), Usage()
+        return (found if isinstance(found, Skipped) else Scored(judgements=found)), Usage()
+
+    return compute
+
+
+def _repeating(judging: Judging, metric: JudgedMetric, repeats: int) -> Judging:
+    """Judge several times, and give the majority or the mean of what was given."""
+
+    async def repeat(case: Case, config: RunnableConfig) -> tuple[Outcome, Usage]:
+        rounds = await asyncio.gather(*(judging(case, config) for _ in range(repeats)))
+        return merged(metric, [outcome for outcome, _ in rounds]), sum((usage for _, usage in rounds), Usage())
+
+    return repeat

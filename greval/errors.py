@@ -1,0 +1,83 @@
+"""The error tree: what a caller can catch, and what each of them asks the user to mend.
+
+GrevalError
+├── DefinitionError          a metric file or definition is wrong: mend the file
+├── DataError                a row or a data file is wrong: file and line are named
+├── StoreError               a run folder cannot be used: locked, full, or not a run
+├── JudgeError               the judging model cannot be used as asked
+│   ├── JudgeUnavailableError    it cannot be reached or started
+│   └── MalformedVerdictError    its answer cannot be read as a verdict
+├── MethodError              a method under test cannot be loaded or run
+└── MissingExtraError        an optional package is not installed
+
+Inside a run nothing of this is raised for one case: there a failure is a row
+(`greval.result.Failed`).
+"""
+
+from __future__ import annotations
+
+
+class GrevalError(Exception):
+    """The root: everything that greval raises on purpose."""
+
+
+class DefinitionError(GrevalError):
+    """A metric definition is wrong; `faults` holds all of them, each with its place.
+
+    Args:
+        faults: One sentence each: where, what is wrong, what to do.
+    """
+
+    def __init__(self, *faults: str) -> None:
+        """Keep every fault, so that a file is mended in one go."""
+        super().__init__("\n".join(faults))
+        self.faults: tuple[str, ...] = faults
+
+
+class DataError(GrevalError):
+    """A row or a data file cannot be read; the message names the file and the line."""
+
+
+class StoreError(GrevalError):
+    """A run folder cannot be used: locked by another run, disk full, or not a run."""
+
+
+class JudgeError(GrevalError):
+    """The judging model cannot be used as asked."""
+
+
+class JudgeUnavailableError(JudgeError):
+    """The judging model cannot be reached, started or found."""
+
+
+class MalformedVerdictError(JudgeError):
+    """A judge's answer cannot be read as a verdict.
+
+    Args:
+        kind: The failure kind, one of `greval.result.FailureKind`.
+        message: What is wrong with the answer.
+    """
+
+    def __init__(self, kind: str, message: str) -> None:
+        """Keep the kind beside the message: rows are told apart by it."""
+        super().__init__(message)
+        self.kind = kind
+
+
+class MethodError(GrevalError):
+    """A method under test cannot be loaded or run."""
+
+
+class MissingExtraError(GrevalError):
+    """An optional package is not installed; the message holds the command that installs it.
+
+    Args:
+        extra: The extra of greval that brings the package.
+        package: The package that could not be imported.
+    """
+
+    def __init__(self, extra: str, package: str) -> None:
+        """Say what is missing and what to type."""
+        super().__init__(f"{package} is not installed: pip install 'greval[{extra}]'")
+        self.extra = extra
+        self.package = package

@@ -1,0 +1,129 @@
+"""What went wrong with a call, told apart: an exception or a cut answer becomes a failure kind."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from greval.result import Failure, FailureKind
+
+if TYPE_CHECKING:
+    from langchain_core.messages import AIMessage
+
+MAX_MESSAGE = 500
+
+BY_STATUS: dict[int, FailureKind] = {
+    400: "request",
+    401: "authentication",
+    403: "authentication",
+    404: "request",
+    408: "timeout",
+    413: "context_window",
+    422: "request",
+    429: "rate_limit",
+}
+
+BY_CLASS: tuple[tuple[str, FailureKind], ...] = (
+    ("LengthFinishReason", "length"),
+    ("ContentFilter", "content_filter"),
+    ("ContextOverflow", "context_window"),
+    ("Timeout", "timeout"),
+    ("RateLimit", "rate_limit"),
+    ("Authentication", "authentication"),
+    ("PermissionDenied", "authentication"),
+    ("Connect", "connection"),
+    ("ReadError", "connection"),
+    ("ProtocolError", "connection"),
+    ("ServerDisconnected", "connection"),
+    ("JSONDecodeError", "server"),
+    ("APIResponseValidation", "server"),
+)
+"""Parts of exception names, the first that fits counts; vendors' classes are never imported for it."""
+
+BY_TEXT: tuple[tuple[str, FailureKind], ...] = (
+    ("context_length_exceeded", "context_window"),
+    ("exceed_context_size", "context_window"),
+    ("context window", "context_window"),
+    ("maximum context length", "context_window"),
+    ("content_filter", "content_filter"),
+    ("content management policy", "content_filter"),
+)
+
+BY_FINISH: dict[str, FailureKind] = {
+    "length": "length",
+    "max_tokens": "length",
+    "MAX_TOKENS": "length",
+    "max_output_tokens": "length",
+    "content_filter": "content_filter",
+    "SAFETY": "content_filter",
+    "refusal": "refusal",
+}
+"""How models say that an answer ended early, across providers."""
+
+FINISH_MESSAGES: dict[FailureKind, str] = {
+    "length": "the answer was cut by the length limit; raise max_tokens",
+    "content_filter": "the provider's content filter withheld the answer",
+    "refusal": "the model refused to judge",
+}
+
+_SECRETS = re.compile(r"sk-[\w*-]{6,}|(?<=Bearer )\S+")
+
+
+def failure_of(error: BaseException) -> Failure:
+    """Give the failure that an exception of a model call stands for, free of secrets."""
+    chain = [*_chain(error)]
+    kind = next((kind for one in chain if (kind := _kind(one))), "error")
+    message = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return Failure(kind=kind, message=redacted(message)[:MAX_MESSAGE])
+
+
+def cut_short(message: AIMessage) -> Failure | None:
+    """Give why a model's answer is no whole answer, or None where it is."""
+    refusal = message.additional_kwargs.get("refusal") or next(
+        (block.get("refusal") for block in _blocks(message) if block.get("type") == "refusal"), None
+    )
+    if refusal:
+        return Failure(kind="refusal", message=FINISH_MESSAGES["refusal"], raw=str(refusal))
+    told = message.response_metadata
+    details = told.get("incomplete_details") or {}
+    ends = (told.get("finish_reason"), told.get("stop_reason"), told.get("done_reason"), details.get("reason"))
+    kind = next((BY_FINISH[str(end)] for end in ends if str(end) in BY_FINISH), None)
+    return Failure(kind=kind, message=FINISH_MESSAGES[kind], raw=message.text) if kind else None
+
+
+def redacted(text: str) -> str:
+    """Give the text without anything that is or looks like a key of the environment.
+
+    Example:
+        >>> redacted("Incorrect API key provided: sk-abcdef123456.")
+        'Incorrect API key provided: [key].'
+    """
+    for name, value in os.environ.items():
+        if ("KEY" in name or "TOKEN" in name or "SECRET" in name) and len(value) > 6 and value in text:  # noqa: PLR2004
+            text = text.replace(value, "[key]")
+    return _SECRETS.sub("[key]", text)
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """Walk an exception and what caused it."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _kind(error: BaseException) -> FailureKind | None:
+    text = str(error)
+    if kind := next((kind for part, kind in BY_TEXT if part in text), None):
+        return kind
+    status = getattr(error, "status_code", None)
+    if isinstance(status, int) and (status in BY_STATUS or status >= 500):  # noqa: PLR2004 - HTTP
+        return BY_STATUS.get(status, "server")
+    names = " ".join(cls.__name__ for cls in type(error).__mro__)
+    return next((kind for part, kind in BY_CLASS if part in names), None)
+
+
+def _blocks(message: AIMessage) -> Iterator[dict[str, object]]:
+    content = message.content
+    yield from (block for block in content if isinstance(block, dict)) if isinstance(content, list) else ()

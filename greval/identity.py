@@ -1,0 +1,45 @@
+"""Fingerprints: the content hash of a definition with everything that decides its verdicts."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+
+from pydantic import JsonValue
+
+from greval.case import Case
+from greval.material import seen
+from greval.metric import Metric
+
+DIGITS = 16
+
+
+def digest(content: JsonValue) -> str:
+    """Give the hash of JSON content, the same for the same content in any order of keys.
+
+    Example:
+        >>> digest({"a": 1, "b": 2}) == digest({"b": 2, "a": 1})
+        True
+    """
+    text = json.dumps(content, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
+
+
+def fingerprint(metric: Metric, judge: Mapping[str, JsonValue], built_on: Mapping[str, str] | None = None) -> str:
+    """Give the fingerprint of a metric under a judge.
+
+    Args:
+        metric: The definition.
+        judge: What decides the judge's verdicts, the prompt's version included; empty for a computed metric.
+        built_on: The fingerprints of the metrics it builds on, by name.
+    """
+    return digest({"metric": metric.model_dump(mode="json"), "judge": {**judge}, "built_on": {**(built_on or {})}})
+
+
+def case_key(case: Case, metric: Metric, mark: str, repeat: int = 0) -> str:
+    """Give the key of one judgement: who is judged, what the metric sees of it, by which definition.
+
+    A case or a definition that changed has another key, so that it is judged anew.
+    """
+    return digest([case.id, case.method, metric.name, mark, repeat, seen(metric, case)])

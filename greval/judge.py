@@ -1,0 +1,234 @@
+"""The judge: settings of the judging model, and the chat model that they name.
+
+Models are built where they are first used and kept for the running event loop: the async clients of
+LangChain's models belong to the loop that they were first used in.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import AsyncGenerator, Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+from urllib.parse import urlsplit
+from weakref import WeakKeyDictionary
+
+from pydantic import Field, JsonValue, field_validator
+
+from greval.errors import JudgeError, JudgeUnavailableError, MissingExtraError
+from greval.record import Record
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+
+Structured = Literal["auto", "schema", "tools", "text"]
+LOCAL = "local"
+LOCAL_TIMEOUT = 600.0
+LOCAL_REASON_LENGTH = 240
+LOCAL_MAX_TOKENS = 1024
+KEY_VARIABLE = "OPENAI_API_KEY"
+
+HOW_TO_NAME_A_JUDGE = """\
+No judge is named. Name one of:
+  --judge openai:MODEL                 any OpenAI model; the key stands in OPENAI_API_KEY
+  --judge openai:MODEL --base-url URL  any OpenAI-compatible server (vLLM, Ollama, llama.cpp)
+  --judge local                        the small embedded model, for trying things out"""
+
+
+class Judge(Record):
+    """Settings of a judging model; no secret is among them.
+
+    `model` is `openai:NAME` (with `base_url` for any OpenAI-compatible server), `local` or
+    `local:NAME` (the embedded model), or `PROVIDER:NAME` for what `langchain`'s `init_chat_model`
+    knows. Keys are read from the environment. `timeout` is seconds for one call; `structured` fixes
+    how the answer is asked for (`auto` takes the best that the model has); `max_items` is the most
+    items judged in one call (None: by the kind of judge) and `item_tokens` their estimated tokens;
+    `confidence` asks for the probability of each verdict; `options` go to the model as they are.
+
+    Raises:
+        pydantic.ValidationError: Where a setting is wrong, or holds a secret.
+
+    Example:
+        >>> Judge("openai:gpt-5.1-mini", timeout=30).label
+        'openai:gpt-5.1-mini'
+    """
+
+    model: Annotated[str, Field(min_length=1)]
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = 0.0
+    timeout: Annotated[float, Field(gt=0)] = 60.0
+    base_url: str | None = None
+    max_tokens: Annotated[int, Field(gt=0)] | None = None
+    seed: int | None = None
+    structured: Structured = "auto"
+    max_retries: Annotated[int, Field(ge=0, le=20)] = 2
+    max_items: Annotated[int, Field(gt=0)] | None = None
+    item_tokens: Annotated[int, Field(gt=0)] = 8000
+    confidence: bool = False
+    options: dict[str, JsonValue] = Field(default_factory=dict)
+
+    def __init__(self, model: str, **settings: Any) -> None:  # noqa: ANN401 - the fields above
+        """Take the model by position, the settings by name."""
+        super().__init__(model=model, **settings)
+
+    @field_validator("options")
+    @classmethod
+    def _no_secret(cls, options: dict[str, JsonValue]) -> dict[str, JsonValue]:
+        """Keep secrets out of what is stored with results."""
+        if secret := [name for name in options if "key" in name.lower() or "secret" in name.lower()]:
+            message = f"{', '.join(secret)}: secrets come from the environment only"
+            raise ValueError(message)
+        return options
+
+    @field_validator("base_url")
+    @classmethod
+    def _plain_url(cls, url: str | None) -> str | None:
+        """Keep credentials out of what is stored with results."""
+        if url is not None:
+            parts = urlsplit(url)
+            if parts.scheme not in {"http", "https"} or not parts.hostname:
+                message = f"{url!r} is no http(s) address such as http://127.0.0.1:8000/v1"
+                raise ValueError(message)
+            if parts.username or parts.password:
+                message = "the address holds credentials; keys come from the environment only"
+                raise ValueError(message)
+        return url
+
+    @property
+    def label(self) -> str:
+        """The name under which results tell which judge it was."""
+        return self.model
+
+    @property
+    def local(self) -> bool:
+        """Whether it is the embedded model."""
+        return self.model.partition(":")[0] == LOCAL
+
+    @property
+    def identity(self) -> dict[str, JsonValue]:
+        """What decides its verdicts, as JSON: all settings but those of patience and packing."""
+        patience = {"timeout", "max_retries", "item_tokens", "confidence"}
+        return self.model_dump(mode="json", exclude=patience, exclude_defaults=True)
+
+
+async def chat_model(judge: Judge) -> BaseChatModel:
+    """Give the chat model of a judge for the running event loop, made at first use.
+
+    Raises:
+        JudgeError: Where its name is not known or its key is not set.
+        JudgeUnavailableError: Where the embedded model cannot be started.
+        MissingExtraError: Where a package is not installed.
+    """
+    loop = asyncio.get_running_loop()
+    models = _MODELS.setdefault(loop, {})
+    key = json.dumps(judge.model_dump(mode="json"), sort_keys=True)
+    if key not in models:
+        models[key] = await _build(judge)
+    return models[key]
+
+
+_MODELS: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, BaseChatModel]] = WeakKeyDictionary()
+_KEEPERS: WeakKeyDictionary[asyncio.AbstractEventLoop, list[AsyncGenerator[None]]] = WeakKeyDictionary()
+
+
+async def _build(judge: Judge) -> BaseChatModel:
+    provider, _, name = judge.model.partition(":")
+    if provider == LOCAL:
+        return await _local(judge, name)
+    if not name:
+        message = f"judge {judge.model!r}: write PROVIDER:MODEL, such as openai:{judge.model}, or local"
+        raise JudgeError(message)
+    if provider == "openai":
+        return await _openai(judge, name, base_url=judge.base_url, key=_openai_key(judge))
+    return _other(judge)
+
+
+async def _local(judge: Judge, name: str) -> BaseChatModel:
+    """Start the embedded model (once in a process) and speak to it as to any server."""
+    from greval.local import serve  # noqa: PLC0415 - only where it is asked for by name
+
+    server = await asyncio.to_thread(serve, name or None)
+    patient = judge.model_copy(
+        update={
+            "timeout": max(judge.timeout, LOCAL_TIMEOUT),
+            "max_tokens": judge.max_tokens or LOCAL_MAX_TOKENS,
+        }
+    )
+    return await _openai(patient, server.model, base_url=server.base_url, key=server.api_key)
+
+
+async def _openai(judge: Judge, name: str, *, base_url: str | None, key: str) -> BaseChatModel:
+    try:
+        from langchain_openai import ChatOpenAI  # noqa: PLC0415 - two seconds of import
+    except ImportError as error:
+        raise MissingExtraError("openai", "langchain-openai") from error
+    settings = {
+        "temperature": judge.temperature,
+        "max_completion_tokens": judge.max_tokens,
+        "seed": judge.seed,
+        "base_url": base_url,
+    }
+    return ChatOpenAI(
+        model=name,
+        api_key=lambda: key,
+        timeout=judge.timeout,
+        max_retries=judge.max_retries,
+        http_async_client=await _client(judge.timeout),
+        **{setting: value for setting, value in settings.items() if value is not None},
+        **judge.options,
+    )
+
+
+async def _client(timeout: float) -> Any:  # noqa: ANN401 - a client of openai's own kind
+    """Give a client with its own connection pool, which the running loop closes when it ends.
+
+    The aiohttp transport stays cheap at hundreds of calls in flight, the default one does not. An
+    async generator is what a loop finalises at its end; nothing else tells us of it.
+    """
+    from openai import DefaultAioHttpClient  # noqa: PLC0415 - one second of import
+
+    client = DefaultAioHttpClient(timeout=timeout)
+
+    async def keep() -> AsyncGenerator[None]:
+        try:
+            yield
+        finally:
+            await client.aclose()
+
+    keeper = keep()
+    await anext(keeper)
+    _KEEPERS.setdefault(asyncio.get_running_loop(), []).append(keeper)
+    return client
+
+
+def _openai_key(judge: Judge) -> str:
+    """Give the key from the environment; a server of one's own may need none."""
+    key = os.environ.get(KEY_VARIABLE, "")
+    if not key and judge.base_url is None and not os.environ.get("OPENAI_BASE_URL"):
+        message = f"judge {judge.model!r}: set {KEY_VARIABLE}, or name a server of your own with base_url"
+        raise JudgeError(message)
+    return key or "none"
+
+
+def _other(judge: Judge) -> BaseChatModel:
+    """Build a model of another provider with LangChain's own table."""
+    try:
+        from langchain.chat_models import init_chat_model  # noqa: PLC0415 - optional
+    except ImportError as error:
+        raise MissingExtraError("providers", "langchain") from error
+    settings: Mapping[str, Any] = {
+        "temperature": judge.temperature,
+        "max_tokens": judge.max_tokens,
+        "timeout": judge.timeout,
+        "max_retries": judge.max_retries,
+        "base_url": judge.base_url,
+        **judge.options,
+    }
+    try:
+        model: BaseChatModel = init_chat_model(
+            judge.model, **{name: value for name, value in settings.items() if value is not None}
+        )
+    except (ImportError, ValueError) as error:
+        message = f"judge {judge.model!r}: {error}"
+        raise JudgeUnavailableError(message) from error
+    return model

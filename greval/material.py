@@ -1,0 +1,101 @@
+"""What a metric sees of a case: what is lacking, which items are judged, and how uses narrow it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pydantic import JsonValue
+
+from greval.case import Case, Chunk, Triple
+from greval.errors import DataError
+from greval.metric import TAG, JudgedMetric, Metric
+
+Item = Chunk | Triple
+
+
+def lacking(metric: Metric, case: Case) -> str | None:
+    """Give why the metric is not defined for the case, or None where all it needs is there.
+
+    Example:
+        >>> from greval.metric import ValueMetric
+        >>> metric = ValueMetric(name="m", description="d", needs=["expected_answer"], steps=["s"],
+        ...                      range=(0, 1), levels={0: "No.", 1: "Yes."})
+        >>> lacking(metric, Case(question="Who?"))
+        'expected_answer is not recorded'
+    """
+    reasons = [f"{need} {why}" for need in metric.needs if (why := _absence(need, case))]
+    return "; ".join(reasons) or None
+
+
+def items(metric: Metric, case: Case) -> tuple[Item, ...]:
+    """Give what is judged each by itself, every id once, at its first place.
+
+    Raises:
+        DataError: Where one id names two different texts: a verdict could not be told apart.
+    """
+    by_id: dict[str, Item] = {}
+    for item in listed(metric.over, case):
+        if by_id.setdefault(item.id, item) != item and _text(by_id[item.id]) != _text(item):
+            message = f"{metric.over}: the id {item.id!r} names two different texts; give each its own id"
+            raise DataError(message)
+    return tuple(by_id.values())
+
+
+def listed(field: str | None, case: Case) -> tuple[Item, ...]:
+    """Give the chunks or the triples of a case, none where they are not recorded."""
+    if field == "chunks":
+        return case.chunks or ()
+    return (case.triples or ()) if field == "triples" else ()
+
+
+def keep(case: Case, field: str, ids: frozenset[str]) -> Case:
+    """Give the case with only those chunks (or triples) whose id is among `ids`."""
+    if getattr(case, field) is None:
+        return case
+    return case.model_copy(update={field: tuple(item for item in listed(field, case) if item.id in ids)})
+
+
+def seen(metric: Metric, case: Case) -> dict[str, JsonValue]:
+    """Give the part of a case that the metric sees, as JSON: what decides whether it is judged anew."""
+    fields = {field for need in metric.needs for field in (("chunks", "triples") if need == "context" else (need,))}
+    tags = {need for need in fields if need.startswith(TAG)}
+    part: dict[str, JsonValue] = case.model_dump(mode="json", include=fields - tags, exclude_none=True)
+    return {**part, **{tag: case.tags.get(tag.removeprefix(TAG)) for tag in tags}}
+
+
+def narrowed(metric: JudgedMetric, case: Case, judged: Mapping[str, Mapping[str, object]]) -> Case:
+    """Give the case with only those items that the metrics it builds on gave the named values.
+
+    Args:
+        metric: The metric that builds on others.
+        case: The whole case.
+        judged: For each metric built on, the value of each item id.
+    """
+    for field, use in metric.uses.items():
+        values = judged.get(use.judged_by, {})
+        case = keep(case, field, frozenset(item for item, value in values.items() if str(value) in use.as_))
+    return case
+
+
+def _absence(need: str, case: Case) -> str | None:
+    """Say whether a need is not recorded or empty; an empty answer is an answer."""
+    content = _content(need, case)
+    if content is None:
+        return "is not recorded"
+    if need != "answer" and not content:
+        return "is empty"
+    return None
+
+
+def _content(need: str, case: Case) -> object:
+    if need == "context":
+        known = [part for part in (case.chunks, case.triples) if part is not None]
+        return [item for part in known for item in part] if known else None
+    if need.startswith(TAG):
+        return case.tags.get(need.removeprefix(TAG))
+    content: object = getattr(case, need)
+    return content.strip() if isinstance(content, str) else content
+
+
+def _text(item: Item) -> tuple[str, ...]:
+    return (item.text,) if isinstance(item, Chunk) else (item.subject, item.predicate, item.object)

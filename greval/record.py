@@ -1,0 +1,59 @@
+"""What every record shares: frozen values that refuse unknown fields, and how names are written."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
+
+MAX_NAME = 100
+MAX_LABEL = 200
+_NAME_MARKS = frozenset("-.@_")
+
+
+class Record(BaseModel):
+    """A frozen value; two records with the same fields are equal."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+def _name(text: str) -> str:
+    """Give the NFC form of a name of letters, marks and digits of any script, and `-.@_`."""
+    name = unicodedata.normalize("NFC", text)
+    wrong = sorted({c for c in name if unicodedata.category(c)[0] not in "LMN" and c not in _NAME_MARKS})
+    if wrong:
+        shown = " ".join(repr(c) for c in wrong)
+        message = f"may hold letters and digits of any script and - . @ _ only, got {shown}"
+        raise ValueError(message)
+    if name[0] in "-.":
+        message = "must start with a letter, a digit or _"
+        raise ValueError(message)
+    return name
+
+
+def _label(text: str) -> str:
+    """Give the NFC form of a label: one line, without control or format characters."""
+    label = unicodedata.normalize("NFC", text)
+    if any(unicodedata.category(c) in {"Cc", "Cs", "Zl", "Zp"} for c in label):
+        message = "must be one line without control characters"
+        raise ValueError(message)
+    return label
+
+
+Name = Annotated[
+    str,
+    StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_NAME),
+    AfterValidator(_name),
+]
+"""A metric's name: it is a file name, a command-line argument, a key and a URL part at once."""
+
+Label = Annotated[
+    str,
+    StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_LABEL),
+    AfterValidator(_label),
+]
+"""A name that people read, of a category or a note, in any language and script."""
+
+Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+"""Prose of an author: not empty."""

@@ -1,0 +1,156 @@
+"""Results: what judging a case gave. An outcome is scored, skipped or failed, never a stand-in number."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, JsonValue
+
+from greval.case import Count, Tags
+from greval.record import Record
+from greval.scale import Value
+
+FailureKind = Literal[
+    "refusal",
+    "content_filter",
+    "length",
+    "timeout",
+    "malformed",
+    "off_scale",
+    "missing_item",
+    "no_majority",
+    "dependency",
+    "data",
+    "context_window",
+    "rate_limit",
+    "authentication",
+    "connection",
+    "server",
+    "request",
+    "error",
+]
+"""Why a judgement failed; docs/reference/failures.md tells each with what to do."""
+
+Tier = Literal["schema", "tools", "text", "computed"]
+"""How the answer was asked for: native JSON schema, tool call, JSON in plain text, or not at all."""
+
+
+class Usage(Record):
+    """Calls and tokens that a judgement cost; None tokens mean that the model did not tell.
+
+    Example:
+        >>> Usage(calls=1, input_tokens=10) + Usage(calls=1, input_tokens=5)
+        Usage(calls=2, input_tokens=15, output_tokens=None, cached_tokens=None)
+    """
+
+    calls: Count = 0
+    input_tokens: Count | None = None
+    output_tokens: Count | None = None
+    cached_tokens: Count | None = None
+
+    def __add__(self, other: Usage) -> Usage:
+        """Add two costs; a side that did not tell adds nothing."""
+        return Usage(
+            calls=self.calls + other.calls,
+            input_tokens=_sum(self.input_tokens, other.input_tokens),
+            output_tokens=_sum(self.output_tokens, other.output_tokens),
+            cached_tokens=_sum(self.cached_tokens, other.cached_tokens),
+        )
+
+
+class Judgement(Record):
+    """One verdict: a value of the scale with its reason.
+
+    `item` is the id of the judged chunk or triple, `number` how the value reads as a number (None
+    where its category has no score), `confidence` the probability that the judge gave to this value,
+    `votes` and `flip_rate` (share of repeats that differ from the majority) what repeats gave.
+    """
+
+    value: Value
+    reason: str
+    number: float | None = None
+    item: str | None = None
+    notes: dict[str, JsonValue] = Field(default_factory=dict)
+    confidence: Annotated[float, Field(ge=0, le=1)] | None = None
+    votes: dict[str, Count] | None = None
+    flip_rate: Annotated[float, Field(ge=0, le=1)] | None = None
+
+
+class Failure(Record):
+    """Why something could not be judged; `raw` is what the judge said, word for word."""
+
+    kind: FailureKind
+    message: str
+    raw: str | None = None
+    item: str | None = None
+
+
+class Scored(Record):
+    """Judgements were given; items that failed alone stand in `failures`."""
+
+    status: Literal["scored"] = "scored"
+    judgements: Annotated[tuple[Judgement, ...], Field(min_length=1)]
+    failures: tuple[Failure, ...] = ()
+
+
+class Skipped(Record):
+    """The metric is not defined for this case; nothing was asked."""
+
+    status: Literal["skipped"] = "skipped"
+    reason: str
+
+
+class Failed(Record):
+    """The judgement was due and could not be had."""
+
+    status: Literal["failed"] = "failed"
+    error: Failure
+    failures: tuple[Failure, ...] = ()
+
+
+Outcome = Annotated[Scored | Skipped | Failed, Field(discriminator="status")]
+
+
+class Result(Record):
+    """One row: a metric's outcome for a sample and a method; `latency` in seconds."""
+
+    sample_id: str = ""
+    method: str = ""
+    metric: str
+    fingerprint: str
+    judge: str
+    tier: Tier
+    outcome: Outcome
+    usage: Usage = Usage()
+    latency: Annotated[float, Field(ge=0)] = 0.0
+    repeat: Count = 0
+    tags: Tags = Field(default_factory=dict)
+
+    @property
+    def judgements(self) -> tuple[Judgement, ...]:
+        """The judgements, none where the case was skipped or failed."""
+        return self.outcome.judgements if isinstance(self.outcome, Scored) else ()
+
+    @property
+    def failures(self) -> tuple[Failure, ...]:
+        """Every failure: of the case, or of single items."""
+        match self.outcome:
+            case Scored(failures=failures):
+                return failures
+            case Failed(error=error, failures=failures):
+                return failures or (error,)
+            case _:
+                return ()
+
+    @property
+    def finished(self) -> bool:
+        """Whether nothing is left to ask: scored in full, or skipped."""
+        return not self.failures
+
+    def replace(self, **changes: Any) -> Self:  # noqa: ANN401 - the values of any fields
+        """Give a copy with other values, unchecked."""
+        return self.model_copy(update=changes)
+
+
+def _sum(left: int | None, right: int | None) -> int | None:
+    return right if left is None else left if right is None else left + right

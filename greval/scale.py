@@ -1,0 +1,222 @@
+"""Scales: the type a judge must answer with, its text for the judge, and how it reads as a number.
+
+A scale is a value range (integers, described by levels), a set of categories, or, for computed
+metrics only, a measure. Code that must tell them apart uses `match` with `assert_never`.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Discriminator, Field, Tag, field_validator, model_serializer, model_validator
+
+from greval.record import Label, Record, Text
+
+MAX_CATEGORIES = 500
+MAX_ENUM_LEVELS = 11
+"""Value ranges of up to this many levels are listed one by one in the answer schema."""
+
+Value = int | float | str
+Better = Literal["higher", "lower"]
+
+
+class OffScaleError(ValueError):
+    """A value is not on the scale; it is never moved onto it."""
+
+
+class Category(Record):
+    """One category: its name, what it means, and the number it counts as (optional)."""
+
+    name: Label
+    means: str = ""
+    score: Annotated[float, Field(allow_inf_nan=False)] | None = None
+
+
+class CategoricalScale(Record):
+    """Categories, best first unless `ordered` is false.
+
+    Example:
+        >>> scale = CategoricalScale.model_validate({"categories": {"Yes": "It does.", "No": "It does not."}})
+        >>> scale.names
+        ('Yes', 'No')
+    """
+
+    categories: Annotated[tuple[Category, ...], Field(min_length=2, max_length=MAX_CATEGORIES)]
+    ordered: bool = True
+
+    @field_validator("categories", mode="before")
+    @classmethod
+    def _from_mapping(cls, given: object) -> object:
+        """Read the file form, `name: text` or `name: {means, score}`."""
+        if not isinstance(given, Mapping):
+            return given
+        return tuple(_category(name, content) for name, content in given.items())
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        """Refuse names that read alike, and scores against the order."""
+        folded: dict[str, str] = {}
+        for name in self.names:
+            twin = folded.setdefault(name.casefold(), name)
+            if twin is not name:
+                message = f"categories: {twin!r} and {name!r} read alike; give each its own name"
+                raise ValueError(message)
+        scores = [c.score for c in self.categories if c.score is not None]
+        if self.ordered and any(a < b for a, b in zip(scores, scores[1:], strict=False)):
+            message = "categories: scores must not rise, the best category comes first (or set ordered: false)"
+            raise ValueError(message)
+        return self
+
+    @model_serializer(mode="plain")
+    def _to_mapping(self) -> dict[str, Any]:
+        """Write the file form again."""
+        content = {c.name: c.model_dump(exclude={"name"}, exclude_none=True) for c in self.categories}
+        return {"categories": content} if self.ordered else {"categories": content, "ordered": False}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the categories, in order."""
+        return tuple(c.name for c in self.categories)
+
+    def answer_schema(self) -> dict[str, Any]:
+        """Give the JSON schema of the value a judge answers with."""
+        return {"type": "string", "enum": list(self.names)}
+
+    def explain(self) -> str:
+        """Give the text that explains the scale to the judge, one line a category."""
+        return "\n".join(f"- {c.name}: {c.means}" if c.means else f"- {c.name}" for c in self.categories)
+
+    def allowed(self) -> str:
+        """Give the allowed values in one short line."""
+        return ", ".join(f'"{name}"' for name in self.names)
+
+    def read(self, raw: object) -> str:
+        """Give the category that `raw` names exactly.
+
+        Raises:
+            OffScaleError: If it names none; it is never matched to the nearest one.
+        """
+        name = unicodedata.normalize("NFC", raw) if isinstance(raw, str) else None
+        if name is None or name not in self.names:
+            message = f"{raw!r} is not one of the categories {self.allowed()}"
+            raise OffScaleError(message)
+        return name
+
+    def number(self, value: Value) -> float | None:
+        """Give the category's score, or None where the author gave none."""
+        return next((c.score for c in self.categories if c.name == value), None)
+
+
+class ValueScale(Record):
+    """Integers from the lower to the upper end of `range`, both included, with described levels.
+
+    Example:
+        >>> ValueScale(range=(1, 5), levels={1: "Useless.", 5: "Perfect."}).read(4)
+        4
+    """
+
+    range: tuple[int, int]
+    levels: dict[int, Text]
+    better: Better = "higher"
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        """Refuse a range that does not rise, undescribed ends and levels outside the range."""
+        low, high = self.range
+        if low >= high:
+            message = f"range: must rise, got {low} to {high}"
+            raise ValueError(message)
+        if ends := [end for end in (low, high) if end not in self.levels]:
+            message = f"levels: describe at least both ends; {' and '.join(map(str, ends))} missing"
+            raise ValueError(message)
+        if outside := [level for level in self.levels if not low <= level <= high]:
+            message = f"levels: {', '.join(map(str, outside))} outside the range {low} to {high}"
+            raise ValueError(message)
+        return self
+
+    def answer_schema(self) -> dict[str, Any]:
+        """Give the JSON schema of the value a judge answers with."""
+        low, high = self.range
+        if high - low < MAX_ENUM_LEVELS:
+            return {"type": "integer", "enum": [*range(low, high + 1)]}
+        return {"type": "integer", "minimum": low, "maximum": high}
+
+    def explain(self) -> str:
+        """Give the text that explains the scale to the judge, one line a described level."""
+        lines = "\n".join(f"- {level}: {self.levels[level]}" for level in sorted(self.levels))
+        return f"{lines}\n({self.better} is better)"
+
+    def allowed(self) -> str:
+        """Give the allowed values in one short line."""
+        low, high = self.range
+        if high - low < MAX_ENUM_LEVELS:
+            return ", ".join(str(value) for value in range(low, high + 1))
+        return f"an integer from {low} to {high}"
+
+    def read(self, raw: object) -> int:
+        """Give the integer that `raw` is.
+
+        Raises:
+            OffScaleError: If it is no integer of the range; it is never clamped or rounded.
+        """
+        low, high = self.range
+        whole = raw if isinstance(raw, int) else int(raw) if isinstance(raw, float) and raw.is_integer() else None
+        if whole is None or isinstance(raw, bool) or not low <= whole <= high:
+            message = f"{raw!r} is not an integer from {low} to {high}"
+            raise OffScaleError(message)
+        return whole
+
+    def number(self, value: Value) -> float | None:
+        """Give the value itself."""
+        return float(value)
+
+
+class MeasureScale(Record):
+    """A real number that is computed, never asked of a judge; `high` None means without an upper end."""
+
+    low: float = 0.0
+    high: float | None = None
+    unit: str = ""
+    better: Better = "higher"
+
+    def read(self, raw: object) -> float:
+        """Give the number that `raw` is.
+
+        Raises:
+            OffScaleError: If it is no finite number of the range.
+        """
+        number = float(raw) if isinstance(raw, int | float) and not isinstance(raw, bool) else float("nan")
+        if not self.low <= number <= (float("inf") if self.high is None else self.high) or number == float("inf"):
+            message = f"{raw!r} is not a number from {self.low} to {self.high}"
+            raise OffScaleError(message)
+        return number
+
+    def number(self, value: Value) -> float | None:
+        """Give the value itself."""
+        return float(value)
+
+
+def _category(name: object, content: object) -> object:
+    """Read one entry of the file form; what is wrong with it is left for the validation to tell."""
+    if content is None or isinstance(content, str):
+        return {"name": str(name), "means": content or ""}
+    return {"name": str(name), **content} if isinstance(content, Mapping) else {"name": str(name), "means": content}
+
+
+def _kind(given: object) -> str:
+    """Tell the scales apart by the key that only one of them has."""
+    has = (lambda key: key in given) if isinstance(given, Mapping) else (lambda key: hasattr(given, key))
+    if has("categories"):
+        return "categorical"
+    return "measure" if has("unit") and not has("range") else "value"
+
+
+JudgedScale = ValueScale | CategoricalScale
+Scale = Annotated[
+    Annotated[ValueScale, Tag("value")]
+    | Annotated[CategoricalScale, Tag("categorical")]
+    | Annotated[MeasureScale, Tag("measure")],
+    Discriminator(_kind),
+]

@@ -1,0 +1,206 @@
+"""The answer a judge must give: its JSON schema, and the strict reading of what came back."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, assert_never
+
+from pydantic import JsonValue
+
+from greval.errors import MalformedVerdictError
+from greval.metric import JudgedMetric, ListNote, Note, ShareNote, TextNote
+from greval.result import Judgement
+from greval.scale import OffScaleError
+
+MAX_SCHEMA_NAME = 64
+
+
+def answer_schema(metric: JudgedMetric, *, many: bool, reason_length: int | None = None) -> dict[str, Any]:
+    """Give the JSON schema of a judge's answer: notes asked before, reason, value, notes asked after.
+
+    Args:
+        metric: The definition.
+        many: Whether numbered items are judged in one answer.
+        reason_length: The longest reason in characters, for models that enforce a schema by grammar.
+
+    Returns:
+        A schema that is valid in the strict mode of OpenAI-compatible servers.
+
+    Example:
+        >>> from greval.metric import ValueMetric
+        >>> metric = ValueMetric(name="m", description="d", needs=["answer"], steps=["s"],
+        ...                      range=(0, 1), levels={0: "No.", 1: "Yes."})
+        >>> [*answer_schema(metric, many=False)["properties"]]
+        ['reason', 'value']
+    """
+    reason = {"type": "string"} if reason_length is None else {"type": "string", "maxLength": reason_length}
+    verdict = {
+        **_note_schemas(metric, "before"),
+        "reason": reason,
+        "value": metric.scale.answer_schema(),
+        **_note_schemas(metric, "after"),
+    }
+    if not many:
+        return _object(verdict)
+    item = _object({"item": {"type": "integer"}, **verdict})
+    return _object({"judgements": {"type": "array", "items": item}})
+
+
+def schema_name(name: str) -> str:
+    """Give a name that every provider accepts: letters, digits and dashes, unlike for unlike names."""
+    plain = re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-")
+    if plain == name and len(name) <= MAX_SCHEMA_NAME:
+        return name
+    digest = hashlib.sha256(name.encode()).hexdigest()[:8]
+    return f"{plain[: MAX_SCHEMA_NAME - 9]}-{digest}".lstrip("-")
+
+
+def read_verdict(metric: JudgedMetric, answer: object, *, item: str | None = None) -> Judgement:
+    """Read one verdict.
+
+    Args:
+        metric: The definition it answers to.
+        answer: What stands in the judge's JSON.
+        item: The id of the judged chunk or triple.
+
+    Returns:
+        The judgement, with its notes, those that are counted included.
+
+    Raises:
+        MalformedVerdictError: Of kind `malformed` where a part is missing or of the wrong type, of
+            kind `off_scale` where the value is not on the scale.
+    """
+    fields = _mapping(answer, "the answer")
+    reason = fields.get("reason")
+    if not isinstance(reason, str) or not reason.strip():
+        raise MalformedVerdictError("malformed", "the answer has no reason (a text before the value)")
+    if "value" not in fields:
+        raise MalformedVerdictError("malformed", f"the answer has no value; allowed: {metric.scale.allowed()}")
+    try:
+        value = metric.scale.read(fields["value"])
+    except OffScaleError as error:
+        raise MalformedVerdictError("off_scale", f"value: {error}") from error
+    notes = _read_notes(metric, fields)
+    return Judgement(value=value, reason=reason.strip(), number=metric.scale.number(value), item=item, notes=notes)
+
+
+Placed = tuple[int, Judgement | MalformedVerdictError]
+
+
+def read_items(metric: JudgedMetric, answer: object, items: Mapping[int, str]) -> dict[int, Placed]:
+    """Read the verdicts on numbered items; each item stands or fails alone.
+
+    Args:
+        metric: The definition they answer to.
+        answer: What stands in the judge's JSON.
+        items: The id of each number that was asked.
+
+    Returns:
+        For each number that was asked, the place of its entry in the answer and its judgement, or
+        what is wrong: missing, answered more than once, or unreadable. Invented numbers count for nothing.
+
+    Raises:
+        MalformedVerdictError: Where there is no list of judgements at all.
+    """
+    listed = _mapping(answer, "the answer").get("judgements")
+    if not isinstance(listed, list):
+        raise MalformedVerdictError("malformed", "the answer has no list of judgements")
+    places: dict[int, list[int]] = {number: [] for number in items}
+    for place, entry in enumerate(listed):
+        number = entry.get("item") if isinstance(entry, Mapping) else None
+        if isinstance(number, int) and not isinstance(number, bool):
+            places.get(number, []).append(place)
+    return {number: _read_item(metric, listed, number, found, items) for number, found in places.items()}
+
+
+def _read_item(
+    metric: JudgedMetric, listed: Sequence[object], number: int, places: Sequence[int], items: Mapping[int, str]
+) -> Placed:
+    if len(places) != 1:
+        times = "no verdict" if not places else f"{len(places)} verdicts"
+        return 0, MalformedVerdictError("missing_item", f"the answer has {times} on item {number}")
+    try:
+        return places[0], read_verdict(metric, listed[places[0]], item=items[number])
+    except MalformedVerdictError as error:
+        return places[0], error
+
+
+def _object(properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
+
+
+def _note_schemas(metric: JudgedMetric, when: str) -> dict[str, Any]:
+    """Give the schemas of the notes that are asked of the judge, before or after the verdict."""
+    return {
+        name: _note_schema(note)
+        for name, note in metric.notes.items()
+        if not isinstance(note, ShareNote) and note.when == when
+    }
+
+
+def _note_schema(note: TextNote | ListNote) -> dict[str, Any]:
+    match note:
+        case TextNote():
+            return {"type": "string"}
+        case ListNote(each=each):
+            fields = {
+                name: {"type": "string", "enum": [*words]} if isinstance(words, tuple) else {"type": "string"}
+                for name, words in each.items()
+            }
+            return {"type": "array", "items": _object(fields)}
+        case _:
+            assert_never(note)
+
+
+def _read_notes(metric: JudgedMetric, fields: Mapping[str, object]) -> dict[str, JsonValue]:
+    """Read the notes that were asked and count those that are counted."""
+    asked = {name: _read_note(name, note, fields) for name, note in metric.notes.items() if not _counted(note)}
+    shares = {name: _share(note, asked) for name, note in metric.notes.items() if isinstance(note, ShareNote)}
+    return {**asked, **shares}
+
+
+def _counted(note: Note) -> bool:
+    return isinstance(note, ShareNote)
+
+
+def _read_note(name: str, note: Note, fields: Mapping[str, object]) -> JsonValue:
+    content = fields.get(name)
+    if isinstance(note, TextNote):
+        if not isinstance(content, str):
+            raise MalformedVerdictError("malformed", f"{name}: must be a text")
+        return content
+    if not isinstance(note, ListNote) or not isinstance(content, list):
+        raise MalformedVerdictError("malformed", f"{name}: must be a list")
+    return [_read_entry(name, note, entry) for entry in content]
+
+
+def _read_entry(name: str, note: ListNote, entry: object) -> dict[str, JsonValue]:
+    """Read one entry of a list note: every field a text, of the listed words where there are any."""
+    fields = _mapping(entry, name)
+    read: dict[str, JsonValue] = {}
+    for field, words in note.each.items():
+        content = fields.get(field)
+        if not isinstance(content, str):
+            raise MalformedVerdictError("malformed", f"{name}.{field}: must be a text")
+        if isinstance(words, tuple) and content not in words:
+            raise MalformedVerdictError("off_scale", f"{name}.{field}: {content!r} is not one of {', '.join(words)}")
+        read[field] = content
+    return read
+
+
+def _share(note: ShareNote, asked: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """Count a share; where there is nothing to count there is no share, not 0."""
+    listed = asked[note.share]
+    entries = [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
+    among = [entry for entry in entries if all(entry[field] == word for field, word in note.among.items())]
+    hits = sum(all(entry[field] == word for field, word in note.where.items()) for entry in among)
+    counted: dict[str, JsonValue] = {"count": hits, "of": len(among)}
+    return {**counted, "share": hits / len(among)} if among else counted
+
+
+def _mapping(content: object, what: str) -> Mapping[str, object]:
+    if not isinstance(content, Mapping):
+        raise MalformedVerdictError("malformed", f"{what}: must be an object, got {type(content).__name__}")
+    return content

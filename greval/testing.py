@@ -1,0 +1,114 @@
+"""A public fake judge for tests: scripted answers or a function, in each tier, with faults on demand.
+
+It stands at the boundary, in the place of a chat model: what is tested with it runs all of greval.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+from langchain_core.callbacks import CallbackManagerForLLMRun
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.runnables import Runnable
+from pydantic import PrivateAttr
+
+Answer = Mapping[str, Any] | str | AIMessage | BaseException
+Answering = Callable[[Sequence[BaseMessage]], Answer]
+USAGE = {"input_tokens": 100, "output_tokens": 20, "total_tokens": 120}
+
+
+class ScriptedJudge(BaseChatModel):
+    """A chat model whose answers are scripted.
+
+    Args:
+        answers: The answers in order, or a function from the messages to an answer. An answer is a
+            mapping (sent as JSON), a text (sent as it is), a message, or an exception (raised).
+            A list that ran out starts again.
+        tier: How it can be asked: `schema` as OpenAI-compatible servers, `tools` as models with
+            tool calls, `text` as models with neither.
+
+    `calls` holds the messages of every call.
+
+    Example:
+        >>> judge = ScriptedJudge([{"reason": "It fits.", "value": 1}], tier="text")
+        >>> judge.invoke("Judge!").text
+        '{"reason": "It fits.", "value": 1}'
+    """
+
+    tier: Literal["schema", "tools", "text"] = "schema"
+    delay: float = 0.0
+    _answers: Sequence[Answer] | Answering = PrivateAttr()
+    _calls: list[list[BaseMessage]] = PrivateAttr(default_factory=list)
+    _lock: Any = PrivateAttr(default_factory=threading.Lock)
+
+    def __init__(self, answers: Sequence[Answer] | Answering, **settings: Any) -> None:  # noqa: ANN401
+        """Take the script by position; `tier` and `delay` (seconds a call) by name."""
+        super().__init__(**settings)
+        self._answers = answers
+
+    @property
+    def calls(self) -> list[list[BaseMessage]]:
+        """The messages of every call so far."""
+        return self._calls
+
+    @property
+    def answer_tier(self) -> str:
+        """How it can be asked for structure."""
+        return self.tier
+
+    @property
+    def _llm_type(self) -> str:
+        return "scripted"
+
+    def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Runnable[Any, AIMessage]:  # noqa: ANN401
+        """Bind tools, as a model with tool calls does."""
+        return self.bind(tools=list(tools), **kwargs)
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,  # noqa: ARG002 - LangChain's signature
+        run_manager: CallbackManagerForLLMRun | None = None,  # noqa: ARG002
+        **kwargs: Any,  # noqa: ANN401
+    ) -> ChatResult:
+        answer = self._next(messages)
+        if isinstance(answer, BaseException):
+            raise answer
+        return ChatResult(generations=[ChatGeneration(message=_message(answer, kwargs.get("tools")))])
+
+    async def _agenerate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: Any = None,  # noqa: ANN401, ARG002
+        **kwargs: Any,  # noqa: ANN401
+    ) -> ChatResult:
+        await asyncio.sleep(self.delay)
+        return self._generate(messages, stop, None, **kwargs)
+
+    def _next(self, messages: list[BaseMessage]) -> Answer:
+        with self._lock:
+            number = len(self._calls)
+            self._calls.append(messages)
+        if callable(self._answers):
+            return self._answers(messages)
+        return self._answers[number % len(self._answers)]
+
+
+def _message(answer: Mapping[str, Any] | str | AIMessage, tools: Sequence[Any] | None) -> AIMessage:
+    """Give the message of an answer: a tool call where tools are bound and the answer is a mapping."""
+    if isinstance(answer, AIMessage):
+        return answer
+    if isinstance(answer, str):
+        return AIMessage(answer, usage_metadata=USAGE)
+    if tools:
+        name = tools[0].get("title") or tools[0].get("function", {}).get("name", "answer")
+        call = {"name": name, "args": dict(answer), "id": "call-1"}
+        return AIMessage("", tool_calls=[call], usage_metadata=USAGE)
+    return AIMessage(json.dumps(answer, ensure_ascii=False), usage_metadata=USAGE)
