@@ -108,11 +108,19 @@ class JudgeClient:
             return best_tier(self._given)
         return "schema" if self.judge.local or self.judge.model.startswith("openai:") else "tools"
 
+    async def ready(self) -> BaseChatModel:
+        """Give the chat model for the running loop, made at first use.
+
+        Raises:
+            JudgeError: Where the judge cannot be used at all: no such name, no key, no package.
+        """
+        return self._given or await chat_model(self.judge)
+
     async def ask(self, question: Question, messages: list[BaseMessage], config: RunnableConfig) -> Reply:
-        """Ask once, and say what came back; nothing that goes wrong with the call is raised."""
+        """Ask once, and say what came back; nothing that goes wrong with the call itself is raised."""
+        model = await self.ready()
         try:
             async with self._gate:
-                model = self._given or await chat_model(self.judge)
                 async with asyncio.timeout(_deadline(self.judge)):
                     message = await question.ask(model, messages, config)
         except Exception as error:  # noqa: BLE001 - whatever a provider raises is one failed call

@@ -23,7 +23,7 @@ def lacking(metric: Metric, case: Case) -> str | None:
         >>> lacking(metric, Case(question="Who?"))
         'expected_answer is not recorded'
     """
-    reasons = [f"{need} {why}" for need in metric.needs if (why := _absence(need, case))]
+    reasons = [f"{need} {why}" for need in metric.needs if (why := _absence(need, case, metric))]
     return "; ".join(reasons) or None
 
 
@@ -77,14 +77,16 @@ def narrowed(metric: JudgedMetric, case: Case, judged: Mapping[str, Mapping[str,
     return case
 
 
-def _absence(need: str, case: Case) -> str | None:
-    """Say whether a need is not recorded or empty; an empty answer is an answer."""
+def _absence(need: str, case: Case, metric: Metric) -> str | None:
+    """Say whether a need is not recorded or empty.
+
+    An empty answer is an answer, and a narrowing that leaves nothing is a finding: both are judged.
+    """
     content = _content(need, case)
     if content is None:
         return "is not recorded"
-    if need != "answer" and not content:
-        return "is empty"
-    return None
+    narrows = isinstance(metric, JudgedMetric) and (need in metric.uses or (need == "context" and metric.uses))
+    return None if content or need == "answer" or narrows else "is empty"
 
 
 def _content(need: str, case: Case) -> object:

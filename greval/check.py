@@ -1,0 +1,120 @@
+"""What a judge can do, found out by asking it: reach, schema, tools, probabilities, repeatability."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+
+from greval.client import JudgeClient, Question, Reply, clock
+from greval.errors import MalformedVerdictError
+from greval.judge import Judge
+from greval.record import Record
+from greval.result import Tier, Usage
+from greval.verdict import parse, probability
+
+Finding = Literal["yes", "no", "not told"]
+SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {"reason": {"type": "string"}, "value": {"type": "string", "enum": ["Violet", "Umber"]}},
+    "required": ["reason", "value"],
+    "additionalProperties": False,
+}
+MESSAGES: list[BaseMessage] = [
+    SystemMessage("Answer with JSON only, holding reason (a short text), then value."),
+    HumanMessage("Which of the two colours is darker? Value: one of violet, umber. Name it in lower case."),
+]
+"""The wanted words differ in case from the schema's: only a schema that is enforced gives the schema's."""
+
+
+class Capabilities(Record):
+    """What was found: `tier` is how greval will ask this judge, `message` what went wrong, if anything."""
+
+    judge: str
+    tier: Tier
+    reachable: bool
+    seconds: float
+    schema_enforced: Finding
+    tool_calls: Finding
+    probabilities: Finding
+    repeatable: Finding
+    token_counts: Finding
+    usage: Usage
+    message: str = ""
+
+
+async def check(model: Judge | BaseChatModel) -> Capabilities:
+    """Find out in four calls what a judge can do; nothing of it is remembered.
+
+    Args:
+        model: Settings of a judge or a chat model.
+
+    Returns:
+        The findings; `repeatable` says whether the same question at the same settings was answered
+        with the same words twice.
+
+    Raises:
+        JudgeError: Where the judge cannot be used at all.
+    """
+    client = JudgeClient(model)
+    await client.ready()
+    start = clock()
+    first = await _ask(client, client.tier, confidence=client.tier == "schema")
+    seconds = clock() - start
+    if first.failure and first.failure.kind in {"connection", "timeout", "authentication", "server"}:
+        return _nothing(client, first, seconds)
+    again = await _ask(client, client.tier, confidence=client.tier == "schema")
+    schema = await _ask(client, "schema")
+    tools = await _ask(client, "tools")
+    return Capabilities(
+        judge=client.label,
+        tier=client.tier,
+        reachable=True,
+        seconds=seconds,
+        schema_enforced=_fits(schema),
+        tool_calls=_fits(tools),
+        probabilities="yes" if probability(first.tokens, ("value",)) is not None else "no",
+        repeatable="not told" if first.failure or again.failure else _said(first.text == again.text),
+        token_counts=_said(first.usage.input_tokens is not None),
+        usage=first.usage + again.usage + schema.usage + tools.usage,
+        message=first.failure.message if first.failure else "",
+    )
+
+
+async def _ask(client: JudgeClient, tier: Tier, *, confidence: bool = False) -> Reply:
+    return await client.ask(Question("check", SCHEMA, tier, confidence), MESSAGES, {})
+
+
+def _nothing(client: JudgeClient, reply: Reply, seconds: float) -> Capabilities:
+    """Say that the judge could not be reached, and why."""
+    unknown: Finding = "not told"
+    return Capabilities(
+        judge=client.label,
+        tier=client.tier,
+        reachable=False,
+        seconds=seconds,
+        schema_enforced=unknown,
+        tool_calls=unknown,
+        probabilities=unknown,
+        repeatable=unknown,
+        token_counts=unknown,
+        usage=reply.usage,
+        message=reply.failure.message if reply.failure else "",
+    )
+
+
+def _fits(reply: Reply) -> Finding:
+    """Say whether an answer keeps to the schema, its words included."""
+    if reply.failure:
+        return "no"
+    try:
+        answer = parse(reply.text)
+    except MalformedVerdictError:
+        return "no"
+    return _said(answer.get("value") in {"Violet", "Umber"} and isinstance(answer.get("reason"), str))
+
+
+def _said(found: bool) -> Finding:  # noqa: FBT001 - a predicate's answer
+    return "yes" if found else "no"

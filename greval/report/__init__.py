@@ -1,0 +1,1 @@
+"""Reports: what a run found, as data first, then for the terminal."""

@@ -1,0 +1,98 @@
+"""A report for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rich.console import Console, Group, RenderableType
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from greval.report.build import Report, Verdict
+from greval.stats.summary import Summary
+
+MAX_UNREAD = 5
+WIDE = 25
+
+
+def render(report: Report, console: Console) -> None:
+    """Print a report: verdicts with reasons first, then the summaries, then what went wrong."""
+    if report.verdicts:
+        console.print(_verdicts(report.verdicts))
+    console.print(_summaries(report))
+    for line in _troubles(report):
+        console.print(line, style="yellow", markup=False, highlight=False, soft_wrap=True)
+
+
+def _verdicts(verdicts: Iterable[Verdict]) -> RenderableType:
+    table = Table(title="Verdicts and their reasons", title_justify="left", box=None, pad_edge=False)
+    for name in ("case", "metric", "verdict", "reason"):
+        table.add_column(name, overflow="fold", ratio=3 if name == "reason" else None)
+    for verdict in verdicts:
+        who = " ".join(part for part in (verdict.sample_id, verdict.method, verdict.item) if part)
+        table.add_row(*map(escape, (who, verdict.metric, verdict.value, verdict.reason)))
+    return Group(table, Text())
+
+
+def _summaries(report: Report) -> RenderableType:
+    judge = f", judge {report.judge}" if report.judge else ""
+    table = Table(title=f"{report.folder}{judge}", title_justify="left", box=None, pad_edge=False)
+    table.add_column("metric")
+    if report.by:
+        table.add_column(" · ".join(report.by))
+    for name in ("planned", "scored", "skipped", "failed"):
+        table.add_column(name, justify="right")
+    table.add_column("values", overflow="fold")
+    table.add_column("mean [95 % interval]", no_wrap=True)
+    for summary in sorted(report.summaries, key=lambda s: (_place(report, s), s.group)):
+        table.add_row(*map(escape, _cells(report, summary)))
+    return table
+
+
+def _place(report: Report, summary: Summary) -> int:
+    names = [*report.scales]
+    return names.index(summary.metric) if summary.metric in names else len(names)
+
+
+def _cells(report: Report, summary: Summary) -> list[str]:
+    counts = [summary.planned, summary.scored, summary.skipped, summary.failed]
+    group = [summary.group] if report.by else []
+    return [summary.metric, *group, *map(str, counts), spread(report, summary), mean(summary)]
+
+
+def spread(report: Report, summary: Summary) -> str:
+    """Give how often each value of the scale was given, in the scale's order."""
+    values = report.scales.get(summary.metric, ())
+    listed = [f"{value} {summary.distribution.get(value, 0)}" for value in values]
+    others = [f"{value} {count}" for value, count in summary.distribution.items() if value not in values]
+    if not listed and len(others) > WIDE:
+        return f"{len(others)} different values"
+    lost = [f"(failed alone {summary.items_failed})"] if summary.items_failed and summary.scored else []
+    return ", ".join([*listed, *others]) + (" " + lost[0] if lost else "")
+
+
+def mean(summary: Summary) -> str:
+    """Give the mean with its interval and how many values it is of."""
+    if summary.mean is None:
+        return "-"
+    interval = summary.interval
+    ends = f" [{interval.low:.2f}, {interval.high:.2f}]" if interval else " [no interval]"
+    return f"{summary.mean:.2f}{ends} n={summary.counted}"
+
+
+def _troubles(report: Report) -> Iterable[str]:
+    """Say what is missing from the figures, with the way to mend it."""
+    for summary in report.summaries:
+        where = f"{summary.metric}{f' ({summary.group})' if summary.group else ''}"
+        if summary.failures:
+            kinds = ", ".join(f"{kind} {count}" for kind, count in summary.failures.items())
+            yield f"{where}: failures: {kinds}; run the same command again to ask for these only"
+        if summary.pending:
+            yield f"{where}: {summary.pending} not judged yet; run the same command again to go on"
+        for reason, count in summary.skips.items():
+            yield f"{where}: {count} skipped: {reason}"
+    for row in report.unread[:MAX_UNREAD]:
+        yield f"not a case: {row}"
+    if len(report.unread) > MAX_UNREAD:
+        yield f"... and {len(report.unread) - MAX_UNREAD} more rows that are no cases"
