@@ -1,3 +1,87 @@
-"""greval: write down what good means as a metric, have it judged with reasons, know how sure each figure is."""
+"""Write down what good means for RAG and GraphRAG, have it judged with reasons, and know how sure each figure is."""
 
-from greval.case import Case, Chunk, Effort, Gold, Response, Sample, Traversal, Triple
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from greval.case import Case, Chunk, Effort, Gold, Response, Sample, Traversal, Triple
+    from greval.capabilities import check
+    from greval.client import JudgeClient
+    from greval.compile import MetricRunnable, compile_metric
+    from greval.datasets import RowFault, read_cases
+    from greval.drafting import draft
+    from greval.errors import (
+        DataError,
+        DefinitionError,
+        GrevalError,
+        JudgeError,
+        JudgeUnavailableError,
+        MalformedVerdictError,
+        MethodError,
+        MissingExtraError,
+        StoreError,
+    )
+    from greval.evaluation import Run, evaluate, evaluate_async
+    from greval.judge import Judge
+    from greval.library import load, load_folder, predefined
+    from greval.metric import (
+        CategoricalMetric,
+        ComputedMetric,
+        ManyCategoricalMetric,
+        ManyValueMetric,
+        Metric,
+        ValueMetric,
+    )
+    from greval.metric_file import parse_metric, read_metric, write_metric
+    from greval.result import Failed, Failure, Judgement, Result, Scored, Skipped, Usage
+    from greval.scale import CategoricalScale, Category, MeasureScale, ValueScale
+    from greval.stats.summary import Summary, summarise
+    from greval.store import Store
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "case": ("Case", "Chunk", "Effort", "Gold", "Response", "Sample", "Traversal", "Triple"),
+    "capabilities": ("Capabilities", "check"),
+    "client": ("JudgeClient",),
+    "compile": ("MetricRunnable", "compile_metric"),
+    "datasets": ("RowFault", "read_cases"),
+    "drafting": ("draft",),
+    "errors": (
+        *("DataError", "DefinitionError", "GrevalError", "JudgeError", "JudgeUnavailableError"),
+        *("MalformedVerdictError", "MethodError", "MissingExtraError", "StoreError"),
+    ),
+    "evaluation": ("Run", "evaluate", "evaluate_async"),
+    "judge": ("Judge",),
+    "library": ("load", "load_folder", "predefined"),
+    "metric": (
+        *("CategoricalMetric", "ComputedMetric", "ManyCategoricalMetric", "ManyValueMetric", "Metric", "ValueMetric"),
+    ),
+    "metric_file": ("parse_metric", "read_metric", "write_metric"),
+    "result": ("Failed", "Failure", "Judgement", "Result", "Scored", "Skipped", "Usage"),
+    "scale": ("CategoricalScale", "Category", "MeasureScale", "ValueScale"),
+    "stats.summary": ("Summary", "summarise"),
+    "store": ("Store",),
+}
+_MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
+
+__all__ = [  # noqa: PLE0604 - the names of the table
+    *sorted(_MODULE_OF),
+]
+
+
+def __getattr__(name: str) -> object:
+    """Load a public name when it is first used: what is not used costs no import."""
+    module = _MODULE_OF.get(name)
+    if module is None:
+        message = f"module 'greval' has no attribute {name!r}"
+        raise AttributeError(message)
+    found: object = getattr(import_module(f"greval.{module}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
+import contextlib
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any, TypeVar
@@ -26,6 +28,7 @@ from greval.result import Failed, Failure, Outcome, Result, Scored, Skipped, Tie
 CaseLike = Case | Mapping[str, object]
 Judging = Callable[[Case, RunnableConfig], Awaitable[tuple[Outcome, Usage]]]
 T = TypeVar("T")
+END_SECONDS = 2.0
 
 
 def compile_metric(
@@ -178,7 +181,15 @@ def _background() -> asyncio.AbstractEventLoop:
             loop = asyncio.new_event_loop()
             threading.Thread(target=loop.run_forever, name="greval", daemon=True).start()
             _LOOPS.append(loop)
+            atexit.register(_end, loop)
         return _LOOPS[0]
+
+
+def _end(loop: asyncio.AbstractEventLoop) -> None:
+    """Close what the loop keeps open, as `asyncio.run` does at its end, so that a process leaves in silence."""
+    with contextlib.suppress(TimeoutError):
+        asyncio.run_coroutine_threadsafe(loop.shutdown_asyncgens(), loop).result(END_SECONDS)
+    loop.call_soon_threadsafe(loop.stop)
 
 
 def _computing(metric: ComputedMetric) -> Judging:

@@ -40,7 +40,10 @@ BY_CLASS: tuple[tuple[str, FailureKind], ...] = (
     ("JSONDecodeError", "server"),
     ("APIResponseValidation", "server"),
 )
-"""Parts of exception names, the first that fits counts; vendors' classes are never imported for it."""
+"""Parts of exception names, the first that fits counts; vendors' classes are never imported for it.
+
+The innermost exception is named first: a transport calls a lost connection a timeout.
+"""
 
 BY_TEXT: tuple[tuple[str, FailureKind], ...] = (
     ("context_length_exceeded", "context_window"),
@@ -49,6 +52,8 @@ BY_TEXT: tuple[tuple[str, FailureKind], ...] = (
     ("maximum context length", "context_window"),
     ("content_filter", "content_filter"),
     ("content management policy", "content_filter"),
+    ("Unexpected response type", "server"),
+    ("null value for 'choices'", "server"),
 )
 
 BY_FINISH: dict[str, FailureKind] = {
@@ -74,7 +79,8 @@ _SECRETS = re.compile(r"sk-[\w*-]{6,}|(?<=Bearer )\S+")
 def failure_of(error: BaseException) -> Failure:
     """Give the failure that an exception of a model call stands for, free of secrets."""
     chain = [*_chain(error)]
-    kind = next((kind for one in chain if (kind := _kind(one))), "error")
+    kinds = (*map(_told, chain), *map(_named, reversed(chain)))
+    kind: FailureKind = next((kind for kind in kinds if kind), "error")
     message = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     return Failure(kind=kind, message=redacted(message)[:MAX_MESSAGE])
 
@@ -113,13 +119,21 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__ or error.__context__
 
 
-def _kind(error: BaseException) -> FailureKind | None:
-    text = str(error)
-    if kind := next((kind for part, kind in BY_TEXT if part in text), None):
+def _told(error: BaseException) -> FailureKind | None:
+    """Give the kind that the provider told, by its code, its words or the HTTP status."""
+    body = error.args[0] if error.args and isinstance(error.args[0], dict) else {}
+    code = getattr(error, "code", None) or body.get("code")
+    words = f"{error} {code}"
+    if kind := next((kind for part, kind in BY_TEXT if part in words), None):
         return kind
-    status = getattr(error, "status_code", None)
+    status = getattr(error, "status_code", None) or code
     if isinstance(status, int) and (status in BY_STATUS or status >= 500):  # noqa: PLR2004 - HTTP
         return BY_STATUS.get(status, "server")
+    return None
+
+
+def _named(error: BaseException) -> FailureKind | None:
+    """Give the kind that the exception's own name stands for."""
     names = " ".join(cls.__name__ for cls in type(error).__mro__)
     return next((kind for part, kind in BY_CLASS if part in names), None)
 

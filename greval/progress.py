@@ -18,6 +18,7 @@ class Progress(Record):
     scored: int = 0
     skipped: int = 0
     failed: int = 0
+    items_failed: int = 0
     kept: int = 0
     unread: int = 0
     usage: Usage = Usage()
@@ -38,6 +39,7 @@ class Progress(Record):
             update={
                 "done": self.done + 1,
                 status: getattr(self, status) + 1,
+                "items_failed": self.items_failed + (len(result.failures) if status == "scored" else 0),
                 "kept": self.kept + kept,
                 "usage": self.usage if kept else self.usage + result.usage,
                 "seconds": seconds,

@@ -72,7 +72,8 @@ def spans(text: str) -> Iterator[tuple[Path, Span]]:
 def probability(tokens: Sequence[Mapping[str, Any]], path: Path) -> float | None:
     """Give the probability that a model gave to the value at `path` of its JSON answer.
 
-    It is the product of the probabilities of the tokens that the value's characters stand in.
+    It is the product of the probabilities of the tokens that the value's characters stand in, the
+    quotes around a text left out.
 
     Args:
         tokens: The tokens of the whole answer in order, each with `token` and `logprob`.
@@ -85,10 +86,11 @@ def probability(tokens: Sequence[Mapping[str, Any]], path: Path) -> float | None
     span = dict(spans(text)).get(path)
     if span is None:
         return None
+    quotes = 1 if text[span[0]] == '"' else 0
     total, place = 0.0, 0
     for token in tokens:
         start, place = place, place + len(str(token["token"]))
-        if start < span[1] and place > span[0]:
+        if start < span[1] - quotes and place > span[0] + quotes:
             total += float(token["logprob"])
     return min(1.0, math.exp(total))
 

@@ -1,0 +1,38 @@
+# make demo   environment, embedded judge model, then the main job on the shipped data
+# make test   the whole test suite, with coverage
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: demo test check docs golden clean
+
+demo: $(STAMP)
+	$(BIN)/greval local fetch
+	$(BIN)/greval demo
+
+test: $(STAMP) check
+	$(BIN)/python -m coverage run -m pytest
+	$(BIN)/python -m coverage report
+
+check: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+docs: $(STAMP)
+	$(BIN)/python -m pytest tests/test_docs.py
+
+golden: $(STAMP)
+	$(BIN)/python -m greval.metric_file > metric_library/metric.schema.json
+	GREVAL_WRITE_GOLDEN=1 $(BIN)/python -m pytest -q tests/test_golden.py
+
+clean:
+	rm -rf $(VENV) build dist .coverage htmlcov .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(None if (3, 11) <= sys.version_info < (3, 14) else "greval needs Python 3.11, 3.12 or 3.13: make PYTHON=python3.12 " + "demo")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --disable-pip-version-check -q -c constraints.txt -e '.[dev]'
+	touch $(STAMP)

@@ -1,0 +1,42 @@
+"""The commands and their groups."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+import greval
+from greval.cli import judge, local, metrics, run
+
+app = typer.Typer(
+    name="greval",
+    help="Write down what good means for RAG and GraphRAG, have it judged, and know how sure each figure is.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+app.add_typer(metrics.app, name="metrics")
+app.add_typer(judge.app, name="judge")
+app.add_typer(local.app, name="local")
+app.command("evaluate")(run.evaluate)
+app.command("report")(run.report)
+app.command("results")(run.results)
+app.command("demo")(run.demo)
+
+
+def _version(wanted: bool) -> None:  # noqa: FBT001 - typer's callback
+    if wanted:
+        typer.echo(f"greval {greval.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[  # noqa: ARG001 - handled by its callback
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,  # noqa: ARG001 - read by main
+) -> None:
+    """Write down what good means for RAG and GraphRAG, have it judged, and know how sure each figure is."""

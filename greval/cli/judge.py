@@ -1,0 +1,48 @@
+"""`greval judge`: find out what a judge can do."""
+
+from __future__ import annotations
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from greval.capabilities import Capabilities
+from greval.capabilities import check as check_judge
+from greval.cli.options import BaseUrl, JudgeName, Timeout, needed_judge
+from greval.compile import run_sync
+from greval.errors import JudgeUnavailableError
+
+app = typer.Typer(help="Find out what a judge can do.", no_args_is_help=True)
+
+TIERS = {"schema": "native JSON schema", "tools": "tool calls", "text": "JSON in plain text"}
+
+
+@app.callback()
+def _group() -> None:
+    """Find out what a judge can do."""
+
+
+@app.command("check")
+def check(judge: JudgeName = None, base_url: BaseUrl = None, timeout: Timeout = 60.0) -> None:
+    """Ask a judge four small questions, and say what it can do; nothing is remembered."""
+    found = run_sync(check_judge(needed_judge(judge, base_url=base_url, timeout=timeout)))
+    _print(found)
+    if not found.reachable:
+        raise JudgeUnavailableError(f"{found.judge} cannot be reached: {found.message}")
+
+
+def _print(found: Capabilities) -> None:
+    table = Table(title=found.judge, title_justify="left", show_header=False, box=None, pad_edge=False)
+    rows = (
+        ("asked by", TIERS.get(found.tier, found.tier)),
+        ("keeps to a JSON schema", found.schema_enforced),
+        ("tool calls", found.tool_calls),
+        ("token probabilities (--confidence)", found.probabilities),
+        ("same answer twice", found.repeatable),
+        ("tells tokens", found.token_counts),
+        ("first answer after", f"{found.seconds:.1f} s"),
+        ("spent on this check", f"{found.usage.calls} calls, {found.usage.input_tokens or 0} tokens in"),
+    )
+    for row in rows:
+        table.add_row(*row)
+    Console().print(table)

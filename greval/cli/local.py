@@ -1,0 +1,49 @@
+"""`greval local`: fetch the embedded model and say where it lies."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
+from rich.table import Table
+
+from greval.local import DEFAULT_MODEL, MODELS, FetchProgress, cached_path
+from greval.local import fetch as fetch_model
+
+app = typer.Typer(help="Fetch and list the embedded judge models.", no_args_is_help=True)
+
+
+@app.command("fetch")
+def fetch(
+    name: Annotated[str, typer.Argument(help="which model")] = DEFAULT_MODEL,
+    *,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="no progress")] = False,
+) -> None:
+    """Fetch a model into your cache, check its hash, and print where it lies; a cut fetch goes on."""
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
+    console = Console(stderr=True)
+    plain = not quiet and not console.is_terminal
+    with Progress(*columns, console=console, disable=quiet or plain) as bar:
+        task = bar.add_task(name, total=None)
+
+        def show(progress: FetchProgress) -> None:
+            bar.update(task, total=progress.bytes_total, completed=progress.bytes_done)
+            if plain:
+                megabytes = f"{progress.bytes_done / 1e6:.0f} of {progress.bytes_total / 1e6:.0f} MB"
+                typer.echo(f"{name}: {progress.parts_done}/{progress.parts} parts, {megabytes}", err=True)
+
+        path = fetch_model(name, on_progress=show)
+    typer.echo(path)
+
+
+@app.command("list")
+def list_models() -> None:
+    """List the models that can be fetched, and where those lie that are here."""
+    table = Table(box=None, pad_edge=False)
+    for column in ("model", "download", "licence", "here", "note"):
+        table.add_column(column, overflow="fold")
+    for name, model in MODELS.items():
+        table.add_row(name, f"{model.download / 1e6:.0f} MB", model.licence, str(cached_path(name) or "-"), model.note)
+    Console().print(table)

@@ -1,0 +1,122 @@
+"""`greval metrics`: list, show, check and draft definitions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from greval.case import Over
+from greval.cli.options import BaseUrl, Folders, JudgeName, Temperature, needed_judge
+from greval.drafting import DraftScale, remarks
+from greval.drafting import draft as draft_metric
+from greval.errors import DefinitionError
+from greval.library import load, load_folder, predefined
+from greval.lint import lint
+from greval.metric import ComputedMetric, JudgedMetric, Metric
+from greval.metric_file import read_metric, write_metric
+from greval.scale import CategoricalScale, MeasureScale
+
+app = typer.Typer(help="List, show, check and draft metrics.", no_args_is_help=True)
+
+
+@app.command("list")
+def list_metrics(library: Folders = None) -> None:
+    """List the predefined metrics and those of your own folders."""
+    table = Table(box=None, pad_edge=False)
+    for name in ("metric", "judges", "needs", "scale", "description"):
+        table.add_column(name, overflow="fold")
+    known = dict(predefined())
+    for folder in library or ():
+        known.update(load_folder(folder))
+    for name, metric in known.items():
+        judged = "computed" if isinstance(metric, ComputedMetric) else metric.over or "answer"
+        table.add_row(*map(escape, (name, judged, ", ".join(metric.needs), _scale(metric), metric.description)))
+    Console().print(table)
+
+
+@app.command("show")
+def show(name: Annotated[str, typer.Argument(help="a name or a file")], library: Folders = None) -> None:
+    """Print the definition of a metric as a file."""
+    metric = load(name, *(library or ()))
+    if isinstance(metric, JudgedMetric):
+        typer.echo(write_metric(metric), nl=False)
+    else:
+        typer.echo(f"name: {metric.name}\ndescription: {metric.description}\nneeds: [{', '.join(metric.needs)}]")
+        typer.echo(f"scale: {_scale(metric)}\ncomputed: true")
+
+
+@app.command("check")
+def check(paths: Annotated[list[Path], typer.Argument(metavar="FILE_OR_DIR...", help="metric files or folders")]) -> None:
+    """Check metric files: all faults at once, then remarks on what makes judging unsure."""
+    files = [file for path in paths for file in (sorted(path.glob("*.yaml")) if path.is_dir() else [path])]
+    if not files:
+        raise DefinitionError(f"{', '.join(map(str, paths))}: no metric file (*.yaml) is there")
+    faults: list[str] = []
+    for file in files:
+        try:
+            metric = read_metric(file)
+        except DefinitionError as error:
+            faults.extend(error.faults)
+            continue
+        remarks_on = lint(metric)
+        typer.echo(f"{file}: {'good' if not remarks_on else 'good, with remarks'}")
+        for remark in remarks_on:
+            typer.echo(f"  {remark}")
+    if faults:
+        raise DefinitionError(*faults)
+
+
+@app.command("draft")
+def draft(  # noqa: PLR0913 - the options of a command
+    name: Annotated[str, typer.Argument(help="the metric's name")],
+    description: Annotated[str, typer.Argument(help="what it judges, in a sentence")],
+    *,
+    scale: Annotated[
+        str, typer.Option(help="categorical, value (1 to 5), a range LOW..HIGH, or names: Good,Fair,Poor")
+    ] = "categorical",
+    over: Annotated[Over | None, typer.Option(help="judge each of these by itself")] = None,
+    judge: JudgeName = None,
+    base_url: BaseUrl = None,
+    temperature: Temperature = 0.0,
+) -> None:
+    """Draft a complete metric with a model; review it, then keep it as a file."""
+    model = needed_judge(judge, base_url=base_url, temperature=temperature)
+    metric = draft_metric(name, description, scale=_wanted(scale), over=over, judge=model)
+    typer.echo(write_metric(metric), nl=False)
+    typer.echo(f"# drafted with {model.label}: review it before use", err=True)
+    for remark in remarks(metric):
+        typer.echo(f"# {remark}", err=True)
+
+
+def _wanted(scale: str) -> DraftScale:
+    """Read what scale is wanted.
+
+    Raises:
+        typer.BadParameter: Where it is none of the forms.
+    """
+    if scale == "categorical":
+        return "categorical"
+    if scale == "value":
+        return "value"
+    low, dots, high = scale.partition("..")
+    if dots and low.lstrip("-").isdigit() and high.lstrip("-").isdigit():
+        return int(low), int(high)
+    names = [name.strip() for name in scale.split(",") if name.strip()]
+    if len(names) > 1:
+        return names
+    raise typer.BadParameter(f"{scale!r}: use categorical, value, LOW..HIGH or names such as Good,Fair,Poor")
+
+
+def _scale(metric: Metric) -> str:
+    """Give a scale in a few words."""
+    scale = metric.scale
+    if isinstance(scale, CategoricalScale):
+        return ", ".join(scale.names)
+    if isinstance(scale, MeasureScale):
+        return f"number{f' ({scale.unit})' if scale.unit else ''}"
+    return f"{scale.range[0]} to {scale.range[1]}"

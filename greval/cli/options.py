@@ -1,0 +1,48 @@
+"""Options that several commands share, and the judge that they name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from pydantic import ValidationError
+
+from greval.errors import JudgeError
+from greval.judge import HOW_TO_NAME_A_JUDGE, Judge, Structured
+
+JudgeName = Annotated[
+    str | None,
+    typer.Option(
+        "--judge", envvar="GREVAL_JUDGE", metavar="MODEL", help="openai:MODEL, local, local:NAME or PROVIDER:MODEL"
+    ),
+]
+BaseUrl = Annotated[
+    str | None, typer.Option("--base-url", metavar="URL", help="an OpenAI-compatible server, with openai:MODEL")
+]
+Temperature = Annotated[float, typer.Option(help="the judge's sampling temperature")]
+Seed = Annotated[int | None, typer.Option(help="the judge's random seed")]
+Timeout = Annotated[float, typer.Option(metavar="SECONDS", help="how long one call may take")]
+MaxTokens = Annotated[int | None, typer.Option(help="the longest answer of the judge, in tokens")]
+MaxItems = Annotated[int | None, typer.Option(help="the most chunks or triples judged in one call")]
+Confidence = Annotated[bool, typer.Option("--confidence", help="ask for the probability of each verdict")]
+AnswerForm = Annotated[Structured, typer.Option("--structured", help="how the answer is asked for")]
+Folders = Annotated[
+    list[Path] | None,
+    typer.Option("--library", metavar="DIR", help="a folder with metric files of your own; may be given often"),
+]
+
+
+def needed_judge(name: str | None, **settings: object) -> Judge:
+    """Give the judge that the options name.
+
+    Raises:
+        JudgeError: Where none is named, with the ways to name one, or where a setting is wrong.
+    """
+    if not name:
+        raise JudgeError(HOW_TO_NAME_A_JUDGE)
+    try:
+        return Judge(name, **settings)
+    except ValidationError as error:
+        faults = (f"judge: {'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
+        raise JudgeError("\n".join(faults)) from error
