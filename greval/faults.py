@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from greval.result import Failure, FailureKind
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from langchain_core.messages import AIMessage
 
 MAX_MESSAGE = 500
+MIN_SECRET = 6
+"""Shorter values of the environment are words that a message may hold."""
 
 BY_STATUS: dict[int, FailureKind] = {
     400: "request",
@@ -76,13 +78,19 @@ FINISH_MESSAGES: dict[FailureKind, str] = {
 _SECRETS = re.compile(r"sk-[\w*-]{6,}|(?<=Bearer )\S+")
 
 
-def failure_of(error: BaseException) -> Failure:
-    """Give the failure that an exception of a model call stands for, free of secrets."""
+def failure_of(error: BaseException, secrets: Iterable[str] = ()) -> Failure:
+    """Give the failure that an exception of a model call stands for, free of secrets.
+
+    Args:
+        error: What was raised.
+        secrets: Texts that must not be told, beside what is or looks like a key of the environment.
+    """
     chain = [*_chain(error)]
-    kinds = (*map(_told, chain), *map(_named, reversed(chain)))
-    kind: FailureKind = next((kind for kind in kinds if kind), "error")
-    message = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    return Failure(kind=kind, message=redacted(message)[:MAX_MESSAGE])
+    found = ((kind, one) for one in chain if (kind := _told(one)))
+    named = ((kind, one) for one in reversed(chain) if (kind := _named(one)))
+    kind, telling = next((*found, *named, ("error", error)).__iter__())
+    message = f"{type(telling).__name__}: {telling}" if str(telling) else type(telling).__name__
+    return Failure(kind=kind, message=redacted(message, secrets)[:MAX_MESSAGE])
 
 
 def cut_short(message: AIMessage) -> Failure | None:
@@ -99,17 +107,28 @@ def cut_short(message: AIMessage) -> Failure | None:
     return Failure(kind=kind, message=FINISH_MESSAGES[kind], raw=message.text) if kind else None
 
 
-def redacted(text: str) -> str:
-    """Give the text without anything that is or looks like a key of the environment.
+def redacted(text: str, secrets: Iterable[str] = ()) -> str:
+    """Give the text without the secrets and anything that is or looks like a key of the environment.
 
     Example:
         >>> redacted("Incorrect API key provided: sk-abcdef123456.")
         'Incorrect API key provided: [key].'
     """
-    for name, value in os.environ.items():
-        if ("KEY" in name or "TOKEN" in name or "SECRET" in name) and len(value) > 6 and value in text:  # noqa: PLR2004
-            text = text.replace(value, "[key]")
-    return _SECRETS.sub("[key]", text)
+    kept = (value for name, value in os.environ.items() if any(word in name for word in ("KEY", "TOKEN", "SECRET")))
+    for secret in (*secrets, *kept):
+        if len(secret) > MIN_SECRET:
+            text = text.replace(secret, "[key]")
+    return _SECRETS.sub("[key]", whole(text))
+
+
+def whole(text: str) -> str:
+    """Give the text with what no file can hold, half of a surrogate pair, replaced.
+
+    Example:
+        >>> whole("half \\ud83d of it")
+        'half \ufffd of it'
+    """
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:

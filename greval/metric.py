@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import (
+    BeforeValidator,
     ConfigDict,
     Discriminator,
     Field,
@@ -32,6 +33,14 @@ RESERVED = ("reason", "value", "item", "judgements")
 """Names of the judge's own answer, which no note may take."""
 
 
+def _words(given: object) -> object:
+    """Read one word as a list of one."""
+    return (given,) if isinstance(given, str) else given
+
+
+Words = Annotated[tuple[Label, ...], Field(min_length=1), BeforeValidator(_words)]
+
+
 class TextNote(Record):
     """A further text asked of the judge, after the verdict unless `when` says before."""
 
@@ -51,11 +60,14 @@ class ListNote(Record):
 
 
 class ShareNote(Record):
-    """A share counted in code over a list note: of the entries that match `among`, those that match `where`."""
+    """A share counted in code over a list note: of the entries that match `among`, those that match `where`.
+
+    An entry matches where each named field holds the given word, or one of the given words.
+    """
 
     share: Label
-    where: dict[Label, Label]
-    among: dict[Label, Label] = Field(default_factory=dict)
+    where: dict[Label, Words]
+    among: dict[Label, Words] = Field(default_factory=dict)
 
 
 def _note(given: object) -> str:
@@ -306,9 +318,9 @@ def _unshared(note: ShareNote, notes: Notes) -> Iterator[str]:
         lists = [name for name, other in notes.items() if isinstance(other, ListNote)]
         yield f"share: {note.share!r} is no list note; known: {', '.join(lists) or 'none'}"
         return
-    for field, word in {**note.among, **note.where}.items():
+    for field, wanted in (*note.among.items(), *note.where.items()):
         words = listed.each.get(field)
         if not isinstance(words, tuple):
             yield f"{field!r} is no field of {note.share!r} with listed words"
-        elif word not in words:
-            yield f"{field}: {word!r} is not one of {', '.join(words)}"
+        elif unknown := [word for word in wanted if word not in words]:
+            yield f"{field}: {', '.join(map(repr, unknown))} not among {', '.join(words)}"

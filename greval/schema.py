@@ -194,8 +194,8 @@ def _share(note: ShareNote, asked: Mapping[str, JsonValue]) -> dict[str, JsonVal
     """Count a share; where there is nothing to count there is no share, not 0."""
     listed = asked[note.share]
     entries = [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
-    among = [entry for entry in entries if all(entry[field] == word for field, word in note.among.items())]
-    hits = sum(all(entry[field] == word for field, word in note.where.items()) for entry in among)
+    among = [entry for entry in entries if all(entry[field] in words for field, words in note.among.items())]
+    hits = sum(all(entry[field] in words for field, words in note.where.items()) for entry in among)
     counted: dict[str, JsonValue] = {"count": hits, "of": len(among)}
     return {**counted, "share": hits / len(among)} if among else counted
 

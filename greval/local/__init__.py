@@ -1,0 +1,21 @@
+"""The embedded judge: a small model, fetched once, that answers on this machine."""
+
+from greval.local.cache import cache_dir, cached_path
+from greval.local.fetch import FetchProgress, fetch
+from greval.local.models import DEFAULT_MODEL, MODELS, LocalModel, Package, find_model
+from greval.local.serve import LocalServer, describe, serve
+
+__all__ = [
+    "DEFAULT_MODEL",
+    "MODELS",
+    "FetchProgress",
+    "LocalModel",
+    "LocalServer",
+    "Package",
+    "cache_dir",
+    "cached_path",
+    "describe",
+    "fetch",
+    "find_model",
+    "serve",
+]

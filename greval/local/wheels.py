@@ -1,0 +1,131 @@
+"""Download single wheels with this interpreter's pip, a few at a time."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from greval.errors import JudgeUnavailableError
+from greval.local.cache import file_sha256
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable
+    from pathlib import Path
+
+    from greval.local.models import Package
+
+AT_ONCE = 3
+"""Downloads at a time: while one transfers, the next pip starts (half a second)."""
+
+_POLL_SECONDS = 0.05
+_LINES_SHOWN = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One package of a model and the folder that its wheel goes to."""
+
+    package: Package
+    folder: Path
+
+    def wheel(self) -> Path | None:
+        """Give the wheel if it is there and whole; remove what is not."""
+        whole = None
+        for path in self.folder.glob("*.whl"):
+            if file_sha256(path) == self.package.sha256:
+                whole = path
+            else:
+                path.unlink()
+        return whole
+
+
+def download(parts: Iterable[Part], scratch: Path) -> Generator[Part]:
+    """Download wheels and yield each part when its wheel is there and verified.
+
+    Args:
+        parts: What to download.
+        scratch: A folder for pip's temporary files; it is removed at the end, with
+            what a killed pip left there.
+
+    Yields:
+        The parts, in the order in which they arrive.
+
+    Raises:
+        JudgeUnavailableError: pip failed; the message tells what it said.
+    """
+    waiting = deque(parts)
+    running: dict[Part, subprocess.Popen[bytes]] = {}
+    try:
+        while waiting or running:
+            while waiting and len(running) < AT_ONCE:
+                part = waiting.popleft()
+                running[part] = _start(part, scratch)
+            ended = [part for part, pip in running.items() if pip.poll() is not None]
+            for part in ended:
+                _require_wheel(part, running.pop(part).returncode)
+                yield part
+            if not ended:
+                time.sleep(_POLL_SECONDS)
+    finally:
+        for pip in running.values():
+            pip.kill()
+            pip.wait()
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _command(part: Part) -> list[str]:
+    # -P: a file pip.py in the user's working folder must not run in pip's place.
+    # --only-binary: a source package would run its build code.
+    # --no-cache-dir: pip would keep a second copy of every part.
+    return [
+        *(sys.executable, "-P", "-m", "pip", "download", "--no-deps"),
+        *("--require-hashes", "--only-binary=:all:", "--no-cache-dir", "--no-input"),
+        *("--progress-bar=off", "--disable-pip-version-check"),
+        *("-r", str(part.folder / "requirements.txt"), "-d", str(part.folder)),
+    ]
+
+
+def _start(part: Part, scratch: Path) -> subprocess.Popen[bytes]:
+    """Start pip for one part; what it says goes to a file beside the wheel."""
+    part.folder.mkdir(parents=True, exist_ok=True)
+    scratch.mkdir(parents=True, exist_ok=True)
+    requirement = f"{part.package.requirement}\n"
+    (part.folder / "requirements.txt").write_text(requirement, "utf-8")
+    with (part.folder / "pip.log").open("wb") as log:
+        return subprocess.Popen(
+            _command(part),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, "TMPDIR": str(scratch)},
+        )
+
+
+def _require_wheel(part: Part, code: int) -> None:
+    if code == 0 and part.wheel() is not None:
+        return
+    said = (part.folder / "pip.log").read_text("utf-8", errors="replace")
+    message = (
+        f"{part.package.name} {part.package.version} could not be downloaded"
+        f" (pip exit code {code}).\n"
+        f"tried: {shlex.join(_command(part))}\n"
+        f"{_reason(said)}"
+    )
+    raise JudgeUnavailableError(message)
+
+
+def _reason(said: str) -> str:
+    """Give the lines of pip's output that tell why, or what to do without pip."""
+    if "No module named pip" in said:
+        return "This Python has no pip: add it with `python -m ensurepip` or `uv pip install pip`, then run this again."
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    errors = [line for line in lines if line.startswith("ERROR")]
+    shown = (errors or lines)[-_LINES_SHOWN:]
+    return "\n".join(f"pip said: {line}" for line in shown) or "pip said nothing"

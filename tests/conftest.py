@@ -1,0 +1,15 @@
+"""Fixtures that several test files share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from fault_server import FaultServer
+
+
+@pytest.fixture
+def fault_server() -> Iterator[FaultServer]:
+    """Give a chat server on 127.0.0.1 that answers well until its `plan` is set."""
+    with FaultServer() as server:
+        yield server

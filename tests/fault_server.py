@@ -1,0 +1,233 @@
+"""A real OpenAI-compatible chat server on 127.0.0.1 that answers, and fails, by a plan.
+
+A plan is one behaviour, a list of them (begun again when it ran out), or a function from the body of
+a request to a behaviour. As a command it serves `ok()` and prints its address: for benchmarks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import sys
+import threading
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Self
+
+from aiohttp import web
+
+Body = dict[str, Any]
+Behaviour = Callable[[web.Request, Body], Awaitable[web.StreamResponse]]
+Plan = Behaviour | Sequence[Behaviour] | Callable[[Body], Behaviour]
+USAGE = {
+    "prompt_tokens": 100,
+    "completion_tokens": 20,
+    "total_tokens": 120,
+    "prompt_tokens_details": {"cached_tokens": 40},
+}
+ITEM = re.compile(r'<item n="(\d+)">')
+
+
+class FaultServer:
+    """A chat server on a free port, in a thread of its own; use it as a context manager.
+
+    `calls` counts requests, `most` is the most that were in flight at once, `bodies` keeps what was
+    sent, `headers` under which headers. `latency` is slept before each answer, in seconds.
+    """
+
+    def __init__(self, plan: Plan | None = None, *, latency: float = 0.0) -> None:
+        """Keep the plan; nothing is served yet."""
+        self.plan: Plan = plan or ok()
+        self.latency = latency
+        self.bodies: list[Body] = []
+        self.headers: list[Mapping[str, str]] = []
+        self.most = 0
+        self.url = ""
+        self._flying = 0
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="fault-server", daemon=True)
+
+    @property
+    def calls(self) -> int:
+        """How many requests came."""
+        return len(self.bodies)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        self._runner = asyncio.run_coroutine_threadsafe(self._start(), self._loop).result()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        asyncio.run_coroutine_threadsafe(self._runner.cleanup(), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    async def _start(self) -> web.AppRunner:
+        app = web.Application(client_max_size=64 * 1024 * 1024)
+        app.router.add_post("/v1/chat/completions", self._answer)
+        runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.05, access_log=None)
+        await runner.setup()
+        site = web.TCPSite(runner, "127.0.0.1", 0)
+        await site.start()
+        self.url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
+        return runner
+
+    async def _answer(self, request: web.Request) -> web.StreamResponse:
+        body = await request.json()
+        number = len(self.bodies)
+        self.bodies.append(body)
+        self.headers.append(dict(request.headers))
+        self._flying += 1
+        self.most = max(self.most, self._flying)
+        try:
+            if self.latency:
+                await asyncio.sleep(self.latency)
+            return await self._behaviour(number, body)(request, body)
+        finally:
+            self._flying -= 1
+
+    def _behaviour(self, number: int, body: Body) -> Behaviour:
+        plan: Any = self.plan
+        if isinstance(plan, Sequence):
+            return plan[number % len(plan)]
+        return plan if asyncio.iscoroutinefunction(plan) else plan(body)
+
+
+def says(
+    content: str | None,
+    *,
+    finish: str = "stop",
+    refusal: str | None = None,
+    tokens: Sequence[Mapping[str, Any]] | None = None,
+    calls: Sequence[Mapping[str, str]] | None = None,
+    usage: Mapping[str, Any] | None = USAGE,
+) -> Behaviour:
+    """Answer with this message; `calls` are tool calls as `name` and `arguments`, both texts."""
+
+    async def answer(_: web.Request, body: Body) -> web.StreamResponse:
+        message: dict[str, Any] = {"role": "assistant", "content": content, "refusal": refusal}
+        if calls:
+            message["tool_calls"] = [{"id": f"c{n}", "type": "function", "function": {**c}} for n, c in enumerate(calls)]
+        choice = {"index": 0, "message": message, "finish_reason": finish}
+        if tokens is not None:
+            choice["logprobs"] = {"content": [{"bytes": None, "top_logprobs": [], **token} for token in tokens]}
+        told = {"id": "x", "object": "chat.completion", "created": 0, "model": body.get("model", ""), "choices": [choice]}
+        return web.json_response({**told, "usage": usage} if usage else told)
+
+    return answer
+
+
+def gives(content: Mapping[str, Any], **settings: Any) -> Behaviour:
+    """Answer with this object as JSON."""
+    return says(json.dumps(content, ensure_ascii=False), **settings)
+
+
+def ok(value: object = None) -> Behaviour:
+    """Answer as the schema of the request wants it, with a verdict on each item; `value` where it is given."""
+
+    async def answer(request: web.Request, body: Body) -> web.StreamResponse:
+        if "tools" in body:
+            function = body["tools"][0]["function"]
+            arguments = json.dumps(sample(function["parameters"], body, value))
+            return await says(None, calls=[{"name": function["name"], "arguments": arguments}])(request, body)
+        schema = body["response_format"]["json_schema"]["schema"]
+        return await gives(sample(schema, body, value))(request, body)
+
+    return answer
+
+
+def sample(schema: Mapping[str, Any], body: Body, value: object = None) -> Any:
+    """Give content that a schema allows; a list of judgements has one for each numbered item."""
+    if schema["type"] == "object":
+        fields = {name: sample(field, body, value) for name, field in schema["properties"].items()}
+        return {**fields, "value": value} if value is not None and "value" in fields else fields
+    if schema["type"] == "array":
+        entry = sample(schema["items"], body, value)
+        if "item" not in entry:
+            return [entry]
+        return [{**entry, "item": int(n)} for n in ITEM.findall(body["messages"][1]["content"])]
+    if "enum" in schema:
+        return schema["enum"][0]
+    return schema.get("minimum", 1) if schema["type"] == "integer" else "It names what decides."
+
+
+def cut(content: str = '{"reason": "It is long') -> Behaviour:
+    """Answer with what came before the length limit."""
+    return says(content, finish="length")
+
+
+def filtered(content: str = '{"reason": "It') -> Behaviour:
+    """Answer with what came before the content filter."""
+    return says(content, finish="content_filter")
+
+
+def refuses(words: str = "I can't help with that.") -> Behaviour:
+    """Answer with a refusal in its own field."""
+    return says(None, refusal=words)
+
+
+def error(status: int, code: str | None = None, message: str = "No.", **headers: str) -> Behaviour:
+    """Answer with an error in OpenAI's form; `{authorization}` in the message echoes the request's header."""
+
+    async def answer(request: web.Request, _: Body) -> web.StreamResponse:
+        told = message.replace("{authorization}", request.headers.get("Authorization", ""))
+        fault = {"message": told, "type": "error", "param": None, "code": code}
+        return web.json_response({"error": fault}, status=status, headers={k.replace("_", "-"): v for k, v in headers.items()})
+
+    return answer
+
+
+def resets() -> Behaviour:
+    """Break the connection without an answer."""
+
+    async def answer(request: web.Request, _: Body) -> web.StreamResponse:
+        assert request.transport
+        request.transport.abort()
+        return web.Response()
+
+    return answer
+
+
+def hangs(seconds: float = 30) -> Behaviour:
+    """Say nothing for a long time."""
+
+    async def answer(_: web.Request, __: Body) -> web.StreamResponse:
+        await asyncio.sleep(seconds)
+        return web.Response()
+
+    return answer
+
+
+def trickles(seconds: float = 30) -> Behaviour:
+    """Send the body a blank at a time, so that no single read is ever late."""
+
+    async def answer(request: web.Request, _: Body) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": "application/json"})
+        await response.prepare(request)
+        for _ in range(int(seconds / 0.05)):
+            await response.write(b" ")
+            await asyncio.sleep(0.05)
+        return response
+
+    return answer
+
+
+def body(text: str, content_type: str = "application/json") -> Behaviour:
+    """Answer 200 with any body of any type."""
+
+    async def answer(_: web.Request, __: Body) -> web.StreamResponse:
+        return web.Response(text=text, content_type=content_type)
+
+    return answer
+
+
+def main() -> None:
+    """Serve until the input ends."""
+    with FaultServer() as server:
+        print(server.url, flush=True)  # noqa: T201 - the address is what a caller waits for
+        sys.stdin.read()
+
+
+if __name__ == "__main__":
+    main()

