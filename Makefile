@@ -3,36 +3,39 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-STAMP := $(VENV)/.installed
+USE := $(VENV)/.installed-local
+DEV := $(VENV)/.installed-dev
 
 .PHONY: demo test check docs golden clean
 
-demo: $(STAMP)
+demo: $(USE)
 	$(BIN)/greval local fetch
 	$(BIN)/greval demo
 
-test: $(STAMP) check
+test: $(DEV) check
 	$(BIN)/python -m coverage run -m pytest
 	$(BIN)/python -m coverage report
 
-check: $(STAMP)
+check: $(DEV)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-docs: $(STAMP)
+docs: $(DEV)
 	$(BIN)/python -m pytest tests/test_docs.py
 
-golden: $(STAMP)
+golden: $(DEV)
 	$(BIN)/python -m greval.metric_file > metric_library/metric.schema.json
 	GREVAL_WRITE_GOLDEN=1 $(BIN)/python -m pytest -q tests/test_golden.py
 
 clean:
 	rm -rf $(VENV) build dist .coverage htmlcov .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
-$(STAMP): pyproject.toml constraints.txt
-	$(PYTHON) -c 'import sys; sys.exit(None if (3, 11) <= sys.version_info < (3, 14) else "greval needs Python 3.11, 3.12 or 3.13: make PYTHON=python3.12 " + "demo")'
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --disable-pip-version-check -q -c constraints.txt -e '.[dev]'
-	touch $(STAMP)
+# an editable install with one extra; the tested set of versions stands in constraints.txt
+$(VENV)/.installed-%: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(None if (3, 11) <= sys.version_info < (3, 14) else "greval needs Python 3.11, 3.12 or 3.13; name one: make PYTHON=python3.12 ...")'
+	@echo "installing greval and what it needs for [$*] into $(VENV) ..."
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --disable-pip-version-check -q -c constraints.txt -e '.[$*]'
+	@touch $@

@@ -20,7 +20,7 @@ from greval.errors import MalformedVerdictError
 from greval.judge import LOCAL_REASON_LENGTH
 from greval.material import Item, items
 from greval.metric import JudgedMetric
-from greval.prompt import case_text, system_text
+from greval.prompt import case_text, neutral, system_text
 from greval.result import Failed, Failure, FailureKind, Judgement, Outcome, Scored, Usage
 from greval.schema import answer_schema, read_items, read_verdict
 from greval.verdict import Path, parse, probability
@@ -32,6 +32,9 @@ LOCAL_MAX_ITEMS = 1
 
 WORTH_AGAIN = frozenset({"malformed", "off_scale", "missing_item"})
 """What a second answer may mend; a refusal or a cut answer would come again."""
+
+MAX_OBJECTION = 300
+"""Letters of a fault that are told to the judge: an answer off the scale may be long."""
 
 Batch = tuple[Item, ...]
 
@@ -89,7 +92,7 @@ class Asking:
         left = tuple(item for item in batch if item.id in {f.item for f in first.failures})
         if not any(failure.kind in WORTH_AGAIN for failure in first.failures):
             return first
-        tail = () if first.judgements else (AIMessage(first.text), _objection(first.failures[0].message))
+        tail = () if first.judgements else _objecting(first)
         again = await self._round(case, left, config, tail)
         place = {item.id: n for n, item in enumerate(batch)}
         judgements = sorted(first.judgements + again.judgements, key=lambda j: place.get(j.item or "", 0))
@@ -148,5 +151,11 @@ def _sure(judgement: Judgement, reply: Reply, path: Path) -> Judgement:
     return judgement.model_copy(update={"confidence": probability(reply.tokens, path)})
 
 
-def _objection(message: str) -> HumanMessage:
-    return HumanMessage(f"That answer cannot be used: {message}. Answer again with the JSON only, in the form asked for.")
+def _objecting(first: Round) -> tuple[BaseMessage, ...]:
+    """Give back an answer with what is wrong with it; what it cites of itself opens no fence."""
+    fault = neutral(first.failures[0].message)[:MAX_OBJECTION]
+    said = (AIMessage(first.text),) if first.text else ()
+    return (
+        *said,
+        HumanMessage(f"That answer cannot be used: {fault}. Answer again with the JSON only, in the form asked for."),
+    )

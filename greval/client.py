@@ -5,17 +5,17 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
-from pydantic import JsonValue
+from pydantic import JsonValue, SecretStr
 
-from greval.faults import cut_short, failure_of
-from greval.judge import Judge, chat_model
+from greval.faults import cut_short, failure_of, whole
+from greval.judge import LOCAL_TIMEOUT, Judge, chat_model
 from greval.result import Failure, Tier, Usage
 from greval.schema import schema_name
 
@@ -69,7 +69,8 @@ class Question:
         """Bind the schema in the provider's own way, once."""
         if id(model) not in self._made:
             titled = {"title": schema_name(self.name), "description": "The verdict.", **self.schema}
-            self._made[id(model)] = model.with_structured_output(titled, include_raw=True)
+            method = {"method": "function_calling"} if _openai(model) else {}
+            self._made[id(model)] = model.with_structured_output(titled, include_raw=True, **method)
         return self._made[id(model)]
 
 
@@ -122,10 +123,9 @@ class JudgeClient:
         try:
             async with self._gate:
                 async with asyncio.timeout(_deadline(self.judge)):
-                    message = await question.ask(model, messages, config)
+                    return _reply(await question.ask(model, messages, config))
         except Exception as error:  # noqa: BLE001 - whatever a provider raises is one failed call
-            return Reply("", Usage(calls=1), failure_of(error))
-        return _reply(message)
+            return Reply("", Usage(calls=1), failure_of(error, _secrets(model)))
 
 
 def best_tier(model: BaseChatModel) -> Tier:
@@ -137,9 +137,14 @@ def best_tier(model: BaseChatModel) -> Tier:
     own: Tier | None = getattr(model, "answer_tier", None)
     if own:
         return own
-    if OPENAI_BASE in {cls.__name__ for cls in type(model).__mro__}:
+    if _openai(model):
         return "schema"
     return "text" if type(model).bind_tools is BaseChatModel.bind_tools else "tools"
+
+
+def _openai(model: BaseChatModel) -> bool:
+    """Tell whether a model speaks to an OpenAI-compatible server, whose class is not imported for it."""
+    return OPENAI_BASE in {cls.__name__ for cls in type(model).__mro__}
 
 
 def _native(model: BaseChatModel, question: Question) -> dict[str, Any]:
@@ -168,15 +173,21 @@ def _reply(message: AIMessage) -> Reply:
 def _said(message: AIMessage) -> str:
     """Give the JSON of the first tool call, even a broken one, else the text."""
     if message.tool_calls:
-        return json.dumps(message.tool_calls[0]["args"], ensure_ascii=False)
+        return whole(json.dumps(message.tool_calls[0]["args"], ensure_ascii=False))
     if message.invalid_tool_calls:
-        return message.invalid_tool_calls[0]["args"] or ""
-    return message.text
+        return whole(message.invalid_tool_calls[0]["args"] or "")
+    return whole(message.text)
 
 
 def _deadline(judge: Judge) -> float | None:
     """Give the seconds after which a call is given up, its retries included: a trickle never times out itself."""
-    return judge.timeout * (judge.max_retries + 1)
+    patience = max(judge.timeout, LOCAL_TIMEOUT) if judge.local else judge.timeout
+    return patience * (judge.max_retries + 1)
+
+
+def _secrets(model: BaseChatModel) -> Iterator[str]:
+    """Give what a model keeps secret, such as a key that came from no environment variable."""
+    yield from (value.get_secret_value() for value in vars(model).values() if isinstance(value, SecretStr))
 
 
 def _label(model: BaseChatModel) -> str:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import atexit
-import contextlib
+import os
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from langchain_core.language_models import BaseChatModel
@@ -29,6 +31,7 @@ CaseLike = Case | Mapping[str, object]
 Judging = Callable[[Case, RunnableConfig], Awaitable[tuple[Outcome, Usage]]]
 T = TypeVar("T")
 END_SECONDS = 2.0
+"""How long the end of the process waits for the background loop."""
 
 
 def compile_metric(
@@ -70,6 +73,9 @@ def compile_metric(
     if model is None or not isinstance(metric, JudgedMetric):
         message = f"{metric.name}: a judged metric needs a judge, such as Judge('openai:MODEL') or Judge('local')"
         raise JudgeError(message)
+    if repeats < 1:
+        message = f"{metric.name}: repeats must be 1 or more, got {repeats}"
+        raise JudgeError(message)
     client = model if isinstance(model, JudgeClient) else JudgeClient(model)
     asking = Asking(metric, client)
     settings = {**client.identity, "prompt": PROMPT_VERSION, "tier": client.tier, "max_items": asking.max_items}
@@ -103,6 +109,17 @@ class MetricRunnable(Runnable[CaseLike, Result]):
     def invoke(self, input: CaseLike, config: RunnableConfig | None = None, **_: Any) -> Result:  # noqa: A002, ANN401
         """Judge one case, from a script, a thread or a notebook; see `ainvoke`."""
         return run_sync(self.ainvoke(input, config))
+
+    def batch(
+        self,
+        inputs: list[CaseLike],
+        config: RunnableConfig | list[RunnableConfig] | None = None,
+        *,
+        return_exceptions: bool = False,
+        **_: Any,  # noqa: ANN401
+    ) -> list[Result]:
+        """Judge cases at once, bounded by `max_concurrency` of the config; LangChain's own takes a few threads."""
+        return run_sync(self.abatch(inputs, config, return_exceptions=return_exceptions))
 
     async def ainvoke(self, input: CaseLike, config: RunnableConfig | None = None, **_: Any) -> Result:  # noqa: A002, ANN401
         """Judge one case.
@@ -165,31 +182,59 @@ def as_case(given: CaseLike) -> Case:
 def run_sync(work: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine from synchronous code, also where a loop already runs, as in a notebook.
 
-    All such calls share one background loop, to which the models' connections belong.
+    All such calls share one background loop, to which the models' connections belong. A call from
+    that loop itself (a callback, a computed metric) has a loop of its own: it would wait for itself.
     """
-    return asyncio.run_coroutine_threadsafe(work, _background()).result()
+    background = _background()
+    if _running() is background:
+        with ThreadPoolExecutor(1) as apart:
+            return apart.submit(asyncio.run, work).result()
+    future = asyncio.run_coroutine_threadsafe(work, background)
+    try:
+        return future.result()
+    except BaseException:
+        future.cancel()
+        raise
 
 
-_LOOPS: list[asyncio.AbstractEventLoop] = []
+_LOOPS: dict[int, asyncio.AbstractEventLoop] = {}
+"""The background loop by process id: a forked process has no part in its parent's threads."""
 _LOOPS_LOCK = threading.Lock()
 
 
 def _background() -> asyncio.AbstractEventLoop:
     """Give the process's background loop, started at first use."""
     with _LOOPS_LOCK:
-        if not _LOOPS:
+        if os.getpid() not in _LOOPS:
             loop = asyncio.new_event_loop()
             threading.Thread(target=loop.run_forever, name="greval", daemon=True).start()
-            _LOOPS.append(loop)
-            atexit.register(_end, loop)
-        return _LOOPS[0]
+            _LOOPS[os.getpid()] = loop
+        return _LOOPS[os.getpid()]
 
 
-def _end(loop: asyncio.AbstractEventLoop) -> None:
-    """Close what the loop keeps open, as `asyncio.run` does at its end, so that a process leaves in silence."""
-    with contextlib.suppress(TimeoutError):
-        asyncio.run_coroutine_threadsafe(loop.shutdown_asyncgens(), loop).result(END_SECONDS)
-    loop.call_soon_threadsafe(loop.stop)
+def _running() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
+
+
+@atexit.register
+def _end() -> None:
+    """End the background loop with the process, so that the models' connections are closed, not lost."""
+    if loop := _LOOPS.pop(os.getpid(), None):
+        with suppress(TimeoutError):
+            asyncio.run_coroutine_threadsafe(_finish(), loop).result(END_SECONDS)
+        loop.call_soon_threadsafe(loop.stop)
+
+
+async def _finish() -> None:
+    """Give up what is still running in the loop, and close what its models hold open."""
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
+    await asyncio.get_running_loop().shutdown_asyncgens()
 
 
 def _computing(metric: ComputedMetric) -> Judging:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from greval.result import Failure, FailureKind
@@ -85,10 +86,10 @@ def failure_of(error: BaseException, secrets: Iterable[str] = ()) -> Failure:
         error: What was raised.
         secrets: Texts that must not be told, beside what is or looks like a key of the environment.
     """
-    chain = [*_chain(error)]
-    found = ((kind, one) for one in chain if (kind := _told(one)))
-    named = ((kind, one) for one in reversed(chain) if (kind := _named(one)))
-    kind, telling = next((*found, *named, ("error", error)).__iter__())
+    causes = [*_causes(error)]
+    told = ((kind, cause) for cause in causes if (kind := _told(cause)))
+    named = ((kind, cause) for cause in reversed(causes) if (kind := _named(cause)))
+    kind, telling = next(chain(told, named), ("error", error))
     message = f"{type(telling).__name__}: {telling}" if str(telling) else type(telling).__name__
     return Failure(kind=kind, message=redacted(message, secrets)[:MAX_MESSAGE])
 
@@ -99,12 +100,12 @@ def cut_short(message: AIMessage) -> Failure | None:
         (block.get("refusal") for block in _blocks(message) if block.get("type") == "refusal"), None
     )
     if refusal:
-        return Failure(kind="refusal", message=FINISH_MESSAGES["refusal"], raw=str(refusal))
+        return Failure(kind="refusal", message=FINISH_MESSAGES["refusal"], raw=whole(str(refusal)))
     told = message.response_metadata
     details = told.get("incomplete_details") or {}
     ends = (told.get("finish_reason"), told.get("stop_reason"), told.get("done_reason"), details.get("reason"))
     kind = next((BY_FINISH[str(end)] for end in ends if str(end) in BY_FINISH), None)
-    return Failure(kind=kind, message=FINISH_MESSAGES[kind], raw=message.text) if kind else None
+    return Failure(kind=kind, message=FINISH_MESSAGES[kind], raw=whole(message.text)) if kind else None
 
 
 def redacted(text: str, secrets: Iterable[str] = ()) -> str:
@@ -122,16 +123,16 @@ def redacted(text: str, secrets: Iterable[str] = ()) -> str:
 
 
 def whole(text: str) -> str:
-    """Give the text with what no file can hold, half of a surrogate pair, replaced.
+    r"""Give the text with what no file can hold, half of a surrogate pair, replaced.
 
     Example:
-        >>> whole("half \\ud83d of it")
-        'half \ufffd of it'
+        >>> ascii(whole("half " + chr(0xD83D)))
+        "'half \\ufffd'"
     """
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
     """Walk an exception and what caused it."""
     while error is not None:
         yield error

@@ -123,7 +123,7 @@ async def chat_model(judge: Judge) -> BaseChatModel:
     models = _MODELS.setdefault(loop, {})
     key = json.dumps(judge.model_dump(mode="json"), sort_keys=True)
     if key not in models:
-        models[key] = await _build(judge)
+        models.setdefault(key, await _build(judge))
     return models[key]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import (
+    AfterValidator,
     BeforeValidator,
     ConfigDict,
     Discriminator,
@@ -38,7 +39,23 @@ def _words(given: object) -> object:
     return (given,) if isinstance(given, str) else given
 
 
+def _known(need: str) -> str:
+    """Refuse what no case has."""
+    if need not in FIELDS and (not need.startswith(TAG) or need == TAG):
+        message = f"{need!r} is no field of a case; known: {', '.join(FIELDS)}, {TAG}NAME"
+        raise ValueError(message)
+    return need
+
+
+Need = Annotated[str, AfterValidator(_known)]
 Words = Annotated[tuple[Label, ...], Field(min_length=1), BeforeValidator(_words)]
+
+
+Entry = Annotated[
+    Annotated[Text, Tag("text")] | Annotated[Annotated[tuple[Label, ...], Field(min_length=1)], Tag("words")],
+    Discriminator(lambda given: "words" if isinstance(given, list | tuple) else "text"),
+]
+"""A field of a list note: its description, or the words that are allowed in it."""
 
 
 class TextNote(Record):
@@ -55,7 +72,7 @@ class ListNote(Record):
     """
 
     means: Text
-    each: Annotated[dict[Label, Text | Annotated[tuple[Label, ...], Field(min_length=1)]], Field(min_length=1)]
+    each: Annotated[dict[Label, Entry], Field(min_length=1)]
     when: Literal["before", "after"] = "after"
 
 
@@ -102,17 +119,13 @@ class Metric(Record):
     name: Name
     description: Text
     over: Over | None = None
-    needs: Annotated[tuple[str, ...], Field(min_length=1)]
+    needs: Annotated[tuple[Need, ...], Field(min_length=1)]
     scale: Scale
 
     @field_validator("needs")
     @classmethod
-    def _known_needs(cls, needs: tuple[str, ...]) -> tuple[str, ...]:
-        """Refuse what no case has."""
-        for need in needs:
-            if need not in FIELDS and not need.startswith(TAG):
-                message = f"{need!r} is no field of a case; known: {', '.join(FIELDS)}, {TAG}NAME"
-                raise ValueError(message)
+    def _each_once(cls, needs: tuple[str, ...]) -> tuple[str, ...]:
+        """Drop what is named again."""
         return tuple(dict.fromkeys(needs))
 
 
@@ -271,7 +284,7 @@ def define(given: Mapping[str, object]) -> JudgedMetric:
     """
     many = given.get("over") is not None
     scale = given.get("scale")
-    valued = isinstance(scale, Mapping) and "categories" not in scale or "range" in given
+    valued = isinstance(scale, Mapping) and "categories" not in scale or "range" in given or "levels" in given
     return _CLASSES[valued, many].model_validate(given)
 
 

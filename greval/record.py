@@ -8,6 +8,8 @@ from typing import Annotated
 from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
 
 MAX_NAME = 100
+MAX_NAME_BYTES = 240
+"""A file system takes 255 bytes a name, and the ending must fit in; letters of some scripts take three or four."""
 MAX_LABEL = 200
 _NAME_MARKS = frozenset("-.@_")
 
@@ -18,23 +20,35 @@ class Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+def _nfc(text: str, longest: int) -> str:
+    """Give the NFC form, so that a name is the same however it was typed."""
+    name = unicodedata.normalize("NFC", text)
+    if len(name) > longest:  # a few characters become several
+        message = f"is too long: at most {longest} characters, got {len(name)}"
+        raise ValueError(message)
+    return name
+
+
 def _name(text: str) -> str:
     """Give the NFC form of a name of letters, marks and digits of any script, and `-.@_`."""
-    name = unicodedata.normalize("NFC", text)
+    name = _nfc(text, MAX_NAME)
     wrong = sorted({c for c in name if unicodedata.category(c)[0] not in "LMN" and c not in _NAME_MARKS})
     if wrong:
         shown = " ".join(repr(c) for c in wrong)
         message = f"may hold letters and digits of any script and - . @ _ only, got {shown}"
         raise ValueError(message)
-    if name[0] in "-.":
+    if name[0] != "_" and unicodedata.category(name[0])[0] not in "LN":
         message = "must start with a letter, a digit or _"
+        raise ValueError(message)
+    if len(name.encode()) > MAX_NAME_BYTES:
+        message = f"is too long for the name of a file: at most {MAX_NAME_BYTES} bytes, got {len(name.encode())}"
         raise ValueError(message)
     return name
 
 
 def _label(text: str) -> str:
-    """Give the NFC form of a label: one line, without control or format characters."""
-    label = unicodedata.normalize("NFC", text)
+    """Give the NFC form of a label: one line, without control characters."""
+    label = _nfc(text, MAX_LABEL)
     if any(unicodedata.category(c) in {"Cc", "Cs", "Zl", "Zp"} for c in label):
         message = "must be one line without control characters"
         raise ValueError(message)

@@ -6,20 +6,27 @@ metrics only, a measure. Code that must tell them apart uses `match` with `asser
 
 from __future__ import annotations
 
+import sys
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Discriminator, Field, Tag, field_validator, model_serializer, model_validator
+from pydantic import Discriminator, Field, StrictBool, Tag, field_validator, model_serializer, model_validator
 
 from greval.record import Label, Record, Text
 
 MAX_CATEGORIES = 500
+MAX_EXACT = 2**53
+"""Beyond this, readers of JSON round integers."""
+
 MAX_ENUM_LEVELS = 11
 """Value ranges of up to this many levels are listed one by one in the answer schema."""
 
 Value = int | float | str
 Better = Literal["higher", "lower"]
+End = Annotated[int, Field(strict=True, ge=-MAX_EXACT, le=MAX_EXACT)]
+Limit = Annotated[float, Field(allow_inf_nan=False, strict=True)]
 
 
 class OffScaleError(ValueError):
@@ -31,7 +38,7 @@ class Category(Record):
 
     name: Label
     means: str = ""
-    score: Annotated[float, Field(allow_inf_nan=False)] | None = None
+    score: Annotated[float, Field(allow_inf_nan=False, strict=True)] | None = None
 
 
 class CategoricalScale(Record):
@@ -44,7 +51,7 @@ class CategoricalScale(Record):
     """
 
     categories: Annotated[tuple[Category, ...], Field(min_length=2, max_length=MAX_CATEGORIES)]
-    ordered: bool = True
+    ordered: StrictBool = True
 
     @field_validator("categories", mode="before")
     @classmethod
@@ -57,17 +64,21 @@ class CategoricalScale(Record):
     @model_validator(mode="after")
     def _check(self) -> Self:
         """Refuse names that read alike, and scores against the order."""
-        folded: dict[str, str] = {}
-        for name in self.names:
-            twin = folded.setdefault(name.casefold(), name)
-            if twin is not name:
-                message = f"categories: {twin!r} and {name!r} read alike; give each its own name"
-                raise ValueError(message)
+        faults = [f"categories: {one!r} and {other!r} read alike; give each its own name" for one, other in self._twins()]
         scores = [c.score for c in self.categories if c.score is not None]
-        if self.ordered and any(a < b for a, b in zip(scores, scores[1:], strict=False)):
-            message = "categories: scores must not rise, the best category comes first (or set ordered: false)"
-            raise ValueError(message)
+        if self.ordered and any(a < b for a, b in pairwise(scores)):
+            faults.append("categories: scores must not rise, the best category comes first (or set ordered: false)")
+        if faults:
+            raise ValueError("\n".join(faults))
         return self
+
+    def _twins(self) -> Iterator[tuple[str, str]]:
+        """Find the names that differ in capital letters at most."""
+        seen: dict[str, str] = {}
+        for name in self.names:
+            if name.casefold() in seen:
+                yield seen[name.casefold()], name
+            seen.setdefault(name.casefold(), name)
 
     @model_serializer(mode="plain")
     def _to_mapping(self) -> dict[str, Any]:
@@ -117,9 +128,18 @@ class ValueScale(Record):
         4
     """
 
-    range: tuple[int, int]
+    range: tuple[End, End]
     levels: dict[int, Text]
     better: Better = "higher"
+
+    @field_validator("levels", mode="before")
+    @classmethod
+    def _once(cls, given: object) -> object:
+        """Refuse a level that is written in two ways, such as 1 and "1": one would be lost."""
+        if isinstance(given, Mapping) and len({str(level).strip() for level in given}) < len(given):
+            message = "a level is given twice; describe each once"
+            raise ValueError(message)
+        return given
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -128,12 +148,13 @@ class ValueScale(Record):
         if low >= high:
             message = f"range: must rise, got {low} to {high}"
             raise ValueError(message)
+        faults: list[str] = []
         if ends := [end for end in (low, high) if end not in self.levels]:
-            message = f"levels: describe at least both ends; {' and '.join(map(str, ends))} missing"
-            raise ValueError(message)
+            faults.append(f"levels: describe at least both ends; {' and '.join(map(str, ends))} missing")
         if outside := [level for level in self.levels if not low <= level <= high]:
-            message = f"levels: {', '.join(map(str, outside))} outside the range {low} to {high}"
-            raise ValueError(message)
+            faults.append(f"levels: {', '.join(map(str, outside))} outside the range {low} to {high}")
+        if faults:
+            raise ValueError("\n".join(faults))
         return self
 
     def answer_schema(self) -> dict[str, Any]:
@@ -176,10 +197,18 @@ class ValueScale(Record):
 class MeasureScale(Record):
     """A real number that is computed, never asked of a judge; `high` None means without an upper end."""
 
-    low: float = 0.0
-    high: float | None = None
+    low: Limit = 0.0
+    high: Limit | None = None
     unit: str = ""
     better: Better = "higher"
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        """Refuse limits that do not rise."""
+        if self.high is not None and self.low >= self.high:
+            message = f"high: must be above low, got {self.low} to {self.high}"
+            raise ValueError(message)
+        return self
 
     def read(self, raw: object) -> float:
         """Give the number that `raw` is.
@@ -187,11 +216,15 @@ class MeasureScale(Record):
         Raises:
             OffScaleError: If it is no finite number of the range.
         """
-        number = float(raw) if isinstance(raw, int | float) and not isinstance(raw, bool) else float("nan")
-        if not self.low <= number <= (float("inf") if self.high is None else self.high) or number == float("inf"):
-            message = f"{raw!r} is not a number from {self.low} to {self.high}"
-            raise OffScaleError(message)
-        return number
+        if isinstance(raw, int | float) and not isinstance(raw, bool) and self._holds(raw):
+            return float(raw)
+        upper = "without an upper end" if self.high is None else f"to {self.high}"
+        message = f"{raw!r} is not a number from {self.low} {upper}"
+        raise OffScaleError(message)
+
+    def _holds(self, number: float) -> bool:
+        """Say whether a number is of the range; no float holds one beyond the greatest."""
+        return self.low <= number <= (sys.float_info.max if self.high is None else self.high)
 
     def number(self, value: Value) -> float | None:
         """Give the value itself."""
@@ -200,6 +233,11 @@ class MeasureScale(Record):
 
 def _category(name: object, content: object) -> object:
     """Read one entry of the file form; what is wrong with it is left for the validation to tell."""
+    if isinstance(content, Category):
+        content = {**content.model_dump(exclude={"name"}), **({} if content.name == name else {"name": content.name})}
+    if isinstance(content, Mapping) and "name" in content:
+        message = f"{name!r} holds the name {content['name']!r}; a category is named by its key only"
+        raise ValueError(message)
     if content is None or isinstance(content, str):
         return {"name": str(name), "means": content or ""}
     return {"name": str(name), **content} if isinstance(content, Mapping) else {"name": str(name), "means": content}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from json.decoder import scanstring
+from itertools import accumulate
 from typing import Any
 
 from greval.errors import MalformedVerdictError
@@ -26,7 +26,8 @@ def parse(text: str) -> dict[str, Any]:
         The object.
 
     Raises:
-        MalformedVerdictError: Where there is none, or where it is not strict JSON (a key twice, NaN).
+        MalformedVerdictError: Where there is none, or where it is not strict JSON (a key twice, NaN, half
+            of a surrogate pair).
 
     Example:
         >>> parse('Draft: {"value": 0}. Final: {"reason": "It fits.", "value": 1}')["value"]
@@ -39,6 +40,8 @@ def parse(text: str) -> dict[str, Any]:
     start, end = found
     try:
         parsed: dict[str, Any] = _DECODER.decode(text[start:end])
+        if "\\u" in text:
+            json.dumps(parsed, ensure_ascii=False).encode()
     except ValueError as error:
         raise MalformedVerdictError("malformed", f"the JSON is not strict: {error}") from error
     return parsed
@@ -56,43 +59,49 @@ def locate(text: str) -> Span | None:
     return found
 
 
-def spans(text: str) -> Iterator[tuple[Path, Span]]:
-    """Walk the last complete JSON object of a text: the path of each value and where it stands.
+def find(text: str, path: Path) -> Span | None:
+    """Give where the value at `path` stands in the last complete JSON object of a text, or None.
 
     Example:
         >>> text = '{"reason": "r", "value": 1}'
-        >>> [text[slice(*span)] for path, span in spans(text) if path == ("value",)]
-        ['1']
+        >>> text[slice(*find(text, ("value",)))]
+        '1'
     """
     found = locate(text)
-    if found is not None:
-        yield from _walk(text, found[0], ())
+    for step in path:
+        found = next((span for name, span in _parts(text, found[0]) if name == step), None) if found else None
+    return found
 
 
 def probability(tokens: Sequence[Mapping[str, Any]], path: Path) -> float | None:
     """Give the probability that a model gave to the value at `path` of its JSON answer.
 
-    It is the product of the probabilities of the tokens that the value's characters stand in, the
-    quotes around a text left out.
+    It is the product of the probabilities of the tokens that the value's characters stand in.
 
     Args:
-        tokens: The tokens of the whole answer in order, each with `token` and `logprob`.
-        path: Where the value stands, by the structure of the JSON.
+        tokens: The tokens of the whole answer in order, each with `token` and `logprob`, and `bytes`
+            where a token is part of a character.
+        path: Where the value stands, by the structure of the JSON, in ASCII names.
 
     Returns:
         A probability, or None where the tokens do not hold such a value.
     """
-    text = "".join(str(token["token"]) for token in tokens)
-    span = dict(spans(text)).get(path)
+    pieces = [_bytes(token) for token in tokens]
+    span = find(b"".join(pieces).decode("latin-1"), path)
     if span is None:
         return None
-    quotes = 1 if text[span[0]] == '"' else 0
-    total, place = 0.0, 0
-    for token in tokens:
-        start, place = place, place + len(str(token["token"]))
-        if start < span[1] - quotes and place > span[0] + quotes:
-            total += float(token["logprob"])
-    return min(1.0, math.exp(total))
+    ends = [*accumulate(map(len, pieces))]
+    logs: list[Any] = [
+        token.get("logprob")
+        for token, piece, end in zip(tokens, pieces, ends, strict=True)
+        if end - len(piece) < span[1] and end > span[0]
+    ]
+    return None if None in logs else min(1.0, math.exp(sum(map(float, logs))))
+
+
+def _bytes(token: Mapping[str, Any]) -> bytes:
+    """Give what a token wrote; as bytes, one for one, JSON keeps its structure even within a character."""
+    return bytes(token["bytes"]) if token.get("bytes") else str(token["token"]).encode("utf-8", "surrogatepass")
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -121,10 +130,8 @@ def _end(text: str, start: int) -> int | None:
         return None
 
 
-def _walk(text: str, start: int, path: Path) -> Iterator[tuple[Path, Span]]:
-    """Walk the value that begins at `start`; the text is known to be JSON there."""
-    end = _SCANNER.raw_decode(text, start)[1]
-    yield path, (start, end)
+def _parts(text: str, start: int) -> Iterator[tuple[str | int, Span]]:
+    """Give the parts of the object or list that begins at `start`; the text is known to be JSON there."""
     opening = text[start]
     if opening not in "{[":
         return
@@ -132,10 +139,11 @@ def _walk(text: str, start: int, path: Path) -> Iterator[tuple[Path, Span]]:
     while text[place] not in "}]":
         step: str | int = number
         if opening == "{":
-            step, place = scanstring(text, place + 1)
+            step, place = _SCANNER.raw_decode(text, place)
             place = _skip(text, _skip(text, place) + 1)
-        yield from _walk(text, place, (*path, step))
-        place = _skip(text, _SCANNER.raw_decode(text, place)[1])
+        end = _SCANNER.raw_decode(text, place)[1]
+        yield step, (place, end)
+        place = _skip(text, end)
         place = _skip(text, place + 1) if text[place] == "," else place
         number += 1
 

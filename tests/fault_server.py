@@ -108,11 +108,19 @@ def says(
     async def answer(_: web.Request, body: Body) -> web.StreamResponse:
         message: dict[str, Any] = {"role": "assistant", "content": content, "refusal": refusal}
         if calls:
-            message["tool_calls"] = [{"id": f"c{n}", "type": "function", "function": {**c}} for n, c in enumerate(calls)]
+            message["tool_calls"] = [
+                {"id": f"c{n}", "type": "function", "function": {**c}} for n, c in enumerate(calls)
+            ]
         choice = {"index": 0, "message": message, "finish_reason": finish}
         if tokens is not None:
             choice["logprobs"] = {"content": [{"bytes": None, "top_logprobs": [], **token} for token in tokens]}
-        told = {"id": "x", "object": "chat.completion", "created": 0, "model": body.get("model", ""), "choices": [choice]}
+        told = {
+            "id": "x",
+            "object": "chat.completion",
+            "created": 0,
+            "model": body.get("model", ""),
+            "choices": [choice],
+        }
         return web.json_response({**told, "usage": usage} if usage else told)
 
     return answer
@@ -173,7 +181,9 @@ def error(status: int, code: str | None = None, message: str = "No.", **headers:
     async def answer(request: web.Request, _: Body) -> web.StreamResponse:
         told = message.replace("{authorization}", request.headers.get("Authorization", ""))
         fault = {"message": told, "type": "error", "param": None, "code": code}
-        return web.json_response({"error": fault}, status=status, headers={k.replace("_", "-"): v for k, v in headers.items()})
+        return web.json_response(
+            {"error": fault}, status=status, headers={k.replace("_", "-"): v for k, v in headers.items()}
+        )
 
     return answer
 

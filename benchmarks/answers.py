@@ -1,0 +1,113 @@
+"""How far a judge agrees with people on answers: NQ301, 1,490 answers judged by two or three people each.
+
+    python benchmarks/answers.py --judge local -m correctness -m answer_alignment
+
+The answers are split by question: what prompts were chosen on (`--part dev`) is never what is
+reported (`--part heldout`, the default). People among themselves reach kappa 0.73 on the whole set,
+GPT-4 with the plain prompt of its authors 0.70 (Kamalloo et al., ACL 2023).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import time
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+from sklearn.metrics import cohen_kappa_score
+
+from greval import Case, Judge, Result, evaluate, load
+
+DATA = Path(__file__).parents[2] / "shared" / "data" / "nq301_answer_judgments" / "judgments.jsonl"
+GOOD = {"1", "Correct", "Acceptable"}
+DEV_QUESTIONS = 120
+RESAMPLES = 2000
+
+
+def main() -> None:
+    """Judge a balanced sample and print how far the judge agrees with people."""
+    args = arguments()
+    rows = sample(args.part, args.n)
+    cases = [case(row) for row in rows]
+    human = {row["id"]: row["human"] == "correct" for row in rows}
+    print(f"{len(rows)} answers of {len({row['question_id'] for row in rows})} questions, part {args.part}")
+    judge = Judge(args.judge, base_url=args.base_url, timeout=300)
+    for name in args.metric:
+        start = time.perf_counter()
+        run = evaluate(cases, [load(name)], judge, out=args.out / name, total=len(cases), on_progress=told)
+        seconds = time.perf_counter() - start
+        asked = run.progress.done - run.progress.kept
+        print(f"\n{name}: {figures(run.results(), human)}, seconds per judgement {seconds / max(1, asked):.2f}")
+
+
+def arguments() -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--judge", default="local")
+    parser.add_argument("--base-url")
+    parser.add_argument("-m", "--metric", action="append", required=True)
+    parser.add_argument("--part", choices=("dev", "heldout"), default="heldout")
+    parser.add_argument("-n", type=int, default=200, help="answers, half of them correct by people")
+    parser.add_argument("--out", type=Path, default=Path("runs/answers"))
+    return parser.parse_args()
+
+
+def sample(part: str, n: int) -> list[dict]:
+    """Give n answers of one part, spread evenly over correct and incorrect, at most three of a question."""
+    rows = [json.loads(line) for line in DATA.read_text(encoding="utf-8").splitlines()]
+    questions = sorted({row["question_id"] for row in rows})
+    random.Random(20261).shuffle(questions)
+    chosen = set(questions[:DEV_QUESTIONS] if part == "dev" else questions[DEV_QUESTIONS:])
+    draw = random.Random(7)
+    taken: list[dict] = []
+    for label in ("correct", "incorrect"):
+        pool = [row for row in rows if row["question_id"] in chosen and row["human"] == label]
+        draw.shuffle(pool)
+        taken.extend(few_each(pool, n // 2))
+    draw.shuffle(taken)
+    return taken
+
+
+def few_each(pool: Iterable[dict], n: int) -> list[dict]:
+    """Take n rows in order, at most three of one question."""
+    seen: Counter[int] = Counter()
+    taken: list[dict] = []
+    for row in pool:
+        if len(taken) < n and seen[row["question_id"]] < 3:
+            seen[row["question_id"]] += 1
+            taken.append(row)
+    return taken
+
+
+def case(row: dict) -> Case:
+    """Give the case of an answer; several accepted answers stand one a line."""
+    expected = "\n".join(row["gold_answers"])
+    return Case(id=row["id"], question=row["question"], expected_answer=expected, answer=row["answer"])
+
+
+def told(progress) -> None:  # noqa: ANN001 - a snapshot
+    """Show how far it is."""
+    print(f"\r{progress.done}/{progress.total}, {progress.failed} failed, {progress.seconds:.0f} s", end="", flush=True)
+
+
+def figures(results: Iterable[Result], human: dict[str, bool]) -> str:
+    """Give accuracy, Cohen's kappa with its bootstrap interval, and how many judgements failed."""
+    rows = [row for row in results if row.sample_id in human]
+    pairs = [(human[row.sample_id], str(row.judgements[0].value) in GOOD) for row in rows if row.judgements]
+    people, judge = (np.array(side) for side in zip(*pairs, strict=True))
+    draw = np.random.default_rng(1)
+    picks = draw.integers(0, len(pairs), size=(RESAMPLES, len(pairs)))
+    low, high = np.nanpercentile([cohen_kappa_score(people[pick], judge[pick]) for pick in picks], [2.5, 97.5])
+    return (
+        f"accuracy {np.mean(people == judge):.3f}, kappa {cohen_kappa_score(people, judge):.3f} [{low:.3f}, {high:.3f}], "
+        f"recall of correct {judge[people].mean():.3f}, of incorrect {(~judge[~people]).mean():.3f}, "
+        f"n {len(pairs)}, failed {len(rows) - len(pairs)}"
+    )
+
+
+if __name__ == "__main__":
+    main()

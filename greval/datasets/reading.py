@@ -1,0 +1,181 @@
+"""Reading cases: the way from a file's name to cases, with what was mapped, ignored and refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from types import MappingProxyType
+
+from greval.case import Case
+from greval.datasets.files import read_json, read_json_lines, read_stdin
+from greval.datasets.names import nearest, settle, shown
+from greval.datasets.rows import case_of, hint, id_of
+from greval.datasets.tables import read_csv, read_parquet
+from greval.datasets.texts import Raw
+from greval.errors import DataError
+from greval.record import Record
+
+READERS: Mapping[str, Callable[[Path], Iterator[Raw]]] = {
+    ".jsonl": read_json_lines,
+    ".ndjson": read_json_lines,
+    ".json": read_json,
+    ".csv": partial(read_csv, delimiter=","),
+    ".tsv": partial(read_csv, delimiter="\t"),
+    ".parquet": read_parquet,
+}
+STDIN = "-"
+
+
+class RowFault(Record):
+    """A row that is no case.
+
+    Args:
+        place: The file and the line, or the file and the row where it has no lines.
+        message: All that is wrong with the row, each with the field's name.
+        id: The row's id, or the one made from its position.
+    """
+
+    place: str
+    message: str
+    id: str | None = None
+
+
+class Reading:
+    """The cases of a file, read while one iterates; what is no case comes as a `RowFault`.
+
+    A file can be read again by iterating again, standard input cannot.
+
+    Example:
+        >>> import greval
+        >>> reading = read_cases(Path(greval.__file__).parent / "demo" / "cases.jsonl")
+        >>> next(iter(reading)).id
+        'q01'
+    """
+
+    def __init__(self, name: str, rows: Callable[[], Iterator[Raw]], method: str | None) -> None:
+        self._name = name
+        self._rows = rows
+        self._method = method
+        self._mapping: dict[str, str] = {}
+        self._ignored: dict[str, str] = {}
+
+    def __iter__(self) -> Iterator[Case | RowFault]:
+        seen: dict[str, dict[str, int]] = {}
+        position = 0
+        try:
+            for position, row in enumerate(self._rows(), 1):  # noqa: B007 - counted for the check below
+                yield self._read(row, f"row-{position}", seen)
+        except OSError as error:
+            message = f"{self._name}: cannot be read: {error.strerror or error}"
+            raise DataError(message) from error
+        if not position:
+            message = f"{self._name}: holds no cases; a case is a row with at least a question"
+            raise DataError(message)
+
+    @property
+    def mapping(self) -> Mapping[str, str]:
+        """The neighbours' names that were read so far, each with the field it was taken for."""
+        return MappingProxyType(self._mapping)
+
+    @property
+    def ignored(self) -> tuple[str, ...]:
+        """The columns so far that are no field of a case, or whose field another column gave."""
+        return tuple(self._ignored)
+
+    def notice(self) -> str | None:
+        """Give one sentence on the names that were mapped and the columns that were ignored so far.
+
+        Returns:
+            The sentence, or None where every column has greval's own name.
+
+        Example:
+            >>> import greval
+            >>> read_cases(Path(greval.__file__).parent / "demo" / "cases.jsonl").notice() is None
+            True
+        """
+        mapped = [f"{name} as {own}" for name, own in self._mapping.items()]
+        ignored = [f"{name} ({why})" if why else name for name, why in self._ignored.items()]
+        told = [f"read {', '.join(mapped)}"] if mapped else []
+        told += [f"ignored {', '.join(ignored)}"] if ignored else []
+        return f"{self._name}: {'; '.join(told)}." if told else None
+
+    def _read(self, row: Raw, made_id: str, seen: dict[str, dict[str, int]]) -> Case | RowFault:
+        """Read one row, and tell a case that was there already."""
+        settled = settle(row.values)
+        self._mapping.update({name: own for own, name in settled.names.items() if name != own})
+        for name, why in settled.ignored.items():
+            self._ignore(name, why)
+        case = case_of(row, settled, made_id, self._method)
+        if isinstance(case, str):
+            given = id_of(settled, made_id)
+            return self._fault(row, case, shown(given) if isinstance(given, str) else made_id)
+        first = seen.setdefault(case.method, {}).setdefault(case.id, row.number)
+        if first == row.number:
+            return case
+        of = f" of the method {shown(case.method)}" if case.method else ""
+        message = f"id: {shown(case.id)}{of} is at {self._place(row, first)} already; give each case its own"
+        return self._fault(row, message, case.id)
+
+    def _ignore(self, name: str, why: str) -> None:
+        """Keep a column's name and why it was ignored, worked out once."""
+        if shown(name) not in self._ignored:
+            near = None if why else hint(name)
+            self._ignored[shown(name)] = f"did you mean {near}?" if near else why
+
+    def _fault(self, row: Raw, message: str, given: str) -> RowFault:
+        return RowFault(place=self._place(row, row.number), message=message, id=given)
+
+    def _place(self, row: Raw, number: int) -> str:
+        return f"{self._name}{row.unit}{number}"
+
+
+def read_cases(source: str | Path, *, method: str | None = None) -> Reading:
+    """Read the cases of a file, or of standard input.
+
+    Args:
+        source: A path that ends in .jsonl or .ndjson (one case a line), .json (a list, or an object
+            with one under `cases` or `data`), .csv, .tsv or .parquet; or "-" for standard input
+            (one case a line, or a JSON list where it begins with a bracket).
+        method: The method of the rows that name none.
+
+    Returns:
+        What iterates over the cases and the faulty rows. JSON lines, CSV, TSV and Parquet are
+        streamed. While iterating, `DataError` is raised where the file as a whole cannot be read
+        or is empty, and `MissingExtraError` where Parquet needs pyarrow.
+
+    Raises:
+        DataError: Where there is no such file, it is a folder, or its ending is not known.
+
+    Example:
+        >>> import greval
+        >>> reading = read_cases(Path(greval.__file__).parent / "demo" / "cases.jsonl")
+        >>> sum(isinstance(row, RowFault) for row in reading)
+        0
+    """
+    if source == STDIN:
+        return Reading("stdin", read_stdin, method)
+    path = Path(source)
+    reader = READERS.get(path.suffix.lower())
+    _check_is_file(path)
+    if reader is None:
+        near = nearest(path.suffix, READERS, 50)
+        hinted = f"; is it {near}?" if near else ""
+        message = f"{path}: its ending {path.suffix!r} is not known{hinted} (known are {', '.join(READERS)})"
+        raise DataError(message)
+    return Reading(shown(str(path), 4096), partial(reader, path), method)
+
+
+def _check_is_file(path: Path) -> None:
+    """Say early that there is nothing to read."""
+    try:
+        if path.is_dir():
+            message = f"{path}: is a folder; name a file in it, one of {', '.join(READERS)}"
+            raise DataError(message)
+        if not path.exists():
+            near = nearest(path.name, (other.name for other in path.parent.glob("*")), 70)
+            message = f"{shown(str(path), 4096)}: no such file{f'; is it {shown(near)}?' if near else ''}"
+            raise DataError(message)
+    except OSError as error:
+        message = f"{shown(str(path), 200)}: cannot be read: {error.strerror or error}"
+        raise DataError(message) from error

@@ -1,0 +1,206 @@
+"""From a row to a case: its fields are found, given a case's shape and checked, all faults at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import isfinite
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+from greval.case import Case
+from greval.datasets.names import DOTTED, FIELD_OF, PARTS, Settled, names_of, nearest, shown
+from greval.datasets.texts import kind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from pydantic_core import ErrorDetails
+
+    from greval.datasets.texts import Raw
+
+MAX_FAULTS = 50
+LARGEST_EXACT = 2**53
+_NAMED = ("id", "doc_id", "repo", "version")
+
+
+def case_of(row: Raw, settled: Settled, made_id: str, method: str | None) -> Case | str:
+    """Give the case that a row holds, or all that is wrong with it.
+
+    Args:
+        row: The row as it stands in the file.
+        settled: Its fields.
+        made_id: The id where the row has none.
+        method: The method where the row names none.
+    """
+    if "" in row.faults:
+        return row.faults[""]
+    values = {own: _SHAPES.get(own, _as_it_is)(value) for own, value in settled.values.items()}
+    values["id"] = id_of(settled, made_id)
+    values.setdefault("method", method or "")
+    told = [f"{shown(name)}: {why}" for name, why in row.faults.items()]
+    refused = {FIELD_OF.get(name, name) for name in row.faults}
+    try:
+        case = Case.model_validate({own: value for own, value in values.items() if own not in refused})
+    except ValidationError as error:
+        details = error.errors(include_url=False, include_context=False)
+        told += [_told(detail, settled) for detail in details if detail["loc"][0] not in refused]
+    else:
+        if not told:
+            return case
+    return _joined(told)
+
+
+def id_of(settled: Settled, made_id: str) -> object:
+    """Give a row's id, a number as text, or the made one where it has none."""
+    given = as_text(settled.values.get("id"))
+    return made_id if given in (None, "") else given
+
+
+def as_text(value: object) -> object:
+    """Write a number as text where a name is wanted; equal numbers give equal text.
+
+    Example:
+        >>> as_text(17.0)
+        '17'
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+        return value
+    whole = isinstance(value, float) and value.is_integer() and abs(value) <= LARGEST_EXACT
+    return str(int(value) if whole else value)
+
+
+def _as_it_is(value: object) -> object:
+    return value
+
+
+def _reference(value: object) -> object:
+    """Join several acceptable answers, one per line, as the metrics read them."""
+    if not isinstance(value, list | tuple):
+        return value
+    answers = [as_text(item) for item in value]
+    if not all(isinstance(answer, str) for answer in answers):
+        return value
+    return "\n".join(" ".join(str(answer).splitlines()) for answer in answers)
+
+
+def _chunks(value: object) -> object:
+    """Give chunks as mappings, so that a fault is told with the place of the chunk; a text is one chunk."""
+    items = [value] if isinstance(value, str) else value
+    return [_chunk(item) for item in items] if isinstance(items, list | tuple) else items
+
+
+def _chunk(item: object) -> object:
+    if isinstance(item, str):
+        return {"text": item}
+    if not isinstance(item, Mapping):
+        return item
+    return {key: as_text(part) if key in _NAMED else part for key, part in _recorded(item).items()}
+
+
+def _triples(value: object) -> object:
+    return [_triple(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _triple(item: object) -> object:
+    if isinstance(item, Mapping):
+        return {key: as_text(part) for key, part in _recorded(item).items()}
+    return _texts(item)
+
+
+def _tags(value: object) -> object:
+    """Give tags as a mapping; Parquet's maps come as pairs."""
+    if isinstance(value, list) and all(isinstance(pair, tuple) for pair in value):
+        value = dict(value)
+    return _recorded(value) if isinstance(value, Mapping) else value
+
+
+def _graph(value: object) -> object:
+    """Give gold or a traversal; all that stands in them are names."""
+    if not isinstance(value, Mapping):
+        return value
+    return {key: _texts(part) for key, part in _recorded(value).items()}
+
+
+def _effort(value: object) -> object:
+    return _recorded(value) if isinstance(value, Mapping) else value
+
+
+def _texts(value: object, depth: int = 2) -> object:
+    """Write the numbers in a list, or in a list of edges, as text."""
+    if depth and isinstance(value, list | tuple):
+        return [_texts(item, depth - 1) for item in value]
+    return as_text(value)
+
+
+def _recorded(mapping: Mapping[str, object]) -> dict[str, object]:
+    """Leave out what is None: tables give every record the fields of all the others."""
+    return {key: value for key, value in mapping.items() if value is not None}
+
+
+_SHAPES: Mapping[str, Callable[[object], object]] = {
+    "method": as_text,
+    "expected_answer": _reference,
+    "chunks": _chunks,
+    "triples": _triples,
+    "tags": _tags,
+    "traversal": _graph,
+    "gold": _graph,
+    "usage": _effort,
+}
+
+
+def _joined(told: Sequence[str]) -> str:
+    more = [f"and {len(told) - MAX_FAULTS} more"] if len(told) > MAX_FAULTS else []
+    return "; ".join([*told[:MAX_FAULTS], *more])
+
+
+def _told(detail: ErrorDetails, settled: Settled) -> str:
+    """Say in one clause which field is wrong, and how."""
+    own, *rest = detail["loc"]
+    name = settled.names.get(str(own), str(own))
+    path = "".join(f"[{part}]" if isinstance(part, int) else f".{shown(part)}" for part in rest if part != "[key]")
+    field = f"{name}{path}" if name == own else f"{name}{path} ({own})"
+    return f"{field}: {_why(detail, settled)}"
+
+
+def _why(detail: ErrorDetails, settled: Settled) -> str:
+    match detail["type"]:
+        case "missing":
+            return _missing(detail, settled)
+        case "extra_forbidden":
+            known = PARTS[str(detail["loc"][0])]
+            near = nearest(str(detail["loc"][-1]), known, 60)
+            return f"is unknown{f', nearest: {near}' if near else ''}; known are {', '.join(known)}"
+        case "string_unicode":
+            return "holds half of a character (a lone surrogate), which is no text"
+        case "model_type" | "dict_type":
+            return f"must be an object, got {_got(detail['input'])}"
+        case "tuple_type":
+            return f"must be a list, got {_got(detail['input'])}"
+        case _:
+            must = detail["msg"].replace("Input should be", "must be", 1).replace("a valid string", "a text", 1)
+            return f"{must[:1].lower()}{must[1:]}, got {_got(detail['input'])}"
+
+
+def _missing(detail: ErrorDetails, settled: Settled) -> str:
+    """Say that a field is missing, with the unknown name that may have been meant."""
+    siblings = [name for name, why in settled.ignored.items() if not why]
+    if detail["loc"] != ("question",):
+        given = detail["input"]
+        siblings = [str(name) for name in given] if isinstance(given, Mapping) else []
+    wanted = names_of("question") if detail["loc"] == ("question",) else [str(detail["loc"][-1])]
+    near = next((name for name in siblings if name not in wanted and nearest(name, wanted)), None)
+    if near is None and detail["loc"] == ("question",):
+        return f"is missing; it may also be called {', '.join(wanted[1:])}"
+    return f"is missing, nearest: {shown(near)}" if near else "is missing"
+
+
+def _got(value: object) -> str:
+    """Show a value where it is short: what is nested may be nested too deeply to be printed."""
+    return shown(repr(value)) if isinstance(value, str | int | float) else kind(value)
+
+
+def hint(name: str) -> str | None:
+    """Give the known name that an unknown one is near to, or None."""
+    return nearest(name, (*FIELD_OF, *DOTTED))

@@ -1,0 +1,195 @@
+"""Tables: CSV, TSV and Parquet, read row by row."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter, deque
+from typing import TYPE_CHECKING, Any
+
+from greval.datasets.files import LIST_UNIT, not_utf8
+from greval.datasets.names import FIELD_OF, dotted, known, names_of, nearest, shown
+from greval.datasets.texts import NoJsonError, Raw, faults_in, loads
+from greval.errors import DataError, MissingExtraError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+MAX_CELL = 2**25
+"""Characters of a cell: more than any case needs, and a bound on what a missing quote can swallow."""
+
+BATCH = 1024
+STRUCTURED = frozenset({"chunks", "triples", "tags", "traversal", "gold", "usage"})
+LISTS_OF_ANSWERS = frozenset({"gold_answers", "ground_truths"})
+BEGINNINGS = ('["', "['", "[{", "[[", "[(", '{"', "{'")
+"""How a list or an object begins, in JSON and as Python prints it; plain text may begin with "[1]"."""
+
+
+class _Lines:
+    """The lines of a table, which can go back to the line after a broken row's first."""
+
+    def __init__(self, lines: Iterator[str]) -> None:
+        self._lines = lines
+        self._again: deque[str] = deque()
+        self._row: list[str] = []
+        self.first = 1
+
+    def __iter__(self) -> _Lines:
+        return self
+
+    def __next__(self) -> str:
+        line = self._again.popleft() if self._again else next(self._lines)
+        self._row.append(line)
+        return line
+
+    def begin(self) -> None:
+        """Begin a row: the lines so far belong to those before."""
+        self.first += len(self._row)
+        self._row.clear()
+
+    def back(self) -> None:
+        """Read the row's lines again, but for its first."""
+        self._again.extendleft(reversed(self._row[1:]))
+        del self._row[1:]
+
+
+def read_csv(path: Path, delimiter: str) -> Iterator[Raw]:
+    """Read a table with a header.
+
+    Raises:
+        DataError: Where the header cannot be used.
+    """
+    csv.field_size_limit(max(csv.field_size_limit(), MAX_CELL))
+    with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as stream:
+        lines = _Lines(stream)
+        rows = _records(lines, delimiter)
+        header = _header(next(rows, []), f"{path}:{lines.first}")
+        for cells in rows:
+            if isinstance(cells, str) or any(cells):
+                yield _table_row(header, cells, lines.first)
+
+
+def _records(lines: _Lines, delimiter: str) -> Iterator[list[str] | str]:
+    """Read rows of cells, or what is wrong with a row; then the next line begins a row again."""
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    while True:
+        lines.begin()
+        try:
+            yield next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            lines.back()
+            yield f'is no row of a table: {error}; a cell with quotes in it is quoted, and each of them doubled ("")'
+
+
+def _header(cells: list[str] | str, place: str) -> list[str]:
+    if isinstance(cells, str):
+        message = f"{place}: {cells}"
+        raise DataError(message)
+    if byte := _stray_byte("".join(cells)):
+        message = f"{place}: {not_utf8(byte, 'in the header')}"
+        raise DataError(message)
+    header = [cell.strip() or f"column {n}" for n, cell in enumerate(cells, 1)]
+    if header:
+        _check_columns(header, place)
+    return header
+
+
+def _check_columns(names: Sequence[str], place: str) -> None:
+    """Refuse a table in which every row would be wrong."""
+    twice = [shown(name) for name, times in Counter(names).items() if times > 1]
+    if twice:
+        message = f"{place}: {', '.join(twice)} is there twice; rename or drop one"
+        raise DataError(message)
+    if not set(names_of("question")) & {*names}:
+        near = next((name for name in names if nearest(name, names_of("question"))), None)
+        hint = f"; is it {shown(near)!r}?" if near else f"; it may be called {', '.join(names_of('question'))}"
+        found = shown(", ".join(names), 200)
+        message = f"{place}: no column for the question{hint} (columns, by the file's separator: {found})"
+        raise DataError(message)
+
+
+def _table_row(header: Sequence[str], cells: Sequence[str] | str, number: int) -> Raw:
+    if isinstance(cells, str):
+        return Raw(number, faults={"": cells})
+    if len(cells) != len(header):
+        return Raw(number, faults={"": f"has {len(cells)} cells where the header has {len(header)}"})
+    filled = {name: cell or None for name, cell in zip(header, cells, strict=True)}
+    if _stray_byte("".join(cells)):
+        strays = {name: byte for name, cell in filled.items() if cell and (byte := _stray_byte(cell))}
+        return Raw(number, filled, {name: not_utf8(byte, "in the cell") for name, byte in strays.items()})
+    return with_cells_read(Raw(number, filled))
+
+
+def _stray_byte(text: str) -> int:
+    """Give the first byte that was no UTF-8, 0 where there is none."""
+    return 0 if text.isascii() else next((ord(c) - 0xDC00 for c in text if "\udc80" <= c <= "\udcff"), 0)
+
+
+def with_cells_read(row: Raw) -> Raw:
+    """Read the JSON in those cells of a row that can hold a list or an object."""
+    values, faults = dict(row.values), dict(row.faults)
+    for name, cell in row.values.items():
+        if isinstance(cell, str) and cell.lstrip()[:1] in {"[", "{"} and _holds_json(name):
+            try:
+                values[name] = loads(cell)
+            except NoJsonError as error:
+                if _is_broken(name, cell):
+                    faults[name] = f"begins like a list or an object but {error}; write JSON, with double quotes"
+    return Raw(row.number, values, {**faults, **faults_in(values)}, row.unit)
+
+
+def _holds_json(name: str) -> bool:
+    nested = dotted(name)
+    return FIELD_OF.get(name) in STRUCTURED or name in LISTS_OF_ANSWERS or bool(nested and nested[0] != "tags")
+
+
+def _is_broken(name: str, cell: str) -> bool:
+    """Tell JSON that went wrong from a text, which chunks and answers can be."""
+    may_be_text = FIELD_OF.get(name) in {"chunks", "expected_answer"}
+    return not may_be_text or cell.lstrip().startswith(BEGINNINGS)
+
+
+def read_parquet(path: Path) -> Iterator[Raw]:
+    """Read a Parquet file; columns that are no field of a case are not even loaded.
+
+    Raises:
+        DataError: Where it is no Parquet file, or has no column for the question.
+        MissingExtraError: Where pyarrow is not installed.
+    """
+    try:
+        import pyarrow as pa  # noqa: PLC0415 - an extra
+        from pyarrow import parquet  # noqa: PLC0415
+    except ImportError as error:
+        raise MissingExtraError("stats", "pyarrow") from error  # noqa: EM101 - names, no message
+    try:
+        with parquet.ParquetFile(path) as table:
+            names = table.schema_arrow.names
+            _check_columns(names, str(path))
+            unread: dict[str, object] = dict.fromkeys(name for name in names if not known(name))
+            columns = [name for name in names if name not in unread]
+            rows = (row for batch in table.iter_batches(BATCH, columns=columns) for row in _batch_rows(batch))
+            for number, values in enumerate(rows, 1):
+                yield _parquet_row(values, unread, number)
+    except (pa.ArrowException, OSError) as error:
+        message = f"{path}: cannot be read as Parquet: {shown(str(error), 200)}; write the file anew"
+        raise DataError(message) from error
+
+
+def _batch_rows(batch: Any) -> Iterator[dict[str, object] | str]:  # noqa: ANN401 - pyarrow is untyped
+    """Give the rows of a batch; where one cannot become Python values, only that one is lost."""
+    try:
+        yield from batch.to_pylist()
+    except (ValueError, ArithmeticError):
+        for n in range(batch.num_rows):
+            try:
+                yield batch.slice(n, 1).to_pylist()[0]
+            except (ValueError, ArithmeticError) as error:
+                yield f"holds a value that cannot be read: {shown(str(error), 200)}"
+
+
+def _parquet_row(values: Mapping[str, object] | str, unread: Mapping[str, object], number: int) -> Raw:
+    if isinstance(values, str):
+        return Raw(number, faults={"": values}, unit=LIST_UNIT)
+    return with_cells_read(Raw(number, {**unread, **values}, unit=LIST_UNIT))
