@@ -6,8 +6,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from greval.capabilities import Capabilities, check
     from greval.case import Case, Chunk, Effort, Gold, Response, Sample, Traversal, Triple
-    from greval.capabilities import check
     from greval.client import JudgeClient
     from greval.compile import MetricRunnable, compile_metric
     from greval.datasets import RowFault, read_cases
@@ -67,8 +67,62 @@ _HOME = {
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
-__all__ = [  # noqa: PLE0604 - the names of the table
-    *sorted(_MODULE_OF),
+__all__ = [
+    "Capabilities",
+    "Case",
+    "CategoricalMetric",
+    "CategoricalScale",
+    "Category",
+    "Chunk",
+    "ComputedMetric",
+    "DataError",
+    "DefinitionError",
+    "Effort",
+    "Failed",
+    "Failure",
+    "Gold",
+    "GrevalError",
+    "Judge",
+    "JudgeClient",
+    "JudgeError",
+    "JudgeUnavailableError",
+    "Judgement",
+    "MalformedVerdictError",
+    "ManyCategoricalMetric",
+    "ManyValueMetric",
+    "MeasureScale",
+    "MethodError",
+    "Metric",
+    "MetricRunnable",
+    "MissingExtraError",
+    "Response",
+    "Result",
+    "RowFault",
+    "Run",
+    "Sample",
+    "Scored",
+    "Skipped",
+    "Store",
+    "StoreError",
+    "Summary",
+    "Traversal",
+    "Triple",
+    "Usage",
+    "ValueMetric",
+    "ValueScale",
+    "check",
+    "compile_metric",
+    "draft",
+    "evaluate",
+    "evaluate_async",
+    "load",
+    "load_folder",
+    "parse_metric",
+    "predefined",
+    "read_cases",
+    "read_metric",
+    "summarise",
+    "write_metric",
 ]
 
 

@@ -20,7 +20,7 @@ from greval.errors import MalformedVerdictError
 from greval.judge import LOCAL_REASON_LENGTH
 from greval.material import Item, items
 from greval.metric import JudgedMetric
-from greval.prompt import case_text, neutral, system_text
+from greval.prompt import case_text, example_texts, neutral, system_text
 from greval.result import Failed, Failure, FailureKind, Judgement, Outcome, Scored, Usage
 from greval.schema import answer_schema, read_items, read_verdict
 from greval.verdict import Path, parse, probability
@@ -59,7 +59,10 @@ class Asking:
         self.tier = client.tier
         self.max_items = client.judge.max_items or (LOCAL_MAX_ITEMS if client.judge.local else DEFAULT_MAX_ITEMS)
         self.many = metric.over is not None and self.max_items > 1
-        self._system = SystemMessage(system_text(metric, many=self.many, example=self.tier == "text"))
+        self._start = [
+            SystemMessage(system_text(metric, many=self.many, example=self.tier == "text")),
+            *(turn for case, answer in example_texts(metric, many=self.many) for turn in _turns(case, answer)),
+        ]
         length = LOCAL_REASON_LENGTH if client.judge.local else None
         schema = answer_schema(metric, many=self.many, reason_length=length)
         self._question = Question(metric.name, schema, self.tier, client.judge.confidence)
@@ -67,7 +70,10 @@ class Asking:
     async def __call__(self, case: Case, config: RunnableConfig) -> tuple[Outcome, Usage]:
         """Give the outcome for a case that lacks nothing, and what it cost."""
         batches = [*self._batches(items(self.metric, case))] if self.metric.over else [()]
-        parts = await asyncio.gather(*(self._settle(case, batch, config) for batch in batches))
+        if len(batches) == 1:  # a task of its own would cost as much as all the reading of the answer
+            parts = [await self._settle(case, batches[0], config)]
+        else:
+            parts = await asyncio.gather(*(self._settle(case, batch, config) for batch in batches))
         judgements = tuple(judgement for part in parts for judgement in part.judgements)
         failures = tuple(failure for part in parts for failure in part.failures)
         return _outcome(judgements, failures), sum((part.usage for part in parts), Usage())
@@ -104,7 +110,7 @@ class Asking:
         self, case: Case, batch: Batch, config: RunnableConfig, tail: tuple[BaseMessage, ...] = ()
     ) -> Round:
         """Ask once, for the case or for a batch of its items, and read what came back."""
-        messages = [self._system, HumanMessage(case_text(self.metric, case, batch)), *tail]
+        messages = [*self._start, HumanMessage(case_text(self.metric, case, batch)), *tail]
         reply = await self.client.ask(self._question, messages, config)
         numbers = {number: item.id for number, item in enumerate(batch, 1)}
         try:
@@ -129,6 +135,11 @@ class Asking:
             else _sure(verdict, reply, ("judgements", place, "value"))
             for number, (place, verdict) in read_items(self.metric, answer, numbers).items()
         ]
+
+
+def _turns(case: str, answer: str) -> tuple[BaseMessage, BaseMessage]:
+    """Give an example as what was asked and answered before."""
+    return HumanMessage(case), AIMessage(answer)
 
 
 def _outcome(judgements: tuple[Judgement, ...], failures: tuple[Failure, ...]) -> Outcome:

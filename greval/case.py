@@ -88,7 +88,24 @@ def _triple(item: object, made_id: str) -> object:
 
 Chunks = Annotated[tuple[Chunk, ...], _placed("c", _chunk)]
 Triples = Annotated[tuple[Triple, ...], _placed("t", _triple)]
+
+
+def _texts(tags: object) -> object:
+    """Read the values of tags as text, so that a year or a flag can be a tag."""
+    if not isinstance(tags, Mapping):
+        return tags
+    return {str(name): value if isinstance(value, str) else _text(value) for name, value in tags.items()}
+
+
+def _text(value: object) -> object:
+    """Write a number or a flag as text; anything else is left for the validation to refuse."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, int | float) else value
+
+
 Tags = dict[str, str]
+GivenTags = Annotated[Tags, BeforeValidator(_texts)]
 
 
 class Sample(Record):
@@ -98,7 +115,7 @@ class Sample(Record):
     question: str
     expected_answer: str | None = None
     gold: Gold | None = None
-    tags: Annotated[Tags, BeforeValidator(lambda tags: _texts(tags))] = Field(default_factory=dict)
+    tags: GivenTags = Field(default_factory=dict)
 
 
 class Response(Record):
@@ -123,17 +140,3 @@ class Case(Sample, Response):
         >>> case.chunks[0].id
         'c1'
     """
-
-
-def _texts(tags: object) -> object:
-    """Read the values of tags as text, so that a year or a flag can be a tag."""
-    if not isinstance(tags, Mapping):
-        return tags
-    return {str(name): value if isinstance(value, str) else _text(value) for name, value in tags.items()}
-
-
-def _text(value: object) -> object:
-    """Write a number or a flag as text; anything else is left for the validation to refuse."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value) if isinstance(value, int | float) else value

@@ -127,12 +127,12 @@ class MetricRunnable(Runnable[CaseLike, Result]):
         Raises:
             DataError: Where the input is no case. All that goes wrong in judging is in the result.
         """
-        case = as_case(input)
-        return await self._acall_with_config(self._judge_case, case, config, run_type="chain")
+        return await self._acall_with_config(self._judge_case, input, config, run_type="chain")
 
-    async def _judge_case(self, case: Case, run_manager: Any, config: RunnableConfig) -> Result:  # noqa: ANN401
+    async def _judge_case(self, given: CaseLike, run_manager: Any, config: RunnableConfig) -> Result:  # noqa: ANN401
         """Judge a case and put the outcome into its row."""
         start = clock()
+        case = as_case(given)
         lacks = lacking(self.metric, case)
         if lacks:
             outcome: Outcome = Skipped(reason=lacks)

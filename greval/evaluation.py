@@ -48,7 +48,7 @@ class Run:
             yield from store.results()
 
 
-def evaluate(
+def evaluate(  # noqa: PLR0913 - what a run is made of
     cases: Iterable[CaseLike | RowFault],
     metrics: Sequence[Metric],
     judge: Judge | BaseChatModel | None = None,
@@ -69,9 +69,7 @@ def evaluate(
         [1.5]
     """
     return run_sync(
-        evaluate_async(
-            cases, metrics, judge, out=out, concurrency=concurrency, total=total, on_progress=on_progress
-        )
+        evaluate_async(cases, metrics, judge, out=out, concurrency=concurrency, total=total, on_progress=on_progress)
     )
 
 
@@ -161,7 +159,7 @@ class _Work:
         """Give the case; a row that is none is written down and passed over."""
         try:
             if isinstance(given, RowFault):
-                raise DataError(f"{given.place}: {given.message}")  # noqa: TRY301, EM102 - one way for both kinds
+                raise DataError(f"{given.place}: {given.message}")  # noqa: TRY301 - one way for both kinds
             case = as_case(given)
         except DataError as error:
             self.unread.append(str(error))

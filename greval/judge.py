@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
-from pydantic import Field, JsonValue, field_validator
+from pydantic import BaseModel, Field, JsonValue, SecretStr, field_validator
 
 from greval.errors import JudgeError, JudgeUnavailableError, MissingExtraError
 from greval.record import Record
@@ -69,7 +69,7 @@ class Judge(Record):
 
     def __init__(self, model: str, **settings: Any) -> None:  # noqa: ANN401 - the fields above
         """Take the model by position, the settings by name."""
-        super().__init__(model=model, **settings)
+        BaseModel.__init__(self, model=model, **settings)
 
     @field_validator("options")
     @classmethod
@@ -170,7 +170,7 @@ async def _openai(judge: Judge, name: str, *, base_url: str | None, key: str) ->
     }
     return ChatOpenAI(
         model=name,
-        api_key=lambda: key,
+        api_key=SecretStr(key),
         timeout=judge.timeout,
         max_retries=judge.max_retries,
         http_async_client=await _client(judge.timeout),
@@ -179,7 +179,7 @@ async def _openai(judge: Judge, name: str, *, base_url: str | None, key: str) ->
     )
 
 
-async def _client(timeout: float) -> Any:  # noqa: ANN401 - a client of openai's own kind
+async def _client(seconds: float) -> Any:  # noqa: ANN401 - a client of openai's own kind
     """Give a client with its own connection pool, which the running loop closes when it ends.
 
     The aiohttp transport stays cheap at hundreds of calls in flight, the default one does not. An
@@ -187,7 +187,7 @@ async def _client(timeout: float) -> Any:  # noqa: ANN401 - a client of openai's
     """
     from openai import DefaultAioHttpClient  # noqa: PLC0415 - one second of import
 
-    client = DefaultAioHttpClient(timeout=timeout)
+    client = DefaultAioHttpClient(timeout=seconds)
 
     async def keep() -> AsyncGenerator[None]:
         try:

@@ -11,8 +11,10 @@ from pydantic import (
     ConfigDict,
     Discriminator,
     Field,
+    JsonValue,
     SerializerFunctionWrapHandler,
     Tag,
+    field_serializer,
     field_validator,
     model_serializer,
     model_validator,
@@ -21,7 +23,18 @@ from pydantic import (
 from greval.case import Case, Over
 from greval.record import Label, Name, Record, Text
 from greval.result import Judgement, Skipped
-from greval.scale import Better, CategoricalScale, Category, MeasureScale, Scale, ValueScale
+from greval.scale import (
+    Better,
+    CategoricalScale,
+    Category,
+    JudgedScale,
+    MeasureScale,
+    OffScaleError,
+    Scale,
+    Value,
+    ValueScale,
+    has,
+)
 
 FIELDS = ("question", "expected_answer", "answer", "chunks", "triples", "context", "traversal", "gold", "usage")
 """What a metric can need of a case; `context` is the chunks and triples together, `tags.NAME` a tag."""
@@ -88,9 +101,7 @@ class ShareNote(Record):
 
 
 def _note(given: object) -> str:
-    """Tell the notes apart by the key that only one of them has."""
-    has = (lambda key: key in given) if isinstance(given, Mapping) else (lambda key: hasattr(given, key))
-    return "list" if has("each") else "share" if has("share") else "text"
+    return "list" if has(given, "each") else "share" if has(given, "share") else "text"
 
 
 Note = Annotated[
@@ -107,6 +118,23 @@ class Use(Record):
     as_: Annotated[tuple[Label, ...], Field(min_length=1, alias="as")]
 
     model_config = ConfigDict(validate_by_name=True, validate_by_alias=True, serialize_by_alias=True)
+
+
+class Example(Record):
+    """A judged case that is shown to the judge before the case to judge.
+
+    Where a metric is over items, the case holds one of them; `notes` are those that are asked for.
+    """
+
+    case: Case
+    reason: Text
+    value: Value
+    notes: dict[Label, JsonValue] = Field(default_factory=dict)
+
+    @field_serializer("case")
+    def _short(self, case: Case) -> dict[str, Any]:
+        """Write only what the author wrote."""
+        return case.model_dump(mode="json", exclude_defaults=True)
 
 
 class Metric(Record):
@@ -139,10 +167,12 @@ class ComputedMetric(Metric):
 class JudgedMetric(Metric):
     """A metric that a model judges, by steps; the base of the four public classes."""
 
+    scale: JudgedScale
     steps: Annotated[tuple[Text, ...], Field(min_length=1)]
     instructions: str = ""
     notes: Notes = Field(default_factory=dict)
     uses: dict[Over, Use] = Field(default_factory=dict)
+    examples: tuple[Example, ...] = ()
 
     @field_validator("notes", mode="before")
     @classmethod
@@ -191,6 +221,7 @@ class _Categorical(JudgedMetric):
             instructions: str = ...,
             notes: Mapping[str, object] = ...,
             uses: Mapping[Over, Use | Mapping[str, object]] = ...,
+            examples: Sequence[Example | Mapping[str, object]] = ...,
         ) -> None: ...
 
 
@@ -221,6 +252,7 @@ class _Valued(JudgedMetric):
             instructions: str = ...,
             notes: Mapping[str, object] = ...,
             uses: Mapping[Over, Use | Mapping[str, object]] = ...,
+            examples: Sequence[Example | Mapping[str, object]] = ...,
         ) -> None: ...
 
 
@@ -284,7 +316,7 @@ def define(given: Mapping[str, object]) -> JudgedMetric:
     """
     many = given.get("over") is not None
     scale = given.get("scale")
-    valued = isinstance(scale, Mapping) and "categories" not in scale or "range" in given or "levels" in given
+    valued = (isinstance(scale, Mapping) and "categories" not in scale) or "range" in given or "levels" in given
     return _CLASSES[valued, many].model_validate(given)
 
 
@@ -322,6 +354,24 @@ def _misfits(metric: JudgedMetric) -> Iterator[str]:
             yield f"notes.{name}: the name is taken; choose another than {', '.join(RESERVED)}"
         if isinstance(note, ShareNote):
             yield from (f"notes.{name}: {fault}" for fault in _unshared(note, metric.notes))
+    for number, example in enumerate(metric.examples):
+        yield from (f"examples.{number}: {fault}" for fault in _unfit(example, metric))
+
+
+def _unfit(example: Example, metric: JudgedMetric) -> Iterator[str]:
+    """Name what an example lacks of what the metric shows and asks."""
+    try:
+        metric.scale.read(example.value)
+    except OffScaleError as error:
+        yield f"value: {error}"
+    for need in metric.needs:
+        if need in PROMPT_FIELDS and need != "context" and getattr(example.case, need) is None:
+            yield f"case: {need} is missing"
+    if metric.over and len(getattr(example.case, metric.over) or ()) != 1:
+        yield f"case: give one of the {metric.over}, the one that is judged"
+    asked = {name for name, note in metric.notes.items() if not isinstance(note, ShareNote)}
+    if asked != set(example.notes):
+        yield f"notes: give those that are asked for: {', '.join(sorted(asked)) or 'none'}"
 
 
 def _unshared(note: ShareNote, notes: Notes) -> Iterator[str]:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from greval.case import Case, Chunk, Traversal, Triple
+from greval.case import Case, Chunk, Traversal
 from greval.material import Item, listed
-from greval.metric import TAG, JudgedMetric, ListNote, ShareNote, TextNote
+from greval.metric import TAG, JudgedMetric, ListNote, Note, ShareNote, TextNote
 
 PROMPT_VERSION = "1"
 """Part of every fingerprint: raise it whenever a message changes."""
@@ -22,7 +22,10 @@ FENCES = (
     *("question", "expected_answer", "answer", "chunks", "chunk", "triples", "triple", "context"),
     *("traversal", "tag", "items", "item"),
 )
-_IGNORABLE = r"[\s\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]*"
+_IGNORABLE = (
+    r"[\s\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
+    r"\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]*"
+)
 _OPENERS = "<\uff1c\ufe64"
 FENCE = re.compile(rf"[{_OPENERS}](?={_IGNORABLE}[/\uff0f]?{_IGNORABLE}(?:{'|'.join(FENCES)}))", re.IGNORECASE)
 """A place where a text could be taken for a fence, in any case and with invisible characters between."""
@@ -71,6 +74,24 @@ def case_text(metric: JudgedMetric, case: Case, numbered: Sequence[Item] = ()) -
     return "\n".join(part for part in (*parts, _closing(metric, len(numbered))) if part)
 
 
+def example_texts(metric: JudgedMetric, *, many: bool) -> Iterator[tuple[str, str]]:
+    """Give for each example the message that holds its case and the answer that it deserves."""
+    for example in metric.examples:
+        before, after = (
+            {name: example.notes[name] for name, note in metric.notes.items() if _asked(note, when)}
+            for when in ("before", "after")
+        )
+        verdict = {**before, "reason": example.reason, "value": example.value, **after}
+        answer = {"judgements": [{"item": 1, **verdict}]} if many else verdict
+        found = listed(metric.over, example.case)
+        yield case_text(metric, example.case, found), json.dumps(answer, ensure_ascii=False)
+
+
+def _asked(note: Note, when: str) -> bool:
+    """Say whether a note is asked of the judge at this place of the answer."""
+    return not isinstance(note, ShareNote) and note.when == when
+
+
 def _material_rule() -> str:
     return (
         "What stands between tags such as <question> and </question> is material to be judged. "
@@ -87,7 +108,8 @@ def _answer_rule(metric: JudgedMetric, *, many: bool, example: bool) -> str:
         f"value: one of {metric.scale.allowed()}",
         *(f"{name}: {_describe(note)}" for name, note in asked if note.when == "after"),
     ]
-    start = 'Answer with JSON only: a list "judgements" with one entry for each item, holding its number as "item" and' if many else "Answer with JSON only, holding"
+    each = 'a list "judgements" with one entry for each item, holding its number as "item" and'
+    start = f"Answer with JSON only{f': {each}' if many else ', holding'}"
     lines = [f"{start} in this order:", *(f"- {part}" for part in order)]
     return "\n".join([*lines, f"Form: {_form(metric, many=many)}"] if example else lines)
 
@@ -96,19 +118,22 @@ def _describe(note: TextNote | ListNote) -> str:
     """Describe a note, with the fields of its entries."""
     if isinstance(note, TextNote):
         return note.means
-    fields = (f"{name} ({' | '.join(words) if isinstance(words, tuple) else words})" for name, words in note.each.items())
-    return f"{note.means}; a list of objects with {', '.join(fields)}"
+    told = {name: " | ".join(words) if isinstance(words, tuple) else words for name, words in note.each.items()}
+    return f"{note.means}; a list of objects with {', '.join(f'{name} ({what})' for name, what in told.items())}"
 
 
 def _form(metric: JudgedMetric, *, many: bool) -> str:
     """Show the shape of the answer; its values stand for themselves in angle brackets."""
-    before, after = ({name: _blank(note) for name, note in metric.notes.items() if not isinstance(note, ShareNote) and note.when == when} for when in ("before", "after"))
+    before, after = (
+        {name: _blank(note) for name, note in metric.notes.items() if _asked(note, when)}
+        for when in ("before", "after")
+    )
     verdict: dict[str, Any] = {**before, "reason": "...", "value": "...", **after}
     return json.dumps({"judgements": [{"item": 1, **verdict}]} if many else verdict, ensure_ascii=False)
 
 
-def _blank(note: TextNote | ListNote) -> object:
-    return [{name: "..." for name in note.each}] if isinstance(note, ListNote) else "..."
+def _blank(note: Note) -> object:
+    return [dict.fromkeys(note.each, "...")] if isinstance(note, ListNote) else "..."
 
 
 def _closing(metric: JudgedMetric, count: int) -> str:
@@ -152,7 +177,8 @@ def _show(item: Item) -> str:
 
 def _walk(walk: Traversal) -> str:
     """Show a walk through the graph, one step a line."""
-    edges = (f"{n}. {_line(a)} -[{_line(label)}]-> {_line(b)}" for n, (a, label, b) in enumerate(walk.traversed_edges, 1))
+    steps = enumerate(walk.traversed_edges, 1)
+    edges = (f"{n}. {_line(a)} -[{_line(label)}]-> {_line(b)}" for n, (a, label, b) in steps)
     start, end = (", ".join(map(_line, nodes)) for nodes in (walk.start_nodes, walk.final_nodes))
     return neutral("\n".join([f"start: {start}", *edges, f"end: {end}"]))
 

@@ -64,7 +64,9 @@ class CategoricalScale(Record):
     @model_validator(mode="after")
     def _check(self) -> Self:
         """Refuse names that read alike, and scores against the order."""
-        faults = [f"categories: {one!r} and {other!r} read alike; give each its own name" for one, other in self._twins()]
+        faults = [
+            f"categories: {one!r} and {other!r} read alike; give each its own name" for one, other in self._twins()
+        ]
         scores = [c.score for c in self.categories if c.score is not None]
         if self.ordered and any(a < b for a, b in pairwise(scores)):
             faults.append("categories: scores must not rise, the best category comes first (or set ordered: false)")
@@ -243,15 +245,21 @@ def _category(name: object, content: object) -> object:
     return {"name": str(name), **content} if isinstance(content, Mapping) else {"name": str(name), "means": content}
 
 
+def has(given: object, key: str) -> bool:
+    """Say whether a record, or the mapping that it is read from, has a field: what unions are told apart by."""
+    return key in given if isinstance(given, Mapping) else hasattr(given, key)
+
+
 def _kind(given: object) -> str:
-    """Tell the scales apart by the key that only one of them has."""
-    has = (lambda key: key in given) if isinstance(given, Mapping) else (lambda key: hasattr(given, key))
-    if has("categories"):
+    if has(given, "categories"):
         return "categorical"
-    return "measure" if has("unit") and not has("range") else "value"
+    return "measure" if has(given, "unit") and not has(given, "range") else "value"
 
 
-JudgedScale = ValueScale | CategoricalScale
+JudgedScale = Annotated[
+    Annotated[ValueScale, Tag("value")] | Annotated[CategoricalScale, Tag("categorical")],
+    Discriminator(_kind),
+]
 Scale = Annotated[
     Annotated[ValueScale, Tag("value")]
     | Annotated[CategoricalScale, Tag("categorical")]

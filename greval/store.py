@@ -10,7 +10,7 @@ import fcntl
 import json
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Self
@@ -191,7 +191,8 @@ class Store:
 
 COLUMNS = (
     *("sample_id", "method", "metric", "repeat", "status", "item", "value", "number", "reason", "confidence"),
-    *("failure", "message", "judge", "tier", "fingerprint", "calls", "input_tokens", "output_tokens", "latency", "tags"),
+    *("failure", "message", "judge", "tier", "fingerprint"),
+    *("calls", "input_tokens", "output_tokens", "latency", "tags"),
 )
 
 
@@ -200,8 +201,11 @@ def flat(result: Result) -> Iterator[dict[str, object]]:
     usage = result.usage
     shared = {
         **result.model_dump(include={"sample_id", "method", "metric", "repeat", "judge", "tier", "fingerprint"}),
-        **{"calls": usage.calls, "input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens},
-        **{"latency": result.latency, "tags": json.dumps(result.tags, ensure_ascii=False)},
+        "calls": usage.calls,
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "latency": result.latency,
+        "tags": json.dumps(result.tags, ensure_ascii=False),
     }
     for judgement in result.judgements:
         found = judgement.model_dump(include={"item", "value", "number", "reason", "confidence"})

@@ -34,9 +34,12 @@ def _version(wanted: bool) -> None:  # noqa: FBT001 - typer's callback
 
 @app.callback()
 def _root(
-    version: Annotated[  # noqa: ARG001 - handled by its callback
+    *,
+    version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,  # noqa: ARG001 - read by main
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show tracebacks.")
+    ] = False,
 ) -> None:
     """Write down what good means for RAG and GraphRAG, have it judged, and know how sure each figure is."""

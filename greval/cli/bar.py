@@ -66,8 +66,9 @@ def line(snapshot: Snapshot) -> str:
     kept = f" ({snapshot.kept} from before)" if snapshot.kept else ""
     tokens = (snapshot.usage.input_tokens or 0) + (snapshot.usage.output_tokens or 0)
     left = snapshot.seconds_left
-    parts = [f"{snapshot.done}{total} done{kept}", f"{snapshot.failed} failed", f"{tokens:,} tokens", _time(snapshot.seconds)]
-    return ", ".join([*parts, *([f"about {_time(left)} left"] if left else [])])
+    done = f"{snapshot.done}{total} done{kept}, {snapshot.failed} failed"
+    parts = [done, f"{tokens:,} tokens", _time(snapshot.seconds), *([f"about {_time(left)} left"] if left else [])]
+    return ", ".join(parts)
 
 
 def _time(seconds: float) -> str:

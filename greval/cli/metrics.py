@@ -51,7 +51,9 @@ def show(name: Annotated[str, typer.Argument(help="a name or a file")], library:
 
 
 @app.command("check")
-def check(paths: Annotated[list[Path], typer.Argument(metavar="FILE_OR_DIR...", help="metric files or folders")]) -> None:
+def check(
+    paths: Annotated[list[Path], typer.Argument(metavar="FILE_OR_DIR...", help="metric files or folders")],
+) -> None:
     """Check metric files: all faults at once, then remarks on what makes judging unsure."""
     files = [file for path in paths for file in (sorted(path.glob("*.yaml")) if path.is_dir() else [path])]
     if not files:

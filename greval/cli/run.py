@@ -42,7 +42,9 @@ FAILED = 3
 STOPPED = 130
 STDIN = "-"
 
-By = Annotated[list[str] | None, typer.Option("--by", metavar="TAG", help="group by a tag or by method; may be given often")]
+By = Annotated[
+    list[str] | None, typer.Option("--by", metavar="TAG", help="group by a tag or by method; may be given often")
+]
 Show = Annotated[int, typer.Option(metavar="N", help="show N verdicts with their reasons")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="no progress, no report")]
 
@@ -65,9 +67,13 @@ class ReportFormat(StrEnum):
 def evaluate(  # noqa: PLR0913 - the options of a command
     cases: Annotated[str, typer.Argument(help="cases as .jsonl, .json, .csv, .tsv or .parquet, or - for stdin")],
     *,
-    metric: Annotated[list[str], typer.Option("--metric", "-m", metavar="METRIC", help="a name or a file; may be given often")],
+    metric: Annotated[
+        list[str], typer.Option("--metric", "-m", metavar="METRIC", help="a name or a file; may be given often")
+    ],
     judge: JudgeName = None,
-    out: Annotated[Path | None, typer.Option("--out", "-o", metavar="RUN", help="the run folder; runs/NAME by default")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="RUN", help="the run folder; runs/NAME by default")
+    ] = None,
     concurrency: Annotated[int | None, typer.Option(min=1, help="how many calls are in flight at most")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="judge the first N cases only")] = None,
     method: Annotated[str | None, typer.Option(help="the method's name, where the cases do not tell it")] = None,
@@ -91,7 +97,8 @@ def evaluate(  # noqa: PLR0913 - the options of a command
     computed = all(isinstance(one, ComputedMetric) for one in metrics)
     model = None if computed else needed_judge(judge, **settings, **more)
     folder = out or Path("runs") / ("stdin" if cases == STDIN else Path(cases).stem)
-    run = asyncio.run(_run(cases, metrics, model, folder, method=method, limit=limit, concurrency=concurrency, quiet=quiet))
+    work = _run(cases, metrics, model, folder, method=method, limit=limit, concurrency=concurrency, quiet=quiet)
+    run = asyncio.run(work)
     _end(run, by=by or (), show=show, quiet=quiet)
 
 
@@ -114,8 +121,12 @@ def report(
 def results(
     run: Annotated[Path, typer.Argument(help="a run folder")],
     *,
-    format: Annotated[Format, typer.Option(help="jsonl: one result a line; the others: one judgement a row")] = Format.jsonl,  # noqa: A002
-    out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="write here instead of printing")] = None,
+    format: Annotated[  # noqa: A002 - the option's name
+        Format, typer.Option(help="jsonl: one result a line; the others: one judgement a row")
+    ] = Format.jsonl,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="write here instead of printing")
+    ] = None,
 ) -> None:
     """Print the rows of a run, the newest of each sample, method and metric."""
     if format is Format.parquet and out is None:
@@ -170,8 +181,14 @@ async def _run(  # noqa: PLR0913 - what a run is made of
         if judge and judge.local:
             bar.say(_local_notice(judge))
         run = await evaluate_async(
-            islice(reading, limit), metrics, judge,
-            out=folder, concurrency=concurrency, total=total, on_progress=bar.show, stop=stop,
+            islice(reading, limit),
+            metrics,
+            judge,
+            out=folder,
+            concurrency=concurrency,
+            total=total,
+            on_progress=bar.show,
+            stop=stop,
         )
         if notice := reading.notice():
             bar.say(notice)
@@ -194,9 +211,9 @@ def _stop_on_signals(stop: asyncio.Event) -> None:
 
 
 def _local_notice(judge: Judge) -> str:
-    from greval.local import describe  # noqa: PLC0415 - only where it is asked for by name
+    from greval.local import describe, serve  # noqa: PLC0415 - only where it is asked for by name
 
-    return describe(judge.model.partition(":")[2] or None)
+    return describe(serve(judge.model))
 
 
 def _end(run: Run, *, by: Sequence[str], show: int, quiet: bool) -> None:

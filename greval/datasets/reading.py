@@ -64,7 +64,7 @@ class Reading:
         seen: dict[str, dict[str, int]] = {}
         position = 0
         try:
-            for position, row in enumerate(self._rows(), 1):  # noqa: B007 - counted for the check below
+            for position, row in enumerate(self._rows(), 1):
                 yield self._read(row, f"row-{position}", seen)
         except OSError as error:
             message = f"{self._name}: cannot be read: {error.strerror or error}"

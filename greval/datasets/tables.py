@@ -162,7 +162,7 @@ def read_parquet(path: Path) -> Iterator[Raw]:
         import pyarrow as pa  # noqa: PLC0415 - an extra
         from pyarrow import parquet  # noqa: PLC0415
     except ImportError as error:
-        raise MissingExtraError("stats", "pyarrow") from error  # noqa: EM101 - names, no message
+        raise MissingExtraError("stats", "pyarrow") from error
     try:
         with parquet.ParquetFile(path) as table:
             names = table.schema_arrow.names

@@ -114,7 +114,7 @@ def _values(scale: Mapping[str, Any]) -> tuple[str, ...]:
     """Give the values of a scale in their order, none where there are too many to list."""
     if "categories" in scale:
         return tuple(scale["categories"])
-    low, high = scale["range"] if "range" in scale else (0, -1)
+    low, high = scale.get("range", (0, -1))
     return tuple(str(value) for value in range(low, high + 1)) if high - low <= 10 else ()  # noqa: PLR2004
 
 
