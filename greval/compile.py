@@ -9,10 +9,11 @@ import threading
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.runnables import Runnable, RunnableConfig, patch_config
+from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables.config import ensure_config, get_async_callback_manager_for_config
 from pydantic import ValidationError
 
 from greval.asking import Asking
@@ -127,10 +128,13 @@ class MetricRunnable(Runnable[CaseLike, Result]):
         Raises:
             DataError: Where the input is no case. All that goes wrong in judging is in the result.
         """
-        return await self._acall_with_config(self._judge_case, input, config, run_type="chain")
+        config = ensure_config(config)
+        if get_async_callback_manager_for_config(config).handlers:
+            return await self._acall_with_config(self._judge_case, input, config, run_type="chain")
+        return await self._judge_case(input, None, _unnamed(config))
 
-    async def _judge_case(self, given: CaseLike, run_manager: Any, config: RunnableConfig) -> Result:  # noqa: ANN401
-        """Judge a case and put the outcome into its row."""
+    async def _judge_case(self, given: CaseLike, run_manager: object, config: RunnableConfig) -> Result:  # noqa: ARG002
+        """Judge a case and put the outcome into its row; what `config` calls back belongs to this run already."""
         start = clock()
         case = as_case(given)
         lacks = lacking(self.metric, case)
@@ -138,7 +142,7 @@ class MetricRunnable(Runnable[CaseLike, Result]):
             outcome: Outcome = Skipped(reason=lacks)
             usage = Usage()
         else:
-            outcome, usage = await self._guarded(case, patch_config(config, callbacks=run_manager.get_child()))
+            outcome, usage = await self._guarded(case, config)
         return self.row(case, outcome, usage=usage, latency=clock() - start)
 
     async def _guarded(self, case: Case, config: RunnableConfig) -> tuple[Outcome, Usage]:
@@ -162,6 +166,11 @@ class MetricRunnable(Runnable[CaseLike, Result]):
             latency=latency,
             tags=case.tags,
         )
+
+
+def _unnamed(config: RunnableConfig) -> RunnableConfig:
+    """Give the config for what a run calls: the run's own name and id are not theirs."""
+    return cast("RunnableConfig", {key: value for key, value in config.items() if key not in {"run_name", "run_id"}})
 
 
 def as_case(given: CaseLike) -> Case:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import AsyncGenerator, Mapping
+import re
+from collections.abc import AsyncGenerator, Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
@@ -25,9 +26,11 @@ if TYPE_CHECKING:
 Structured = Literal["auto", "schema", "tools", "text"]
 LOCAL = "local"
 LOCAL_TIMEOUT = 600.0
-LOCAL_REASON_LENGTH = 240
+LOCAL_REASON_LENGTH = 160
 LOCAL_MAX_TOKENS = 1024
 KEY_VARIABLE = "OPENAI_API_KEY"
+SECRET_NAME = re.compile(r"key|secret|password|authorization|credential|cookie|token\b", re.IGNORECASE)
+"""Names of options that hold a secret, at any depth: headers hold keys, `max_tokens` does not."""
 
 HOW_TO_NAME_A_JUDGE = """\
 No judge is named. Name one of:
@@ -75,7 +78,7 @@ class Judge(Record):
     @classmethod
     def _no_secret(cls, options: dict[str, JsonValue]) -> dict[str, JsonValue]:
         """Keep secrets out of what is stored with results."""
-        if secret := [name for name in options if "key" in name.lower() or "secret" in name.lower()]:
+        if secret := [name for name in _names(options) if SECRET_NAME.search(name)]:
             message = f"{', '.join(secret)}: secrets come from the environment only"
             raise ValueError(message)
         return options
@@ -89,7 +92,7 @@ class Judge(Record):
             if parts.scheme not in {"http", "https"} or not parts.hostname:
                 message = f"{url!r} is no http(s) address such as http://127.0.0.1:8000/v1"
                 raise ValueError(message)
-            if parts.username or parts.password:
+            if parts.username or parts.password or SECRET_NAME.search(parts.query):
                 message = "the address holds credentials; keys come from the environment only"
                 raise ValueError(message)
         return url
@@ -109,6 +112,14 @@ class Judge(Record):
         """What decides its verdicts, as JSON: all settings but those of patience and packing."""
         patience = {"timeout", "max_retries", "item_tokens", "confidence"}
         return self.model_dump(mode="json", exclude=patience, exclude_defaults=True)
+
+
+def _names(content: JsonValue) -> Iterator[str]:
+    """Walk the names in JSON content, at any depth."""
+    if isinstance(content, dict):
+        yield from content
+    for part in content.values() if isinstance(content, dict) else content if isinstance(content, list) else ():
+        yield from _names(part)
 
 
 async def chat_model(judge: Judge) -> BaseChatModel:

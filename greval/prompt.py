@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 from greval.case import Case, Chunk, Traversal
@@ -22,23 +24,49 @@ FENCES = (
     *("question", "expected_answer", "answer", "chunks", "chunk", "triples", "triple", "context"),
     *("traversal", "tag", "items", "item"),
 )
-_IGNORABLE = (
-    r"[\s\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
-    r"\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]*"
+OPENER = re.compile("[<\uff1c\ufe64\u226e\u02c2\u1438]")
+"""`<` and what is read as one."""
+
+UNSEEN = frozenset("\u115f\u1160\u17b4\u17b5\u2800\u3164")
+"""Fillers and blanks that Unicode counts among letters and symbols."""
+
+ALIKE = str.maketrans(
+    "\u0430\u0441\u0501\u0435\u04bb\u0456\u043a\u04cf\u043c\u043e\u0440\u051b\u0455\u0442\u0475\u051d\u0445"
+    "\u03b1\u03b5\u03b9\u03ba\u03bc\u03bf\u03c1\u03c4\u03bd\u03c7\u2044\u2215",
+    "acdehiklmopqstvwxaeikmoptvx//",
 )
-_OPENERS = "<\uff1c\ufe64"
-FENCE = re.compile(rf"[{_OPENERS}](?={_IGNORABLE}[/\uff0f]?{_IGNORABLE}(?:{'|'.join(FENCES)}))", re.IGNORECASE)
-"""A place where a text could be taken for a fence, in any case and with invisible characters between."""
+"""Cyrillic and Greek letters that look like those of our words, and other slashes."""
 
 
 def neutral(text: str) -> str:
     """Give the text with every `<` before a fence word replaced by `‹`; doing it twice changes nothing.
 
+    A fence word counts in any case and width, and with anything unseen in it.
+
     Example:
         >>> neutral("</answer> a < b")
         '‹/answer> a < b'
     """
-    return FENCE.sub("\u2039", text)
+    return OPENER.sub(lambda found: "\u2039" if _opens(text, found.end()) else found[0], text)
+
+
+def _opens(text: str, start: int) -> bool:
+    """Tell whether what follows an opener reads as a fence word."""
+    word = ""
+    for place in range(start, len(text)):
+        word = (word + _plain(text[place])).lstrip("/")
+        if word.startswith(FENCES):
+            return True
+        if not any(fence.startswith(word) for fence in FENCES):
+            return False
+    return False
+
+
+@lru_cache(4096)
+def _plain(letter: str) -> str:
+    """Give the plain lower-case letters that a character is read as, none where it is not seen."""
+    plain = unicodedata.normalize("NFKD", letter).upper().casefold()
+    return "".join(c for c in plain if unicodedata.category(c)[0] not in "CMZ" and c not in UNSEEN).translate(ALIKE)
 
 
 def system_text(metric: JudgedMetric, *, many: bool, example: bool = False) -> str:
@@ -50,7 +78,7 @@ def system_text(metric: JudgedMetric, *, many: bool, example: bool = False) -> s
         example: Whether to show the answer's form in JSON, for models without native schemas.
     """
     parts = [
-        f"You are a careful, strict judge. You judge one thing only: {metric.name}.\n{metric.description}",
+        f"You are a careful, impartial judge.\n\nMetric: {metric.name}. {metric.description}",
         "Steps:\n" + "\n".join(f"{n}. {step}" for n, step in enumerate(metric.steps, 1)),
         f"Scale ({'the value of each item' if many else 'the value'}):\n{metric.scale.explain()}",
         metric.instructions,
@@ -104,7 +132,7 @@ def _answer_rule(metric: JudgedMetric, *, many: bool, example: bool) -> str:
     asked = [(name, note) for name, note in metric.notes.items() if not isinstance(note, ShareNote)]
     order = [
         *(f"{name}: {_describe(note)}" for name, note in asked if note.when == "before"),
-        "reason: one or two sentences that name what decides",
+        "reason: one short sentence that names what decides; the value must follow from it",
         f"value: one of {metric.scale.allowed()}",
         *(f"{name}: {_describe(note)}" for name, note in asked if note.when == "after"),
     ]
@@ -137,9 +165,10 @@ def _blank(note: Note) -> object:
 
 
 def _closing(metric: JudgedMetric, count: int) -> str:
-    """Say at the end once more what is to be decided: small models forget the beginning."""
-    what = f"Judge each of the {count} items by itself" if count else f"Judge {metric.name}"
-    return f"{what}; the value is one of {metric.scale.allowed()}."
+    """Say after a list of items once more what is to be decided: a long list makes models forget it."""
+    if not count:
+        return ""
+    return f"Judge each of the {count} items by itself; the value is one of {metric.scale.allowed()}."
 
 
 def _fence(word: str, content: str, attribute: str = "") -> str:
@@ -149,7 +178,7 @@ def _fence(word: str, content: str, attribute: str = "") -> str:
 def _field(need: str, case: Case) -> str:
     if need.startswith(TAG):
         name = need.removeprefix(TAG)
-        return _fence("tag", neutral(case.tags[name]), f" name={json.dumps(name, ensure_ascii=False)}")
+        return _fence("tag", neutral(case.tags[name]), f" name={json.dumps(neutral(name), ensure_ascii=False)}")
     if need == "context":
         return "\n".join(_listed(field, case) for field in ("chunks", "triples") if getattr(case, field) is not None)
     if need in {"chunks", "triples"}:

@@ -62,7 +62,8 @@ def _lines(lines: Iterable[bytes]) -> Iterator[Raw]:
 
 def _line(content: bytes, number: int) -> Raw:
     try:
-        return row_of(loads(content.decode()), number)
+        row, doubtful = loads(content.decode())
+        return row_of(row, number, doubtful=doubtful)
     except UnicodeDecodeError as error:
         return Raw(number, faults={"": not_utf8(content[error.start], f"at byte {error.start + 1} of the line")})
     except NoJsonError as error:
@@ -76,20 +77,20 @@ def not_utf8(byte: int, where: str) -> str:
 
 
 def _listed(content: bytes, name: str) -> Iterator[Raw]:
-    rows = _list_in(_whole(content, name), name)
-    for number, row in enumerate(rows, 1):
-        yield row_of(row, number, LIST_UNIT)
+    whole, doubtful = _whole(content, name)
+    for number, row in enumerate(_list_in(whole, name), 1):
+        yield row_of(row, number, LIST_UNIT, doubtful=doubtful)
 
 
-def _whole(content: bytes, name: str) -> object:
-    """Read a whole file of JSON."""
+def _whole(content: bytes, name: str) -> tuple[object, bool]:
+    """Read a whole file of JSON, and say whether faults may be in it."""
     content = content.removeprefix(BOM)
     try:
-        return loads(content.decode()) if content.strip() else []
+        return loads(content.decode()) if content.strip() else ([], False)
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        message = not_utf8(content[error.start], f"at byte {error.start + 1}")
-        raise DataError(f"{name}:{line}: {message}") from error
+        message = f"{name}:{line}: {not_utf8(content[error.start], f'at byte {error.start + 1}')}"
+        raise DataError(message) from error
     except NoJsonError as error:
         raise DataError(_no_json(error, name)) from error
 

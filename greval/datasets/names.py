@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from rapidfuzz import fuzz, process
+from rapidfuzz import process
+from rapidfuzz.distance import OSA
 
 from greval.case import Case, Chunk, Effort, Gold, Traversal, Triple
 
@@ -68,7 +69,7 @@ DOTTED = tuple(f"{own}.{part}" for own in ("gold", "usage", "traversal") for par
 DEEPEVAL_MARKS = frozenset({"actual_output", "expected_output", "retrieval_context"})
 """Beside these a `context` is deepeval's: what should have been retrieved, not what was."""
 
-MIN_LIKENESS = 85
+MAX_SLIPS = 2
 MAX_SHOWN = 60
 
 
@@ -128,14 +129,15 @@ def known(name: str) -> bool:
     return name in FIELD_OF or dotted(name) is not None
 
 
-def nearest(name: str, among: Iterable[str], least: float = MIN_LIKENESS) -> str | None:
-    """Give the name among others that is most like a name, or None where none is near.
+def nearest(name: str, among: Iterable[str]) -> str | None:
+    """Give the name among others that one or two slips of the keyboard are away, or None.
 
     Example:
         >>> nearest("Qestion", ["answer", "question"])
         'question'
     """
-    found = process.extractOne(name[:MAX_SHOWN], [*among], processor=str.lower, scorer=fuzz.ratio, score_cutoff=least)
+    slips = min(MAX_SLIPS, len(name) // 3)
+    found = process.extractOne(name[:MAX_SHOWN], [*among], processor=str.lower, scorer=OSA.distance, score_cutoff=slips)
     return found[0] if found else None
 
 

@@ -67,7 +67,7 @@ class Reading:
             for position, row in enumerate(self._rows(), 1):
                 yield self._read(row, f"row-{position}", seen)
         except OSError as error:
-            message = f"{self._name}: cannot be read: {error.strerror or error}"
+            message = f"{self._name}: cannot be read: {error.strerror or shown(str(error), 200)}"
             raise DataError(message) from error
         if not position:
             message = f"{self._name}: holds no cases; a case is a row with at least a question"
@@ -102,7 +102,7 @@ class Reading:
 
     def _read(self, row: Raw, made_id: str, seen: dict[str, dict[str, int]]) -> Case | RowFault:
         """Read one row, and tell a case that was there already."""
-        settled = settle(row.values)
+        settled = settle(row.sound if row.faults else row.values)
         self._mapping.update({name: own for own, name in settled.names.items() if name != own})
         for name, why in settled.ignored.items():
             self._ignore(name, why)
@@ -136,7 +136,8 @@ def read_cases(source: str | Path, *, method: str | None = None) -> Reading:
     Args:
         source: A path that ends in .jsonl or .ndjson (one case a line), .json (a list, or an object
             with one under `cases` or `data`), .csv, .tsv or .parquet; or "-" for standard input
-            (one case a line, or a JSON list where it begins with a bracket).
+            (one case a line, or a JSON list where it begins with a bracket). An empty cell of CSV
+            or TSV is not recorded: an empty answer can only be told in the other formats.
         method: The method of the rows that name none.
 
     Returns:
@@ -159,7 +160,7 @@ def read_cases(source: str | Path, *, method: str | None = None) -> Reading:
     reader = READERS.get(path.suffix.lower())
     _check_is_file(path)
     if reader is None:
-        near = nearest(path.suffix, READERS, 50)
+        near = nearest(path.suffix, READERS)
         hinted = f"; is it {near}?" if near else ""
         message = f"{path}: its ending {path.suffix!r} is not known{hinted} (known are {', '.join(READERS)})"
         raise DataError(message)
@@ -173,7 +174,7 @@ def _check_is_file(path: Path) -> None:
             message = f"{path}: is a folder; name a file in it, one of {', '.join(READERS)}"
             raise DataError(message)
         if not path.exists():
-            near = nearest(path.name, (other.name for other in path.parent.glob("*")), 70)
+            near = nearest(path.name, (other.name for other in path.parent.glob("*")))
             message = f"{shown(str(path), 4096)}: no such file{f'; is it {shown(near)}?' if near else ''}"
             raise DataError(message)
     except OSError as error:

@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from greval.case import Case
-from greval.datasets.names import DOTTED, FIELD_OF, PARTS, Settled, names_of, nearest, shown
-from greval.datasets.texts import kind
+from greval.datasets.names import DOTTED, FIELD_OF, MAX_SHOWN, PARTS, Settled, names_of, nearest, shown
+from greval.datasets.texts import Refused, kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from pydantic_core import ErrorDetails
 
     from greval.datasets.texts import Raw
 
 MAX_FAULTS = 50
+MAX_PATH = 200
 LARGEST_EXACT = 2**53
 _NAMED = ("id", "doc_id", "repo", "version")
 
@@ -38,13 +39,13 @@ def case_of(row: Raw, settled: Settled, made_id: str, method: str | None) -> Cas
     values = {own: _SHAPES.get(own, _as_it_is)(value) for own, value in settled.values.items()}
     values["id"] = id_of(settled, made_id)
     values.setdefault("method", method or "")
-    told = [f"{shown(name)}: {why}" for name, why in row.faults.items()]
-    refused = {FIELD_OF.get(name, name) for name in row.faults}
+    told = [f"{shown(name, MAX_PATH)}: {why}" for name, why in row.faults.items()]
+    refused = {FIELD_OF.get(name) for name in row.faults}
     try:
-        case = Case.model_validate({own: value for own, value in values.items() if own not in refused})
+        case = Case.model_validate(values)
     except ValidationError as error:
         details = error.errors(include_url=False, include_context=False)
-        told += [_told(detail, settled) for detail in details if detail["loc"][0] not in refused]
+        told += [_told(detail, settled) for detail in details if not _is_told(detail, refused)]
     else:
         if not told:
             return case
@@ -108,13 +109,6 @@ def _triple(item: object) -> object:
     return _texts(item)
 
 
-def _tags(value: object) -> object:
-    """Give tags as a mapping; Parquet's maps come as pairs."""
-    if isinstance(value, list) and all(isinstance(pair, tuple) for pair in value):
-        value = dict(value)
-    return _recorded(value) if isinstance(value, Mapping) else value
-
-
 def _graph(value: object) -> object:
     """Give gold or a traversal; all that stands in them are names."""
     if not isinstance(value, Mapping):
@@ -122,7 +116,7 @@ def _graph(value: object) -> object:
     return {key: _texts(part) for key, part in _recorded(value).items()}
 
 
-def _effort(value: object) -> object:
+def _plain(value: object) -> object:
     return _recorded(value) if isinstance(value, Mapping) else value
 
 
@@ -143,16 +137,21 @@ _SHAPES: Mapping[str, Callable[[object], object]] = {
     "expected_answer": _reference,
     "chunks": _chunks,
     "triples": _triples,
-    "tags": _tags,
+    "tags": _plain,
     "traversal": _graph,
     "gold": _graph,
-    "usage": _effort,
+    "usage": _plain,
 }
 
 
 def _joined(told: Sequence[str]) -> str:
     more = [f"and {len(told) - MAX_FAULTS} more"] if len(told) > MAX_FAULTS else []
     return "; ".join([*told[:MAX_FAULTS], *more])
+
+
+def _is_told(detail: ErrorDetails, refused: Collection[str | None]) -> bool:
+    """Tell whether a fault only follows from a value that the file's reader refused already."""
+    return isinstance(detail["input"], Refused) or (detail["type"] == "missing" and detail["loc"][0] in refused)
 
 
 def _told(detail: ErrorDetails, settled: Settled) -> str:
@@ -170,12 +169,11 @@ def _why(detail: ErrorDetails, settled: Settled) -> str:
             return _missing(detail, settled)
         case "extra_forbidden":
             known = PARTS[str(detail["loc"][0])]
-            near = nearest(str(detail["loc"][-1]), known, 60)
+            near = nearest(str(detail["loc"][-1]), known)
             return f"is unknown{f', nearest: {near}' if near else ''}; known are {', '.join(known)}"
-        case "string_unicode":
-            return "holds half of a character (a lone surrogate), which is no text"
         case "model_type" | "dict_type":
-            return f"must be an object, got {_got(detail['input'])}"
+            item = "an object or a list of three" if detail["loc"][0] == "triples" else "an object"
+            return f"must be {item}, got {_got(detail['input'])}"
         case "tuple_type":
             return f"must be a list, got {_got(detail['input'])}"
         case _:
@@ -185,20 +183,20 @@ def _why(detail: ErrorDetails, settled: Settled) -> str:
 
 def _missing(detail: ErrorDetails, settled: Settled) -> str:
     """Say that a field is missing, with the unknown name that may have been meant."""
-    siblings = [name for name, why in settled.ignored.items() if not why]
-    if detail["loc"] != ("question",):
-        given = detail["input"]
-        siblings = [str(name) for name in given] if isinstance(given, Mapping) else []
-    wanted = names_of("question") if detail["loc"] == ("question",) else [str(detail["loc"][-1])]
-    near = next((name for name in siblings if name not in wanted and nearest(name, wanted)), None)
-    if near is None and detail["loc"] == ("question",):
-        return f"is missing; it may also be called {', '.join(wanted[1:])}"
-    return f"is missing, nearest: {shown(near)}" if near else "is missing"
+    if detail["loc"] == ("question",):
+        names = names_of("question")
+        near = next((name for name, why in settled.ignored.items() if not why and nearest(name, names)), None)
+        return f"is missing, nearest: {shown(near)}" if near else f"is missing; it may be called {', '.join(names)}"
+    given, name = detail["input"], str(detail["loc"][-1])
+    near = next((key for key in given if nearest(str(key), [name])), None) if isinstance(given, Mapping) else None
+    return f"is missing, nearest: {shown(str(near))}" if near else "is missing"
 
 
 def _got(value: object) -> str:
     """Show a value where it is short: what is nested may be nested too deeply to be printed."""
-    return shown(repr(value)) if isinstance(value, str | int | float) else kind(value)
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return kind(value)
+    return shown(repr(value[:MAX_SHOWN] if isinstance(value, str) else value))
 
 
 def hint(name: str) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections import Counter, deque
 from typing import TYPE_CHECKING, Any
 
@@ -18,11 +19,14 @@ if TYPE_CHECKING:
 MAX_CELL = 2**25
 """Characters of a cell: more than any case needs, and a bound on what a missing quote can swallow."""
 
-BATCH = 1024
+BATCH = 256
 STRUCTURED = frozenset({"chunks", "triples", "tags", "traversal", "gold", "usage"})
 LISTS_OF_ANSWERS = frozenset({"gold_answers", "ground_truths"})
 BEGINNINGS = ('["', "['", "[{", "[[", "[(", '{"', "{'")
 """How a list or an object begins, in JSON and as Python prints it; plain text may begin with "[1]"."""
+
+
+_STRAY = re.compile("[\udc80-\udcff]")
 
 
 class _Lines:
@@ -63,7 +67,7 @@ def read_csv(path: Path, delimiter: str) -> Iterator[Raw]:
     with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as stream:
         lines = _Lines(stream)
         rows = _records(lines, delimiter)
-        header = _header(next(rows, []), f"{path}:{lines.first}")
+        header = _header(next((cells for cells in rows if cells), []), f"{path}:{lines.first}")
         for cells in rows:
             if isinstance(cells, str) or any(cells):
                 yield _table_row(header, cells, lines.first)
@@ -116,28 +120,30 @@ def _table_row(header: Sequence[str], cells: Sequence[str] | str, number: int) -
     if len(cells) != len(header):
         return Raw(number, faults={"": f"has {len(cells)} cells where the header has {len(header)}"})
     filled = {name: cell or None for name, cell in zip(header, cells, strict=True)}
-    if _stray_byte("".join(cells)):
-        strays = {name: byte for name, cell in filled.items() if cell and (byte := _stray_byte(cell))}
-        return Raw(number, filled, {name: not_utf8(byte, "in the cell") for name, byte in strays.items()})
-    return with_cells_read(Raw(number, filled))
+    strays = {name: byte for name, cell in filled.items() if cell and (byte := _stray_byte(cell))}
+    faults = {name: not_utf8(byte, "in the cell") for name, byte in strays.items()}
+    return with_cells_read(Raw(number, filled, faults))
 
 
 def _stray_byte(text: str) -> int:
     """Give the first byte that was no UTF-8, 0 where there is none."""
-    return 0 if text.isascii() else next((ord(c) - 0xDC00 for c in text if "\udc80" <= c <= "\udcff"), 0)
+    stray = None if text.isascii() else _STRAY.search(text)
+    return ord(stray.group()) - 0xDC00 if stray else 0
 
 
 def with_cells_read(row: Raw) -> Raw:
     """Read the JSON in those cells of a row that can hold a list or an object."""
     values, faults = dict(row.values), dict(row.faults)
-    for name, cell in row.values.items():
+    for name, cell in row.sound.items():
         if isinstance(cell, str) and cell.lstrip()[:1] in {"[", "{"} and _holds_json(name):
             try:
-                values[name] = loads(cell)
+                values[name], doubtful = loads(cell)
             except NoJsonError as error:
                 if _is_broken(name, cell):
                     faults[name] = f"begins like a list or an object but {error}; write JSON, with double quotes"
-    return Raw(row.number, values, {**faults, **faults_in(values)}, row.unit)
+            else:
+                faults |= faults_in({name: values[name]}) if doubtful else {}
+    return Raw(row.number, values, faults, row.unit)
 
 
 def _holds_json(name: str) -> bool:
@@ -169,24 +175,28 @@ def read_parquet(path: Path) -> Iterator[Raw]:
             _check_columns(names, str(path))
             unread: dict[str, object] = dict.fromkeys(name for name in names if not known(name))
             columns = [name for name in names if name not in unread]
-            rows = (row for batch in table.iter_batches(BATCH, columns=columns) for row in _batch_rows(batch))
+            maps = [name for name in columns if pa.types.is_map(table.schema_arrow.field(name).type)]
+            rows = (row for batch in table.iter_batches(BATCH, columns=columns) for row in _batch_rows(batch, maps))
             for number, values in enumerate(rows, 1):
                 yield _parquet_row(values, unread, number)
-    except (pa.ArrowException, OSError) as error:
+    except pa.ArrowException as error:
         message = f"{path}: cannot be read as Parquet: {shown(str(error), 200)}; write the file anew"
         raise DataError(message) from error
 
 
-def _batch_rows(batch: Any) -> Iterator[dict[str, object] | str]:  # noqa: ANN401 - pyarrow is untyped
+def _batch_rows(batch: Any, maps: Sequence[str]) -> Iterator[dict[str, object] | str]:  # noqa: ANN401 - pyarrow is untyped
     """Give the rows of a batch; where one cannot become Python values, only that one is lost."""
     try:
-        yield from batch.to_pylist()
-    except (ValueError, ArithmeticError):
-        for n in range(batch.num_rows):
-            try:
-                yield batch.slice(n, 1).to_pylist()[0]
-            except (ValueError, ArithmeticError) as error:
-                yield f"holds a value that cannot be read: {shown(str(error), 200)}"
+        rows: list[Any] = batch.to_pylist()
+    except (ValueError, ArithmeticError) as error:
+        if batch.num_rows == 1:
+            yield f"holds a value that cannot be read: {shown(str(error), 200)}"
+        else:
+            yield from (row for n in range(batch.num_rows) for row in _batch_rows(batch.slice(n, 1), maps))
+        return
+    for row in rows:
+        pairs = {name: dict(row[name]) for name in maps if row[name] is not None}
+        yield {**row, **pairs} if pairs else row
 
 
 def _parquet_row(values: Mapping[str, object] | str, unread: Mapping[str, object], number: int) -> Raw:

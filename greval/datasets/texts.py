@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import isinf
 
 MAX_DIGITS = 19
 """The digits of a 64-bit integer: longer ones fit no table and no float."""
+
+
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 class NoJsonError(ValueError):
@@ -27,7 +31,7 @@ class Raw:
     Args:
         number: Its line, or its position in a file that has none.
         values: The values by name; empty where the row could not be read at all.
-        faults: What is wrong by name; the name is "" where the whole row is.
+        faults: What is wrong, by name or by the path inside; it is "" where the whole row is wrong.
         unit: What stands between the file's name and the number.
     """
 
@@ -36,40 +40,57 @@ class Raw:
     faults: Mapping[str, str] = field(default_factory=dict)
     unit: str = ":"
 
+    @property
+    def sound(self) -> Mapping[str, object]:
+        """The values without those that cannot be taken."""
+        return {name: None if name in self.faults else value for name, value in self.values.items()}
+
 
 @dataclass(frozen=True)
-class _Refused:
+class Refused:
     """Stands for a literal that no case can hold, until its field's name is known."""
 
     why: str
 
 
-def loads(text: str) -> object:
-    """Read JSON; literals that no case can hold come back as marks, which `faults_in` finds.
+def loads(text: str) -> tuple[object, bool]:
+    """Read JSON; literals that no case can hold become marks.
+
+    Returns:
+        The content, and whether `faults_in` may find something in it: to look at every value of
+        every row would take longer than all the rest.
 
     Raises:
         NoJsonError: Where the text is no JSON or is nested too deeply.
     """
+    marks: list[Refused] = []
+
+    def refuse(why: str) -> Refused:
+        marks.append(Refused(why))
+        return marks[-1]
+
     try:
-        return _DECODER.decode(text)
+        content = _decoder(refuse).decode(text)
     except json.JSONDecodeError as error:
-        raise NoJsonError(f"is no JSON: {error.msg}", error.lineno, error.colno) from error
+        message = f"is no JSON: {error.msg}"
+        raise NoJsonError(message, error.lineno, error.colno) from error
     except RecursionError:
         message = "is nested too deeply"
         raise NoJsonError(message) from None
+    return content, bool(marks) or "\\ud" in text or "\\uD" in text
 
 
-def row_of(content: object, number: int, unit: str = ":") -> Raw:
+def row_of(content: object, number: int, unit: str = ":", *, doubtful: bool) -> Raw:
     """Give the row that a JSON value is: an object, with what is wrong in it."""
     if not isinstance(content, dict):
         hint = "; a file that is one JSON list is named .json" if isinstance(content, list) and unit == ":" else ""
         return Raw(number, faults={"": f"must be an object with a question, got {kind(content)}{hint}"}, unit=unit)
-    return Raw(number, content, faults_in(content), unit)
+    return Raw(number, content, faults_in(content) if doubtful else {}, unit)
 
 
 def faults_in(values: Mapping[str, object]) -> dict[str, str]:
-    """Give why values cannot be taken, by name: NaN, infinity and huge integers anywhere inside them."""
-    return {name: why for name, value in values.items() if (why := _refusal(value))}
+    """Give why values cannot be taken, by path: NaN, infinity, huge integers and half characters."""
+    return dict(found for name, value in values.items() for found in _refusals(name, value))
 
 
 def kind(value: object) -> str:
@@ -85,32 +106,34 @@ def kind(value: object) -> str:
     return next((words for types, words in kinds if isinstance(value, types)), type(value).__name__)
 
 
-def _refusal(value: object) -> str | None:
-    """Find a mark in a value; by a stack of its own, as a value may be nested to Python's limit."""
-    stack = [value]
+def _refusals(name: str, whole: object) -> Iterator[tuple[str, str]]:
+    """Find what cannot be taken, with its path; by a stack of its own, as values may be nested to Python's limit."""
+    stack: list[tuple[str, object]] = [(name, name), (name, whole)]
     while stack:
-        match stack.pop():
-            case _Refused(why=why):
-                return why
-            case dict() as mapping:
-                stack.extend(mapping.values())
-            case list() as items:
-                stack.extend(items)
-    return None
+        path, value = stack.pop()
+        if isinstance(value, str):
+            if not value.isascii() and _HALF.search(value):
+                yield path, "holds half of a character (a lone surrogate), which is no text"
+        elif isinstance(value, list | tuple):
+            stack.extend((f"{path}[{n}]", item) for n, item in enumerate(value))
+        elif isinstance(value, dict):
+            stack.extend((f"{path}.{key}", part) for key, inner in value.items() for part in (key, inner))
+        elif isinstance(value, Refused):
+            yield path, value.why
 
 
-def _constant(literal: str) -> object:
-    return _Refused(f"{literal} is no JSON value; write null for what is not recorded")
+def _decoder(refuse: Callable[[str], Refused]) -> json.JSONDecoder:
+    """Give a decoder that refuses what Python's takes although JSON, or a case, does not."""
 
+    def constant(literal: str) -> object:
+        return refuse(f"{literal} is no JSON value; write null for what is not recorded")
 
-def _integer(literal: str) -> object:
-    digits = len(literal.lstrip("-"))
-    return int(literal) if digits <= MAX_DIGITS else _Refused(f"an integer of {digits} digits is too large")
+    def integer(literal: str) -> object:
+        digits = len(literal.lstrip("-"))
+        return int(literal) if digits <= MAX_DIGITS else refuse(f"an integer of {digits} digits is too large")
 
+    def number(literal: str) -> object:
+        read = float(literal)
+        return refuse(f"{literal[:20]} is too large a number") if isinf(read) else read
 
-def _float(literal: str) -> object:
-    number = float(literal)
-    return _Refused(f"{literal[:20]} is too large a number") if isinf(number) else number
-
-
-_DECODER = json.JSONDecoder(parse_constant=_constant, parse_int=_integer, parse_float=_float)
+    return json.JSONDecoder(parse_constant=constant, parse_int=integer, parse_float=number)

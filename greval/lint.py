@@ -1,0 +1,141 @@
+"""Remarks on a definition that is valid, but whose judging would be unsure or whose figures would mislead.
+
+The words that are looked for are English; definitions in other languages get the remarks that need none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import combinations
+
+from greval.metric import JudgedMetric, Metric
+from greval.scale import CategoricalScale, ValueScale
+
+ALIKE = 88
+"""How alike, of 100, the words of two descriptions are before a judge could take one for the other."""
+
+_CITED: tuple[tuple[str, frozenset[str], str], ...] = (
+    ("question", frozenset({"question"}), r"\bthe (?:user'?s? )?questions?\b"),
+    (
+        "expected_answer",
+        frozenset({"expected_answer"}),
+        r"expected answers?|reference answers?|the reference\b|ground[- ]truth|gold(?:en)? answers?",
+    ),
+    ("chunks", frozenset({"chunks", "context"}), r"\bchunks?\b|\bpassages?\b"),
+    ("triples", frozenset({"triples", "context"}), r"\btriples?\b"),
+    ("context", frozenset({"chunks", "triples", "context"}), r"\b(?:the|retrieved|given|provided) context\b"),
+    ("traversal", frozenset({"traversal"}), r"\btraversals?\b|\btraversed\b"),
+)
+"""What a text cites, the needs by which the judge sees it, and the words that cite it."""
+
+_TWO_IN_NAME = re.compile(r"(?<=[^\W_])[_.-]+(?:and|und)[_.-]+(?=[^\W_])", re.IGNORECASE)
+_TWO_IN_TEXT = re.compile(
+    r"\band also\b|\bas well as (?:whether|how|if)\b|\band (?:whether|how (?:well|far|much))\b", re.IGNORECASE
+)
+_NEGATIONS = ("not", "no", "none", "never", "nor", "nothing", "without", "neither", "cannot")
+_OPPOSITES = ("true", "false", "right", "wrong", "good", "bad", "high", "low", "more", "less", "most", "least")
+_AMOUNTS = ("all", "every", "many", "some", "few", "any", "one", "fully", "entirely", "mostly", "partly", "partially")
+_TELLING = frozenset({*_NEGATIONS, *_OPPOSITES, *_AMOUNTS})
+"""Words that tell two descriptions apart where everything else in them is the same."""
+
+_OPPOSITE = re.compile(r"^(?:in|im|ir|un|non|dis)")
+
+
+def lint(metric: Metric) -> list[str]:
+    """Give remarks on a definition; none on a computed metric.
+
+    Args:
+        metric: A valid definition.
+
+    Returns:
+        One sentence each: the place, what is unsure there, what to do. Remarks are no faults.
+
+    Example:
+        >>> from greval.metric import CategoricalMetric
+        >>> metric = CategoricalMetric(name="tone", description="Is it polite?", needs=["answer"], steps=["Read it."],
+        ...                            categories={"Yes": {"means": "Courteous.", "score": 1}, "No": {"score": 0}})
+        >>> lint(metric)
+        ['scale.categories.No: is not described; say when it applies and how it differs from its neighbours']
+    """
+    if not isinstance(metric, JudgedMetric):
+        return []
+    return [*_unseen(metric), *_double(metric), *_undescribed(metric), *_overlapping(metric), *_undirected(metric)]
+
+
+def _unseen(metric: JudgedMetric) -> Iterator[str]:
+    """Name the inputs that a step cites and the judge does not see."""
+    texts = [*((f"steps.{n}", step) for n, step in enumerate(metric.steps, 1)), ("instructions", metric.instructions)]
+    for place, text in texts:
+        for need, shown_by, words in _CITED:
+            cited = re.search(words, text, re.IGNORECASE)
+            if cited and shown_by.isdisjoint(metric.needs):
+                yield f"{place}: cites {cited[0]!r}, which the judge does not see; add {need} to needs, or reword it"
+
+
+def _double(metric: JudgedMetric) -> Iterator[str]:
+    """Name the texts that seem to ask for two qualities at once."""
+    advice = "make one metric of each, or a verdict cannot tell which was meant"
+    if _TWO_IN_NAME.search(metric.name):
+        yield f"name: {metric.name!r} names two qualities; {advice}"
+    for place, text in (("description", metric.description), *_described(metric)):
+        if found := _TWO_IN_TEXT.search(text):
+            yield f"{place}: {found[0]!r} joins two questions; {advice}"
+        elif text.count("?") > 1:
+            yield f"{place}: asks {text.count('?')} questions; {advice}"
+
+
+def _described(metric: JudgedMetric) -> list[tuple[str, str]]:
+    """Give the descriptions of the scale with their places."""
+    match metric.scale:
+        case CategoricalScale(categories=categories):
+            return [(f"scale.categories.{category.name}", category.means) for category in categories]
+        case ValueScale(levels=levels):
+            return [(f"scale.levels.{level}", text) for level, text in levels.items()]
+        case _:
+            return []
+
+
+def _undescribed(metric: JudgedMetric) -> Iterator[str]:
+    for place, text in _described(metric):
+        if not text.strip():
+            yield f"{place}: is not described; say when it applies and how it differs from its neighbours"
+
+
+def _overlapping(metric: JudgedMetric) -> Iterator[str]:
+    """Name the categories whose descriptions say nearly the same; a telling word keeps them apart."""
+    from rapidfuzz import fuzz  # noqa: PLC0415 - 45 ms
+
+    if not isinstance(metric.scale, CategoricalScale):
+        return
+    words = [(category.name, re.findall(r"\w+", category.means.casefold())) for category in metric.scale.categories]
+    texts = [(name, frozenset(found), " ".join(sorted(found))) for name, found in words if found]
+    for (one, ones, text), (other, others, other_text) in combinations(texts, 2):
+        if not _told_apart(ones, others) and fuzz.ratio(text, other_text, score_cutoff=ALIKE):
+            yield (
+                f"scale.categories.{other}: reads nearly like {one!r}; "
+                "say what is in the one and not in the other, or make one category of both"
+            )
+
+
+def _told_apart(ones: frozenset[str], others: frozenset[str]) -> bool:
+    """Say whether a number, a negation or an opposite stands in the one and not in the other."""
+    different = ones ^ others
+    return any(
+        word in _TELLING or word.isdecimal() or (_OPPOSITE.match(word) and _OPPOSITE.sub("", word) in different)
+        for word in different
+    )
+
+
+def _undirected(metric: JudgedMetric) -> Iterator[str]:
+    """Name a scale of which it is not said which end is good, or which gives no mean."""
+    scale = metric.scale
+    if isinstance(scale, ValueScale):
+        if "better" not in scale.model_fields_set:
+            yield "scale: does not say which end is the good one; add better: higher (or lower)"
+    elif isinstance(scale, CategoricalScale) and scale.ordered:
+        bare = [category.name for category in scale.categories if category.score is None]
+        if len(bare) == len(scale.categories):
+            yield "scale.categories: have no scores, so there will be no mean; add scores, or set ordered: false"
+        elif bare:
+            yield f"scale.categories: {', '.join(bare)} without a score, so no mean counts them; add a score to each"

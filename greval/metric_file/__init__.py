@@ -1,0 +1,108 @@
+"""Metric files: reading them with all their faults at once, writing them, and their JSON schema."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from greval.errors import DefinitionError
+from greval.metric import JudgedMetric
+from greval.metric_file.fault import did_you_mean
+from greval.metric_file.form import file_schema
+
+__all__ = ["MAX_BYTES", "did_you_mean", "file_schema", "parse_metric", "read_metric", "write_metric"]
+
+MAX_BYTES = 1_000_000
+
+
+def read_metric(path: str | Path) -> JudgedMetric:
+    r"""Read a metric file.
+
+    Args:
+        path: A YAML file in UTF-8.
+
+    Returns:
+        A metric of one of the four public classes.
+
+    Raises:
+        DefinitionError: With every fault of the file, each with its line.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> file = pathlib.Path(tempfile.mkdtemp(), "tone.yaml")
+        >>> _ = file.write_text("name: tone\ndescription: Is it polite?\nneeds: [answer]\nsteps: [Read.]\n"
+        ...                     "scale: {range: [0, 1], levels: {0: Rude., 1: Polite.}}")
+        >>> read_metric(file).scale.range
+        (0, 1)
+    """
+    try:
+        with Path(path).open("rb") as file:
+            content = file.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise DefinitionError(f"{path}: cannot be read: {reason}") from error
+    _refuse_large(len(content), str(path))
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise DefinitionError(f"{path}:{line}: is not UTF-8; save it in that encoding") from error
+    return parse_metric(text, str(path))
+
+
+def parse_metric(text: str, source: str = "metric") -> JudgedMetric:
+    r"""Read the text of a metric file.
+
+    Args:
+        text: YAML 1.2, one document, without anchors and tags.
+        source: What to call the text in a fault, such as the file's path.
+
+    Returns:
+        A metric of one of the four public classes.
+
+    Raises:
+        DefinitionError: With every fault of the text, each with its line.
+
+    Example:
+        >>> try:
+        ...     parse_metric("name: tone\ndescription: Polite?\nneeds: [answr]\nsteps: [Read.]\n"
+        ...                  "scale: {range: [5, 1], levels: {1: Rude., 5: Polite.}}", "tone.yaml")
+        ... except DefinitionError as error:
+        ...     print(error)
+        tone.yaml:3: needs.1: 'answr' is no field of a case; did you mean answer?
+        tone.yaml:5: scale.range: must rise, got 5 to 1
+    """
+    from greval.metric_file.checking import checked  # noqa: PLC0415 - brings ruamel
+    from greval.metric_file.source import read_source  # noqa: PLC0415 - ruamel costs 45 ms
+
+    _refuse_large(len(text.encode(errors="replace")), source)
+    found = checked(read_source(text))
+    if isinstance(found, JudgedMetric):
+        return found
+    in_order = sorted(found, key=lambda fault: fault.line)
+    raise DefinitionError(*dict.fromkeys(f"{source}:{fault}" for fault in in_order))
+
+
+def write_metric(metric: JudgedMetric) -> str:
+    """Write a metric as the text of a metric file; reading it gives the same metric.
+
+    Args:
+        metric: The definition.
+
+    Returns:
+        YAML with folded text, which names its JSON schema for editors.
+
+    Example:
+        >>> from greval.metric import ValueMetric
+        >>> metric = ValueMetric(name="depth", description="How deep it goes.", needs=["answer"], steps=["Compare."],
+        ...                      range=(1, 2), levels={1: "Shallow.", 2: "Deep."})
+        >>> parse_metric(write_metric(metric)) == metric
+        True
+    """
+    from greval.metric_file.writing import write  # noqa: PLC0415 - ruamel costs 45 ms
+
+    return write(metric)
+
+
+def _refuse_large(size: int, source: str) -> None:
+    if size > MAX_BYTES:
+        raise DefinitionError(f"{source}: is larger than {MAX_BYTES:,} bytes; a metric file has some thousand")

@@ -1,0 +1,144 @@
+"""The JSON schema of a metric file, by which editors complete and check it."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+from greval.case import Over
+from greval.metric import PROMPT_FIELDS, RESERVED, TAG, JudgedMetric
+
+Schema = dict[str, Any]
+LEVEL = "0|-?[1-9][0-9]*"
+"""How the number of a level is written: in one way only, so that each is described once."""
+
+_SAID = {
+    "": "A metric: what good means, how it is judged, and on which scale.",
+    "name": "Letters and digits of any script and - . @ _; also the name of the file, without .yaml.",
+    "description": "What the metric judges and what it is for. The judge reads it.",
+    "over": "Judge each of these by itself; without it the whole case gets one verdict.",
+    "needs": "What the judge sees of a case; a case without it is skipped. context is the chunks and triples together.",
+    "scale": "Categories, or a range of integers with described levels.",
+    "steps": "How a careful expert would judge, step by step.",
+    "instructions": "Rules for the doubtful cases.",
+    "notes": "Further fields asked of the judge, by name: a text, a list, or a share counted over a list.",
+    "examples": "Judged cases that the judge is shown first.",
+    "uses": "Narrow the chunks or triples to those to which another metric gave certain values.",
+}
+_SAID_OF = {
+    ("CategoricalScale", ""): "Categories, best first unless ordered is false.",
+    ("CategoricalScale", "categories"): "Each name with what it means, best first.",
+    ("CategoricalScale", "ordered"): "false where no category is better than another.",
+    ("Category", ""): "What the category means, and the number it counts as.",
+    ("Category", "means"): "When it applies, and how it differs from its neighbours.",
+    ("Category", "score"): "The number it counts as in a mean.",
+    ("ValueScale", ""): "Integers from the lower to the upper end, both included.",
+    ("ValueScale", "range"): "The lower and the upper end, such as [1, 5].",
+    ("ValueScale", "levels"): "What the levels mean, by number; both ends at least.",
+    ("ValueScale", "better"): "Which end is the good one.",
+    ("TextNote", "means"): "What the judge is to write.",
+    ("TextNote", "when"): "Whether it is asked before or after the verdict.",
+    ("ListNote", "means"): "What the judge is to list.",
+    ("ListNote", "each"): "The fields of an entry: what each holds, or the words that are allowed in it.",
+    ("ListNote", "when"): "Whether it is asked before or after the verdict.",
+    ("ShareNote", "share"): "The name of the list note that is counted over.",
+    ("ShareNote", "where"): "The entries that count: the word, or words, of each field.",
+    ("ShareNote", "among"): "The entries they are counted among; all without it.",
+    ("Example", "case"): "The fields of the case that the metric needs; one item where it is over items.",
+    ("Example", "reason"): "Why it gets this value, in one or two sentences.",
+    ("Example", "value"): "The value it gets.",
+    ("Example", "notes"): "What is asked for in notes.",
+    ("Use", "judged_by"): "The name of the metric that judges the chunks or triples.",
+    ("Use", "as"): "The values that are kept.",
+}
+_TEXT: Schema = {"type": "string", "minLength": 1}
+
+
+def file_schema() -> Schema:
+    """Give the JSON schema (draft 7, which editors know) of a metric file.
+
+    Returns:
+        A schema that holds the form of a file; how its parts fit together is checked by reading it.
+
+    Example:
+        >>> file_schema()["required"]
+        ['name', 'description', 'needs', 'scale', 'steps']
+    """
+    schema = _plain(JudgedMetric.model_json_schema())
+    parts: dict[str, Schema] = schema.pop("$defs")
+    _shape_parts(parts)
+    _shape_fields(schema["properties"])
+    for name, content in schema["properties"].items():
+        content["description"] = _SAID[name]
+    for (part, name), text in _SAID_OF.items():
+        (parts[part]["properties"][name] if name else parts[part])["description"] = text
+    head = {"$schema": "http://json-schema.org/draft-07/schema#", "title": "greval metric", "description": _SAID[""]}
+    return {**head, **schema, "$defs": parts}
+
+
+def _plain(schema: Any) -> Any:  # noqa: ANN401 - any part of a schema
+    """Drop titles, defaults and docstrings, which are written for Python code."""
+    if isinstance(schema, list):
+        return [_plain(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    kept = {key: part for key, part in schema.items() if key != "default" and not _is_prose(key, part)}
+    return {key: _plain(part) for key, part in kept.items()}
+
+
+def _is_prose(key: str, part: object) -> bool:
+    return key in {"title", "description"} and isinstance(part, str)
+
+
+def _shape_fields(fields: Schema) -> None:
+    """Give the fields of a metric the form that they have in a file."""
+    known: list[Schema] = [{"enum": [*PROMPT_FIELDS]}, {"type": "string", "pattern": rf"^{TAG[:-1]}\..+"}]
+    fields["needs"]["items"] = {"anyOf": known}
+    fields["over"] = {"enum": [*get_args(Over), None]}
+    fields["scale"] = {"anyOf": [_ref("CategoricalScale"), _ref("ValueScale")]}
+    notes = [_TEXT, _ref("TextNote"), _ref("ListNote"), _ref("ShareNote")]
+    fields["notes"]["additionalProperties"] = {"anyOf": notes}
+    fields["notes"]["propertyNames"]["not"] = {"enum": [*RESERVED]}
+
+
+def _shape_parts(parts: dict[str, Schema]) -> None:
+    """Give the parts of a metric the short forms that they have in a file."""
+    category, scale = parts["Category"], parts["CategoricalScale"]["properties"]
+    names = category["properties"].pop("name")
+    del category["required"]
+    scale["categories"] = {
+        "type": "object",
+        "minProperties": scale["categories"]["minItems"],
+        "maxProperties": scale["categories"]["maxItems"],
+        "propertyNames": {key: names[key] for key in ("minLength", "maxLength")},
+        "additionalProperties": {"anyOf": [{"type": ["string", "null"]}, _ref("Category")]},
+    }
+    levels = parts["ValueScale"]["properties"]
+    end = levels["range"].pop("prefixItems")[0]
+    levels["range"]["items"] = end
+    levels["levels"] |= {"minProperties": 2, "propertyNames": {"pattern": f"^({LEVEL})$"}}
+    for field in ("where", "among"):
+        word = parts["ShareNote"]["properties"][field]["additionalProperties"]
+        parts["ShareNote"]["properties"][field]["additionalProperties"] = {"anyOf": [names, word]}
+
+    _shape_case(parts)
+
+
+def _shape_case(parts: dict[str, Schema]) -> None:
+    """Give the case of an example its short forms: a chunk as text, a triple as three texts, no ids."""
+    for name in ("Chunk", "Triple"):
+        parts[name]["required"].remove("id")
+    three = {"type": "array", "items": {"type": "string"}, "minItems": 3, "maxItems": 3}
+    fields = parts["Case"]["properties"]
+    fields["chunks"] = {"type": ["array", "null"], "items": {"anyOf": [{"type": "string"}, _ref("Chunk")]}}
+    fields["triples"] = {"type": ["array", "null"], "items": {"anyOf": [three, _ref("Triple")]}}
+    fields["tags"]["additionalProperties"] = {"type": ["string", "number", "boolean"]}
+    edges = [
+        parts["Traversal"]["properties"]["traversed_edges"],
+        *parts["Gold"]["properties"]["expected_edges"]["anyOf"],
+    ]
+    for edge in edges:
+        edge.update({"items": three} if "items" in edge else {})
+
+
+def _ref(name: str) -> Schema:
+    return {"$ref": f"#/$defs/{name}"}

@@ -1,0 +1,150 @@
+"""Writing a metric as the text of a metric file, as an author would have written it."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, assert_never
+
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.scalarstring import DoubleQuotedScalarString, FoldedScalarString, LiteralScalarString
+
+from greval.metric import JudgedMetric, ListNote, Note, ShareNote, TextNote
+from greval.scale import CategoricalScale, Category, MeasureScale, Scale, ValueScale
+
+SCHEMA_LINE = "# yaml-language-server: $schema=metric.schema.json\n"
+MAX_LINE = 100
+"""Longer text is folded into several lines."""
+
+UNBROKEN = 2**20
+"""The width given to ruamel: where it breaks quoted text by itself, it may add a space."""
+
+HIDDEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]")
+"""Characters that are not seen, some of which readers take for the end of a line."""
+
+TRUTHS = frozenset({"yes", "no", "on", "off", "y", "n"})
+"""Text that readers of the older YAML 1.1 take for true or false."""
+
+MAX_WHOLE = 1_000_000
+"""Scores up to this are written without a point where they are whole."""
+
+
+def write(metric: JudgedMetric) -> str:
+    """Give the YAML text of a metric."""
+    content: dict[str, Any] = {
+        "name": metric.name,
+        "description": _text(metric.description),
+        "over": metric.over,
+        "needs": _row(metric.needs),
+        "uses": {field: _line(judged_by=use.judged_by, **{"as": _row(use.as_)}) for field, use in metric.uses.items()},
+        "scale": _scale(metric.scale),
+        "steps": [_text(step) for step in metric.steps],
+        "instructions": _text(metric.instructions),
+        "notes": {name: _note(note) for name, note in metric.notes.items()},
+        "examples": [_folded(example.model_dump(mode="json", exclude_defaults=True)) for example in metric.examples],
+    }
+    yaml = YAML(typ="rt", pure=True)
+    yaml.width = UNBROKEN
+    yaml.indent(mapping=2, sequence=4, offset=2)
+    stream = io.StringIO()
+    yaml.dump({key: part for key, part in content.items() if part}, stream)
+    return SCHEMA_LINE + stream.getvalue()
+
+
+def _text(text: str) -> object:
+    """Fold long prose and keep the lines of what has lines; all else is quoted where it must be."""
+    lines = text.split("\n")
+    if any(HIDDEN.search(line) for line in lines) or text.casefold() in TRUTHS:
+        return DoubleQuotedScalarString(text)
+    if any(line != line.strip() for line in lines) or text != text.strip():
+        return text
+    if len(lines) > 1:
+        return LiteralScalarString(text)
+    if len(text) <= MAX_LINE:
+        return text
+    folded = FoldedScalarString(text)
+    folded.fold_pos = [*_breaks(text)]
+    return folded
+
+
+def _breaks(text: str) -> Iterator[int]:
+    """Find the single spaces at which a text is broken into lines."""
+    start = last = 0
+    for space in re.finditer(r"(?<=\S) (?=\S)", text):
+        if space.start() - start > MAX_LINE and last > start:
+            yield last
+            start = last
+        last = space.start()
+    if len(text) - start > MAX_LINE and last > start:
+        yield last
+
+
+def _folded(content: object) -> object:
+    """Fold the long texts of any JSON content."""
+    if isinstance(content, dict):
+        return {key: _folded(part) for key, part in content.items()}
+    if isinstance(content, list):
+        plain = all(isinstance(part, str) for part in content)
+        return _row(content) if plain else [_folded(part) for part in content]
+    return _text(content) if isinstance(content, str) else content
+
+
+def _row(items: Iterable[str | int]) -> CommentedSeq:
+    """Give a list that is written in one line."""
+    row = CommentedSeq([_text(item) if isinstance(item, str) else item for item in items])
+    row.fa.set_flow_style()
+    return row
+
+
+def _line(**fields: object) -> CommentedMap:
+    """Give a mapping that is written in one line."""
+    line = CommentedMap(fields)
+    line.fa.set_flow_style()
+    return line
+
+
+def _scale(scale: Scale) -> dict[str, Any]:
+    match scale:
+        case CategoricalScale():
+            categories = {category.name: _category(category) for category in scale.categories}
+            return {"categories": categories, **({} if scale.ordered else {"ordered": False})}
+        case ValueScale():
+            stated = {"better": scale.better} if "better" in scale.model_fields_set else {}
+            levels = {level: _text(scale.levels[level]) for level in sorted(scale.levels)}
+            return {"range": _row(scale.range), **stated, "levels": levels}
+        case MeasureScale():
+            message = "a measure is computed; there is no file for it"
+            raise TypeError(message)
+        case _:
+            assert_never(scale)
+
+
+def _category(category: Category) -> object:
+    means = _text(category.means)
+    if category.score is None:
+        return means or None
+    whole = category.score.is_integer() and abs(category.score) <= MAX_WHOLE
+    score = int(category.score) if whole else category.score
+    return {"means": means, "score": score} if means else {"score": score}
+
+
+def _note(note: Note) -> object:
+    """Give a note without what is understood."""
+    match note:
+        case TextNote(means=means, when="after"):
+            return _text(means)
+        case TextNote(means=means, when=when):
+            return {"when": when, "means": _text(means)}
+        case ListNote(means=means, each=each, when=when):
+            fields = {name: _text(told) if isinstance(told, str) else _row(told) for name, told in each.items()}
+            return {**({} if when == "after" else {"when": when}), "means": _text(means), "each": fields}
+        case ShareNote(share=share, where=where, among=among):
+            return _line(share=_text(share), where=_words(where), **({"among": _words(among)} if among else {}))
+        case _:
+            assert_never(note)
+
+
+def _words(wanted: Mapping[str, tuple[str, ...]]) -> dict[str, object]:
+    return {field: _text(words[0]) if len(words) == 1 else _row(words) for field, words in wanted.items()}

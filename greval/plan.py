@@ -1,0 +1,101 @@
+"""The order of metrics that build on others: each comes after what it builds on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
+from typing import assert_never
+
+from greval.errors import DefinitionError
+from greval.metric import JudgedMetric, Metric, Use
+from greval.metric_file import did_you_mean
+from greval.scale import CategoricalScale, MeasureScale, ValueScale
+
+
+def built_on(metric: Metric) -> tuple[str, ...]:
+    """Give the names of the metrics that a metric builds on, each once."""
+    uses = metric.uses.values() if isinstance(metric, JudgedMetric) else ()
+    return tuple(dict.fromkeys(use.judged_by for use in uses))
+
+
+def missing(metrics: Iterable[Metric]) -> tuple[str, ...]:
+    """Give the names of metrics that some of these build on and that are not among them.
+
+    Example:
+        >>> from greval.library import load
+        >>> missing([load("answer_completeness")])
+        ('chunk_evaluation', 'triple_evaluation')
+    """
+    given = tuple(metrics)
+    present = {metric.name for metric in given}
+    needed = (name for metric in given for name in built_on(metric))
+    return tuple(dict.fromkeys(name for name in needed if name not in present))
+
+
+def ordered(metrics: Iterable[Metric]) -> tuple[Metric, ...]:
+    """Give the metrics, each once, in an order in which each comes after what it builds on.
+
+    Args:
+        metrics: Metrics with all that they build on.
+
+    Returns:
+        The same metrics; the same ones in the same order for the same input.
+
+    Raises:
+        DefinitionError: With every fault: two different metrics of one name, a metric that is missing,
+            a metric that cannot narrow what it is used for, metrics that build on each other.
+
+    Example:
+        >>> from greval.library import load
+        >>> used = load("answer_completeness"), load("triple_evaluation"), load("chunk_evaluation")
+        >>> [metric.name for metric in ordered(used)][-1]
+        'answer_completeness'
+    """
+    given = tuple(metrics)
+    known: dict[str, Metric] = {}
+    faults = [
+        f"{metric.name}: two different metrics have this name; rename one"
+        for metric in given
+        if known.setdefault(metric.name, metric) != metric
+    ]
+    faults.extend(fault for metric in known.values() for fault in _misused(metric, known))
+    if faults:
+        raise DefinitionError(*dict.fromkeys(faults))
+    try:
+        names = [*TopologicalSorter({name: built_on(metric) for name, metric in known.items()}).static_order()]
+    except CycleError as error:
+        cycle = " -> ".join(reversed(error.args[1]))
+        raise DefinitionError(f"uses: {cycle}: metrics build on each other in a circle; take one use out") from error
+    return tuple(known[name] for name in names)
+
+
+def _misused(metric: Metric, known: Mapping[str, Metric]) -> Iterator[str]:
+    """Name what is wrong with each use of another metric."""
+    for field, use in metric.uses.items() if isinstance(metric, JudgedMetric) else ():
+        place = f"{metric.name}: uses.{field}"
+        source = known.get(use.judged_by)
+        if source is None:
+            yield f"{place}.judged_by: {use.judged_by!r} is not among the metrics{did_you_mean(use.judged_by, known)}"
+        elif source.over != field:
+            judges = f"each of the {source.over}" if source.over else "the whole case"
+            yield f"{place}.judged_by: {source.name} judges {judges}; name a metric that is over {field}"
+        else:
+            yield from (f"{place}.as: {fault}" for fault in _unknown_values(use, source))
+
+
+def _unknown_values(use: Use, source: Metric) -> Iterator[str]:
+    """Name the values that the metric built on never gives."""
+    match source.scale:
+        case CategoricalScale(names=names):
+            known = names
+        case ValueScale(range=(low, high)):
+            near = (int(value) for value in use.as_ if value.removeprefix("-").isdecimal())
+            known = tuple(str(value) for value in {low, high, *(value for value in near if low <= value <= high)})
+        case MeasureScale():
+            yield f"{source.name} gives numbers of any size; name a metric with categories or levels"
+            return
+        case _:
+            assert_never(source.scale)
+    for value in use.as_:
+        if value not in known:
+            yield f"{value!r} is no value of {source.name}{did_you_mean(value, known)}"

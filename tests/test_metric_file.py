@@ -1,0 +1,403 @@
+"""Metric files: what is read, how faults are told, what is written, and the schema for editors."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import jsonschema
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+from ruamel.yaml import YAML
+from strategies import AWKWARD, SCRIPTS, metrics
+
+from greval.errors import DefinitionError
+from greval.library import predefined_folder
+from greval.metric import CategoricalMetric, JudgedMetric, ManyValueMetric
+from greval.metric_file import MAX_BYTES, file_schema, parse_metric, read_metric, write_metric
+
+FILES = sorted(predefined_folder().glob("*.yaml"))
+GOOD = """\
+name: tone
+description: Whether the answer is polite.
+needs: [answer]
+scale:
+  categories:
+    Polite: {means: Courteous., score: 1}
+    Rude:
+steps: [Read the answer.]
+notes:
+  advice: what to say instead
+"""
+
+
+def faults_of(text: str) -> tuple[str, ...]:
+    with pytest.raises(DefinitionError) as caught:
+        parse_metric(text, "tone.yaml")
+    return caught.value.faults
+
+
+def as_editors_see(text: str) -> object:
+    """Give the JSON that a YAML 1.2 text stands for: keys are text."""
+    return json.loads(json.dumps(YAML(typ="safe", pure=True).load(text)))
+
+
+def accepts(text: str) -> bool:
+    return jsonschema.Draft7Validator(file_schema()).is_valid(as_editors_see(text))
+
+
+class TestRead:
+    def test_short_forms(self):
+        """A category may be a text, a mapping or nothing, and a note may be a text."""
+        metric = parse_metric(GOOD)
+        assert isinstance(metric, CategoricalMetric)
+        assert [category.means for category in metric.scale.categories] == ["Courteous.", ""]
+        assert metric.notes["advice"].means == "what to say instead"
+
+    def test_yaml_12(self):
+        """The words yes, no, on and off and dates stay text, as values and as names."""
+        metric = parse_metric(GOOD.replace("Rude:", "no: yes\n    off: 2024-01-01\n    1.0: x\n    true: x"))
+        assert metric.scale.names == ("Polite", "no", "off", "1.0", "true")
+        assert metric.scale.categories[2].means == "2024-01-01"
+
+    def test_over_a_range(self):
+        """A file with a range and items gives the class for many values."""
+        text = (
+            "name: n\ndescription: d\nover: triples\nneeds: [triples]\nscale: {range: [0, 2], levels: {0: a, 2: b}}\n"
+        )
+        assert isinstance(parse_metric(text + "steps: [s]\n"), ManyValueMetric)
+
+    def test_byte_order_mark(self, tmp_path):
+        """A file that begins with a byte order mark is read."""
+        file = tmp_path / "tone.yaml"
+        file.write_bytes(b"\xef\xbb\xbf" + GOOD.encode())
+        assert read_metric(file) == parse_metric(GOOD)
+
+
+class TestFaults:
+    def test_all_at_once_in_order(self):
+        """All faults of a file come together, each with the line of its key, in the order of the lines."""
+        text = (
+            "name: my tone\n"
+            "description: 3\n"
+            "over: chunk\n"
+            "needs: [answr, question]\n"
+            "scale: {range: [5, 1], levels: {1: a, 5: b}}\n"
+            "steps_: [Read.]\n"
+            "notes: {reason: x}\n"
+        )
+        assert faults_of(text) == (
+            "tone.yaml:1: name: may hold letters and digits of any script and - . @ _ only, got ' '",
+            "tone.yaml:1: steps: is missing; add it",
+            "tone.yaml:2: description: must be text, got 3; put it in quotes",
+            "tone.yaml:3: over: 'chunk' is not allowed here; did you mean chunks?",
+            "tone.yaml:4: needs.1: 'answr' is no field of a case; did you mean answer?",
+            "tone.yaml:5: scale.range: must rise, got 5 to 1",
+            "tone.yaml:6: steps_: unknown; did you mean steps?",
+            "tone.yaml:7: notes.reason: the name is taken; choose another than reason, value, item, judgements",
+        )
+
+    @pytest.mark.parametrize(
+        ("old", "new", "fault"),
+        [
+            ("needs: [answer]", "needs: [question]\nover: chunks", "3: needs: add 'chunks', the metric is over them"),
+            ("needs: [answer]", "needs: [usage]", "3: needs: 'usage' cannot be shown to a judge"),
+            ("needs: [answer]", "needs: [tags.]", "3: needs.1: 'tags.' is no field of a case"),
+            ("needs: [answer]", "needs: answer", "3: needs: must be a list, got 'answer'"),
+            ("needs: [answer]", "needs: []", "3: needs: holds too little: at least 1, got 0"),
+            ("score: 1", "score: '1'", "6: scale.categories.Polite.score: must be a number, got '1'"),
+            ("score: 1", "score: true", "6: scale.categories.Polite.score: must be a number, got true"),
+            ("score: 1", "scor: 1", "6: scale.categories.Polite.scor: unknown; did you mean score?"),
+            ("Rude:", "Rude: 3", "7: scale.categories.Rude: must be text, got 3; put it in quotes"),
+            ("Rude:", "polite:", "5: scale.categories: 'Polite' and 'polite' read alike; give each its own name"),
+            ("    Rude:\n", "", "5: scale.categories: holds too little: at least 2, got 1"),
+            ("    Rude:\n", "    Rude:\n  orderd: true\n", "8: scale.orderd: unknown; did you mean ordered?"),
+            ("    Rude:\n", "    Rude:\n  ordered: no\n", "8: scale.ordered: must be true or false, got 'no'"),
+            ("  advice: what to say instead", "  advice:", "10: notes.advice: must be a mapping, got nothing; write"),
+            (
+                "  advice: what to say instead",
+                "  a: {means: m, eech: 1}",
+                "10: notes.a.eech: unknown; did you mean each?",
+            ),
+            ("  advice: what to say instead", "  a: {share: b, where: {}}", "10: notes.a: share: 'b' is no list note"),
+            (
+                "  advice: what to say instead",
+                "  'a.b: c': {share: b, where: {}}",
+                "10: notes.a.b: c: share: 'b' is no",
+            ),
+            (
+                "  advice: what to say instead",
+                "  a: {means: m, each: {b: [1]}}",
+                "10: notes.a.each.b.1: must be text, got 1",
+            ),
+            (
+                "steps:",
+                "uses: {chunk: {judged_by: a, as: [b]}}\nsteps:",
+                "8: uses.chunk: 'chunk' is not allowed here; did",
+            ),
+            (
+                "steps:",
+                "uses: {chunks: {judged_by: a, as: [b]}}\nsteps:",
+                "8: uses.chunks: the metric does not need 'chunks'",
+            ),
+            (
+                "steps:",
+                "uses: {chunks: {judged_by: a, as_: [b]}}\nsteps:",
+                "8: uses.chunks.as_: unknown; did you mean as?",
+            ),
+            ("steps:", "better: higher\nsteps:", "8: better: belongs under scale; move it there"),
+            ("steps:", "name: again\nsteps:", "8: name: given twice; first in line 1"),
+            ("name: tone", "name: &a tone", "1: name: &a: anchors are not read; leave it out"),
+            ("name: tone", "name: !!str tone", "1: name: the tag"),
+            ("steps:", "instructions: *a\nsteps:", "8: *a: aliases are not read; write the content out"),
+        ],
+    )
+    def test_each(self, old, new, fault):
+        """A fault names its line, its place, what is wrong and what to do; nothing else is reported with it."""
+        told = faults_of(GOOD.replace(old, new, 1))
+        assert told[0].startswith(f"tone.yaml:{fault}")
+        assert len(told) == 1
+
+    @pytest.mark.parametrize(
+        ("text", "fault"),
+        [
+            ("", "tone.yaml:1: is empty; write name, description, needs, scale and steps"),
+            ("# only a remark\n", "tone.yaml:1: is empty; write name, description, needs, scale and steps"),
+            ("- a\n", "tone.yaml:1: must be a mapping with name, description, needs, scale and steps, got a list"),
+            ("a: [", "tone.yaml:1: is not YAML: while parsing a flow node"),
+            ("a: 1\n---\nb: 1\n", "tone.yaml:2: a second document starts; write one metric a file"),
+            ("%YAML 1.1\n---\na: 1\n", "tone.yaml:2: leave out the lines that start with %"),
+            ("? [a]\n: 1\n", "tone.yaml:1: a key must be text, not a list or a mapping"),
+            ("a: b\n\nc: \x00\n", "tone.yaml:3: holds U+0000, which YAML does not allow"),
+            ("[" * 100_000, "tone.yaml:1: nested more than 12 deep"),
+            ("x" * (MAX_BYTES + 1), "tone.yaml: is larger than 1,000,000 bytes"),
+        ],
+    )
+    def test_no_metric_at_all(self, text, fault):
+        """A text that holds no mapping is told as such, in one fault."""
+        told = faults_of(text)
+        assert told[0].startswith(fault)
+        assert len(told) == 1
+
+    @pytest.mark.parametrize(
+        ("scale", "fault"),
+        [
+            ("{}", "scale: give categories, or range and levels"),
+            ("3", "scale: must be a mapping, got 3"),
+            (
+                "{categories: [{name: a}, {name: b}]}",
+                "scale.categories: must be a mapping from each name to what it means",
+            ),
+            ("{range: [1, 5], levels: {1: a, 5: b, x: c}}", "scale.levels.x: a level must be a whole number"),
+            ("{range: [1, 5], levels: {1: a, 9: b}}", "scale.levels: describe at least both ends; 5 missing"),
+            ("{range: [1.5, 5], levels: {1: a, 5: b}}", "scale.range.1: must be a whole number, got 1.5"),
+            ("{range: [1], levels: {1: a}}", "scale.range.2: is missing; add it"),
+            (
+                "{range: [1, 5], levels: {1: a, 01: c, 5: b}}",
+                "scale.levels.01: a level must be a whole number, such as 1",
+            ),
+        ],
+    )
+    def test_scales(self, scale, fault):
+        """A wrong scale is told in the words of the file, not of the union behind it."""
+        told = faults_of(f"name: n\ndescription: d\nneeds: [answer]\nsteps: [s]\nscale: {scale}\n")
+        assert told[0].startswith(f"tone.yaml:5: {fault}")
+
+    def test_examples(self):
+        """An example that does not fit the metric is told with its number and line."""
+        text = GOOD + "examples:\n  - {case: {question: q, answer: a}, reason: r, value: Rood}\n"
+        assert faults_of(text)[0].startswith("tone.yaml:12: examples.1: value: 'Rood' is not one of the categories")
+
+    @pytest.mark.parametrize(
+        ("content", "fault"),
+        [
+            (b"name: \xff\n", ":1: is not UTF-8; save it in that encoding"),
+            ("name: n\n".encode("utf-16"), ":1: is not UTF-8"),
+            (b"#" * (MAX_BYTES + 1), ": is larger than 1,000,000 bytes"),
+        ],
+    )
+    def test_files(self, tmp_path, content, fault):
+        """A file that is not UTF-8 or far too large is refused by its path."""
+        file = tmp_path / "n.yaml"
+        file.write_bytes(content)
+        with pytest.raises(DefinitionError) as caught:
+            read_metric(file)
+        assert str(caught.value).startswith(f"{file}{fault}")
+
+    def test_not_there(self, tmp_path):
+        """A path without a file, or to a folder, is told as a fault of the definition."""
+        for path in (tmp_path / "none.yaml", tmp_path):
+            with pytest.raises(DefinitionError, match="cannot be read"):
+                read_metric(path)
+
+    @given(text=st.text(st.characters() | st.sampled_from(SCRIPTS + AWKWARD)))
+    @example(text="a: " + "9" * 5000)
+    @example(text="!<tag:%F> a")
+    @example(text="%TAG ! !\n--- !<")
+    @example(text='"\\UFFFFFFFF"')
+    @example(text='"\\ud800"')
+    @settings(max_examples=150, deadline=None)
+    def test_any_text(self, text):
+        """No text makes reading raise anything but a DefinitionError."""
+        with pytest.raises(DefinitionError):
+            parse_metric(text)
+
+    @given(data=st.data())
+    @settings(max_examples=100, deadline=None)
+    def test_any_damage(self, data):
+        """A good file with any stretch replaced by any text is read or refused with faults of one line each."""
+        start = data.draw(st.integers(0, len(GOOD)))
+        end = data.draw(st.integers(start, min(len(GOOD), start + 20)))
+        damage = data.draw(st.text(st.sampled_from(SCRIPTS + AWKWARD + "\n\n  "), max_size=8))
+        try:
+            parse_metric(GOOD[:start] + damage + GOOD[end:])
+        except DefinitionError as error:
+            assert all(fault.startswith("metric:") and "\n" not in fault for fault in error.faults)
+
+    @given(content=st.binary(max_size=200))
+    @settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    def test_any_bytes(self, tmp_path, content):
+        """No file makes reading raise anything but a DefinitionError."""
+        file = tmp_path / "any.yaml"
+        file.write_bytes(content)
+        with pytest.raises(DefinitionError):
+            read_metric(file)
+
+
+class TestWrite:
+    @given(metric=metrics())
+    @settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    def test_round_trip(self, metric):
+        """What is written reads as the same metric, whatever its script and characters, and fits the schema."""
+        text = write_metric(metric)
+        assert parse_metric(text) == metric
+        assert text.startswith("# yaml-language-server: $schema=metric.schema.json\nname:")
+        assert accepts(text)
+
+    def test_many_categories(self):
+        """A metric of 500 categories is written and read again."""
+        names = {f"分類 {n}: №{n}": {"means": f"Means {n}. " * 12, "score": 500 - n} for n in range(500)}
+        metric = CategoricalMetric(name="μέτρο", description="d", needs=["answer"], steps=["s"], categories=names)
+        assert parse_metric(write_metric(metric)) == metric
+
+    @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+    def test_predefined(self, file):
+        """Every predefined metric is written and read again, with a direction only where it was stated."""
+        metric = read_metric(file)
+        again = parse_metric(write_metric(metric))
+        assert again == metric
+        assert again.scale.model_fields_set == metric.scale.model_fields_set
+
+    def test_readable(self):
+        """Long text is folded, lines are kept, and what is understood is left out."""
+        metric = CategoricalMetric(
+            name="tone",
+            description="word " * 40,
+            needs=["answer"],
+            steps=["One.\nTwo."],
+            categories={"Polite": "Courteous.", "Rude": {"score": 0.5}},
+            notes={"late": "a text", "early": {"means": "b", "when": "before"}, "sure": "yes"},
+        )
+        lines = write_metric(metric).splitlines()
+        assert "description: >-" in lines
+        assert max(map(len, lines)) < 120
+        assert lines[-15:] == [
+            "scale:",
+            "  categories:",
+            "    Polite: Courteous.",
+            "    Rude:",
+            "      score: 0.5",
+            "steps:",
+            "  - |-",
+            "    One.",
+            "    Two.",
+            "notes:",
+            "  late: a text",
+            "  early:",
+            "    when: before",
+            "    means: b",
+            '  sure: "yes"',
+        ]
+
+
+class TestSchema:
+    def test_is_the_stored_one(self):
+        """The schema beside the predefined metrics is the one that the models give."""
+        stored = json.loads((predefined_folder() / "metric.schema.json").read_text("utf-8"))
+        assert stored == file_schema()
+        jsonschema.Draft7Validator.check_schema(stored)
+
+    def test_command(self):
+        """The command that regenerates the schema prints it to the letter."""
+        command = [sys.executable, "-m", "greval.metric_file"]
+        printed = subprocess.run(command, capture_output=True, check=True, encoding="utf-8").stdout
+        assert printed == (predefined_folder() / "metric.schema.json").read_text("utf-8")
+
+    @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+    def test_predefined(self, file):
+        """Every predefined file fits the schema, and names it for editors in its first line."""
+        text = file.read_text("utf-8")
+        jsonschema.Draft7Validator(file_schema()).validate(as_editors_see(text))
+        assert text.startswith("# yaml-language-server: $schema=metric.schema.json\n")
+
+    def test_described(self):
+        """Every field has a description for the editor."""
+        fields = file_schema()["properties"]
+        assert {*fields} == {*JudgedMetric.model_fields}
+        assert all(content["description"] for content in fields.values())
+
+    @pytest.mark.parametrize(
+        ("old", "new"),
+        [
+            ("name: tone", "name: 3"),
+            ("name: tone", "nam: tone"),
+            ("needs: [answer]", "needs: [answr]"),
+            ("needs: [answer]", "needs: answer"),
+            ("score: 1", "score: one"),
+            ("Rude:", "Rude: 3"),
+            ("Rude:", "Rude: [a]"),
+            ("    Rude:\n", ""),
+            ("Rude:", "Rude: {name: Rude}"),
+            ("  advice: what to say instead", "  advice:"),
+            ("  advice: what to say instead", "  reason: x"),
+            ("steps: [Read the answer.]", "steps: []"),
+            ("steps:", "over: chunk\nsteps:"),
+            ("steps:", "range: [1, 2]\nsteps:"),
+        ],
+    )
+    def test_refuses_what_reading_refuses(self, old, new):
+        """The form that a file may not have is a fault in the editor and in reading alike."""
+        assert accepts(GOOD)
+        assert not accepts(GOOD.replace(old, new, 1))
+        assert faults_of(GOOD.replace(old, new, 1))
+
+    @pytest.mark.parametrize(
+        ("old", "new"),
+        [
+            ("needs: [answer]", "needs: [answer, tags.year]"),
+            ("score: 1", "score: null"),
+            ("steps:", "over:\nsteps:"),
+            ("    Rude:\n", "    Rude: bad\n  ordered: false\n"),
+            ("  advice: what to say instead", "  a: {means: m, each: {b: text, c: [x, 'y']}}"),
+            (
+                "  advice: what to say instead",
+                "  a: {means: m, each: {c: [x, z]}}\n  s: {share: a, where: {c: x}, among: {c: [x, z]}}",
+            ),
+            (
+                "steps:",
+                "examples: [{case: {question: q, answer: a, chunks: [t]}, reason: r, value: Rude, notes: {advice: z}}]\nsteps:",
+            ),
+            (
+                "steps:",
+                "examples: [{case: {question: q, answer: a, triples: [[s, p, o]]}, reason: r, value: Rude, notes: {advice: z}}]\nsteps:",
+            ),
+        ],
+    )
+    def test_accepts_what_reading_accepts(self, old, new):
+        """Each short form that is read is good in the editor too."""
+        text = GOOD.replace(old, new, 1)
+        assert parse_metric(text)
+        assert accepts(text)
