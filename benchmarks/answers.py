@@ -102,8 +102,9 @@ def figures(results: Iterable[Result], human: dict[str, bool]) -> str:
     draw = np.random.default_rng(1)
     picks = draw.integers(0, len(pairs), size=(RESAMPLES, len(pairs)))
     low, high = np.nanpercentile([cohen_kappa_score(people[pick], judge[pick]) for pick in picks], [2.5, 97.5])
+    kappa = cohen_kappa_score(people, judge)
     return (
-        f"accuracy {np.mean(people == judge):.3f}, kappa {cohen_kappa_score(people, judge):.3f} [{low:.3f}, {high:.3f}], "
+        f"accuracy {np.mean(people == judge):.3f}, kappa {kappa:.3f} [{low:.3f}, {high:.3f}], "
         f"recall of correct {judge[people].mean():.3f}, of incorrect {(~judge[~people]).mean():.3f}, "
         f"n {len(pairs)}, failed {len(rows) - len(pairs)}"
     )

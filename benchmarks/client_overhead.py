@@ -20,6 +20,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 
+from langchain_core.messages import HumanMessage, SystemMessage
+from langchain_openai import ChatOpenAI
+from openai import DefaultAioHttpClient
+
 from greval.case import Case
 from greval.compile import compile_metric
 from greval.judge import Judge
@@ -27,9 +31,6 @@ from greval.metric import CategoricalMetric
 from greval.prompt import case_text, system_text
 from greval.result import Scored
 from greval.schema import answer_schema
-from langchain_core.messages import HumanMessage, SystemMessage
-from langchain_openai import ChatOpenAI
-from openai import DefaultAioHttpClient
 
 TARGET = 1.25
 SERVER = Path(__file__).parents[1] / "tests" / "fault_server.py"

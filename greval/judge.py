@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
-from pydantic import BaseModel, Field, JsonValue, SecretStr, field_validator
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, SecretStr, field_validator
 
 from greval.errors import JudgeError, JudgeUnavailableError, MissingExtraError
 from greval.record import Record
@@ -56,6 +56,8 @@ class Judge(Record):
         >>> Judge("openai:gpt-5.1-mini", timeout=30).label
         'openai:gpt-5.1-mini'
     """
+
+    model_config = ConfigDict(hide_input_in_errors=True)
 
     model: Annotated[str, Field(min_length=1)]
     temperature: Annotated[float, Field(ge=0, le=2)] | None = 0.0

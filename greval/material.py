@@ -80,12 +80,14 @@ def narrowed(metric: JudgedMetric, case: Case, judged: Mapping[str, Mapping[str,
 def _absence(need: str, case: Case, metric: Metric) -> str | None:
     """Say whether a need is not recorded or empty.
 
-    An empty answer is an answer, and a narrowing that leaves nothing is a finding: both are judged.
+    An empty answer is an answer, and a narrowing that leaves nothing is a finding: both are judged,
+    but not a narrowing to none of what is judged each by itself.
     """
     content = _content(need, case)
     if content is None:
         return "is not recorded"
     narrows = isinstance(metric, JudgedMetric) and (need in metric.uses or (need == "context" and metric.uses))
+    narrows = narrows and need != metric.over
     return None if content or need == "answer" or narrows else "is empty"
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from fault_server import FaultServer
 
 
 @pytest.fixture
-def fault_server() -> Iterator[FaultServer]:
+def fault_server():
     """Give a chat server on 127.0.0.1 that answers well until its `plan` is set."""
     with FaultServer() as server:
         yield server

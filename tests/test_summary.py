@@ -8,9 +8,7 @@ from greval.stats.summary import summarise
 
 
 def row(outcome, sample="q", metric="m", **more):
-    return Result(
-        sample_id=sample, metric=metric, fingerprint="f", judge="j", tier="schema", outcome=outcome, **more
-    )
+    return Result(sample_id=sample, metric=metric, fingerprint="f", judge="j", tier="schema", outcome=outcome, **more)
 
 
 def scored(*numbers):

@@ -32,7 +32,7 @@ from greval.cli.options import (
 from greval.datasets import read_cases
 from greval.evaluation import Run, evaluate_async
 from greval.judge import Judge
-from greval.library import load
+from greval.library import load, with_dependencies
 from greval.metric import ComputedMetric, Metric
 from greval.report.build import build
 from greval.report.console import render
@@ -91,7 +91,8 @@ def evaluate(  # noqa: PLR0913 - the options of a command
     quiet: Quiet = False,
 ) -> None:
     """Judge cases by metrics. The same command again asks only for what is missing or failed."""
-    metrics = [load(name, *(library or ())) for name in metric]
+    folders = library or []
+    metrics = with_dependencies([load(name, *folders) for name in metric], *folders)
     settings = {"base_url": base_url, "temperature": temperature, "seed": seed, "timeout": timeout}
     more = {"max_tokens": max_tokens, "max_items": max_items, "structured": structured, "confidence": confidence}
     computed = all(isinstance(one, ComputedMetric) for one in metrics)

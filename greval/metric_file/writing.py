@@ -24,6 +24,7 @@ UNBROKEN = 2**20
 HIDDEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]")
 """Characters that are not seen, some of which readers take for the end of a line."""
 
+PLAIN = re.compile(r"\w([\w .@/-]*\w)?")
 TRUTHS = frozenset({"yes", "no", "on", "off", "y", "n"})
 """Text that readers of the older YAML 1.1 take for true or false."""
 
@@ -38,7 +39,9 @@ def write(metric: JudgedMetric) -> str:
         "description": _text(metric.description),
         "over": metric.over,
         "needs": _row(metric.needs),
-        "uses": {field: _line(judged_by=use.judged_by, **{"as": _row(use.as_)}) for field, use in metric.uses.items()},
+        "uses": {
+            field: _line(judged_by=_word(use.judged_by), **{"as": _row(use.as_)}) for field, use in metric.uses.items()
+        },
         "scale": _scale(metric.scale),
         "steps": [_text(step) for step in metric.steps],
         "instructions": _text(metric.instructions),
@@ -93,9 +96,14 @@ def _folded(content: object) -> object:
 
 def _row(items: Iterable[str | int]) -> CommentedSeq:
     """Give a list that is written in one line."""
-    row = CommentedSeq([_text(item) if isinstance(item, str) else item for item in items])
+    row = CommentedSeq([_word(item) if isinstance(item, str) else item for item in items])
     row.fa.set_flow_style()
     return row
+
+
+def _word(text: str) -> str:
+    """Quote what stands within a line, unless it is of letters and digits; ruamel quotes too little there."""
+    return text if PLAIN.fullmatch(text) and text.casefold() not in TRUTHS else DoubleQuotedScalarString(text)
 
 
 def _line(**fields: object) -> CommentedMap:
@@ -141,10 +149,10 @@ def _note(note: Note) -> object:
             fields = {name: _text(told) if isinstance(told, str) else _row(told) for name, told in each.items()}
             return {**({} if when == "after" else {"when": when}), "means": _text(means), "each": fields}
         case ShareNote(share=share, where=where, among=among):
-            return _line(share=_text(share), where=_words(where), **({"among": _words(among)} if among else {}))
+            return _line(share=_word(share), where=_words(where), **({"among": _words(among)} if among else {}))
         case _:
             assert_never(note)
 
 
 def _words(wanted: Mapping[str, tuple[str, ...]]) -> dict[str, object]:
-    return {field: _text(words[0]) if len(words) == 1 else _row(words) for field, words in wanted.items()}
+    return {_word(field): _word(words[0]) if len(words) == 1 else _row(words) for field, words in wanted.items()}

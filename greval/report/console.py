@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from statistics import median
 
 from rich.console import Console, Group, RenderableType
 from rich.markup import escape
@@ -13,7 +14,7 @@ from greval.report.build import Report, Verdict
 from greval.stats.summary import Summary
 
 MAX_UNREAD = 5
-WIDE = 25
+FEW = 5
 
 
 def render(report: Report, console: Console) -> None:
@@ -66,10 +67,16 @@ def spread(report: Report, summary: Summary) -> str:
     values = report.scales.get(summary.metric, ())
     listed = [f"{value} {summary.distribution.get(value, 0)}" for value in values]
     others = [f"{value} {count}" for value, count in summary.distribution.items() if value not in values]
-    if not listed and len(others) > WIDE:
-        return f"{len(others)} different values"
+    if not listed and len(others) > FEW:
+        return _range(summary)
     lost = [f"(failed alone {summary.items_failed})"] if summary.items_failed and summary.scored else []
     return ", ".join([*listed, *others]) + (" " + lost[0] if lost else "")
+
+
+def _range(summary: Summary) -> str:
+    """Give the smallest, middle and greatest of many different numbers."""
+    numbers = sorted(float(value) for value, count in summary.distribution.items() for _ in range(count))
+    return f"min {numbers[0]:g}, median {median(numbers):g}, max {numbers[-1]:g}"
 
 
 def mean(summary: Summary) -> str:

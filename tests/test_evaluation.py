@@ -1,0 +1,350 @@
+"""Runs: every case is judged once, failures are rows, and the same run again asks only what is missing."""
+
+import asyncio
+import json
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from greval import (
+    Case,
+    CategoricalMetric,
+    ComputedMetric,
+    DefinitionError,
+    JudgeError,
+    Judgement,
+    ManyCategoricalMetric,
+    MeasureScale,
+    RowFault,
+    Store,
+    StoreError,
+    ValueMetric,
+    evaluate,
+    evaluate_async,
+    load,
+)
+from greval.metrics import COMPUTED
+from greval.testing import ScriptedJudge
+
+TONE = CategoricalMetric(
+    name="tone",
+    description="The tone.",
+    needs=["question", "answer"],
+    categories={"Polite": {"means": "Courteous.", "score": 1}, "Rude": {"means": "Insults.", "score": 0}},
+    steps=["Read."],
+)
+PASSAGES = ManyCategoricalMetric(
+    name="passages",
+    description="Each chunk.",
+    over="chunks",
+    needs=["question", "chunks"],
+    categories={"Good": {"means": "It helps.", "score": 1}, "Bad": {"means": "It does not.", "score": 0}},
+    steps=["Read."],
+)
+BUILT = ValueMetric(
+    name="built",
+    description="The answer by good chunks.",
+    needs=["answer", "chunks"],
+    range=(0, 1),
+    levels={0: "No.", 1: "Yes."},
+    steps=["Compare."],
+    uses={"chunks": {"judged_by": "passages", "as": ["Good"]}},
+)
+
+
+def cases(n):
+    return [Case(id=f"q{i}", question=f"Question {i}?", answer=f"Answer {i}.", chunks=["a", "b"]) for i in range(n)]
+
+
+def by_metric(messages):
+    """Answer whatever metric asks: chunks 'a' are good, others bad."""
+    text = messages[-1].text
+    if "<item" in text:
+        found = [part.split("\n")[1] for part in text.split("<item ")[1:]]
+        return {
+            "judgements": [
+                {"item": n, "reason": "r", "value": "Good" if chunk == "a" else "Bad"}
+                for n, chunk in enumerate(found, 1)
+            ]
+        }
+    return {"reason": "r", "value": "Polite" if "tone" in messages[0].text else 1}
+
+
+def test_each_case_is_judged_by_each_metric_once(tmp_path):
+    """Cases times metrics rows are in the log, each asked once."""
+    judge = ScriptedJudge(by_metric)
+    run = evaluate(cases(7), [TONE, PASSAGES], judge, out=tmp_path / "run", concurrency=3)
+    rows = [*run.results()]
+    assert Counter(row.metric for row in rows) == {"tone": 7, "passages": 7}
+    assert {row.sample_id for row in rows} == {f"q{i}" for i in range(7)}
+    assert all(row.outcome.status == "scored" for row in rows)
+    assert len(judge.calls) == 14
+    assert run.progress.usage.calls == 14
+
+
+def test_the_same_run_again_asks_nothing(tmp_path):
+    """A finished run that is run again keeps every row and asks for none."""
+    evaluate(cases(5), [TONE], ScriptedJudge(by_metric), out=tmp_path)
+    again = ScriptedJudge(by_metric)
+    run = evaluate(cases(5), [TONE], again, out=tmp_path)
+    assert again.calls == []
+    assert (run.progress.done, run.progress.kept) == (5, 5)
+    assert len([*run.results()]) == 5
+
+
+def test_only_what_failed_is_asked_again(tmp_path):
+    """After a run with failures the same run asks for those alone, and their new rows take their places."""
+    flaky = ScriptedJudge(
+        lambda messages: TimeoutError("late") if "Question 3?" in messages[-1].text else by_metric(messages)
+    )
+    first = evaluate(cases(6), [TONE], flaky, out=tmp_path)
+    assert first.progress.failed == 1
+    better = ScriptedJudge(by_metric)
+    second = evaluate(cases(6), [TONE], better, out=tmp_path)
+    assert len(better.calls) == 1
+    assert "Question 3?" in better.calls[0][-1].text
+    assert [row.outcome.status for row in second.results()] == ["scored"] * 6
+
+
+def test_only_the_items_that_failed_are_asked_again(tmp_path):
+    """What was judged of a case's chunks is kept; the missing chunk alone is asked again."""
+    partly = ScriptedJudge([{"judgements": [{"item": 1, "reason": "r", "value": "Good"}]}, {"judgements": []}])
+    first = evaluate(cases(1), [PASSAGES], partly, out=tmp_path)
+    assert first.progress.items_failed == 1
+    rest = ScriptedJudge(by_metric)
+    second = evaluate(cases(1), [PASSAGES], rest, out=tmp_path)
+    (row,) = second.results()
+    assert [(j.item, j.value) for j in row.judgements] == [("c1", "Good"), ("c2", "Bad")]
+    assert row.failures == ()
+    assert row.usage.calls == 3
+    assert "\nb\n" in rest.calls[0][-1].text
+    assert "\na\n" not in rest.calls[0][-1].text
+
+
+@pytest.mark.parametrize("change", ["case", "metric", "judge"])
+def test_what_changed_is_judged_anew_and_the_old_rows_stay(tmp_path, change):
+    """A changed case, definition or judge has another key; the newest row counts."""
+    evaluate(cases(2), [TONE], ScriptedJudge(by_metric), out=tmp_path)
+    judge = ScriptedJudge(by_metric, tier="text") if change == "judge" else ScriptedJudge(by_metric)
+    metric = TONE.model_copy(update={"description": "The tone of voice."}) if change == "metric" else TONE
+    changed = [case.model_copy(update={"answer": "New."}) for case in cases(2)] if change == "case" else cases(2)
+    run = evaluate(changed, [metric], judge, out=tmp_path)
+    assert len(judge.calls) == 2
+    assert len([*run.results()]) == 2
+    with Store.open(tmp_path) as store:
+        assert store._db.execute("SELECT count(*) FROM results").fetchone() == (4,)
+
+
+def test_a_part_that_the_metric_does_not_see_changes_nothing(tmp_path):
+    """New chunks under an answer do not make a metric that reads only the answer ask again."""
+    evaluate(cases(2), [TONE], ScriptedJudge(by_metric), out=tmp_path)
+    judge = ScriptedJudge(by_metric)
+    evaluate([case.model_copy(update={"chunks": ()}) for case in cases(2)], [TONE], judge, out=tmp_path)
+    assert judge.calls == []
+
+
+def test_a_metric_sees_only_the_items_it_builds_on(tmp_path):
+    """The metric built on is judged first, and what it did not call good is not shown."""
+    judge = ScriptedJudge(by_metric)
+    run = evaluate(cases(1), [BUILT, PASSAGES], judge, out=tmp_path)
+    assert {row.metric for row in run.results()} == {"passages", "built"}
+    shown = next(call for call in judge.calls if "built" in call[0].text)[-1].text
+    assert "\na\n" in shown
+    assert "\nb\n" not in shown
+
+
+def test_a_narrowing_that_leaves_nothing_is_judged(tmp_path):
+    """Where no chunk was good the metric is still judged, on no chunks, and not skipped."""
+    judge = ScriptedJudge(by_metric)
+    run = evaluate([Case(id="q", question="?", answer="A.", chunks=["b"])], [BUILT, PASSAGES], judge, out=tmp_path)
+    assert {row.metric: row.outcome.status for row in run.results()} == {"passages": "scored", "built": "scored"}
+    assert "(none)" in judge.calls[-1][-1].text
+
+
+def test_a_metric_built_on_a_failure_fails_as_such(tmp_path):
+    """Where a chunk could not be judged, what builds on it fails as a dependency and asks nothing; both are mended."""
+    judge = ScriptedJudge(lambda messages: "no JSON" if "<item" in messages[-1].text else by_metric(messages))
+    run = evaluate(cases(1), [BUILT, PASSAGES], judge, out=tmp_path)
+    failed = {row.metric: row.failures[0].kind for row in run.results()}
+    assert failed == {"passages": "malformed", "built": "dependency"}
+    mended = evaluate(cases(1), [BUILT, PASSAGES], ScriptedJudge(by_metric), out=tmp_path)
+    assert {row.outcome.status for row in mended.results()} == {"scored"}
+
+
+def test_what_is_lacking_is_skipped_with_its_reason(tmp_path):
+    """A case without an answer is skipped and nothing is asked."""
+    judge = ScriptedJudge(by_metric)
+    run = evaluate([{"id": "q", "question": "Who?"}], [TONE], judge, out=tmp_path)
+    (row,) = run.results()
+    assert row.outcome.status == "skipped"
+    assert row.outcome.reason == "answer is not recorded"
+    assert judge.calls == []
+
+
+def test_rows_that_are_no_cases_stop_nothing(tmp_path):
+    """A bad row is written down with its place, the others are judged."""
+    given = [cases(1)[0], RowFault(place="f.jsonl:2", message="question: missing", id=None), {"answer": "no question"}]
+    run = evaluate(given, [TONE], ScriptedJudge(by_metric), out=tmp_path)
+    assert (run.progress.done, run.progress.unread) == (1, 2)
+    with Store.open(tmp_path) as store:
+        unread = store.fact("unread")
+    assert unread[0] == "f.jsonl:2: question: missing"
+    assert "question" in unread[1]
+
+
+def test_cases_are_read_as_they_are_needed(tmp_path):
+    """A stream is not read ahead of the workers: memory holds what is in flight."""
+    judge = ScriptedJudge(by_metric)
+    ahead = []
+
+    def stream():
+        for number, case in enumerate(cases(50)):
+            ahead.append(number - len(judge.calls))
+            yield case
+
+    evaluate(stream(), [TONE], judge, out=tmp_path, concurrency=4)
+    assert max(ahead) <= 4
+
+
+def test_calls_in_flight_are_bounded_over_all_metrics(tmp_path):
+    """Never more calls are in flight than were asked for, however many metrics and items there are."""
+    flying, most = 0, 0
+
+    class Counting(ScriptedJudge):
+        async def _agenerate(self, *args, **kwargs):
+            nonlocal flying, most
+            flying += 1
+            most = max(most, flying)
+            try:
+                return await super()._agenerate(*args, **kwargs)
+            finally:
+                flying -= 1
+
+    evaluate(cases(12), [TONE, PASSAGES, BUILT], Counting(by_metric, delay=0.002), out=tmp_path, concurrency=3)
+    assert most == 3
+
+
+def test_a_run_without_a_judge_says_so(tmp_path):
+    """A judged metric without a judge is an error before anything is asked."""
+    with pytest.raises(JudgeError, match="tone: a judged metric needs a judge"):
+        evaluate(cases(1), [TONE], out=tmp_path)
+
+
+def test_an_unknown_metric_built_on_is_told(tmp_path):
+    """A metric that builds on one that is not there is an error with its name."""
+    lost = BUILT.model_copy(
+        update={"uses": {"chunks": BUILT.uses["chunks"].model_copy(update={"judged_by": "nobody"})}}
+    )
+    with pytest.raises(DefinitionError, match="nobody"):
+        evaluate(cases(1), [lost], ScriptedJudge(by_metric), out=tmp_path)
+
+
+def test_the_predefined_completeness_brings_what_it_builds_on(tmp_path):
+    """Completeness runs with the chunk and triple evaluations that it names, and counts its coverage in code."""
+
+    def answer(messages):
+        if "<item" in messages[-1].text:
+            count = messages[-1].text.count("<item n=")
+            verdicts = [{"item": n, "reason": "r", "value": "Relevant"} for n in range(1, count + 1)]
+            return {"judgements": verdicts}
+        element = {"element": "e", "kind": "entity", "state": "identified", "answered": "yes"}
+        source = {"element": "e", "source": "chunk 1", "role": "direct", "in_answer": "no"}
+        return {
+            "question_elements": [element],
+            "source_elements": [source, source | {"in_answer": "yes"}],
+            "reason": "r",
+            "value": "Relevant",
+            "recommendations": "none",
+        }
+
+    case = Case(id="q", question="Who?", answer="Ada.", chunks=["Ada wrote it."], triples=[("Ada", "wrote", "it")])
+    run = evaluate([case], [load("answer_completeness")], ScriptedJudge(answer), out=tmp_path)
+    rows = {row.metric: row for row in run.results()}
+    assert set(rows) == {"chunk_evaluation", "triple_evaluation", "answer_completeness"}
+    assert rows["answer_completeness"].judgements[0].notes["coverage"] == {"count": 1, "of": 2, "share": 0.5}
+
+
+def test_computed_metrics_need_no_judge_and_fail_alone(tmp_path):
+    """A computed metric is a row like any other; its exception is that case's failure."""
+
+    def broken(case):
+        return (Judgement(value=1 / len(case.answer), number=1 / len(case.answer), reason="r"),)
+
+    share = ComputedMetric(name="share", description="d", needs=["answer"], scale=MeasureScale(), compute=broken)
+    given = [Case(id="a", question="?", answer=""), Case(id="b", question="?", answer="yes")]
+    run = evaluate(given, [share, COMPUTED["latency"]], out=tmp_path)
+    found = {(row.sample_id, row.metric): row.outcome.status for row in run.results()}
+    assert found[("a", "share")] == "failed"
+    assert found[("b", "share")] == "scored"
+    assert found[("a", "latency")] == "skipped"
+
+
+def test_a_folder_in_use_stops_the_run_with_one_clear_error(tmp_path):
+    """Two runs on one folder: the second is refused, not mixed in."""
+    with Store.create(tmp_path), pytest.raises(StoreError, match="another run"):
+        evaluate(cases(1), [TONE], ScriptedJudge(by_metric), out=tmp_path)
+
+
+def test_a_lost_folder_ends_the_run_with_an_error_of_ours(tmp_path):
+    """Where the log cannot be written any more the run ends with one StoreError, not a group of tracebacks."""
+
+    def pull(progress):
+        with Store.open(tmp_path) as other:
+            other._db.execute("DROP TABLE results")
+
+    with pytest.raises(StoreError):
+        evaluate(cases(30), [TONE], ScriptedJudge(by_metric), out=tmp_path, on_progress=pull)
+
+
+async def test_a_stopped_run_finishes_what_is_in_flight(tmp_path):
+    """After the stop no case is begun; those begun are written; the same run then finishes the rest."""
+    stop = asyncio.Event()
+
+    def after_three(progress):
+        if progress.done == 3:
+            stop.set()
+
+    judge = ScriptedJudge(by_metric)
+    run = await evaluate_async(
+        cases(20), [TONE], judge, out=tmp_path, concurrency=2, on_progress=after_three, stop=stop
+    )
+    assert run.stopped
+    assert len([*run.results()]) == len(judge.calls) < 8
+    rest = ScriptedJudge(by_metric)
+    done = await evaluate_async(cases(20), [TONE], rest, out=tmp_path)
+    assert len(judge.calls) + len(rest.calls) == 20
+    assert len([*done.results()]) == 20
+
+
+def test_progress_counts_and_estimates(tmp_path):
+    """Snapshots count every result, and the time left is known as soon as one was judged."""
+    seen = []
+    evaluate(cases(4), [TONE], ScriptedJudge(by_metric), out=tmp_path, total=4, on_progress=seen.append)
+    assert [snapshot.done for snapshot in seen] == [1, 2, 3, 4]
+    assert seen[0].seconds_left is not None
+    assert seen[-1].seconds_left == 0
+    assert seen[-1].usage.input_tokens == 400
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.sampled_from(["good", "off", "text", "late"]), min_size=1, max_size=12), st.integers(1, 5))
+def test_no_mix_of_faults_loses_or_falsifies_a_row(tmp_path_factory, faults, width):
+    """Whatever a judge does, each case has exactly one row, scored only where the judge was good."""
+    answers = {"good": {"reason": "r", "value": "Polite"}, "off": {"reason": "r", "value": "x"}, "text": "?"}
+
+    def answer(messages):
+        kind = faults[int(messages[1].text.split("Question ")[1].split("?")[0])]
+        return answers.get(kind, TimeoutError("late"))
+
+    folder = tmp_path_factory.mktemp("run")
+    run = evaluate(cases(len(faults)), [TONE], ScriptedJudge(answer), out=folder, concurrency=width)
+    rows = {row.sample_id: row for row in run.results()}
+    kinds = {"off": "off_scale", "text": "malformed", "late": "timeout"}
+    assert len(rows) == len(faults)
+    for number, fault in enumerate(faults):
+        row = rows[f"q{number}"]
+        assert (row.outcome.status == "scored") == (fault == "good")
+        assert [failure.kind for failure in row.failures] == ([kinds[fault]] if fault in kinds else [])
+        assert json.loads(row.model_dump_json())["outcome"]["status"] in {"scored", "failed"}

@@ -1,0 +1,251 @@
+"""Each way in which a judge can fail: its own kind, the raw text kept, the cost kept, other cases untouched."""
+
+from __future__ import annotations
+
+from langchain_core.messages import AIMessage
+from langchain_openai import ChatOpenAI
+
+import fault_server as fault
+import pytest
+from greval.case import Case
+from greval.compile import compile_metric
+from greval.faults import MAX_MESSAGE, failure_of, redacted
+from greval.judge import Judge
+from greval.metric import CategoricalMetric
+from greval.result import Failed, Scored, Usage
+from greval.testing import USAGE, ScriptedJudge
+
+TONE = CategoricalMetric(
+    name="tone",
+    description="Whether the answer is polite.",
+    needs=["question", "answer"],
+    steps=["Read the answer."],
+    categories={"Polite": "Courteous.", "Rude": "Insults."},
+)
+GOOD = {"reason": "It thanks.", "value": "Polite"}
+CASES = [Case(id=id_, question="Well?", answer=answer) for id_, answer in (("a", "Thanks."), ("b", "BAD"), ("c", "Ta."))]
+TIERS = ("schema", "tools", "text")
+ONE, TWO = Usage(calls=1, input_tokens=100, output_tokens=20), Usage(calls=2, input_tokens=200, output_tokens=40)
+
+
+def ended(text="", **told):
+    """Give a message that ended in another way than well."""
+    extra = {"refusal": told.pop("refusal")} if "refusal" in told else {}
+    return AIMessage(text, response_metadata=told, additional_kwargs=extra, usage_metadata=USAGE)
+
+
+def named(name, *parents):
+    """Give an exception as a vendor's class of that name."""
+    return type(name, parents or (Exception,), {})("It went wrong.")
+
+
+ANSWERS = {
+    "wrong JSON": ("I would say polite.", "malformed", "I would say polite.", TWO),
+    "half JSON": ('{"reason": "It th', "malformed", '{"reason": "It th', TWO),
+    "nothing": ("", "malformed", None, TWO),
+    "no reason": ('{"value": "Polite"}', "malformed", '{"value": "Polite"}', TWO),
+    "blank reason": ('{"reason": " ", "value": "Polite"}', "malformed", '{"reason": " ", "value": "Polite"}', TWO),
+    "no value": ('{"reason": "r"}', "malformed", '{"reason": "r"}', TWO),
+    "a list": ('["Polite"]', "malformed", '["Polite"]', TWO),
+    "a key twice": ('{"reason": "r", "value": "Polite", "value": "Rude"}', "malformed", None, TWO),
+    "off scale": ('{"reason": "r", "value": "Warm"}', "off_scale", '{"reason": "r", "value": "Warm"}', TWO),
+    "other case": ('{"reason": "r", "value": "polite"}', "off_scale", '{"reason": "r", "value": "polite"}', TWO),
+    "a number": ('{"reason": "r", "value": 1}', "off_scale", '{"reason": "r", "value": 1}', TWO),
+    "length": (ended('{"rea', finish_reason="length"), "length", '{"rea', ONE),
+    "length, Anthropic": (ended('{"rea', stop_reason="max_tokens"), "length", '{"rea', ONE),
+    "length, Google": (ended('{"rea', finish_reason="MAX_TOKENS"), "length", '{"rea', ONE),
+    "length, Ollama": (ended('{"rea', done_reason="length"), "length", '{"rea', ONE),
+    "length, Responses": (ended("{", incomplete_details={"reason": "max_output_tokens"}), "length", "{", ONE),
+    "filter": (ended('{"rea', finish_reason="content_filter"), "content_filter", '{"rea', ONE),
+    "filter, Google": (ended(finish_reason="SAFETY"), "content_filter", None, ONE),
+    "refusal": (ended(refusal="I can't."), "refusal", "I can't.", ONE),
+    "refusal, Anthropic": (ended("I won't.", stop_reason="refusal"), "refusal", "I won't.", ONE),
+    "refusal, block": (ended([{"type": "refusal", "refusal": "No."}]), "refusal", "No.", ONE),
+    "timeout": (TimeoutError(), "timeout", None, Usage(calls=1)),
+    "read timeout": (named("ReadTimeout"), "timeout", None, Usage(calls=1)),
+    "connection": (ConnectionResetError("reset"), "connection", None, Usage(calls=1)),
+    "rate limit": (named("RateLimitError"), "rate_limit", None, Usage(calls=1)),
+    "key": (named("AuthenticationError"), "authentication", None, Usage(calls=1)),
+    "cut, as exception": (named("LengthFinishReasonError"), "length", None, Usage(calls=1)),
+    "filter, as exception": (named("ContentFilterFinishReasonError"), "content_filter", None, Usage(calls=1)),
+    "window": (named("ContextOverflowError"), "context_window", None, Usage(calls=1)),
+    "anything": (ZeroDivisionError("division by zero"), "error", None, Usage(calls=1)),
+}
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("name", ANSWERS)
+def test_scripted_failure(name, tier):
+    """Every failure of a model has its kind, its raw text and its cost, in every tier, and stays alone."""
+    answer, kind, raw, usage = ANSWERS[name]
+    judge = ScriptedJudge(lambda messages: answer if "BAD" in messages[1].text else GOOD, tier=tier)
+    first, bad, last = compile_metric(TONE, judge).batch(CASES)
+    assert (first.judgements[0].value, last.judgements[0].value) == ("Polite", "Polite")
+    assert (first.usage, first.tier) == (ONE, tier)
+    assert isinstance(bad.outcome, Failed)
+    assert bad.outcome.error.kind == kind
+    assert bad.outcome.error.raw == (raw if raw or name in {"nothing", "filter, Google"} else bad.outcome.error.raw)
+    assert bad.usage == usage
+    assert bad.latency > 0
+    assert bad.judgements == ()
+
+
+OVER_HTTP = {
+    "wrong JSON": (fault.says("Polite, I'd say."), "malformed", "Polite, I'd say.", 2),
+    "off scale": (fault.ok("Warm"), "off_scale", '{"reason": "It names what decides.", "value": "Warm"}', 2),
+    "no content": (fault.says(None), "malformed", None, 2),
+    "length": (fault.cut('{"reason": "It i'), "length", '{"reason": "It i', 1),
+    "filter": (fault.filtered('{"re'), "content_filter", '{"re', 1),
+    "refusal": (fault.refuses("I can't."), "refusal", "I can't.", 1),
+    "unwanted tool call": (fault.says(None, calls=[{"name": "x", "arguments": "{bad"}]), "malformed", "{bad", 2),
+}
+UNANSWERED = {
+    "400 filter": (fault.error(400, "content_filter", "Withheld."), "content_filter"),
+    "400 window": (fault.error(400, "context_length_exceeded", "Too long."), "context_window"),
+    "400 window in words": (fault.error(400, None, "The maximum context length is 4096."), "context_window"),
+    "400": (fault.error(400, "invalid_json_schema", "Bad schema."), "request"),
+    "401": (fault.error(401, "invalid_api_key"), "authentication"),
+    "403": (fault.error(403), "authentication"),
+    "404": (fault.error(404, "model_not_found"), "request"),
+    "413": (fault.error(413), "context_window"),
+    "429": (fault.error(429, "rate_limit_exceeded", Retry_After="1"), "rate_limit"),
+    "500": (fault.error(500), "server"),
+    "503": (fault.error(503), "server"),
+    "reset": (fault.resets(), "connection"),
+    "hang": (fault.hangs(), "timeout"),
+    "trickle": (fault.trickles(), "timeout"),
+    "a page": (fault.body("<html>Sorry.</html>", "text/html"), "server"),
+    "a text": (fault.body("Sorry.", "text/plain"), "server"),
+    "no body": (fault.body(""), "server"),
+    "half a body": (fault.body('{"choices": ['), "server"),
+    "an empty object": (fault.body("{}"), "server"),
+    "null": (fault.body("null"), "server"),
+    "an error as 200": (fault.body('{"error": {"message": "Busy.", "code": 429}}'), "rate_limit"),
+}
+
+
+def judged(server, behaviour, **settings):
+    """Give the results of three cases of which the second meets the behaviour."""
+    well = fault.ok()
+    server.plan = lambda body: behaviour if "BAD" in body["messages"][1]["content"] else well
+    settings = {"timeout": 20, "max_retries": 0, **settings}
+    return compile_metric(TONE, Judge("openai:fake", base_url=server.url, **settings)).batch(CASES)
+
+
+@pytest.mark.parametrize("name", OVER_HTTP)
+def test_failed_answer_over_http(fault_server, name):
+    """An answer that is no verdict fails with its kind, the raw text and all tokens that it cost."""
+    behaviour, kind, raw, calls = OVER_HTTP[name]
+    first, bad, last = judged(fault_server, behaviour)
+    assert isinstance(bad.outcome, Failed)
+    assert (bad.outcome.error.kind, bad.outcome.error.raw) == (kind, raw)
+    assert bad.usage == Usage(calls=calls, input_tokens=100 * calls, output_tokens=20 * calls, cached_tokens=40 * calls)
+    assert bad.latency > 0
+    assert isinstance(first.outcome, Scored)
+    assert isinstance(last.outcome, Scored)
+    assert fault_server.calls == 2 + calls
+
+
+@pytest.mark.parametrize("name", UNANSWERED)
+def test_no_answer_over_http(fault_server, name):
+    """A call without an answer fails with the kind of what happened, counted as a call; others are untouched."""
+    behaviour, kind = UNANSWERED[name]
+    first, bad, last = judged(fault_server, behaviour, timeout=1.0 if kind == "timeout" else 20)
+    assert isinstance(bad.outcome, Failed)
+    assert bad.outcome.error.kind == kind, bad.outcome.error
+    assert bad.outcome.error.message
+    assert (bad.usage, bad.outcome.error.raw) == (Usage(calls=1), None)
+    assert 0 < bad.latency < 10
+    assert isinstance(first.outcome, Scored)
+    assert isinstance(last.outcome, Scored)
+    assert fault_server.calls == 3
+
+
+def test_nobody_there(fault_server):
+    """A server that is not there is a failed connection."""
+    with fault.FaultServer() as gone:
+        address = gone.url
+    result = compile_metric(TONE, Judge("openai:fake", base_url=address, max_retries=0)).invoke(CASES[0])
+    assert result.outcome.error.kind == "connection"
+    assert "127.0.0.1" in result.outcome.error.message
+
+
+def test_retry_after_is_kept(fault_server):
+    """A rate limit is waited for and asked again as often as `max_retries` says, by one layer only."""
+    fault_server.plan = [fault.error(429, Retry_After="0.05"), fault.error(503), fault.ok()]
+    result = compile_metric(TONE, Judge("openai:fake", base_url=fault_server.url, max_retries=2)).invoke(CASES[0])
+    assert isinstance(result.outcome, Scored)
+    assert fault_server.calls == 3
+    fault_server.plan = fault.error(429, Retry_After="0.05")
+    result = compile_metric(TONE, Judge("openai:fake", base_url=fault_server.url, max_retries=1)).invoke(CASES[0])
+    assert result.outcome.error.kind == "rate_limit"
+    assert fault_server.calls == 5
+
+
+def test_untold_tokens_stay_untold(fault_server):
+    """Where a server tells no usage, tokens are None and not 0."""
+    fault_server.plan = fault.gives(GOOD, usage=None)
+    result = compile_metric(TONE, Judge("openai:fake", base_url=fault_server.url)).invoke(CASES[0])
+    assert result.usage == Usage(calls=1, input_tokens=None, output_tokens=None, cached_tokens=None)
+
+
+@pytest.mark.parametrize("key", ["sk-proj-abc_DEF-0123456789", "a-plain-key-of-our-own"])
+def test_key_of_the_environment_is_never_told(fault_server, monkeypatch, key):
+    """A server that echoes the key does not get it into a result."""
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    told = fault.error(401, "invalid_api_key", "Incorrect API key provided: {authorization}.")
+    _, bad, _ = judged(fault_server, told)
+    assert fault_server.headers[0]["Authorization"] == f"Bearer {key}"
+    assert bad.outcome.error.kind == "authentication"
+    assert key not in bad.model_dump_json()
+    assert "[key]" in bad.outcome.error.message
+
+
+def test_key_of_a_model_object_is_never_told(fault_server):
+    """The key of a model that was given as an object is known to no variable, and still not told."""
+    fault_server.plan = fault.error(401, None, "Whose key is {authorization}?")
+    model = ChatOpenAI(model="fake", base_url=fault_server.url, api_key="open-sesame-now", max_retries=0)
+    result = compile_metric(TONE, model).invoke(CASES[0])
+    assert "open-sesame-now" in fault_server.headers[0]["Authorization"]
+    assert "sesame" not in result.model_dump_json()
+
+
+def test_key_cut_by_the_length_of_a_message():
+    """A key at the place where a long message is cut leaves no part of itself."""
+    told = failure_of(RuntimeError("x" * (MAX_MESSAGE - 20) + " sk-abcdefghijklmnopqrstuvwxyz")).message
+    assert "sk-" not in told
+    assert len(told) <= MAX_MESSAGE
+
+
+@pytest.mark.parametrize("text", ["sk-abcdef123456", "Bearer abc.def.ghi", "my-token-value"])
+def test_redacted(monkeypatch, text):
+    """What looks like a key, or is a value of the environment's keys and tokens, is replaced."""
+    monkeypatch.setenv("HUB_TOKEN", "my-token-value")
+    assert text.removeprefix("Bearer ") not in redacted(f"It said {text} twice: {text}")
+
+
+def test_short_values_are_words(monkeypatch):
+    """A short value of a variable such as KEYBOARD is no secret: messages stay readable."""
+    monkeypatch.setenv("KEYBOARD", "us")
+    assert redacted("just because") == "just because"
+
+
+def test_the_cause_decides():
+    """What an exception was raised from tells the kind where its own name does not."""
+    try:
+        try:
+            raise ConnectionRefusedError("port 1")  # noqa: EM101, TRY003, TRY301
+        except ConnectionRefusedError as refused:
+            raise RuntimeError("wrapped") from refused  # noqa: EM101, TRY003
+    except RuntimeError as error:
+        failure = failure_of(error)
+    assert (failure.kind, failure.message) == ("connection", "ConnectionRefusedError: port 1")
+
+
+def test_result_of_broken_text_can_be_stored():
+    """Half of a surrogate pair in what a judge says is replaced: every result can be written as JSON."""
+    result = compile_metric(TONE, ScriptedJudge(["half \ud83d of it"])).invoke(CASES[0])
+    assert "half \N{REPLACEMENT CHARACTER} of it" in result.model_dump_json()
+    result = compile_metric(TONE, ScriptedJudge(['{"reason": "\\ud83d", "value": "Polite"}'])).invoke(CASES[0])
+    assert result.outcome.error.kind == "malformed"
+    assert result.model_dump_json()
