@@ -34,7 +34,8 @@ def fingerprint(metric: Metric, judge: Mapping[str, JsonValue], built_on: Mappin
         judge: What decides the judge's verdicts, the prompt's version included; empty for a computed metric.
         built_on: The fingerprints of the metrics it builds on, by name.
     """
-    return digest({"metric": metric.model_dump(mode="json"), "judge": {**judge}, "built_on": {**(built_on or {})}})
+    definition = json.dumps(metric.model_dump(mode="json"))  # as text: the order of categories and notes counts
+    return digest({"metric": definition, "judge": {**judge}, "built_on": {**(built_on or {})}})
 
 
 def case_key(case: Case, metric: Metric, mark: str, repeat: int = 0) -> str:

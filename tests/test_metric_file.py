@@ -269,7 +269,7 @@ class TestFaults:
 
 class TestWrite:
     @given(metric=metrics())
-    @settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
     def test_round_trip(self, metric):
         """What is written reads as the same metric, whatever its script and characters, and fits the schema."""
         text = write_metric(metric)

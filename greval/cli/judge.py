@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from greval.capabilities import Capabilities
 from greval.capabilities import check as check_judge
-from greval.cli.options import BaseUrl, JudgeName, Timeout, needed_judge
+from greval.cli.options import BaseUrl, JudgeName, Timeout, needed_judge, page
 from greval.compile import run_sync
 from greval.errors import JudgeUnavailableError
 
@@ -45,4 +44,4 @@ def _print(found: Capabilities) -> None:
     )
     for row in rows:
         table.add_row(*row)
-    Console().print(table)
+    page().print(table)

@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from greval.case import Over
-from greval.cli.options import BaseUrl, Folders, JudgeName, Temperature, needed_judge
+from greval.cli.options import BaseUrl, Folders, JudgeName, Temperature, needed_judge, page
 from greval.drafting import DraftScale, remarks
 from greval.drafting import draft as draft_metric
 from greval.errors import DefinitionError
@@ -36,7 +35,7 @@ def list_metrics(library: Folders = None) -> None:
     for name, metric in known.items():
         judged = "computed" if isinstance(metric, ComputedMetric) else metric.over or "answer"
         table.add_row(*map(escape, (name, judged, ", ".join(metric.needs), _scale(metric), metric.description)))
-    Console().print(table)
+    page().print(table)
 
 
 @app.command("show")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from pydantic import ValidationError
+from rich.console import Console
 
 from greval.errors import JudgeError
 from greval.judge import HOW_TO_NAME_A_JUDGE, Judge, Structured
@@ -31,6 +34,13 @@ Folders = Annotated[
     list[Path] | None,
     typer.Option("--library", metavar="DIR", help="a folder with metric files of your own; may be given often"),
 ]
+
+WIDE = 160
+
+
+def page() -> Console:
+    """Give the terminal, or a wide page where the output goes to a file or another program: no name is cut."""
+    return Console() if sys.stdout.isatty() or "COLUMNS" in os.environ else Console(width=WIDE)
 
 
 def needed_judge(name: str | None, **settings: object) -> Judge:

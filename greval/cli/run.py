@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from greval.cli.bar import Bar
 from greval.cli.options import (
@@ -28,6 +27,7 @@ from greval.cli.options import (
     Temperature,
     Timeout,
     needed_judge,
+    page,
 )
 from greval.datasets import read_cases
 from greval.evaluation import Run, evaluate_async
@@ -116,7 +116,7 @@ def report(
     if format is ReportFormat.json:
         typer.echo(found.model_dump_json(indent=2))
     else:
-        render(found, Console())
+        render(found, page())
 
 
 def results(
@@ -149,7 +149,7 @@ def demo(
     *,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="RUN", help="the run folder")] = Path("runs/demo"),
     judge: JudgeName = "local",
-    limit: Annotated[int, typer.Option(min=1, help="judge the first N cases only")] = 10,
+    limit: Annotated[int, typer.Option(min=1, help="judge the first N cases only")] = 8,
 ) -> None:
     """Judge the cases that ship with greval, with the embedded model."""
     cases = str(files("greval") / "demo" / "cases.jsonl")
@@ -159,7 +159,7 @@ def demo(
     _end(run, by=(), show=12, quiet=False)
 
 
-DEMO_METRICS = ("correctness", "answer_alignment", "chunk_evaluation", "triple_evaluation")
+DEMO_METRICS = ("correctness", "chunk_evaluation", "triple_evaluation")
 
 
 async def _run(  # noqa: PLR0913 - what a run is made of
@@ -221,7 +221,7 @@ def _end(run: Run, *, by: Sequence[str], show: int, quiet: bool) -> None:
     """Print the report and leave with the code that tells whether anything failed."""
     if not quiet:
         with Store.open(run.folder) as store:
-            render(build(store, by=by, show=show), Console())
+            render(build(store, by=by, show=show), page())
         typer.echo(f"run: {run.folder}   (greval report {run.folder}; greval results {run.folder})")
     if run.stopped:
         typer.echo("stopped; run the same command again to go on", err=True)

@@ -43,7 +43,7 @@ def _summaries(report: Report) -> RenderableType:
     if report.by:
         table.add_column(" · ".join(report.by))
     for name in ("planned", "scored", "skipped", "failed"):
-        table.add_column(name, justify="right")
+        table.add_column(name, justify="right", min_width=len(name))
     table.add_column("values", overflow="fold")
     table.add_column("mean [95 % interval]", no_wrap=True)
     for summary in sorted(report.summaries, key=lambda s: (_place(report, s), s.group)):

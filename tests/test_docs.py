@@ -1,0 +1,175 @@
+"""The documentation is run: every Python block, every command line, every metric file; and nothing is left out."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from itertools import islice
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from fault_server import FaultServer, gives, ok
+from typer.main import get_command
+
+import greval
+from greval import errors, parse_metric, predefined
+from greval.cli.app import app
+from greval.result import FailureKind
+
+ROOT = Path(greval.__file__).parents[1]
+PAGES = {str(path.relative_to(ROOT)): path for path in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))}
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+CODE = re.compile(r"`([^`\n]+)`")
+CASES = 4
+DRAFT = {
+    "needs": ["question", "answer"],
+    "steps": ["Read the question to see which tone it calls for.", "Mark the words of the answer that carry its tone."],
+    "instructions": "A quoted insult is not the answer's own.",
+    "categories": [
+        {"name": "Professional", "means": "Neutral and courteous throughout.", "score": 1},
+        {"name": "Casual", "means": "Chatty or slangy but polite.", "score": 0.5},
+        {"name": "Rude", "means": "Insults or belittles the reader.", "score": 0},
+    ],
+}
+
+
+def blocks(page, kind):
+    """Give the fenced blocks of one kind of a page, in order."""
+    return [text for found, text in BLOCK.findall(PAGES[page].read_text(encoding="utf-8")) if found == kind]
+
+
+def pages_with(kind):
+    """Give the pages that hold such blocks."""
+    return [page for page in PAGES if blocks(page, kind)]
+
+
+def answers(body):
+    """Answer a request for a draft with a definition, all others as their schema wants it."""
+    drafting = body.get("response_format", {}).get("json_schema", {}).get("name") == "metric"
+    return gives(DRAFT) if drafting else ok()
+
+
+@pytest.fixture(scope="module")
+def openai():
+    """Stand in for OpenAI while the documentation runs; models are kept by their name in a process."""
+    with FaultServer(answers) as server:
+        yield server
+
+
+@pytest.fixture
+def surroundings(openai, tmp_path, monkeypatch):
+    """Give a folder with a few cases, and a key, as a reader would have them."""
+    monkeypatch.setenv("OPENAI_API_KEY", "test-key")
+    monkeypatch.setenv("OPENAI_BASE_URL", openai.url)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("GREVAL_JUDGE", raising=False)
+    monkeypatch.chdir(tmp_path)
+    with (ROOT / "greval" / "demo" / "cases.jsonl").open(encoding="utf-8") as shipped:
+        (tmp_path / "cases.jsonl").write_text("".join(islice(shipped, CASES)), encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", pages_with("python"))
+def test_python_blocks_run_in_order(page, surroundings):
+    """Every Python block of a page runs as it stands, after the blocks before it."""
+    namespace = {"__name__": "__main__"}
+    for number, block in enumerate(blocks(page, "python"), 1):
+        exec(compile(block, f"{page}, Python block {number}", "exec"), namespace)  # noqa: S102 - our own pages
+
+
+@pytest.mark.parametrize("page", pages_with("console"))
+def test_command_lines_run_in_order(page, surroundings):
+    """Every command line of a page ends with exit code 0, after the lines before it."""
+    lines = [line for block in blocks(page, "console") for line in block.splitlines() if line.startswith("$ ")]
+    assert lines
+    for line in lines:
+        run(shlex.split(line[2:], comments=True), surroundings)
+
+
+def run(words, folder):
+    """Run a line: greval as it is, folders by hand; make's targets are looked up only."""
+    command, *rest = words
+    if command == "make":
+        makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+        assert all(re.search(rf"^{target}:", makefile, re.MULTILINE) for target in rest), words
+    elif command == "mkdir":
+        (folder / rest[-1]).mkdir(parents=True)
+    else:
+        assert command == "greval", words
+        out = folder / rest[-1] if ">" in rest else None
+        plain = rest[: rest.index(">")] if out else rest
+        program = Path(sys.executable).with_name("greval")
+        done = subprocess.run([program, *plain], capture_output=True, text=True, cwd=folder, check=False)
+        assert done.returncode == 0, (words, done.stdout, done.stderr)
+        assert "Traceback" not in done.stderr
+        if out:
+            out.write_text(done.stdout, encoding="utf-8")
+
+
+def whole_metrics():
+    """Give each block that is a whole metric file, with its page and number."""
+    for page in PAGES:
+        for number, block in enumerate(blocks(page, "yaml"), 1):
+            if {"name", "steps"} <= set(re.findall(r"^(\w+):", block, re.MULTILINE)):
+                yield pytest.param(block, id=f"{page}-{number}")
+
+
+@pytest.mark.parametrize("block", whole_metrics())
+def test_metric_files_of_the_pages_are_valid(block):
+    """Every whole metric file that a page shows is read without a fault."""
+    assert parse_metric(block).steps
+
+
+def commands(command, names=()):
+    """Give every command of the command line with the names that lead to it."""
+    yield names, command
+    for name, sub in getattr(command, "commands", {}).items():
+        yield from commands(sub, (*names, name))
+
+
+@pytest.mark.parametrize(("names", "command"), [pytest.param(*c, id=" ".join(c[0])) for c in commands(get_command(app))])
+def test_every_command_and_option_is_documented(names, command):
+    """docs/cli.md has a section for every command, which names each of its options."""
+    page = PAGES["docs/cli.md"].read_text(encoding="utf-8")
+    section = re.search(rf"^## {' '.join(('greval', *names))}\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL)
+    assert section
+    options = {option for parameter in command.params for option in parameter.opts if option.startswith("-")}
+    assert {option for option in options if not re.search(rf"{option}\b", section[1])} == set()
+
+
+def code_of(*pages):
+    """Give what stands on pages as code, in the text and in Python blocks."""
+    spans = (span for page in pages for span in CODE.findall(BLOCK.sub("", PAGES[page].read_text(encoding="utf-8"))))
+    return "\n".join([*spans, *(block for page in pages for block in blocks(page, "python"))])
+
+
+def lacking(names, code):
+    """Give the names that do not occur as words of the code."""
+    return [name for name in names if not re.search(rf"\b{re.escape(name)}\b", code)]
+
+
+def test_every_predefined_metric_is_documented():
+    """docs/metrics.md names every metric that ships."""
+    assert lacking(predefined(), code_of("docs/metrics.md")) == []
+
+
+def test_every_failure_kind_and_error_is_documented():
+    """docs/failures.md names every kind of failed outcome and every error that a caller can catch."""
+    classes = [name for name, found in vars(errors).items() if isinstance(found, type) and name.endswith("Error")]
+    assert lacking([*get_args(FailureKind), *classes], code_of("docs/failures.md")) == []
+
+
+def test_every_public_name_is_documented():
+    """Every name that `greval` exports is told of as code on some page for users."""
+    pages = [page for page in PAGES if not page.startswith("docs/design/")]
+    assert lacking(greval.__all__, code_of(*pages)) == []
+
+
+def test_links_between_pages_lead_somewhere():
+    """Every relative link of a page names a file or folder that is there."""
+    for page, path in PAGES.items():
+        for link in re.findall(r"\]\(([^)#\s]+)", path.read_text(encoding="utf-8")):
+            assert "://" in link or (path.parent / link).exists(), f"{page}: {link}"

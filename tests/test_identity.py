@@ -1,0 +1,139 @@
+"""Fingerprints and keys: what changes a verdict changes them, what does not leaves them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from greval.case import Case
+from greval.compile import compile_metric
+from greval.identity import DIGITS, case_key, digest, fingerprint
+from greval.judge import Judge
+from greval.metric import CategoricalMetric, ComputedMetric
+from greval.result import Judgement
+from greval.scale import MeasureScale
+from greval.testing import ScriptedJudge
+from hypothesis import given
+from hypothesis import strategies as st
+
+PARTS = {
+    "name": "tone",
+    "description": "The tone.",
+    "needs": ["question", "answer"],
+    "steps": ["Read."],
+    "categories": {"Polite": "p", "Rude": "r"},
+}
+METRIC = CategoricalMetric(**PARTS)
+JUDGE = Judge("openai:fake", base_url="http://127.0.0.1:1/v1")
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+)
+
+
+@given(st.dictionaries(st.text(max_size=4), JSON), st.randoms())
+def test_digest_knows_no_order_of_keys(content, random):
+    """The same content has the same digest, whatever the order of its keys."""
+    names = [*content]
+    random.shuffle(names)
+    assert digest({name: content[name] for name in names}) == digest(content)
+
+
+@given(JSON, JSON)
+def test_digest_tells_contents_apart(one, other):
+    """Different JSON has different digests, half surrogates included."""
+    assert (digest(one) == digest(other)) == (json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True))
+    assert len(digest("\ud83d")) == DIGITS
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"name": "tune"},
+        {"description": "The tone!"},
+        {"needs": ["answer"]},
+        {"needs": ["answer", "question"]},
+        {"steps": ["Read.", "Weigh."]},
+        {"categories": {"Rude": "r", "Polite": "p"}},
+        {"categories": {"Polite": "p!", "Rude": "r"}},
+        {"categories": {"Polite": {"means": "p", "score": 1}, "Rude": "r"}},
+        {"instructions": "Be quick."},
+        {"notes": {"advice": "What would help."}},
+    ],
+)
+def test_an_edited_metric_is_another(change):
+    """Every part of a definition is part of its fingerprint."""
+    assert fingerprint(CategoricalMetric(**{**PARTS, **change}), {}) != fingerprint(METRIC, {})
+
+
+def test_the_same_metric_is_the_same():
+    """A definition that is written down and read back keeps its fingerprint."""
+    again = CategoricalMetric.model_validate(METRIC.model_dump(mode="json"))
+    assert fingerprint(again, {}) == fingerprint(METRIC, {}) != fingerprint(METRIC, {}, {"other": "mark"})
+
+
+@pytest.mark.parametrize(
+    ("setting", "same"),
+    [
+        ({"timeout": 5}, True),
+        ({"max_retries": 5}, True),
+        ({"item_tokens": 100}, True),
+        ({"confidence": True}, True),
+        ({"temperature": 0.5}, False),
+        ({"model": "openai:other"}, False),
+        ({"structured": "text"}, False),
+        ({"max_items": 3}, False),
+        ({"seed": 7}, False),
+        ({"max_tokens": 99}, False),
+        ({"options": {"top_p": 0.5}}, False),
+    ],
+)
+def test_judge_in_the_fingerprint(setting, same):
+    """What decides a judge's verdicts is in the fingerprint; patience and packing are not."""
+    changed = Judge(**{**JUDGE.model_dump(), **setting})
+    assert (compile_metric(METRIC, changed).fingerprint == compile_metric(METRIC, JUDGE).fingerprint) is same
+
+
+def test_model_object_in_the_fingerprint():
+    """The tier of a model that was given as an object counts too, and so do the metrics built on."""
+    marks = {compile_metric(METRIC, ScriptedJudge([{}], tier=tier)).fingerprint for tier in ("schema", "tools", "text")}
+    built = compile_metric(METRIC, ScriptedJudge([{}]), built_on={"chunk_evaluation": "abc"}).fingerprint
+    assert len({*marks, built}) == 4
+
+
+def test_computed_metric_has_a_fingerprint():
+    """A computed metric needs no judge for its fingerprint."""
+    metric = ComputedMetric(
+        name="length",
+        description="Letters.",
+        needs=["answer"],
+        scale=MeasureScale(unit="letters"),
+        compute=lambda case: (Judgement(value=len(case.answer), reason="counted"),),
+    )
+    assert compile_metric(metric).fingerprint == fingerprint(metric, {})
+
+
+CASE = Case(id="q1", method="walk", question="Who?", answer="Ada.", expected_answer="Ada Lovelace")
+
+
+@pytest.mark.parametrize(
+    ("change", "same"),
+    [
+        ({"answer": "Bob."}, False),
+        ({"question": "What?"}, False),
+        ({"id": "q2"}, False),
+        ({"method": "chunks"}, False),
+        ({"expected_answer": "Bob"}, True),
+        ({"tags": {"kind": "person"}}, True),
+    ],
+)
+def test_case_key(change, same):
+    """A case is judged anew where the metric sees a change, and only there."""
+    key = case_key(CASE, METRIC, "mark")
+    assert (case_key(CASE.model_copy(update=change), METRIC, "mark") == key) is same
+
+
+def test_case_key_by_definition_and_repeat():
+    """Another definition or another repeat is another judgement."""
+    keys = {case_key(CASE, METRIC, "mark"), case_key(CASE, METRIC, "kram"), case_key(CASE, METRIC, "mark", 1)}
+    assert len(keys) == 3

@@ -1,0 +1,184 @@
+"""Where metrics are found: predefined ones, folders and files."""
+
+from __future__ import annotations
+
+import unicodedata
+from pathlib import Path
+
+import pytest
+
+from greval.errors import DefinitionError
+from greval.library import load, load_folder, predefined, predefined_folder, with_dependencies
+from greval.metric import ComputedMetric, JudgedMetric, define
+from greval.metric_file import write_metric
+from greval.metrics import COMPUTED
+
+JUDGED = (
+    *("answer_alignment", "answer_completeness", "answer_quality", "chunk_evaluation", "completeness"),
+    *("correctness", "faithfulness", "relevance", "triple_evaluation"),
+)
+
+
+def metric(name, **changes):
+    scale = {"categories": {"Good": "g", "Bad": "b"}}
+    content = {"name": name, "description": "d", "over": "chunks", "needs": ["chunks"], "steps": ["s"], "scale": scale}
+    return define({**content, **changes})
+
+
+def keep(folder, *metrics):
+    for found in metrics:
+        (folder / f"{found.name}.yaml").write_text(write_metric(found), encoding="utf-8")
+    return folder
+
+
+def faults_of(call, *args):
+    with pytest.raises(DefinitionError) as caught:
+        call(*args)
+    return caught.value.faults
+
+
+class TestPredefined:
+    def test_all(self):
+        """The nine judged metrics and the computed ones are there, sorted by name."""
+        found = predefined()
+        assert [*found] == sorted(found)
+        assert {*JUDGED, *COMPUTED} == {*found}
+        assert all(isinstance(found[name], JudgedMetric) for name in JUDGED)
+        assert all(isinstance(found[name], ComputedMetric) for name in COMPUTED)
+
+    def test_own_copy(self):
+        """What a caller does to the mapping changes nothing for the next one."""
+        predefined().clear()
+        assert predefined()
+
+    def test_complete(self):
+        """Everything that a predefined metric builds on is predefined, and fits."""
+        assert {found.name for found in with_dependencies(predefined().values())} == {*predefined()}
+
+
+class TestLoad:
+    @pytest.mark.parametrize("name", [*JUDGED, *COMPUTED])
+    def test_by_name(self, name):
+        """Each predefined metric is found by its name."""
+        assert load(name) == predefined()[name]
+
+    def test_by_path(self, tmp_path):
+        """A file is loaded by its path, as text or as Path, whatever its own name."""
+        file = tmp_path / "anything.yaml"
+        file.write_text(write_metric(metric("tone")))
+        assert load(file) == load(str(file)) == metric("tone")
+
+    def test_folders_first(self, tmp_path):
+        """A folder's metric goes before a predefined one of the same name, the first folder before the second."""
+        first, second = tmp_path / "1", tmp_path / "2"
+        for folder, told in ((first, "one"), (second, "two")):
+            folder.mkdir()
+            keep(folder, metric("latency", description=told))
+        assert load("latency", first, second).description == "one"
+        assert load("latency", second, first).description == "two"
+
+    def test_composed(self, tmp_path):
+        """A name is found however its letters, or those of the file's name, are composed."""
+        name = "qualité"
+        (tmp_path / f"{unicodedata.normalize('NFD', name)}.yaml").write_text(write_metric(metric(name)))
+        assert load(name, tmp_path) == load(unicodedata.normalize("NFD", name), tmp_path) == metric(name)
+        assert [*load_folder(tmp_path)] == [name]
+
+    def test_unknown(self, tmp_path):
+        """An unknown name is told with where was looked and the nearest name there."""
+        keep(tmp_path, metric("politeness"))
+        assert faults_of(load, "politness", tmp_path) == (
+            f"politness: no such metric in {tmp_path} and the predefined metrics; did you mean politeness?",
+        )
+        assert faults_of(load, "corectness") == (
+            "corectness: no such metric in the predefined metrics; did you mean correctness?",
+        )
+        assert "; known: answer_alignment, " in faults_of(load, "x")[0]
+
+    @pytest.mark.parametrize("name", ["", "../x", "a\x00b", "x" * 300, "/etc/passwd", "~"])
+    def test_odd_names(self, name):
+        """A name that can be none is unknown like any other, and opens no file."""
+        assert "no such metric" in faults_of(load, name)[0]
+
+    def test_other_name_inside(self, tmp_path):
+        """A file of a folder must hold the metric that its name says."""
+        (tmp_path / "tone.yaml").write_text(write_metric(metric("tones")))
+        expected = f"{tmp_path / 'tone.yaml'}: name: is 'tones', but the file's is 'tone'; make them equal"
+        assert faults_of(load, "tone", tmp_path) == (expected,)
+        assert faults_of(load_folder, tmp_path) == (expected,)
+
+    def test_no_folder(self, tmp_path):
+        """A folder that is not there is told, not taken for an empty one."""
+        for call in (load_folder, lambda folder: load("tone", folder)):
+            assert faults_of(call, tmp_path / "none") == (
+                f"{tmp_path / 'none'}: is no folder; give the folder that holds your metric files",
+            )
+
+
+class TestFolder:
+    def test_sorted(self, tmp_path):
+        """The metrics of a folder come sorted by name; other and hidden files count for nothing."""
+        keep(tmp_path, metric("b"), metric("a"))
+        for name in ("README.md", "metric.schema.json", "._a.yaml"):
+            (tmp_path / name).write_bytes(b"\x00")
+        assert [*load_folder(str(tmp_path))] == ["a", "b"]
+
+    def test_empty(self, tmp_path):
+        """A folder without metric files gives no metrics."""
+        assert load_folder(tmp_path) == {}
+
+    def test_all_faults_of_all_files(self, tmp_path):
+        """The faults of all files come at once."""
+        for name in ("a", "b"):
+            (tmp_path / f"{name}.yaml").write_text(f"name: {name}\ndescription: d\nneeds: [x1]\nsteps: []\n")
+        faults = faults_of(load_folder, tmp_path)
+        assert len(faults) == 6
+        assert {fault.split(":")[0] for fault in faults} == {str(tmp_path / "a.yaml"), str(tmp_path / "b.yaml")}
+
+    def test_two_files_of_one_name(self, tmp_path):
+        """Two files whose names differ in the composing of letters only are told apart by a fault."""
+        for form in ("NFC", "NFD"):
+            (tmp_path / f"{unicodedata.normalize(form, 'é')}.yaml").write_text(write_metric(metric("é")))
+        (fault,) = faults_of(load_folder, tmp_path)
+        assert fault.endswith("another file of the folder has the name 'é' too; rename one")
+
+    def test_yml(self, tmp_path):
+        """A file that ends in .yml is not passed over in silence."""
+        (tmp_path / "a.yml").write_text("")
+        assert faults_of(load_folder, tmp_path) == (f"{tmp_path / 'a.yml'}: metric files end in .yaml; rename it",)
+
+
+class TestDependencies:
+    def test_predefined(self):
+        """What a predefined metric builds on is added, before it."""
+        names = [found.name for found in with_dependencies([load("latency"), load("answer_completeness")])]
+        assert {*names} == {"latency", "chunk_evaluation", "triple_evaluation", "answer_completeness"}
+        assert names[-1] == "answer_completeness"
+
+    def test_of_dependencies(self, tmp_path):
+        """What is built on may build on others, from the given folders."""
+        use = {"judged_by": "first", "as": ["Good"]}
+        second = metric("second", uses={"chunks": use})
+        third = metric("third", uses={"chunks": {**use, "judged_by": "second"}})
+        keep(tmp_path, metric("first"), second)
+        assert [found.name for found in with_dependencies([third], tmp_path)] == ["first", "second", "third"]
+
+    def test_given_goes_first(self):
+        """A metric that is given is not looked for, also where a predefined one has its name."""
+        mine = metric("chunk_evaluation")
+        user = metric("user", uses={"chunks": {"judged_by": "chunk_evaluation", "as": ["Good"]}})
+        assert with_dependencies([user, mine]) == (mine, user)
+
+    def test_unknown(self):
+        """A metric that cannot be found is told with the nearest name, and all of them at once."""
+        both = {"chunks": {"judged_by": "chunk_eval", "as": ["a"]}, "triples": {"judged_by": "nothing", "as": ["a"]}}
+        user = metric("user", needs=["chunks", "triples"], uses=both)
+        faults = faults_of(with_dependencies, [user])
+        assert faults[0].endswith("did you mean chunk_evaluation?")
+        assert len(faults) == 2
+
+
+def test_folder_of_the_checkout():
+    """The predefined files are those beside the package, or inside it where it is installed."""
+    assert predefined_folder().name == "metric_library"
+    assert isinstance(predefined_folder(), Path)

@@ -1,0 +1,157 @@
+"""Metrics: the four classes over one definition, their short forms and what does not fit together."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from pydantic import ValidationError
+from strategies import metrics
+
+from greval.identity import fingerprint
+from greval.metric import (
+    FIELDS,
+    PROMPT_FIELDS,
+    CategoricalMetric,
+    ComputedMetric,
+    JudgedMetric,
+    ManyCategoricalMetric,
+    ManyValueMetric,
+    ValueMetric,
+    define,
+)
+from greval.result import Skipped
+from greval.scale import CategoricalScale, Category, MeasureScale, ValueScale
+
+TWO = {"categories": {"Yes": "", "No": ""}}
+RANGE = {"range": [1, 5], "levels": {"1": "a", "5": "b"}}
+LIST = {"means": "m", "each": {"word": ["yes", "no"], "free": "text"}}
+
+
+def content(**changes):
+    base = {"name": "m", "description": "d", "needs": ["answer"], "steps": ["s"], "scale": TWO}
+    return {key: value for key, value in {**base, **changes}.items() if value is not None}
+
+
+@given(metric=metrics())
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_round_trip(metric):
+    """A definition that is written as JSON defines the same metric, of the same class and fingerprint."""
+    again = define(json.loads(json.dumps(metric.model_dump(mode="json"))))
+    assert again == metric
+    assert type(again) is type(metric)
+    assert fingerprint(again, {}) == fingerprint(metric, {})
+
+
+@pytest.mark.parametrize(
+    ("scale", "over", "kind"),
+    [
+        (TWO, None, CategoricalMetric),
+        (RANGE, None, ValueMetric),
+        (TWO, "chunks", ManyCategoricalMetric),
+        (RANGE, "triples", ManyValueMetric),
+    ],
+)
+def test_classes(scale, over, kind):
+    """The scale and `over` decide the class."""
+    assert type(define(content(scale=scale, over=over, needs=["chunks", "triples"]))) is kind
+
+
+@pytest.mark.parametrize("parts", [TWO, {**TWO, "ordered": False}, RANGE, {**RANGE, "better": "lower"}])
+def test_parts_of_a_scale(parts):
+    """In Python the parts of a scale may stand for the scale."""
+    assert define({**content(scale=None), **parts}) == define(content(scale=parts))
+
+
+def test_keywords():
+    """The classes take their parts as keywords, with Category values and integers as keys too."""
+    tone = CategoricalMetric(
+        name="m", description="d", needs=["answer"], steps=["s"], categories={"A": Category(name="A"), "B": "b"}
+    )
+    depth = ValueMetric(name="m", description="d", needs=["answer"], steps=["s"], range=(1, 2), levels={1: "a", 2: "b"})
+    assert isinstance(tone.scale, CategoricalScale)
+    assert isinstance(depth.scale, ValueScale)
+
+
+def test_frozen():
+    """A metric cannot be changed."""
+    metric = define(content())
+    with pytest.raises(ValidationError, match="frozen"):
+        metric.name = "n"
+
+
+def test_needs():
+    """What is needed twice is needed once, tags are named, and the order stays."""
+    assert define(content(needs=["answer", "tags.year", "question", "answer"])).needs == (
+        "answer",
+        "tags.year",
+        "question",
+    )
+
+
+def test_computed():
+    """A computed metric may need what no judge is shown, and has a measure."""
+    metric = ComputedMetric(
+        name="m", description="d", needs=["gold", "usage"], scale=MeasureScale(), compute=lambda _: Skipped(reason="r")
+    )
+    assert metric.needs == ("gold", "usage")
+    assert "compute" not in metric.model_dump()
+
+
+def test_prompt_fields():
+    """A judge is shown every field of a case but the gold and the usage."""
+    assert {*FIELDS} - {*PROMPT_FIELDS} == {"gold", "usage"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "faults"),
+    [
+        ({"needs": ["usage", "gold"]}, ["needs: 'usage' cannot be shown", "needs: 'gold' cannot be shown"]),
+        ({"over": "chunks"}, ["needs: add 'chunks'"]),
+        ({"uses": {"chunks": {"judged_by": "a", "as": ["b"]}}}, ["uses.chunks: the metric does not need 'chunks'"]),
+        ({"notes": {"reason": "x", "item": "y"}}, ["notes.reason: the name is taken", "notes.item: the name is taken"]),
+        ({"notes": {"s": {"share": "l", "where": {}}, "l": "text"}}, ["notes.s: share: 'l' is no list note"]),
+        ({"notes": {"s": {"share": "l", "where": {"free": "x"}}, "l": LIST}}, ["notes.s: 'free' is no field of 'l'"]),
+        (
+            {"notes": {"s": {"share": "l", "where": {"word": ["yes", "maybe"]}}, "l": LIST}},
+            ["notes.s: word: 'maybe' not among yes, no"],
+        ),
+    ],
+)
+def test_misfits(changes, faults):
+    """Parts that do not fit together are refused, all at once, each with its place."""
+    with pytest.raises(ValidationError) as caught:
+        define(content(**changes))
+    told = caught.value.errors()[0]["msg"].removeprefix("Value error, ").splitlines()
+    assert len(told) == len(faults)
+    assert all(line.startswith(fault) for line, fault in zip(told, faults, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"steps": []}, "at least 1 item"),
+        ({"needs": ["answr"]}, "'answr' is no field of a case"),
+        ({"needs": ["tags."]}, "no field of a case"),
+        ({"over": "answers"}, "'chunks' or 'triples'"),
+        ({"range": [1, 5]}, "either the scale or its parts"),
+        ({"scale": {"unit": "s"}}, "Extra inputs"),
+        ({"scale": None}, "Field required"),
+        ({"notes": {"l": {"means": "m", "each": {"word": []}}}}, "at least 1 item"),
+        ({"notes": {"l": {"means": "m", "each": {}}}}, "at least 1 item"),
+        ({"examples": [{"case": {"question": "q", "answer": "a"}, "reason": "r", "value": "Maybe"}]}, "Maybe"),
+        ({"examples": [{"case": {"question": "q"}, "reason": "r", "value": "Yes"}]}, "answer is missing"),
+    ],
+)
+def test_refused(changes, why):
+    """A definition that lacks or misnames something is refused with the reason."""
+    with pytest.raises(ValidationError, match=why):
+        define(content(**changes))
+
+
+def test_every_class_is_judged():
+    """The four public classes are judged metrics and differ only in the types of scale and over."""
+    for kind in (CategoricalMetric, ValueMetric, ManyCategoricalMetric, ManyValueMetric):
+        assert issubclass(kind, JudgedMetric)
+        assert {*kind.model_fields} == {*JudgedMetric.model_fields}

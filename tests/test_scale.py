@@ -1,0 +1,173 @@
+"""Scales: what is on them, what is off them, and what they refuse to be."""
+
+from __future__ import annotations
+
+import json
+import sys
+import unicodedata
+
+import jsonschema
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from pydantic import TypeAdapter, ValidationError
+from strategies import categorical_scales, off_scale, scales, value_scales
+
+from greval.scale import MAX_CATEGORIES, CategoricalScale, Category, MeasureScale, OffScaleError, Scale, ValueScale
+
+ANY = TypeAdapter(Scale)
+TWO = {"Yes": "It does.", "No": "It does not."}
+
+
+class TestReading:
+    @given(scale=categorical_scales(), data=st.data())
+    def test_category(self, scale, data):
+        """Every category reads as itself, however its letters are composed, and has the author's number."""
+        category = data.draw(st.sampled_from(scale.categories))
+        assert scale.read(unicodedata.normalize("NFD", category.name)) == category.name
+        assert scale.number(category.name) == category.score
+
+    @given(scale=value_scales(), data=st.data())
+    def test_value(self, scale, data):
+        """Every integer of the range reads as itself, also where JSON gave it a point."""
+        value = data.draw(st.integers(*scale.range))
+        for raw in (value, float(value)):
+            read = scale.read(raw)
+            assert (read, type(read)) == (value, int)
+        assert scale.number(value) == value
+
+    @given(scale=scales(), raw=off_scale())
+    @settings(max_examples=200)
+    def test_off_scale(self, scale, raw):
+        """What is no value of the scale raises, and is never moved onto it: flags, fractions, NaN, None, lists."""
+        with pytest.raises(OffScaleError):
+            scale.read(raw)
+
+    @given(scale=value_scales(), text=st.text())
+    def test_text_is_no_value(self, scale, text):
+        """A text is never read as a number, not even one of digits."""
+        for raw in (text, str(scale.range[0])):
+            with pytest.raises(OffScaleError):
+                scale.read(raw)
+
+    @given(scale=categorical_scales(), text=st.text() | st.integers())
+    def test_nearly_a_category(self, scale, text):
+        """A text that is not exactly a category is none: no other case, no space, no number."""
+        assume(not isinstance(text, str) or unicodedata.normalize("NFC", text) not in scale.names)
+        for raw in (text, f"{scale.names[0]} ", f"{scale.names[0]}."):
+            assume(raw not in scale.names)
+            with pytest.raises(OffScaleError):
+                scale.read(raw)
+
+    @given(number=st.floats(0, 1) | st.integers(0, 1))
+    def test_measure(self, number):
+        """A number of the range of a measure reads as a float."""
+        read = MeasureScale(high=1).read(number)
+        assert (read, type(read)) == (number, float)
+
+    @pytest.mark.parametrize(
+        "raw", [True, None, "1", -0.1, float("nan"), float("inf"), -float("inf"), 10**400, [], sys.float_info.max * 10]
+    )
+    def test_off_measure(self, raw):
+        """A measure without an upper end reads finite numbers only."""
+        with pytest.raises(OffScaleError, match="without an upper end"):
+            MeasureScale().read(raw)
+
+    @given(scale=scales(), data=st.data())
+    def test_answer_schema(self, scale, data):
+        """The schema given to the judge accepts exactly the values of the scale."""
+        valid = jsonschema.Draft202012Validator(scale.answer_schema()).is_valid
+        if isinstance(scale, CategoricalScale):
+            assert valid(data.draw(st.sampled_from(scale.names)))
+            assert not valid("no such category, surely")
+        else:
+            low, high = scale.range
+            assert valid(low)
+            assert valid(high)
+            assert not valid(low - 1)
+            assert not valid(high + 1)
+
+
+class TestDefining:
+    @given(scale=scales())
+    def test_round_trip(self, scale):
+        """A scale that is written as JSON reads as the same scale, of the same kind."""
+        written = json.loads(json.dumps(scale.model_dump(mode="json")))
+        assert ANY.validate_python(written) == scale
+
+    def test_kinds(self):
+        """The three kinds are told apart by their own keys."""
+        assert isinstance(ANY.validate_python({"categories": TWO}), CategoricalScale)
+        assert isinstance(ANY.validate_python({"range": [0, 1], "levels": {"0": "a", "1": "b"}}), ValueScale)
+        assert isinstance(ANY.validate_python(MeasureScale(unit="s").model_dump()), MeasureScale)
+
+    def test_category_forms(self):
+        """A category may be given as text, as a mapping, as a Category or by its name alone."""
+        forms = {"a": "text", "b": {"means": "text", "score": 1}, "c": Category(name="c", means="text"), "d": None}
+        scale = CategoricalScale.model_validate({"categories": forms})
+        assert [category.means for category in scale.categories] == ["text", "text", "text", ""]
+
+    def test_500_categories(self):
+        """A scale may have 500 categories, and no more."""
+        names = {f"分類{n}": "" for n in range(MAX_CATEGORIES)}
+        assert len(CategoricalScale.model_validate({"categories": names}).names) == MAX_CATEGORIES
+        with pytest.raises(ValidationError, match="at most 500"):
+            CategoricalScale.model_validate({"categories": {**names, "one more": ""}})
+
+    @pytest.mark.parametrize(
+        ("content", "why"),
+        [
+            ({"categories": {"Yes": ""}}, "at least 2"),
+            ({"categories": {"Yes": "", "yes": ""}}, "read alike"),
+            ({"categories": {1: "", "1": ""}}, "read alike"),
+            ({"categories": [{"name": "A"}, {"name": "A"}]}, "read alike"),
+            ({"categories": {"Straße": "", "STRASSE": ""}}, "read alike"),
+            ({"categories": {"A": {"name": "B"}, "C": ""}}, "named by its key only"),
+            ({"categories": {"A": Category(name="B"), "C": ""}}, "named by its key only"),
+            ({"categories": {"A": {"score": 0}, "B": {"score": 1}}}, "scores must not rise"),
+            ({"categories": {"A": {"score": True}, "B": ""}}, "valid number"),
+            ({"categories": {"A": {"score": float("nan")}, "B": ""}}, "finite number"),
+            ({"categories": TWO, "ordered": "yes"}, "valid boolean"),
+            ({"range": [5, 1], "levels": {1: "a", 5: "b"}}, "must rise, got 5 to 1"),
+            ({"range": [1, 1], "levels": {1: "a"}}, "must rise, got 1 to 1"),
+            ({"range": [True, 5], "levels": {1: "a", 5: "b"}}, "valid integer"),
+            ({"range": [0, 2**53 + 1], "levels": {0: "a"}}, "less than or equal"),
+            ({"range": [1, 5], "levels": {1: "a", 9: "b"}}, "5 missing\nlevels: 9 outside the range 1 to 5"),
+            ({"range": [1, 5], "levels": {1: "a", "1": "c", 5: "b"}}, "given twice"),
+            ({"range": [1, 5], "levels": {1: "a", 5: " "}}, "at least 1 character"),
+            ({"range": [1, 5], "levels": {1: "a", 5: "b"}, "best": 5}, "Extra inputs"),
+        ],
+    )
+    def test_refused(self, content, why):
+        """A scale on which verdicts could not be told apart or ordered is refused with the reason."""
+        with pytest.raises(ValidationError, match=why):
+            ANY.validate_python(content)
+
+    @pytest.mark.parametrize(("low", "high"), [(1, 0), (0, 0), (float("nan"), 1), (0, float("inf"))])
+    def test_refused_measures(self, low, high):
+        """The limits of a measure are finite and rise."""
+        with pytest.raises(ValidationError):
+            MeasureScale(low=low, high=high)
+
+    def test_unordered(self):
+        """Where the categories have no order their scores may rise."""
+        scale = CategoricalScale.model_validate(
+            {"categories": {"A": {"score": 0}, "B": {"score": 1}}, "ordered": False}
+        )
+        assert scale.number("B") == 1
+
+
+class TestTelling:
+    @given(scale=categorical_scales())
+    def test_categories(self, scale):
+        """The text for the judge has one line a category at least, and names all of them as allowed."""
+        assert all(f"- {name}" in scale.explain() for name in scale.names)
+        assert all(f'"{name}"' in scale.allowed() for name in scale.names)
+
+    @given(scale=value_scales())
+    def test_values(self, scale):
+        """The text for the judge tells the levels from the lower end up, and which end is better."""
+        told = scale.explain()
+        assert told.startswith(f"- {scale.range[0]}: ")
+        assert told.endswith(f"({scale.better} is better)")
+        assert str(scale.range[1]) in scale.allowed()

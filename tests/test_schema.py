@@ -1,0 +1,218 @@
+"""The schema of a judge's answer, and the strict reading of what came back."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from fault_server import sample
+from greval.errors import MalformedVerdictError
+from greval.metric import CategoricalMetric, ManyCategoricalMetric, ManyValueMetric, ValueMetric
+from greval.result import Judgement
+from greval.schema import answer_schema, read_items, read_verdict, schema_name
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+BASE = {"description": "d", "steps": ["s"]}
+NOTES = {
+    "elements": {
+        "means": "The facts asked for.",
+        "each": {"name": "the fact", "status": ["found", "missing", "unclear"]},
+        "when": "before",
+    },
+    "advice": "What would help.",
+    "coverage": {"share": "elements", "where": {"status": "found"}, "among": {}},
+    "decided": {"share": "elements", "where": {"status": "found"}, "among": {"status": "missing"}},
+}
+TONE = CategoricalMetric(name="tone", needs=["answer"], categories={"Höflich": "p", "Grob": "r"}, **BASE)
+DEPTH = ValueMetric(name="depth", needs=["answer"], range=(1, 5), levels={1: "low", 5: "high"}, **BASE)
+WIDE = ValueMetric(name="wide", needs=["answer"], range=(-50, 50), levels={-50: "low", 50: "high"}, **BASE)
+NOTED = CategoricalMetric(name="noted", needs=["answer"], categories={"Yes": "y", "No": "n"}, notes=NOTES, **BASE)
+CHUNKS = ManyCategoricalMetric(
+    name="chunks",
+    over="chunks",
+    needs=["question", "chunks"],
+    categories={"Yes": {"means": "y", "score": 1}, "No": {"means": "n", "score": 0}},
+    **BASE,
+)
+GRADES = ManyValueMetric(
+    name="grades", over="triples", needs=["question", "triples"], range=(0, 2), levels={0: "a", 2: "c"}, **BASE
+)
+METRICS = [TONE, DEPTH, WIDE, NOTED, CHUNKS, GRADES]
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | st.sampled_from(["Yes", "reason"]),
+    lambda inner: st.lists(inner, max_size=3)
+    | st.dictionaries(st.sampled_from(["reason", "value", "item", "judgements", "elements", "advice", "x"]), inner),
+    max_leaves=12,
+)
+
+
+def walk(schema):
+    """Walk a schema and those inside it."""
+    yield schema
+    for inner in (*schema.get("properties", {}).values(), *([schema["items"]] if "items" in schema else [])):
+        yield from walk(inner)
+
+
+@pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
+@pytest.mark.parametrize("many", [False, True])
+def test_schema_is_strict(metric, many):
+    """Every schema is valid, and within what strict mode takes: all fields required, no others, no defaults."""
+    schema = answer_schema(metric, many=many)
+    Draft202012Validator.check_schema(schema)
+    for part in walk(schema):
+        assert "default" not in part
+        if part["type"] == "object":
+            assert part["additionalProperties"] is False
+            assert part["required"] == [*part["properties"]]
+
+
+@pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
+def test_reason_comes_before_the_value(metric):
+    """The judge gives its reason first, and notes before or after both as they ask."""
+    names = [*answer_schema(metric, many=False)["properties"]]
+    assert names.index("reason") < names.index("value")
+    if metric is NOTED:
+        assert names == ["elements", "reason", "value", "advice"]
+
+
+def test_values_are_enumerated():
+    """Categories and ranges of up to 11 levels are enums; wider ranges have ends."""
+    assert answer_schema(TONE, many=False)["properties"]["value"]["enum"] == ["Höflich", "Grob"]
+    assert answer_schema(DEPTH, many=False)["properties"]["value"]["enum"] == [1, 2, 3, 4, 5]
+    wide = answer_schema(WIDE, many=False)["properties"]["value"]
+    assert (wide["minimum"], wide["maximum"], "enum" in wide) == (-50, 50, False)
+
+
+def test_reason_length():
+    """Models that enforce a schema by grammar can be given a longest reason."""
+    assert answer_schema(TONE, many=False, reason_length=99)["properties"]["reason"]["maxLength"] == 99
+
+
+@pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
+def test_what_the_schema_allows_can_be_read(metric):
+    """An answer that keeps to the schema is a verdict."""
+    answer = sample(answer_schema(metric, many=False), {})
+    Draft202012Validator(answer_schema(metric, many=False)).validate(answer)
+    assert isinstance(read_verdict(metric, answer), Judgement)
+
+
+@given(st.text(min_size=1, max_size=120), st.text(min_size=1, max_size=120))
+def test_schema_names(one, other):
+    """Any name becomes one that every provider takes, and unlike names stay unlike."""
+    assert re.fullmatch(r"[A-Za-z0-9_-]{1,64}", schema_name(one))
+    assert (schema_name(one) == schema_name(other)) == (one == other)
+
+
+@given(JSON)
+def test_reading_never_breaks(answer):
+    """Whatever stands in the JSON, it is a judgement or a malformed verdict."""
+    for metric in METRICS:
+        try:
+            assert isinstance(read_verdict(metric, answer), Judgement)
+        except MalformedVerdictError as error:
+            assert error.kind in {"malformed", "off_scale"}
+        try:
+            found = read_items(metric, answer, {1: "a", 2: "b"})
+        except MalformedVerdictError as error:
+            assert error.kind == "malformed"
+        else:
+            assert [*found] == [1, 2]
+
+
+@pytest.mark.parametrize("value", [0, 6, "3", 2.5, True, None, [3], float("inf"), 10**400])
+def test_off_scale_is_never_moved(value):
+    """A value outside the range, or of another type, is an error: nothing is clamped, rounded or guessed."""
+    with pytest.raises(MalformedVerdictError) as told:
+        read_verdict(DEPTH, {"reason": "r", "value": value})
+    assert told.value.kind == "off_scale"
+
+
+@pytest.mark.parametrize("value", ["höflich", "Höflich.", "Hoflich", "", 0, None, ["Höflich"]])
+def test_category_is_never_guessed(value):
+    """A category counts under its exact name only."""
+    with pytest.raises(MalformedVerdictError) as told:
+        read_verdict(TONE, {"reason": "r", "value": value})
+    assert told.value.kind == "off_scale"
+
+
+def test_category_in_either_unicode_form():
+    """A name is the same name in composed and decomposed letters."""
+    assert read_verdict(TONE, {"reason": "r", "value": "Ho\u0308flich"}).value == "Höflich"
+
+
+def test_whole_float_is_an_integer():
+    """JSON knows one kind of number: 3.0 is 3."""
+    judgement = read_verdict(DEPTH, {"reason": "r", "value": 3.0})
+    assert (judgement.value, type(judgement.value), judgement.number) == (3, int, 3.0)
+
+
+NOTED_ANSWER = {
+    "elements": [
+        {"name": "who", "status": "found"},
+        {"name": "when", "status": "missing"},
+        {"name": "where", "status": "found"},
+        {"name": "why", "status": "unclear"},
+    ],
+    "reason": " Two of four. ",
+    "value": "Yes",
+    "advice": "Say when.",
+}
+
+
+def test_notes_and_shares():
+    """Notes come back as asked, and shares are counted in code over all that match."""
+    judgement = read_verdict(NOTED, NOTED_ANSWER)
+    assert judgement.reason == "Two of four."
+    assert judgement.notes["elements"] == NOTED_ANSWER["elements"]
+    assert judgement.notes["advice"] == "Say when."
+    assert judgement.notes["coverage"] == {"count": 2, "of": 4, "share": 0.5}
+    assert judgement.notes["decided"] == {"count": 0, "of": 1, "share": 0.0}
+
+
+def test_share_of_nothing_is_no_number():
+    """Where there is nothing to count there is a count of none and no share."""
+    judgement = read_verdict(NOTED, {**NOTED_ANSWER, "elements": []})
+    assert judgement.notes["coverage"] == {"count": 0, "of": 0}
+
+
+@pytest.mark.parametrize(
+    ("change", "kind", "told"),
+    [
+        ({"advice": None}, "malformed", "advice: must be a text"),
+        ({"elements": "who"}, "malformed", "elements: must be a list"),
+        ({"elements": ["who"]}, "malformed", "elements: must be an object"),
+        ({"elements": [{"name": "who"}]}, "malformed", "elements.status: must be a text"),
+        ({"elements": [{"name": 1, "status": "found"}]}, "malformed", "elements.name: must be a text"),
+        ({"elements": [{"name": "who", "status": "lost"}]}, "off_scale", "elements.status: 'lost' is not one of"),
+    ],
+)
+def test_wrong_notes(change, kind, told):
+    """A note that is missing, of the wrong type or off its words is told by its name."""
+    with pytest.raises(MalformedVerdictError, match=told) as error:
+        read_verdict(NOTED, {**NOTED_ANSWER, **change})
+    assert error.value.kind == kind
+
+
+def entry(item, value="Yes"):
+    """Give an entry of a list of verdicts."""
+    return {"item": item, "reason": f"about {item}", "value": value}
+
+
+def test_items_stand_alone():
+    """One item is scored, one off the scale, one missing, one twice; an invented one counts for nothing."""
+    listed = [entry(4), entry(2, "Maybe"), entry(9), entry(1), entry(4), "noise", entry("3"), entry(True)]
+    found = read_items(CHUNKS, {"judgements": listed}, {1: "a", 2: "b", 3: "c", 4: "d"})
+    assert found[1][0] == 3
+    assert (found[1][1].item, found[1][1].value, found[1][1].number) == ("a", "Yes", 1.0)
+    kinds = {number: verdict.kind for number, (_, verdict) in found.items() if number != 1}
+    assert kinds == {2: "off_scale", 3: "missing_item", 4: "missing_item"}
+    assert "2 verdicts on item 4" in str(found[4][1])
+
+
+@pytest.mark.parametrize("answer", [{}, {"judgements": {}}, {"judgements": None}, [], entry(1)])
+def test_no_list_at_all(answer):
+    """An answer without a list of judgements is malformed as a whole."""
+    with pytest.raises(MalformedVerdictError):
+        read_items(CHUNKS, answer, {1: "a"})
