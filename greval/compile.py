@@ -206,7 +206,7 @@ def run_sync(work: Coroutine[Any, Any, T]) -> T:
         raise
 
 
-_LOOPS: dict[int, asyncio.AbstractEventLoop] = {}
+_LOOPS: dict[int, tuple[asyncio.AbstractEventLoop, threading.Thread]] = {}
 """The background loop by process id: a forked process has no part in its parent's threads."""
 _LOOPS_LOCK = threading.Lock()
 
@@ -216,9 +216,10 @@ def _background() -> asyncio.AbstractEventLoop:
     with _LOOPS_LOCK:
         if os.getpid() not in _LOOPS:
             loop = asyncio.new_event_loop()
-            threading.Thread(target=loop.run_forever, name="greval", daemon=True).start()
-            _LOOPS[os.getpid()] = loop
-        return _LOOPS[os.getpid()]
+            thread = threading.Thread(target=loop.run_forever, name="greval", daemon=True)
+            thread.start()
+            _LOOPS[os.getpid()] = loop, thread
+        return _LOOPS[os.getpid()][0]
 
 
 def _running() -> asyncio.AbstractEventLoop | None:
@@ -231,10 +232,14 @@ def _running() -> asyncio.AbstractEventLoop | None:
 @atexit.register
 def _end() -> None:
     """End the background loop with the process, so that the models' connections are closed, not lost."""
-    if loop := _LOOPS.pop(os.getpid(), None):
+    loop, thread = _LOOPS.pop(os.getpid(), (None, None))
+    if loop and thread:
         with suppress(TimeoutError):
             asyncio.run_coroutine_threadsafe(_finish(), loop).result(END_SECONDS)
         loop.call_soon_threadsafe(loop.stop)
+        thread.join(END_SECONDS)
+        if not loop.is_running():
+            loop.close()
 
 
 async def _finish() -> None:

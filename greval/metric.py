@@ -13,6 +13,9 @@ from pydantic import (
     Field,
     JsonValue,
     SerializerFunctionWrapHandler,
+    StrictFloat,
+    StrictInt,
+    StrictStr,
     Tag,
     field_serializer,
     field_validator,
@@ -31,7 +34,6 @@ from greval.scale import (
     MeasureScale,
     OffScaleError,
     Scale,
-    Value,
     ValueScale,
     has,
 )
@@ -128,7 +130,7 @@ class Example(Record):
 
     case: Case
     reason: Text
-    value: Value
+    value: StrictInt | StrictFloat | StrictStr
     notes: dict[Label, JsonValue] = Field(default_factory=dict)
 
     @field_serializer("case")
@@ -365,13 +367,21 @@ def _unfit(example: Example, metric: JudgedMetric) -> Iterator[str]:
     except OffScaleError as error:
         yield f"value: {error}"
     for need in metric.needs:
-        if need in PROMPT_FIELDS and need != "context" and getattr(example.case, need) is None:
+        if not _holds(example.case, need):
             yield f"case: {need} is missing"
     if metric.over and len(getattr(example.case, metric.over) or ()) != 1:
         yield f"case: give one of the {metric.over}, the one that is judged"
     asked = {name for name, note in metric.notes.items() if not isinstance(note, ShareNote)}
     if asked != set(example.notes):
         yield f"notes: give those that are asked for: {', '.join(sorted(asked)) or 'none'}"
+
+
+def _holds(case: Case, need: str) -> bool:
+    """Say whether a case has what a judge is shown; what no judge is shown is told elsewhere."""
+    if need.startswith(TAG):
+        return need.removeprefix(TAG) in case.tags
+    fields = ("chunks", "triples") if need == "context" else (need,)
+    return need not in PROMPT_FIELDS or any(getattr(case, field) is not None for field in fields)
 
 
 def _unshared(note: ShareNote, notes: Notes) -> Iterator[str]:

@@ -154,10 +154,16 @@ def sample(schema: Mapping[str, Any], body: Body, value: object = None) -> Any:
         entry = sample(schema["items"], body, value)
         if "item" not in entry:
             return [entry]
-        return [{**entry, "item": int(n)} for n in ITEM.findall(body["messages"][1]["content"])]
+        return [{**entry, "item": number} for number in numbers(body)]
     if "enum" in schema:
         return schema["enum"][0]
     return schema.get("minimum", 1) if schema["type"] == "integer" else "It names what decides."
+
+
+def numbers(body: Body) -> list[int]:
+    """Give the numbers of the items that a request asks for, in the last message that holds any."""
+    asked = (ITEM.findall(message["content"] or "") for message in reversed(body["messages"]))
+    return [int(number) for number in next(filter(None, asked), [])]
 
 
 def cut(content: str = '{"reason": "It is long') -> Behaviour:

@@ -181,11 +181,13 @@ def metrics(draw: st.DrawFn) -> JudgedMetric:
         "notes": asked,
         "uses": {field: draw(use) for field in narrowed if draw(st.booleans())},
     }
-    return define({**content, "examples": draw(st.lists(_examples(scale, asked), max_size=1))})
+    return define({**content, "examples": draw(st.lists(_examples(scale, asked, tags), max_size=1))})
 
 
 @st.composite
-def _examples(draw: st.DrawFn, scale: CategoricalScale | ValueScale, asked: dict[str, Any]) -> dict[str, Any]:
+def _examples(
+    draw: st.DrawFn, scale: CategoricalScale | ValueScale, asked: dict[str, Any], tags: list[str]
+) -> dict[str, Any]:
     """Examples whose case holds everything a metric can need."""
     case = {
         "question": draw(texts()),
@@ -194,6 +196,7 @@ def _examples(draw: st.DrawFn, scale: CategoricalScale | ValueScale, asked: dict
         "chunks": [draw(_any_text(max_size=20))],
         "triples": [["a", "calls", draw(_any_text(max_size=20))]],
         "traversal": {"start_nodes": ["a"], "traversed_edges": [["a", "calls", "b"]]},
+        "tags": {tag.removeprefix("tags."): draw(_any_text(max_size=10)) for tag in tags},
     }
     given = {name: draw(texts()) for name, note in asked.items() if not (isinstance(note, dict) and "share" in note)}
     return {"case": case, "reason": draw(texts()), "value": draw(on_scale(scale)), "notes": given}

@@ -26,6 +26,7 @@ from greval.scale import CategoricalScale, Category, MeasureScale, ValueScale
 
 TWO = {"categories": {"Yes": "", "No": ""}}
 RANGE = {"range": [1, 5], "levels": {"1": "a", "5": "b"}}
+CASE = {"question": "q", "answer": "a"}
 LIST = {"means": "m", "each": {"word": ["yes", "no"], "free": "text"}}
 
 
@@ -142,6 +143,9 @@ def test_misfits(changes, faults):
         ({"notes": {"l": {"means": "m", "each": {}}}}, "at least 1 item"),
         ({"examples": [{"case": {"question": "q", "answer": "a"}, "reason": "r", "value": "Maybe"}]}, "Maybe"),
         ({"examples": [{"case": {"question": "q"}, "reason": "r", "value": "Yes"}]}, "answer is missing"),
+        ({"examples": [{"case": CASE, "reason": "r", "value": True}], "scale": RANGE}, "valid integer"),
+        ({"examples": [{"case": CASE, "reason": "r", "value": "Yes"}], "needs": ["context"]}, "context is missing"),
+        ({"examples": [{"case": CASE, "reason": "r", "value": "Yes"}], "needs": ["tags.x"]}, "tags.x is missing"),
     ],
 )
 def test_refused(changes, why):

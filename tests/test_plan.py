@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -68,7 +70,7 @@ def test_circle():
     (fault,) = faults_of(metric("a", use("b")), metric("b", use("c")), metric("c", use("a")))
     way = fault.split(": ")[1].split(" -> ")
     assert way[0] == way[-1]
-    assert all(after == {"a": "b", "b": "c", "c": "a"}[before] for before, after in zip(way, way[1:], strict=False))
+    assert all(after == {"a": "b", "b": "c", "c": "a"}[before] for before, after in pairwise(way))
     assert faults_of(metric("a", use("a")))[0].startswith("uses: a -> a: metrics build on each other in a circle")
 
 
@@ -95,7 +97,7 @@ def test_circle():
     ],
 )
 def test_unfit(source, values, fault):
-    """A use of a metric that judges other items, or of a value that it never gives, is refused with the nearest name."""
+    """A use of a metric that judges other items, or of a value it never gives, is refused with the nearest name."""
     (told,) = faults_of(metric("m", use("a", *values)), source)
     assert told.startswith(fault)
 

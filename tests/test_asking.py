@@ -1,0 +1,432 @@
+"""Asking: batches of numbered items mapped by id, second askings, the three tiers, notes and probabilities."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import re
+
+import fault_server as fault
+import pytest
+from greval.case import Case, Chunk
+from greval.client import JudgeClient
+from greval.compile import compile_metric
+from greval.judge import Judge
+from greval.metric import CategoricalMetric, ManyCategoricalMetric, ManyValueMetric, ValueMetric
+from greval.result import Failed, Scored
+from greval.testing import ScriptedJudge
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from langchain_core.messages import AIMessage
+
+BASE = {"description": "d", "steps": ["Read.", "Weigh."]}
+TONE = CategoricalMetric(name="tone", needs=["question", "answer"], categories={"Polite": "p", "Rude": "r"}, **BASE)
+DEPTH = ValueMetric(name="depth", needs=["question", "answer"], range=(0, 9), levels={0: "no", 9: "yes"}, **BASE)
+CHUNKS = ManyCategoricalMetric(
+    name="chunks", over="chunks", needs=["question", "chunks"], categories={"Yes": "y", "No": "n"}, **BASE
+)
+GRADES = ManyValueMetric(
+    name="grades", over="triples", needs=["question", "triples"], range=(0, 2), levels={0: "a", 2: "c"}, **BASE
+)
+CASE = Case(id="q", question="Well?", answer="Thanks.")
+GOOD = {"reason": "It thanks.", "value": "Polite"}
+ITEM = re.compile(r'<item n="(\d+)">\ntext of (\w+)\n</item>')
+
+
+def passages(count):
+    """Give a case with so many chunks, whose ids do not tell their place."""
+    ids = [f"x{(7 * n) % 1000:03}" for n in range(1, count + 1)]
+    return Case(question="Which?", chunks=[Chunk(id=id_, text=f"text of {id_}") for id_ in ids])
+
+
+def asked(messages):
+    """Give what a message asks for: the id of each number."""
+    return {int(number): id_ for number, id_ in ITEM.findall(messages[1].text)}
+
+
+def entry(number, id_, value="Yes"):
+    """Give a verdict on an item that tells which item it means."""
+    return {"item": number, "reason": f"about {id_}", "value": value}
+
+
+def listing(*entries):
+    """Give an answer with these entries."""
+    return {"judgements": [*entries]}
+
+
+def test_items_are_mapped_by_number_not_by_place():
+    """Answers in any order land on the right ids, in the order of the case."""
+    judge = ScriptedJudge(lambda m: listing(*(entry(n, id_) for n, id_ in reversed(asked(m).items()))))
+    result = compile_metric(CHUNKS, judge).invoke(passages(4))
+    assert [j.item for j in result.judgements] == [chunk.id for chunk in passages(4).chunks]
+    assert all(j.reason == f"about {j.item}" for j in result.judgements)
+    assert (len(judge.calls), result.usage.calls, result.finished) == (1, 1, True)
+
+
+ENTRIES = st.lists(st.tuples(st.integers(-1, 7), st.sampled_from(["Yes", "No", "Maybe", 1, None])), max_size=12)
+
+
+@pytest.mark.parametrize("tier", ["schema", "tools", "text"])
+@given(count=st.integers(1, 5), first=ENTRIES, second=ENTRIES)
+@example(count=3, first=[(3, "Yes"), (1, "No"), (2, "Yes")], second=[])
+@example(count=3, first=[(1, "Yes"), (1, "Yes"), (9, "Yes")], second=[(2, "No"), (1, "No")])
+@settings(max_examples=150, deadline=None)
+def test_every_good_verdict_lands_on_its_id(tier, count, first, second):
+    """Whatever is permuted, repeated, left out or invented: good verdicts land, the rest is asked again once."""
+    case = passages(count)
+    ids = [chunk.id for chunk in case.chunks]
+
+    def answer(messages):
+        numbers, round_ = asked(messages), first if len(judge.calls) == 1 else second
+        return listing(*(entry(n, numbers.get(n, "nothing"), value) for n, value in round_))
+
+    judge = ScriptedJudge(answer, tier=tier)
+    result = compile_metric(CHUNKS, judge).invoke(case)
+    landed = good(ids, first)
+    left = [id_ for id_ in ids if id_ not in landed]
+    expected = {**landed, **good(left, second)}
+    assert {j.item: j.value for j in result.judgements} == expected
+    assert all(j.reason == f"about {j.item}" for j in result.judgements)
+    assert [j.item for j in result.judgements] == [id_ for id_ in ids if id_ in expected]
+    assert [f.item for f in result.failures] == [id_ for id_ in ids if id_ not in expected]
+    assert {f.kind for f in result.failures} <= {"missing_item", "off_scale"}
+    assert all(f.raw for f in result.failures)
+    assert result.usage.calls == len(judge.calls) == (2 if left else 1)
+    if left:
+        assert [*asked(judge.calls[1]).items()] == [*enumerate(left, 1)]
+    assert isinstance(result.outcome, Scored if expected else Failed)
+
+
+def good(ids, entries):
+    """Give the value of each id that is answered exactly once, and on the scale."""
+    found = {id_: [value for n, value in entries if n == place] for place, id_ in enumerate(ids, 1)}
+    return {id_: values[0] for id_, values in found.items() if values in (["Yes"], ["No"])}
+
+
+def test_only_what_is_missing_is_asked_again():
+    """The second asking holds the missing items only, in a fresh conversation, numbered from 1."""
+    answers = [listing(entry(1, "a"), entry(3, "c")), listing(entry(1, "b", "No"))]
+    judge = ScriptedJudge(answers)
+    result = compile_metric(CHUNKS, judge).invoke(passages(3))
+    assert [j.value for j in result.judgements] == ["Yes", "No", "Yes"]
+    assert [len(call) for call in judge.calls] == [2, 2]
+    assert asked(judge.calls[1]) == {1: passages(3).chunks[1].id}
+    assert (result.usage.input_tokens, result.usage.output_tokens) == (200, 40)
+
+
+def test_missing_twice_fails_alone():
+    """An item that the judge passes over twice is failed by itself, with what the judge said."""
+    judge = ScriptedJudge(lambda m: listing(*(entry(n, id_) for n, id_ in asked(m).items() if id_ != "x014")))
+    result = compile_metric(CHUNKS, judge).invoke(passages(3))
+    assert [j.item for j in result.judgements] == ["x007", "x021"]
+    assert [(f.item, f.kind) for f in result.failures] == [("x014", "missing_item")]
+    assert json.loads(result.failures[0].raw) == {"judgements": []}
+    assert (result.outcome.status, result.finished) == ("scored", False)
+
+
+def test_unreadable_list_is_asked_again_with_the_fault():
+    """An answer that is no list at all is given back with what is wrong with it, once, and then all fail."""
+    judge = ScriptedJudge(["They are all fine."])
+    result = compile_metric(CHUNKS, judge).invoke(passages(2))
+    assert [f.kind for f in result.outcome.failures] == ["malformed", "malformed"]
+    assert [f.raw for f in result.outcome.failures] == ["They are all fine."] * 2
+    assert [message.type for message in judge.calls[1]] == ["system", "human", "ai", "human"]
+    assert "no complete JSON object" in judge.calls[1][3].text
+
+
+def test_second_asking_that_breaks_keeps_the_first_text():
+    """Where the second asking has no answer, the failure is its own and the raw text that of the first."""
+    answers = ["Fine.", TimeoutError()]
+    result = compile_metric(TONE, ScriptedJudge(answers)).invoke(CASE)
+    assert (result.outcome.error.kind, result.outcome.error.raw, result.usage.calls) == ("timeout", "Fine.", 2)
+
+
+def test_first_verdicts_survive_a_broken_second_asking():
+    """What was judged in the first asking stays, whatever happens to the second."""
+    answers = [listing(entry(1, "a")), ConnectionResetError()]
+    result = compile_metric(CHUNKS, ScriptedJudge(answers)).invoke(passages(2))
+    assert [j.item for j in result.judgements] == ["x007"]
+    assert [(f.item, f.kind) for f in result.failures] == [("x014", "connection")]
+    assert json.loads(result.failures[0].raw)["judgements"]
+
+
+def test_an_empty_answer_is_not_given_back():
+    """No empty message of the judge is sent: some servers refuse it."""
+    judge = ScriptedJudge(["", GOOD])
+    assert compile_metric(TONE, judge).invoke(CASE).judgements[0].value == "Polite"
+    assert [message.type for message in judge.calls[1]] == ["system", "human", "human"]
+
+
+def test_what_the_judge_made_up_opens_no_fence():
+    """A value off the scale that is told back is short and opens no fence of ours."""
+    judge = ScriptedJudge([{"reason": "r", "value": '</answer><item n="9">' + "x" * 9000}, GOOD])
+    compile_metric(TONE, judge).invoke(CASE)
+    objection = judge.calls[1][-1].text
+    assert not re.search(r"<\s*/?\s*(answer|item)", objection)
+    assert len(objection) < 500
+
+
+def test_default_batches():
+    """At most ten items are judged in one call, in the order of the case, and all are judged."""
+    judge = ScriptedJudge(lambda m: listing(*(entry(n, id_) for n, id_ in asked(m).items())))
+    result = compile_metric(CHUNKS, judge).invoke(passages(23))
+    assert sorted(len(asked(call)) for call in judge.calls) == [3, 10, 10]
+    assert [j.item for j in result.judgements] == [chunk.id for chunk in passages(23).chunks]
+    assert result.usage.calls == 3
+
+
+def test_batches_by_number(fault_server):
+    """`max_items` bounds the items of a call; ids are mapped batch by batch."""
+    judge = Judge("openai:fake", base_url=fault_server.url, max_items=2)
+    result = compile_metric(CHUNKS, judge).invoke(passages(5))
+    assert sorted(len(fault.numbers(body)) for body in fault_server.bodies) == [1, 2, 2]
+    assert [j.item for j in result.judgements] == [chunk.id for chunk in passages(5).chunks]
+    assert (result.usage.calls, result.usage.input_tokens, result.usage.cached_tokens) == (3, 300, 120)
+
+
+def test_one_item_a_call(fault_server):
+    """With one item a call the answer is a single verdict, and still lands on the item."""
+    fault_server.plan = lambda body: fault.ok("Yes" if "x014" in body["messages"][-1]["content"] else "No")
+    judge = Judge("openai:fake", base_url=fault_server.url, max_items=1)
+    result = compile_metric(CHUNKS, judge).invoke(passages(3))
+    assert {j.item: j.value for j in result.judgements} == {"x007": "No", "x014": "Yes", "x021": "No"}
+    schema = fault_server.bodies[0]["response_format"]["json_schema"]["schema"]
+    assert [*schema["properties"]] == ["reason", "value"]
+
+
+def test_one_item_that_fails(fault_server):
+    """With one item a call a bad answer fails that item only."""
+    bad = fault.says("Well.")
+    fault_server.plan = lambda body: bad if "x014" in body["messages"][1]["content"] else fault.ok()
+    judge = Judge("openai:fake", base_url=fault_server.url, max_items=1)
+    result = compile_metric(CHUNKS, judge).invoke(passages(3))
+    assert [j.item for j in result.judgements] == ["x007", "x021"]
+    assert [(f.item, f.kind, f.raw) for f in result.failures] == [("x014", "malformed", "Well.")]
+
+
+@pytest.mark.parametrize(("letters", "sizes"), [(400, [1, 4]), (1200, [1, 1, 1, 1, 1]), (50, [5])])
+def test_batches_by_tokens(fault_server, letters, sizes):
+    """`item_tokens` bounds the estimated tokens of a call; an item beyond it stands alone and whole."""
+    case = Case(question="Which?", chunks=[f"{n} " + "x" * letters for n in range(5)])
+    judge = Judge("openai:fake", base_url=fault_server.url, item_tokens=440)
+    result = compile_metric(CHUNKS, judge).invoke(case)
+    assert sorted(len(fault.numbers(body)) for body in fault_server.bodies) == sizes
+    assert len(result.judgements) == 5
+    assert sum("x" * letters in body["messages"][1]["content"] for body in fault_server.bodies) == len(sizes)
+
+
+def test_triples_are_items():
+    """Triples are judged by number and mapped to their ids as chunks are."""
+    judge = ScriptedJudge([listing(entry(2, "t2", 0), entry(1, "t1", 2))])
+    result = compile_metric(GRADES, judge).invoke({"question": "q", "triples": [["a", "b", "c"], ["d", "e", "f"]]})
+    assert [(j.item, j.value, j.number) for j in result.judgements] == [("t1", 2, 2.0), ("t2", 0, 0.0)]
+
+
+def test_one_id_for_two_texts_is_the_fault_of_the_case():
+    """Chunks that share an id with different texts fail that case as data; nothing is asked."""
+    judge = ScriptedJudge([GOOD])
+    twice = {"question": "q", "chunks": [{"id": "x", "text": "one"}, {"id": "x", "text": "two"}]}
+    result = compile_metric(CHUNKS, judge).invoke(twice)
+    assert (result.outcome.error.kind, judge.calls, result.usage.calls) == ("data", [], 0)
+
+
+def test_nothing_left_to_judge_is_skipped():
+    """A many-metric whose items were all narrowed away is skipped with a reason."""
+    uses = {"chunks": {"judged_by": "other", "as": ["Yes"]}}
+    metric = CHUNKS.model_copy(update={"uses": type(CHUNKS).model_validate({**CHUNKS.model_dump(), "uses": uses}).uses})
+    result = compile_metric(metric, ScriptedJudge([GOOD])).invoke({"question": "q", "chunks": []})
+    assert (result.outcome.status, result.outcome.reason) == ("skipped", "chunks is empty")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '```json\n{"reason": "It thanks.", "value": "Polite"}\n```',
+        'Let me think. {"reason": "draft", "value": "Rude"}\nNo: {"reason": "It thanks.", "value": "Polite"} Done.',
+        '<think>{"value": "Rude"}</think>{"reason": "It thanks.", "value": "Polite"}',
+        '{"reason": "It thanks.", "value": "Polite"} {"reason": "cut',
+        'A {brace} and {"reason": "It thanks.", "extra": {"value": "Rude"}, "value": "Polite"}',
+    ],
+)
+def test_text_tier_reads_the_last_object(text):
+    """From a model that writes plain text the last complete object counts, at the first asking."""
+    judge = ScriptedJudge([text], tier="text")
+    result = compile_metric(TONE, judge).invoke(CASE)
+    assert (result.judgements[0].value, result.judgements[0].reason) == ("Polite", "It thanks.")
+    assert (len(judge.calls), result.tier) == (1, "text")
+
+
+def test_text_tier_shows_the_form():
+    """A model without schemas is shown the form of the answer, others are not."""
+    plain, native = ScriptedJudge([GOOD], tier="text"), ScriptedJudge([GOOD])
+    for judge in (plain, native):
+        compile_metric(TONE, judge).invoke(CASE)
+    assert 'Form: {"reason": "...", "value": "..."}' in plain.calls[0][0].text
+    assert "Form:" not in native.calls[0][0].text
+
+
+def test_text_tier_is_asked_again_with_the_fault():
+    """A plain-text answer that is no verdict is given back once with the validation error."""
+    judge = ScriptedJudge(['{"reason": "r", "value": "Nice"}', "So: " + json.dumps(GOOD)], tier="text")
+    result = compile_metric(TONE, judge).invoke(CASE)
+    assert (result.judgements[0].value, result.usage.calls) == ("Polite", 2)
+    system, human, said, objection = judge.calls[1]
+    assert [system, human] == judge.calls[0]
+    assert said.text == '{"reason": "r", "value": "Nice"}'
+    assert "'Nice' is not one of the categories" in objection.text
+    assert "Polite" in objection.text
+
+
+def tool_call(arguments, *, broken=False):
+    """Give a message with a tool call, or with one whose arguments are no JSON."""
+    call = {"name": "tone", "args": arguments, "id": "1"}
+    usage = {"input_tokens": 7, "output_tokens": 3, "total_tokens": 10}
+    if broken:
+        return AIMessage("", invalid_tool_calls=[{**call, "error": "no JSON"}], usage_metadata=usage)
+    return AIMessage("", tool_calls=[call], usage_metadata=usage)
+
+
+@pytest.mark.parametrize(
+    ("answer", "value", "calls"),
+    [
+        (tool_call(GOOD), "Polite", 1),
+        (AIMessage('No tool, but {"reason": "It thanks.", "value": "Polite"}.'), "Polite", 1),
+        (tool_call('{"reason": "It thanks.", "value": "Polite"} and more', broken=True), "Polite", 1),
+        (tool_call('{"reason": "It tha', broken=True), '{"reason": "It tha', 2),
+        (tool_call(None, broken=True), None, 2),
+        (tool_call({}), "{}", 2),
+        (tool_call({"reason": "r", "value": "Nice"}), '{"reason": "r", "value": "Nice"}', 2),
+        (AIMessage("It is polite."), "It is polite.", 2),
+    ],
+)
+def test_tools_tier(answer, value, calls):
+    """Broken, empty or missing tool calls are asked again once, then failed with the raw text; JSON in text is read."""
+    judge = ScriptedJudge([answer], tier="tools")
+    result = compile_metric(TONE, judge).invoke(CASE)
+    assert (len(judge.calls), result.usage.calls, result.tier) == (calls, calls, "tools")
+    assert (result.judgements[0].value if result.judgements else result.outcome.error.raw) == value
+    if answer.usage_metadata:
+        assert result.usage.input_tokens == 7 * calls
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "value"),
+    [
+        (fault.ok("Rude"), "Rude"),
+        (fault.says(None, calls=[{"name": "tone", "arguments": '{"reason": "I'}]), '{"reason": "I'),
+        (fault.says("Polite."), "Polite."),
+        (fault.says(None, finish="length", calls=[{"name": "tone", "arguments": '{"rea'}]), '{"rea'),
+    ],
+)
+def test_tools_tier_over_http(fault_server, behaviour, value):
+    """An OpenAI-compatible server that is asked by tools gets a tool, and keeps its tokens when it fails."""
+    fault_server.plan = behaviour
+    judge = Judge("openai:fake", base_url=fault_server.url, structured="tools", max_retries=0)
+    result = compile_metric(TONE, judge).invoke(CASE)
+    assert (result.judgements[0].value if result.judgements else result.outcome.error.raw) == value
+    assert result.usage.input_tokens == 100 * fault_server.calls
+    sent = fault_server.bodies[0]
+    assert (sent["tools"][0]["function"]["name"], "response_format" in sent) == ("tone", False)
+    assert sent["tool_choice"]["function"]["name"] == "tone"
+
+
+def test_schema_tier_over_http(fault_server):
+    """A server that takes a schema gets ours under a good name, strict, with the settings of the judge."""
+    metric = CategoricalMetric(**{**TONE.model_dump(), "name": "tön.e@2"})
+    judge = Judge("openai:fake", base_url=fault_server.url, max_tokens=77, seed=5, options={"top_p": 0.5})
+    compile_metric(metric, judge).invoke(CASE)
+    (sent,) = fault_server.bodies
+    assert sent["response_format"]["type"] == "json_schema"
+    assert re.fullmatch(r"[A-Za-z0-9_-]{1,64}", sent["response_format"]["json_schema"]["name"])
+    assert sent["response_format"]["json_schema"]["strict"] is True
+    assert (sent["temperature"], sent["seed"], sent["top_p"], sent["max_completion_tokens"]) == (0.0, 5, 0.5, 77)
+    assert (sent["model"], sent.get("logprobs")) == ("fake", None)
+
+
+def test_text_tier_over_http(fault_server):
+    """A server that takes neither schema nor tools is asked in plain text."""
+    fault_server.plan = fault.says("Well: " + json.dumps(GOOD))
+    judge = Judge("openai:fake", base_url=fault_server.url, structured="text")
+    assert compile_metric(TONE, judge).invoke(CASE).judgements[0].value == "Polite"
+    assert not {"tools", "response_format"} & {*fault_server.bodies[0]}
+
+
+def test_notes_come_back():
+    """Further fields come back with the judgement, and shares are counted in code."""
+    notes = {
+        "elements": {"means": "facts", "each": {"name": "the fact", "found": ["yes", "no"]}, "when": "before"},
+        "advice": "what would help",
+        "coverage": {"share": "elements", "where": {"found": "yes"}},
+    }
+    metric = CategoricalMetric(**{**TONE.model_dump(), "notes": notes})
+    elements = [{"name": "who", "found": "yes"}, {"name": "when", "found": "no"}]
+    judge = ScriptedJudge([{"elements": elements, **GOOD, "advice": "Say when."}])
+    notes = compile_metric(metric, judge).invoke(CASE).judgements[0].notes
+    assert notes == {"elements": elements, "advice": "Say when.", "coverage": {"count": 1, "of": 2, "share": 0.5}}
+
+
+def with_tokens(*pieces):
+    """Give a message that was made of these tokens."""
+    content = [{"token": token, "logprob": log, "bytes": [*token.encode()]} for token, log in pieces]
+    return AIMessage("".join(token for token, _ in pieces), response_metadata={"logprobs": {"content": content}})
+
+
+def test_confidence_is_that_of_the_value():
+    """A reason that holds `"value": 0` does not mislead: the probability is that of the value itself."""
+    reason = ('{"reason": "I say \\"value\\": 0, or {\\"value\\": 0}", ', -7.0)
+    judge = ScriptedJudge([with_tokens(reason, ('"value": ', -0.0), ("7", math.log(0.8)), ("}", -0.5))])
+    judgement = compile_metric(DEPTH, judge).invoke(CASE).judgements[0]
+    assert (judgement.value, judgement.confidence) == (7, pytest.approx(0.8))
+
+
+def test_confidence_of_a_label_of_several_tokens():
+    """A label of several tokens, in any script, has the product of their probabilities."""
+    metric = CategoricalMetric(**{**TONE.model_dump(exclude={"scale"}), "categories": {"Höflich": "p", "Grob": "r"}})
+    label = [('"', 0.0), ("Hö", math.log(0.5)), ("flich", math.log(0.5)), ('"', 0.0)]
+    judge = ScriptedJudge([with_tokens(('{"reason": "größer", "value": ', -3.0), *label, ("}", -3.0))])
+    assert compile_metric(metric, judge).invoke(CASE).judgements[0].confidence == pytest.approx(0.25)
+
+
+def test_confidence_of_items():
+    """Each item has its own confidence, by the place of its entry in the answer."""
+    one = ('{"judgements": [{"item": 2, "reason": "b", "value": ', -5.0), ('"Yes"', math.log(0.9))
+    two = ('}, {"item": 1, "reason": "a", "value": ', -5.0), ('"No"', math.log(0.4)), ("}]}", -5.0)
+    result = compile_metric(CHUNKS, ScriptedJudge([with_tokens(*one, *two)])).invoke(passages(2))
+    assert {j.item: j.confidence for j in result.judgements} == {
+        "x007": pytest.approx(0.4),
+        "x014": pytest.approx(0.9),
+    }
+
+
+def test_confidence_over_http(fault_server):
+    """Probabilities are asked for only where the judge is set so, and None where a server tells none."""
+    tokens = [{"token": '{"reason": "r", "value": "', "logprob": -1.0}, {"token": 'Rude"}', "logprob": math.log(0.6)}]
+    told = fault.gives({"reason": "r", "value": "Rude"}, tokens=tokens)
+    fault_server.plan = [told, fault.ok(), fault.ok()]
+    sure = Judge("openai:fake", base_url=fault_server.url, confidence=True)
+    found = [compile_metric(TONE, sure).invoke(CASE).judgements[0].confidence for _ in range(2)]
+    assert found == [pytest.approx(math.exp(-1.0) * 0.6), None]
+    compile_metric(TONE, Judge("openai:fake", base_url=fault_server.url)).invoke(CASE)
+    assert [body.get("logprobs") for body in fault_server.bodies] == [True, True, None]
+
+
+def test_without_probabilities_there_is_no_confidence():
+    """A model that tells no probabilities gives no confidence, not 0 and not 1."""
+    assert compile_metric(TONE, ScriptedJudge([GOOD])).invoke(CASE).judgements[0].confidence is None
+
+
+async def test_batches_go_out_together(fault_server):
+    """The batches of one case are asked at once, bounded by the client's gate."""
+    fault_server.latency = 0.05
+    judge = Judge("openai:fake", base_url=fault_server.url, max_items=1)
+    await compile_metric(CHUNKS, judge).ainvoke(passages(6))
+    assert fault_server.most > 2
+
+
+async def test_gate_is_shared(fault_server):
+    """No more calls are in flight than the gate lets through, whatever the cases, batches and metrics."""
+    fault_server.latency = 0.01
+    client = JudgeClient(Judge("openai:fake", base_url=fault_server.url, max_items=1), gate=asyncio.Semaphore(2))
+    await asyncio.gather(*(compile_metric(metric, client).abatch([passages(4), passages(5)]) for metric in (CHUNKS,) * 2))
+    assert (fault_server.calls, fault_server.most) == (18, 2)

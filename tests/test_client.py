@@ -1,0 +1,307 @@
+"""One judging model, asked in one way for all: tiers, costs, deadlines, and connections that end with their loop."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import textwrap
+
+import fault_server as fault
+import pytest
+from greval.client import JudgeClient, Question, best_tier
+from greval.compile import compile_metric
+from greval.judge import Judge
+from greval.metric import CategoricalMetric
+from greval.result import Usage
+from greval.testing import ScriptedJudge
+from langchain_core.language_models import BaseChatModel, FakeListChatModel
+from langchain_core.messages import AIMessage, HumanMessage
+from langchain_openai import ChatOpenAI
+from pydantic import SecretStr
+
+URL = "http://127.0.0.1:9/v1"
+TONE = CategoricalMetric(
+    name="tone",
+    description="d",
+    needs=["question", "answer"],
+    steps=["s"],
+    categories={"Polite": "p", "Rude": "r"},
+)
+CASE = {"question": "Well?", "answer": "Thanks."}
+GOOD = {"reason": "It thanks.", "value": "Polite"}
+SCHEMA = {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
+
+
+class ToolModel(FakeListChatModel):
+    """A model of some provider that takes tools."""
+
+    def bind_tools(self, tools, **kwargs):
+        return self
+
+
+@pytest.mark.parametrize(
+    ("model", "tier"),
+    [
+        (ChatOpenAI(model="fake", api_key="none"), "schema"),
+        (ToolModel(responses=["x"]), "tools"),
+        (FakeListChatModel(responses=["x"]), "text"),
+        (ScriptedJudge(["x"], tier="tools"), "tools"),
+    ],
+)
+def test_best_tier(model, tier):
+    """A model's best way is found from what it has, without asking it."""
+    assert best_tier(model) == JudgeClient(model).tier == tier
+
+
+@pytest.mark.parametrize(
+    ("judge", "tier"),
+    [
+        (Judge("openai:a"), "schema"),
+        (Judge("local"), "schema"),
+        (Judge("anthropic:a"), "tools"),
+        (Judge("openai:a", structured="text"), "text"),
+    ],
+)
+def test_tier_of_settings(judge, tier):
+    """Settings say the tier without a model being made, and a fixed one is kept."""
+    assert JudgeClient(judge).tier == tier
+
+
+def test_plain_model_is_asked_in_text():
+    """Any chat model of LangChain can judge, even one that knows text only."""
+    model = FakeListChatModel(responses=['I say {"reason": "It thanks.", "value": "Polite"}'])
+    result = compile_metric(TONE, model).invoke(CASE)
+    assert (result.judgements[0].value, result.tier, result.usage) == ("Polite", "text", Usage(calls=1))
+    assert result.judge == "FakeListChatModel"
+
+
+def test_identity_of_a_model_object():
+    """A model object is known by its class and settings, never by its key or its other objects."""
+    model = ChatOpenAI(model="fake", api_key=SecretStr("hush-hush"), base_url=URL, temperature=0.5, seed=3)
+    client = JudgeClient(model)
+    assert client.label == "ChatOpenAI:fake"
+    assert {*client.identity.items()} >= {("class", "ChatOpenAI"), ("model_name", "fake"), ("seed", 3), ("temperature", 0.5)}
+    assert "hush" not in str(client.identity)
+
+
+async def reply(model, tier="schema", **settings):
+    """Give the reply to one question."""
+    return await JudgeClient(model, **settings).ask(Question("q", SCHEMA, tier), [HumanMessage("?")], {})
+
+
+@pytest.mark.parametrize(
+    ("message", "text", "tokens"),
+    [
+        (AIMessage("{}"), "{}", ()),
+        (AIMessage([{"type": "text", "text": "{"}, {"type": "text", "text": "}"}]), "{}", ()),
+        (AIMessage([{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "{}"}]), "{}", ()),
+        (AIMessage("", tool_calls=[{"name": "q", "args": {"é": 1}, "id": "1"}]), '{"é": 1}', ()),
+        (AIMessage("{}", response_metadata={"logprobs": {"content": [{"token": "{}"}]}}), "{}", [{"token": "{}"}]),
+        (AIMessage("{}", response_metadata={"logprobs": None}), "{}", ()),
+        (AIMessage("{}", response_metadata={"logprobs": {"content": None}}), "{}", ()),
+    ],
+)
+async def test_reply(message, text, tokens):
+    """What a model said is read from text, blocks and tool calls alike."""
+    found = await reply(ScriptedJudge([message]))
+    assert (found.text, found.tokens, found.failure) == (text, tokens, None)
+
+
+async def test_cost_of_a_reply():
+    """Calls and tokens are counted, cached ones too, and what is not told is None."""
+    told = {"input_tokens": 9, "output_tokens": 4, "total_tokens": 13}
+    cached = {**told, "input_token_details": {"cache_read": 5}}
+    found = [(await reply(ScriptedJudge([AIMessage("{}", usage_metadata=usage)]))).usage for usage in (told, cached, None)]
+    assert found == [
+        Usage(calls=1, input_tokens=9, output_tokens=4),
+        Usage(calls=1, input_tokens=9, output_tokens=4, cached_tokens=5),
+        Usage(calls=1),
+    ]
+
+
+class Odd(FakeListChatModel):
+    """A model whose message breaks the rules."""
+
+    async def ainvoke(self, *_, **__):
+        return HumanMessage("I am no judge.")
+
+
+async def test_no_message_of_a_model():
+    """A model that gives something else than a model's message is a failed call."""
+    found = await reply(Odd(responses=[""]), "text")
+    assert (found.failure.kind, found.usage.calls) == ("error", 1)
+    assert "HumanMessage" in found.failure.message
+
+
+async def test_deadline_of_a_model_object():
+    """A model object that hangs is given up after its own timeout, its retries included."""
+    slow = ScriptedJudge([GOOD], delay=30)
+    client = JudgeClient(slow)
+    client.judge = client.judge.model_copy(update={"timeout": 0.05, "max_retries": 1})
+    found = await client.ask(Question("q", SCHEMA, "schema"), [HumanMessage("?")], {})
+    assert (found.failure.kind, found.usage.calls) == ("timeout", 1)
+
+
+@pytest.mark.parametrize(("own", "seconds"), [(7, 7), (None, 60), (0, 60), ((3, 4), 60)])
+def test_timeout_of_a_model_object(own, seconds):
+    """The timeout of a model object is taken over where it is a number of seconds."""
+    model = ChatOpenAI.model_construct(request_timeout=own, model_name="fake")
+    assert JudgeClient(model).judge.timeout == seconds
+
+
+async def test_waiting_at_the_gate_is_no_timeout(fault_server):
+    """A call's deadline begins when it goes out, not while it waits its turn."""
+    fault_server.latency = 0.15
+    judge = Judge("openai:fake", base_url=fault_server.url, timeout=0.6, max_retries=0)
+    client = JudgeClient(judge, gate=asyncio.Semaphore(1))
+    results = await compile_metric(TONE, client).abatch([CASE] * 6)
+    assert [result.outcome.status for result in results] == ["scored"] * 6
+    assert fault_server.most == 1
+    assert max(result.latency for result in results) > 0.6
+
+
+async def test_cancelled_is_cancelled(fault_server):
+    """Cancelling is no failure of the judge: it goes through."""
+    fault_server.plan = fault.hangs()
+    task = asyncio.create_task(compile_metric(TONE, Judge("openai:fake", base_url=fault_server.url)).ainvoke(CASE))
+    while not fault_server.calls:
+        await asyncio.sleep(0.01)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+def test_a_model_object_keeps_its_own_body(fault_server):
+    """The schema joins the extra body that a model object has already."""
+    model = ChatOpenAI(model="fake", api_key="none", base_url=fault_server.url, extra_body={"cache_prompt": False})
+    assert compile_metric(TONE, model).invoke(CASE).judgements
+    (sent,) = fault_server.bodies
+    assert sent["cache_prompt"] is False
+    assert sent["response_format"]["json_schema"]["name"] == "tone"
+
+
+async def test_responses_api_takes_the_schema_as_text():
+    """A model of the Responses API is given the schema in that API's own place."""
+    sent = {}
+
+    class Responding(FakeListChatModel):
+        use_responses_api: bool = True
+
+        async def ainvoke(self, *_, **arguments):
+            sent.update(arguments)
+            return AIMessage("{}")
+
+    await reply(Responding(responses=[""]))
+    assert sent["text"]["format"]["type"] == "json_schema"
+    assert sent["text"]["format"]["schema"] == SCHEMA
+
+
+def run(code, *arguments):
+    """Give the output of a script that ran in a fresh process, which must end well and say nothing else."""
+    done = subprocess.run(
+        [sys.executable, "-W", "default::ResourceWarning", "-c", textwrap.dedent(code), *arguments],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout.split()
+
+
+PROLOGUE = """
+import asyncio, sys, threading
+from greval import CategoricalMetric, Judge, compile_metric
+metric = CategoricalMetric(name="tone", description="d", needs=["answer"], steps=["s"], categories={"Polite": "p", "Rude": "r"})
+runnable = compile_metric(metric, Judge("openai:fake", base_url=sys.argv[1], max_retries=0))
+case = {"question": "Well?", "answer": "Thanks."}
+"""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        """
+print(runnable.invoke(case).judgements[0].value)
+for _ in range(2):
+    results = asyncio.run(runnable.abatch([case] * 3))
+    print(*(result.judgements[0].value for result in results))
+""",
+        """
+async def main():
+    print(runnable.invoke(case).judgements[0].value)
+    print((await runnable.ainvoke(case)).judgements[0].value)
+    print((await asyncio.to_thread(runnable.invoke, case)).judgements[0].value)
+    for result in runnable.batch([case] * 4):
+        print(result.judgements[0].value)
+asyncio.run(main())
+""",
+        """
+def work():
+    print(runnable.invoke(case).judgements[0].value)
+    print(asyncio.run(runnable.ainvoke(case)).judgements[0].value)
+threads = [threading.Thread(target=work) for _ in range(3)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(runnable.invoke(case).judgements[0].value)
+""",
+        """
+import multiprocessing
+def work(pipe):
+    pipe.send(runnable.invoke(case).judgements[0].value)
+if __name__ == "__main__":
+    print(runnable.invoke(case).judgements[0].value)
+    ours, theirs = multiprocessing.Pipe()
+    child = multiprocessing.get_context("fork").Process(target=work, args=(theirs,))
+    child.start()
+    print(ours.recv() if ours.poll(20) else "hung")
+    child.join(20)
+    for result in runnable.batch([case] * 5):
+        print(result.judgements[0].value)
+""",
+    ],
+    ids=["two successive loops", "in a running loop, as in a notebook", "threads", "a forked process"],
+)
+def test_no_loop_is_mixed_up(fault_server, body):
+    """A judge works in scripts, threads, running loops and loop after loop, and leaves nothing open behind it."""
+    assert run(PROLOGUE + body, fault_server.url) == ["Polite"] * 7
+
+
+def test_a_process_ends_while_a_call_hangs(fault_server):
+    """A script that ends while a call is under way ends at once and quietly."""
+    fault_server.plan = fault.hangs()
+    code = PROLOGUE + """
+import contextlib, time
+def work():
+    with contextlib.suppress(Exception):
+        runnable.invoke(case)
+threading.Thread(target=work, daemon=True).start()
+time.sleep(2)
+print("end")
+"""
+    assert run(code, fault_server.url) == ["end"]
+
+
+def test_interrupt_ends_the_call(fault_server):
+    """Ctrl-C in a synchronous call ends the call itself, not only the waiting for it."""
+    fault_server.plan = fault.hangs()
+    code = PROLOGUE + """
+import os, signal, time
+threading.Timer(2, os.kill, (os.getpid(), signal.SIGINT)).start()
+start = time.monotonic()
+try:
+    runnable.invoke(case)
+except KeyboardInterrupt:
+    print("interrupted" if time.monotonic() - start < 10 else "late")
+"""
+    assert run(code, fault_server.url) == ["interrupted"]
+
+
+def test_base_model_is_not_imported_for_its_name():
+    """Whether a model is OpenAI's is told by its class, without importing that package."""
+    code = "import sys, greval.client, greval.compile; print(not {'openai', 'langchain_openai', 'pandas'} & {*sys.modules})"
+    assert run(code) == ["True"]
+    assert BaseChatModel.bind_tools is FakeListChatModel.bind_tools

@@ -1,0 +1,164 @@
+"""The judge: its settings, what they refuse, and the models that they name."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from types import ModuleType
+
+import pytest
+from greval.compile import compile_metric
+from greval.errors import JudgeError, JudgeUnavailableError, MissingExtraError
+from greval.judge import LOCAL_MAX_TOKENS, LOCAL_TIMEOUT, Judge, chat_model
+from greval.metric import CategoricalMetric
+from hypothesis import given
+from hypothesis import strategies as st
+from langchain_openai import ChatOpenAI
+from pydantic import ValidationError
+
+URL = "http://127.0.0.1:9/v1"
+METRIC = CategoricalMetric(
+    name="m", description="d", needs=["answer"], steps=["s"], categories={"Yes": "y", "No": "n"}
+)
+
+
+@given(
+    st.builds(
+        Judge,
+        st.sampled_from(["openai:a", "local", "local:b", "x:y:z"]),
+        temperature=st.none() | st.floats(0, 2),
+        timeout=st.floats(0.1, 1e6),
+        base_url=st.none() | st.just(URL),
+        max_tokens=st.none() | st.integers(1, 9),
+        structured=st.sampled_from(["auto", "schema", "tools", "text"]),
+        max_retries=st.integers(0, 20),
+        options=st.dictionaries(st.sampled_from(["top_p", "user"]), st.booleans()),
+    )
+)
+def test_settings_round_trip(judge):
+    """Settings that are written as JSON are read back as the same judge."""
+    assert Judge(**json.loads(judge.model_dump_json())) == judge
+    assert Judge.model_validate_json(judge.model_dump_json()) == judge
+    assert judge.label == judge.model
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"model": ""}, "model"),
+        ({"temperature": 3}, "temperature"),
+        ({"timeout": 0}, "timeout"),
+        ({"max_items": 0}, "max_items"),
+        ({"max_retries": 99}, "max_retries"),
+        ({"structured": "yaml"}, "structured"),
+        ({"colour": "red"}, "colour"),
+        ({"base_url": "127.0.0.1:8000"}, "no http"),
+        ({"base_url": "ftp://host/v1"}, "no http"),
+        ({"base_url": "http:///v1"}, "no http"),
+        ({"base_url": "http://me:hush@host/v1"}, "credentials"),
+        ({"base_url": "http://host/v1?api_key=hush"}, "credentials"),
+        ({"options": {"api_key": "hush"}}, "environment"),
+        ({"options": {"client_secret": "hush"}}, "environment"),
+        ({"options": {"default_headers": {"Authorization": "hush"}}}, "environment"),
+        ({"options": {"extra": [{"auth_token": "hush"}]}}, "environment"),
+    ],
+)
+def test_wrong_settings(settings, told):
+    """A wrong setting is refused by name; a secret among them is refused and not repeated."""
+    with pytest.raises(ValidationError, match=told) as error:
+        Judge(**{"model": "openai:a", **settings})
+    assert "hush" not in str(error.value)
+
+
+def test_options_that_are_no_secrets():
+    """Options that merely speak of tokens are options."""
+    options = {"max_completion_tokens": 9, "logit_bias": {"7": 1}, "extra_body": {"cache_prompt": False}}
+    assert Judge("openai:a", options=options).options == options
+
+
+def test_local_is_asked_for_by_name():
+    """Only the provider `local` is the embedded model."""
+    assert [Judge(name).local for name in ("local", "local:small", "openai:local", "locally:x")] == [True, True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("model", "error", "told"),
+    [
+        ("gpt-5.1-mini", JudgeError, "write PROVIDER:MODEL, such as openai:gpt-5.1-mini"),
+        ("openai:", JudgeError, "write PROVIDER:MODEL"),
+        ("openai:gpt-5.1-mini", JudgeError, "set OPENAI_API_KEY"),
+        ("nowhere:model", JudgeUnavailableError, "nowhere:model"),
+        ("cohere:command", (JudgeUnavailableError, MissingExtraError), "cohere"),
+    ],
+)
+async def test_no_such_model(monkeypatch, model, error, told):
+    """A name that means no model, and a missing key or package, are told with what to do."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    with pytest.raises(error, match=told):
+        await chat_model(Judge(model))
+
+
+async def test_own_server_needs_no_key(monkeypatch):
+    """A server of one's own can be named without a key; settings and timeouts reach the model."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    model = await chat_model(Judge("openai:fake", base_url=URL, timeout=7, max_retries=1, seed=3))
+    assert isinstance(model, ChatOpenAI)
+    assert (model.model_name, model.request_timeout, model.max_retries, model.seed) == ("fake", 7, 1, 3)
+    assert model.temperature == 0.0
+
+
+async def test_temperature_can_be_left_to_the_model():
+    """With temperature None the model's own is used: some models refuse any other."""
+    model = await chat_model(Judge("openai:fake", base_url=URL, temperature=None))
+    assert model.temperature is None
+
+
+async def test_models_are_made_once():
+    """The same settings give the same model within a loop, other settings another."""
+    judge = Judge("openai:fake", base_url=URL)
+    one, two, other = await asyncio.gather(*map(chat_model, (judge, Judge("openai:fake", base_url=URL), Judge("openai:fake", base_url=URL, seed=1))))
+    assert one is two
+    assert other is not one
+
+
+def test_each_loop_has_its_own_model():
+    """Models are not shared by loops, nor kept after theirs is gone."""
+    judge = Judge("openai:fake", base_url=URL)
+    one, two = (asyncio.run(chat_model(judge)) for _ in range(2))
+    assert one is not two
+
+
+class Settings:
+    """Settings of any names, as the runtime's own are."""
+
+    def __getattr__(self, name):
+        self.__dict__[name] = Settings()
+        return self.__dict__[name]
+
+
+async def test_the_embedded_model_is_an_own_server(monkeypatch, tmp_path, fault_server):
+    """`local` starts the runtime once and speaks to it as to any server, with its key, patience and bounds."""
+    started = []
+
+    class Server:
+        def __init__(self, params):
+            started.append(params)
+            self.listening_address = fault_server.url.removesuffix("/v1")
+
+    runtime = ModuleType("xllamacpp")
+    runtime.CommonParams, runtime.Server = Settings, Server
+    monkeypatch.setitem(sys.modules, "xllamacpp", runtime)
+    path = tmp_path / "own.gguf"
+    path.write_bytes(b"GGUF and more")
+    judge = Judge(f"local:{path}", timeout=1)
+    models = await asyncio.gather(*(chat_model(judge) for _ in range(3)))
+    assert (len(started), len({id(model) for model in models})) == (1, 1)
+    assert (models[0].model_name, models[0].request_timeout) == ("own", LOCAL_TIMEOUT)
+    result = await compile_metric(METRIC, judge).ainvoke({"question": "q", "answer": "a"})
+    (sent,) = fault_server.bodies
+    assert (result.judgements[0].value, result.judge, result.tier) == ("Yes", f"local:{path}", "schema")
+    assert sent["max_completion_tokens"] == LOCAL_MAX_TOKENS
+    assert sent["response_format"]["json_schema"]["schema"]["properties"]["reason"]["maxLength"]
+    assert fault_server.headers[0]["Authorization"] == f"Bearer {started[0].api_keys[0]}"
