@@ -232,8 +232,8 @@ def _running() -> asyncio.AbstractEventLoop | None:
 @atexit.register
 def _end() -> None:
     """End the background loop with the process, so that the models' connections are closed, not lost."""
-    loop, thread = _LOOPS.pop(os.getpid(), (None, None))
-    if loop and thread:
+    if os.getpid() in _LOOPS:
+        loop, thread = _LOOPS.pop(os.getpid())
         with suppress(TimeoutError):
             asyncio.run_coroutine_threadsafe(_finish(), loop).result(END_SECONDS)
         loop.call_soon_threadsafe(loop.stop)

@@ -15,7 +15,8 @@ from greval.compile import run_sync
 from greval.errors import JudgeError, MalformedVerdictError
 from greval.judge import Judge
 from greval.lint import lint
-from greval.metric import PROMPT_FIELDS, JudgedMetric, define
+from greval.metric import JudgedMetric, define
+from greval.need import PROMPT_FIELDS
 from greval.prompt import neutral
 from greval.verdict import parse
 
@@ -83,6 +84,7 @@ async def _draft(
     question = Question("metric", _schema(bounds, names), client.tier)
     fenced = neutral(f"name: {name}\nwhat it judges: {description}\njudged: {over or 'the whole case'}")
     messages: list[BaseMessage] = [SystemMessage(_system(bounds, names)), HumanMessage(fenced)]
+    given = {"name": name, "description": description, "over": over}
     fault = ""
     for _ in range(TRIES):
         reply = await client.ask(question, messages, {})
@@ -90,7 +92,7 @@ async def _draft(
             fault = reply.failure.message
             continue
         try:
-            return _metric(name, description, over, bounds, parse(reply.text))
+            return _metric(given, bounds, names, parse(reply.text))
         except (MalformedVerdictError, ValidationError) as error:
             fault = str(error)
             messages = [*messages[:2], AIMessage(reply.text), HumanMessage(f"That cannot be used: {fault}\nMend it.")]
@@ -149,20 +151,51 @@ def _object(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _metric(
-    name: str, description: str, over: Over | None, bounds: tuple[int, int] | None, written: Mapping[str, Any]
+    given: Mapping[str, Any],
+    bounds: tuple[int, int] | None,
+    names: tuple[str, ...],
+    written: Mapping[str, Any],
 ) -> JudgedMetric:
-    """Put the written parts together; what the caller gave stays as it was given."""
-    needs = [*written.get("needs", ()), *([over] if over else ())]
+    """Put the written parts together; what the caller gave stays as it was given.
+
+    Raises:
+        MalformedVerdictError: Where a part has another form than the schema asks for.
+        pydantic.ValidationError: Where they make no definition.
+    """
+    over = given["over"]
+    needs = [need for need in _entries(written, "needs", str) if need != over] + ([over] if over else [])
     scale: dict[str, Any]
     if bounds:
-        levels = {level["level"]: level["means"] for level in written.get("levels", ())}
-        scale = {"range": bounds, "better": "higher", "levels": levels}
+        listed = _entries(written, "levels", Mapping)
+        if not all(isinstance(level.get("level"), int) and "means" in level for level in listed):
+            raise MalformedVerdictError("malformed", "levels: each must have level (an integer) and means")
+        scale = {"range": bounds, "better": "higher", "levels": {one["level"]: one["means"] for one in listed}}
     else:
-        categories = [entry for entry in written.get("categories", ()) if isinstance(entry, Mapping)]
-        best_first = sorted(categories, key=lambda entry: -float(entry.get("score", 0)))
-        scale = {"categories": [dict(entry) for entry in best_first]}
-    content = {"name": name, "description": description, "over": over, "needs": needs, "scale": scale}
-    return define({**content, "steps": written.get("steps"), "instructions": written.get("instructions", "")})
+        scale = {"categories": _best_first([dict(entry) for entry in _entries(written, "categories", Mapping)])}
+        found = [entry.get("name") for entry in scale["categories"]]
+        if names and not (len(found) == len(names) and all(name in found for name in names)):
+            raise MalformedVerdictError("off_scale", f"categories: must be exactly {', '.join(names)}")
+    steps, instructions = written.get("steps"), written.get("instructions", "")
+    return define({**given, "needs": needs, "scale": scale, "steps": steps, "instructions": instructions})
+
+
+def _entries(written: Mapping[str, Any], name: str, kind: type) -> list[Any]:
+    """Give a list that the model wrote, whose entries are of a kind."""
+    found = written.get(name)
+    if not isinstance(found, list) or not all(isinstance(entry, kind) for entry in found):
+        raise MalformedVerdictError("malformed", f"{name}: must be a list of {_KINDS[kind]}")
+    return found
+
+
+_KINDS: Mapping[type, str] = {str: "texts", Mapping: "objects"}
+
+
+def _best_first(categories: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Put the best category first, where all have a score; else the order is the model's."""
+    scores = [entry.get("score") for entry in categories]
+    if not all(isinstance(score, int | float) for score in scores):
+        return categories
+    return sorted(categories, key=lambda entry: -float(entry["score"]))
 
 
 def remarks(metric: JudgedMetric) -> list[str]:

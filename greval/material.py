@@ -8,7 +8,8 @@ from pydantic import JsonValue
 
 from greval.case import Case, Chunk, Triple
 from greval.errors import DataError
-from greval.metric import TAG, JudgedMetric, Metric
+from greval.metric import JudgedMetric, Metric
+from greval.need import TAG, content
 
 Item = Chunk | Triple
 
@@ -83,22 +84,12 @@ def _absence(need: str, case: Case, metric: Metric) -> str | None:
     An empty answer is an answer, and a narrowing that leaves nothing is a finding: both are judged,
     but not a narrowing to none of what is judged each by itself.
     """
-    content = _content(need, case)
-    if content is None:
+    found = content(case, need)
+    if found is None:
         return "is not recorded"
     narrows = isinstance(metric, JudgedMetric) and (need in metric.uses or (need == "context" and metric.uses))
     narrows = narrows and need != metric.over
-    return None if content or need == "answer" or narrows else "is empty"
-
-
-def _content(need: str, case: Case) -> object:
-    if need == "context":
-        known = [part for part in (case.chunks, case.triples) if part is not None]
-        return [item for part in known for item in part] if known else None
-    if need.startswith(TAG):
-        return case.tags.get(need.removeprefix(TAG))
-    content: object = getattr(case, need)
-    return content.strip() if isinstance(content, str) else content
+    return None if found or need == "answer" or narrows else "is empty"
 
 
 def _text(item: Item) -> tuple[str, ...]:

@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import (
-    AfterValidator,
-    BeforeValidator,
     ConfigDict,
-    Discriminator,
     Field,
-    JsonValue,
     SerializerFunctionWrapHandler,
-    StrictFloat,
-    StrictInt,
-    StrictStr,
-    Tag,
-    field_serializer,
     field_validator,
     model_serializer,
     model_validator,
 )
 
 from greval.case import Case, Over
+from greval.example import Example, unfit
+from greval.need import PROMPT_FIELDS, TAG, Need
+from greval.note import RESERVED, Notes, ShareNote, unshared
 from greval.record import Label, Name, Record, Text
 from greval.result import Judgement, Skipped
 from greval.scale import (
@@ -32,85 +26,9 @@ from greval.scale import (
     Category,
     JudgedScale,
     MeasureScale,
-    OffScaleError,
     Scale,
     ValueScale,
-    has,
 )
-
-FIELDS = ("question", "expected_answer", "answer", "chunks", "triples", "context", "traversal", "gold", "usage")
-"""What a metric can need of a case; `context` is the chunks and triples together, `tags.NAME` a tag."""
-
-PROMPT_FIELDS = FIELDS[:7]
-"""What a judged metric can show to the judge."""
-
-TAG = "tags."
-RESERVED = ("reason", "value", "item", "judgements")
-"""Names of the judge's own answer, which no note may take."""
-
-
-def _words(given: object) -> object:
-    """Read one word as a list of one."""
-    return (given,) if isinstance(given, str) else given
-
-
-def _known(need: str) -> str:
-    """Refuse what no case has."""
-    if need not in FIELDS and (not need.startswith(TAG) or need == TAG):
-        message = f"{need!r} is no field of a case; known: {', '.join(FIELDS)}, {TAG}NAME"
-        raise ValueError(message)
-    return need
-
-
-Need = Annotated[str, AfterValidator(_known)]
-Words = Annotated[tuple[Label, ...], Field(min_length=1), BeforeValidator(_words)]
-
-
-Entry = Annotated[
-    Annotated[Text, Tag("text")] | Annotated[Annotated[tuple[Label, ...], Field(min_length=1)], Tag("words")],
-    Discriminator(lambda given: "words" if isinstance(given, list | tuple) else "text"),
-]
-"""A field of a list note: its description, or the words that are allowed in it."""
-
-
-class TextNote(Record):
-    """A further text asked of the judge, after the verdict unless `when` says before."""
-
-    means: Text
-    when: Literal["before", "after"] = "after"
-
-
-class ListNote(Record):
-    """A further list asked of the judge: objects with the fields of `each`.
-
-    A field's content is its description, or the list of the words that are allowed in it.
-    """
-
-    means: Text
-    each: Annotated[dict[Label, Entry], Field(min_length=1)]
-    when: Literal["before", "after"] = "after"
-
-
-class ShareNote(Record):
-    """A share counted in code over a list note: of the entries that match `among`, those that match `where`.
-
-    An entry matches where each named field holds the given word, or one of the given words.
-    """
-
-    share: Label
-    where: dict[Label, Words]
-    among: dict[Label, Words] = Field(default_factory=dict)
-
-
-def _note(given: object) -> str:
-    return "list" if has(given, "each") else "share" if has(given, "share") else "text"
-
-
-Note = Annotated[
-    Annotated[ListNote, Tag("list")] | Annotated[ShareNote, Tag("share")] | Annotated[TextNote, Tag("text")],
-    Discriminator(_note),
-]
-Notes = dict[Label, Note]
 
 
 class Use(Record):
@@ -120,23 +38,6 @@ class Use(Record):
     as_: Annotated[tuple[Label, ...], Field(min_length=1, alias="as")]
 
     model_config = ConfigDict(validate_by_name=True, validate_by_alias=True, serialize_by_alias=True)
-
-
-class Example(Record):
-    """A judged case that is shown to the judge before the case to judge.
-
-    Where a metric is over items, the case holds one of them; `notes` are those that are asked for.
-    """
-
-    case: Case
-    reason: Text
-    value: StrictInt | StrictFloat | StrictStr
-    notes: dict[Label, JsonValue] = Field(default_factory=dict)
-
-    @field_serializer("case")
-    def _short(self, case: Case) -> dict[str, Any]:
-        """Write only what the author wrote."""
-        return case.model_dump(mode="json", exclude_defaults=True)
 
 
 class Metric(Record):
@@ -355,45 +256,8 @@ def _misfits(metric: JudgedMetric) -> Iterator[str]:
         if name in RESERVED:
             yield f"notes.{name}: the name is taken; choose another than {', '.join(RESERVED)}"
         if isinstance(note, ShareNote):
-            yield from (f"notes.{name}: {fault}" for fault in _unshared(note, metric.notes))
-    for number, example in enumerate(metric.examples):
-        yield from (f"examples.{number}: {fault}" for fault in _unfit(example, metric))
-
-
-def _unfit(example: Example, metric: JudgedMetric) -> Iterator[str]:
-    """Name what an example lacks of what the metric shows and asks."""
-    try:
-        metric.scale.read(example.value)
-    except OffScaleError as error:
-        yield f"value: {error}"
-    for need in metric.needs:
-        if not _holds(example.case, need):
-            yield f"case: {need} is missing"
-    if metric.over and len(getattr(example.case, metric.over) or ()) != 1:
-        yield f"case: give one of the {metric.over}, the one that is judged"
+            yield from (f"notes.{name}: {fault}" for fault in unshared(note, metric.notes))
     asked = {name for name, note in metric.notes.items() if not isinstance(note, ShareNote)}
-    if asked != set(example.notes):
-        yield f"notes: give those that are asked for: {', '.join(sorted(asked)) or 'none'}"
-
-
-def _holds(case: Case, need: str) -> bool:
-    """Say whether a case has what a judge is shown; what no judge is shown is told elsewhere."""
-    if need.startswith(TAG):
-        return need.removeprefix(TAG) in case.tags
-    fields = ("chunks", "triples") if need == "context" else (need,)
-    return need not in PROMPT_FIELDS or any(getattr(case, field) is not None for field in fields)
-
-
-def _unshared(note: ShareNote, notes: Notes) -> Iterator[str]:
-    """Name what a share counts that its list does not hold."""
-    listed = notes.get(note.share)
-    if not isinstance(listed, ListNote):
-        lists = [name for name, other in notes.items() if isinstance(other, ListNote)]
-        yield f"share: {note.share!r} is no list note; known: {', '.join(lists) or 'none'}"
-        return
-    for field, wanted in (*note.among.items(), *note.where.items()):
-        words = listed.each.get(field)
-        if not isinstance(words, tuple):
-            yield f"{field!r} is no field of {note.share!r} with listed words"
-        elif unknown := [word for word in wanted if word not in words]:
-            yield f"{field}: {', '.join(map(repr, unknown))} not among {', '.join(words)}"
+    for number, example in enumerate(metric.examples):
+        faults = unfit(example, scale=metric.scale, needs=metric.needs, over=metric.over, asked=asked)
+        yield from (f"examples.{number}: {fault}" for fault in faults)

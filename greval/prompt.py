@@ -15,7 +15,9 @@ from typing import Any
 
 from greval.case import Case, Chunk, Traversal
 from greval.material import Item, listed
-from greval.metric import TAG, JudgedMetric, ListNote, Note, ShareNote, TextNote
+from greval.metric import JudgedMetric
+from greval.need import TAG
+from greval.note import ListNote, Note, ShareNote, TextNote
 
 PROMPT_VERSION = "1"
 """Part of every fingerprint: raise it whenever a message changes."""

@@ -10,7 +10,8 @@ from typing import Any, assert_never
 from pydantic import JsonValue
 
 from greval.errors import MalformedVerdictError
-from greval.metric import JudgedMetric, ListNote, Note, ShareNote, TextNote
+from greval.metric import JudgedMetric
+from greval.note import ListNote, Note, ShareNote, TextNote
 from greval.result import Judgement
 from greval.scale import OffScaleError
 

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from greval.case import Case
-from greval.metric import PROMPT_FIELDS, JudgedMetric, define
+from greval.metric import JudgedMetric, define
+from greval.need import PROMPT_FIELDS
 from greval.record import Label, Name, Text
 from greval.scale import CategoricalScale, Category, ValueScale
 

@@ -9,6 +9,10 @@ import re
 
 import fault_server as fault
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from langchain_core.messages import AIMessage
+
 from greval.case import Case, Chunk
 from greval.client import JudgeClient
 from greval.compile import compile_metric
@@ -16,9 +20,6 @@ from greval.judge import Judge
 from greval.metric import CategoricalMetric, ManyCategoricalMetric, ManyValueMetric, ValueMetric
 from greval.result import Failed, Scored
 from greval.testing import ScriptedJudge
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
-from langchain_core.messages import AIMessage
 
 BASE = {"description": "d", "steps": ["Read.", "Weigh."]}
 TONE = CategoricalMetric(name="tone", needs=["question", "answer"], categories={"Polite": "p", "Rude": "r"}, **BASE)

@@ -18,7 +18,9 @@ from fault_server import FaultServer, error, gives, ok, says
 
 import greval
 from greval.cli import main
+from greval.cli.bar import Bar
 from greval.local import MODELS
+from greval.progress import Progress
 
 PROGRAM = Path(sys.executable).with_name("greval")
 KEY = "sk-very-secret-0123456789"
@@ -144,7 +146,9 @@ def test_failed_outcomes_end_with_3_and_are_asked_again(greval_says, fault_serve
 
 def test_a_single_item_that_failed_ends_with_3(greval_says, fault_server):
     """A chunk that got no verdict twice makes the run end with 3, though its case is scored."""
-    fault_server.plan = lambda _: gives({"judgements": [{"item": 1, "reason": "r", "value": "Relevant"}]})
+    first = {"item": 1, "reason": "It names the team.", "value": "Relevant"}
+    both = '<item n="2">'
+    fault_server.plan = lambda body: gives({"judgements": [first] if both in body["messages"][1]["content"] else []})
     write("cases.jsonl", [case(1, chunks=["a", "b"])])
     code, out, _ = greval_says("evaluate", "cases.jsonl", "-m", "chunk_evaluation", *judged_by(fault_server))
     assert code == 3
@@ -167,7 +171,7 @@ WRONG = {
     "empty file": (["evaluate", "empty.jsonl", "-m", "latency"], ["empty.jsonl: holds no cases", "question"]),
     "unknown ending": (["evaluate", "cases.txt", "-m", "latency"], ["cases.txt", ".jsonl"]),
     "bad option": (["evaluate", "cases.jsonl", "-m", "latency", "--limits", "2"], ["--limits", "--limit"]),
-    "bad number": (["evaluate", "cases.jsonl", "-m", "latency", "--limit", "0"], ["--limit", "0"]),
+    "bad number": (["evaluate", "cases.jsonl", "-m", "latency", "--limit", "0"], ["--limit", "1"]),
     "no metric": (["evaluate", "cases.jsonl"], ["--metric"]),
     "no judge": (
         ["evaluate", "cases.jsonl", "-m", "correctness"],
@@ -184,7 +188,7 @@ WRONG = {
     ),
     "faulty metric file": (
         ["evaluate", "cases.jsonl", "-m", "faulty.yaml", "--judge", "openai:m"],
-        ["faulty.yaml:3: needs.1: 'answr' is no field of a case; did you mean answer?"],
+        ["faulty.yaml:3: needs.2: 'answr' is no field of a case; did you mean answer?"],
     ),
     "no run": (["report", "nowhere"], ["nowhere: no run is there", "greval evaluate"]),
     "no run to print": (["results", "nowhere"], ["nowhere: no run is there"]),
@@ -199,6 +203,7 @@ WRONG = {
     "check of a faulty file": (["metrics", "check", "faulty.yaml"], ["faulty.yaml:3:"]),
     "show of nothing": (["metrics", "show", "tonne"], ["tonne: no such metric"]),
     "unknown command": (["evalute"], ["evalute"]),
+    "unknown model": (["local", "fetch", "gpt-9"], ["gpt-9", next(iter(MODELS))]),
 }
 
 
@@ -288,8 +293,18 @@ def test_a_library_of_ones_own(greval_says, fault_server):
     code, out, _ = greval_says("evaluate", "cases.jsonl", "-m", "tone", *own, *judged_by(fault_server))
     assert code == 0
     assert "Polite 1, Rude 0" in out
-    assert re.search(r"^tone +answer +question, answer +Polite, Rude", greval_says("metrics", "list", *own)[1], re.M)
+    listed = greval_says("metrics", "list", *own)[1]
+    assert re.search(r"^tone +answer +question, answer +Polite, Rude", listed, re.MULTILINE)
     assert "name: tone" in greval_says("metrics", "show", "tone", *own)[1]
+
+
+def test_progress_is_a_line_every_few_seconds_where_there_is_no_terminal(capsys):
+    """A log file gets a line every five seconds and one at the end, not one for each result."""
+    with Bar() as bar:
+        for seconds in range(12):
+            bar.show(Progress(total=20, done=seconds + 1, seconds=float(seconds)))
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split(",")[0] for line in lines] == ["6/20 done", "11/20 done", "12/20 done"]
 
 
 def test_quiet_prints_nothing(greval_says, fault_server):
@@ -456,8 +471,9 @@ def test_judge_check_of_a_dead_port(greval_says):
     assert "Traceback" not in err
 
 
-def test_metrics_list_and_show(greval_says):
-    """The predefined metrics are listed, and shown as files that are read back the same."""
+def test_metrics_list_and_show(greval_says, monkeypatch):
+    """The predefined metrics are listed, no name cut for a file, and shown as files that are read back the same."""
+    monkeypatch.delenv("COLUMNS")
     code, out, _ = greval_says("metrics", "list")
     assert code == 0
     assert {line.split()[0] for line in out.splitlines() if re.match(r"[a-z]", line)} >= set(greval.predefined())

@@ -9,16 +9,17 @@ import textwrap
 
 import fault_server as fault
 import pytest
+from langchain_core.language_models import BaseChatModel, FakeListChatModel
+from langchain_core.messages import AIMessage, HumanMessage
+from langchain_openai import ChatOpenAI
+from pydantic import SecretStr
+
 from greval.client import JudgeClient, Question, best_tier
 from greval.compile import compile_metric
 from greval.judge import Judge
 from greval.metric import CategoricalMetric
 from greval.result import Usage
 from greval.testing import ScriptedJudge
-from langchain_core.language_models import BaseChatModel, FakeListChatModel
-from langchain_core.messages import AIMessage, HumanMessage
-from langchain_openai import ChatOpenAI
-from pydantic import SecretStr
 
 URL = "http://127.0.0.1:9/v1"
 TONE = CategoricalMetric(
@@ -279,7 +280,7 @@ def work():
     with contextlib.suppress(Exception):
         runnable.invoke(case)
 threading.Thread(target=work, daemon=True).start()
-time.sleep(2)
+time.sleep(1.2)
 print("end")
 """
     assert run(code, fault_server.url) == ["end"]
@@ -290,7 +291,7 @@ def test_interrupt_ends_the_call(fault_server):
     fault_server.plan = fault.hangs()
     code = PROLOGUE + """
 import os, signal, time
-threading.Timer(2, os.kill, (os.getpid(), signal.SIGINT)).start()
+threading.Timer(1.2, os.kill, (os.getpid(), signal.SIGINT)).start()
 start = time.monotonic()
 try:
     runnable.invoke(case)

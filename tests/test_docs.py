@@ -130,7 +130,9 @@ def commands(command, names=()):
         yield from commands(sub, (*names, name))
 
 
-@pytest.mark.parametrize(("names", "command"), [pytest.param(*c, id=" ".join(c[0])) for c in commands(get_command(app))])
+@pytest.mark.parametrize(
+    ("names", "command"), [pytest.param(*c, id=" ".join(c[0])) for c in commands(get_command(app))]
+)
 def test_every_command_and_option_is_documented(names, command):
     """docs/cli.md has a section for every command, which names each of its options."""
     page = PAGES["docs/cli.md"].read_text(encoding="utf-8")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import fault_server as fault
+import pytest
 from langchain_core.messages import AIMessage
 from langchain_openai import ChatOpenAI
 
-import fault_server as fault
-import pytest
 from greval.case import Case
 from greval.compile import compile_metric
 from greval.faults import MAX_MESSAGE, failure_of, redacted
@@ -234,9 +234,9 @@ def test_the_cause_decides():
     """What an exception was raised from tells the kind where its own name does not."""
     try:
         try:
-            raise ConnectionRefusedError("port 1")  # noqa: EM101, TRY003, TRY301
+            raise ConnectionRefusedError("port 1")  # noqa: TRY301
         except ConnectionRefusedError as refused:
-            raise RuntimeError("wrapped") from refused  # noqa: EM101, TRY003
+            raise RuntimeError("wrapped") from refused
     except RuntimeError as error:
         failure = failure_of(error)
     assert (failure.kind, failure.message) == ("connection", "ConnectionRefusedError: port 1")

@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from greval.case import Case
 from greval.compile import compile_metric
 from greval.identity import DIGITS, case_key, digest, fingerprint
@@ -13,8 +16,6 @@ from greval.metric import CategoricalMetric, ComputedMetric
 from greval.result import Judgement
 from greval.scale import MeasureScale
 from greval.testing import ScriptedJudge
-from hypothesis import given
-from hypothesis import strategies as st
 
 PARTS = {
     "name": "tone",

@@ -8,14 +8,15 @@ import sys
 from types import ModuleType
 
 import pytest
-from greval.compile import compile_metric
-from greval.errors import JudgeError, JudgeUnavailableError, MissingExtraError
-from greval.judge import LOCAL_MAX_TOKENS, LOCAL_TIMEOUT, Judge, chat_model
-from greval.metric import CategoricalMetric
 from hypothesis import given
 from hypothesis import strategies as st
 from langchain_openai import ChatOpenAI
 from pydantic import ValidationError
+
+from greval.compile import compile_metric
+from greval.errors import JudgeError, JudgeUnavailableError, MissingExtraError
+from greval.judge import LOCAL_MAX_TOKENS, LOCAL_TIMEOUT, Judge, chat_model
+from greval.metric import CategoricalMetric
 
 URL = "http://127.0.0.1:9/v1"
 METRIC = CategoricalMetric(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from greval.case import Case, Chunk, Triple
 from greval.errors import DataError
 from greval.material import items, keep, lacking, listed, narrowed, seen
 from greval.metric import CategoricalMetric, ManyCategoricalMetric
-from hypothesis import given
-from hypothesis import strategies as st
 
 BASE = {"name": "m", "description": "d", "steps": ["s"], "categories": {"Yes": "y", "No": "n"}}
 CASE = Case(

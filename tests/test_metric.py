@@ -11,7 +11,6 @@ from strategies import metrics
 
 from greval.identity import fingerprint
 from greval.metric import (
-    FIELDS,
     PROMPT_FIELDS,
     CategoricalMetric,
     ComputedMetric,
@@ -21,6 +20,7 @@ from greval.metric import (
     ValueMetric,
     define,
 )
+from greval.need import FIELDS
 from greval.result import Skipped
 from greval.scale import CategoricalScale, Category, MeasureScale, ValueScale
 

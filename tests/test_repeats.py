@@ -6,14 +6,15 @@ from collections import Counter
 from statistics import fmean
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from greval.compile import compile_metric
 from greval.errors import JudgeError
 from greval.metric import CategoricalMetric, ManyCategoricalMetric, ValueMetric
 from greval.repeats import merged
 from greval.result import Failed, Failure, Judgement, Scored
 from greval.testing import ScriptedJudge
-from hypothesis import given
-from hypothesis import strategies as st
 
 BASE = {"description": "d", "steps": ["s"]}
 TONE = CategoricalMetric(

@@ -6,13 +6,14 @@ import re
 
 import pytest
 from fault_server import sample
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
 from greval.errors import MalformedVerdictError
 from greval.metric import CategoricalMetric, ManyCategoricalMetric, ManyValueMetric, ValueMetric
 from greval.result import Judgement
 from greval.schema import answer_schema, read_items, read_verdict, schema_name
-from hypothesis import given
-from hypothesis import strategies as st
-from jsonschema import Draft202012Validator
 
 BASE = {"description": "d", "steps": ["s"]}
 NOTES = {

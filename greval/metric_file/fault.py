@@ -6,7 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from greval.case import Case
-from greval.metric import PROMPT_FIELDS, TAG, Example, JudgedMetric, ListNote, ShareNote, TextNote
+from greval.example import Example
+from greval.metric import JudgedMetric
+from greval.need import PROMPT_FIELDS, TAG
+from greval.note import ListNote, ShareNote, TextNote
 from greval.scale import CategoricalScale, ValueScale, has
 
 if TYPE_CHECKING:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any, get_args
 
 from greval.case import Over
-from greval.metric import PROMPT_FIELDS, RESERVED, TAG, JudgedMetric
+from greval.metric import JudgedMetric
+from greval.need import PROMPT_FIELDS, TAG
+from greval.note import RESERVED
 
 Schema = dict[str, Any]
 LEVEL = "0|-?[1-9][0-9]*"

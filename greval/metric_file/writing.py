@@ -11,7 +11,8 @@ from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString, FoldedScalarString, LiteralScalarString
 
-from greval.metric import JudgedMetric, ListNote, Note, ShareNote, TextNote
+from greval.metric import JudgedMetric
+from greval.note import ListNote, Note, ShareNote, TextNote
 from greval.scale import CategoricalScale, Category, MeasureScale, Scale, ValueScale
 
 SCHEMA_LINE = "# yaml-language-server: $schema=metric.schema.json\n"

@@ -1,0 +1,53 @@
+"""Examples: judged cases that are shown to the judge before the case to judge."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import Any
+
+from pydantic import Field, JsonValue, StrictFloat, StrictInt, StrictStr, field_serializer
+
+from greval.case import Case, Over
+from greval.need import PROMPT_FIELDS, TAG, content
+from greval.record import Label, Record, Text
+from greval.scale import CategoricalScale, OffScaleError, ValueScale
+
+
+class Example(Record):
+    """A judged case that is shown to the judge before the case to judge.
+
+    Where a metric is over items, the case holds one of them; `notes` are those that are asked for.
+    """
+
+    case: Case
+    reason: Text
+    value: StrictInt | StrictFloat | StrictStr
+    notes: dict[Label, JsonValue] = Field(default_factory=dict)
+
+    @field_serializer("case")
+    def _short(self, case: Case) -> dict[str, Any]:
+        """Write only what the author wrote."""
+        return case.model_dump(mode="json", exclude_defaults=True)
+
+
+def unfit(
+    example: Example,
+    *,
+    scale: ValueScale | CategoricalScale,
+    needs: Collection[str],
+    over: Over | None,
+    asked: Collection[str],
+) -> Iterator[str]:
+    """Name what an example lacks of what its metric shows (`needs`, one item of `over`) and asks for (notes)."""
+    try:
+        scale.read(example.value)
+    except OffScaleError as error:
+        yield f"value: {error}"
+    for need in needs:
+        shown = need in PROMPT_FIELDS or need.startswith(TAG)
+        if shown and content(example.case, need) is None:
+            yield f"case: {need} is missing"
+    if over and len(getattr(example.case, over) or ()) != 1:
+        yield f"case: give one of the {over}, the one that is judged"
+    if set(asked) != set(example.notes):
+        yield f"notes: give those that are asked for: {', '.join(sorted(asked)) or 'none'}"

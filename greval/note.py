@@ -1,0 +1,84 @@
+"""Notes: further fields of a judge's answer, asked of the judge or counted in code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Discriminator, Field, Tag
+
+from greval.record import Label, Record, Text
+from greval.scale import has
+
+RESERVED = ("reason", "value", "item", "judgements")
+"""Names of the judge's own answer, which no note may take."""
+
+
+def _words(given: object) -> object:
+    """Read one word as a list of one."""
+    return (given,) if isinstance(given, str) else given
+
+
+Words = Annotated[tuple[Label, ...], Field(min_length=1), BeforeValidator(_words)]
+
+
+Entry = Annotated[
+    Annotated[Text, Tag("text")] | Annotated[Annotated[tuple[Label, ...], Field(min_length=1)], Tag("words")],
+    Discriminator(lambda given: "words" if isinstance(given, list | tuple) else "text"),
+]
+"""A field of a list note: its description, or the words that are allowed in it."""
+
+
+class TextNote(Record):
+    """A further text asked of the judge, after the verdict unless `when` says before."""
+
+    means: Text
+    when: Literal["before", "after"] = "after"
+
+
+class ListNote(Record):
+    """A further list asked of the judge: objects with the fields of `each`.
+
+    A field's content is its description, or the list of the words that are allowed in it.
+    """
+
+    means: Text
+    each: Annotated[dict[Label, Entry], Field(min_length=1)]
+    when: Literal["before", "after"] = "after"
+
+
+class ShareNote(Record):
+    """A share counted in code over a list note: of the entries that match `among`, those that match `where`.
+
+    An entry matches where each named field holds the given word, or one of the given words.
+    """
+
+    share: Label
+    where: dict[Label, Words]
+    among: dict[Label, Words] = Field(default_factory=dict)
+
+
+def _note(given: object) -> str:
+    return "list" if has(given, "each") else "share" if has(given, "share") else "text"
+
+
+Note = Annotated[
+    Annotated[ListNote, Tag("list")] | Annotated[ShareNote, Tag("share")] | Annotated[TextNote, Tag("text")],
+    Discriminator(_note),
+]
+Notes = dict[Label, Note]
+
+
+def unshared(note: ShareNote, notes: Notes) -> Iterator[str]:
+    """Name what a share counts that its list does not hold."""
+    listed = notes.get(note.share)
+    if not isinstance(listed, ListNote):
+        lists = [name for name, other in notes.items() if isinstance(other, ListNote)]
+        yield f"share: {note.share!r} is no list note; known: {', '.join(lists) or 'none'}"
+        return
+    for field, wanted in (*note.among.items(), *note.where.items()):
+        words = listed.each.get(field)
+        if not isinstance(words, tuple):
+            yield f"{field!r} is no field of {note.share!r} with listed words"
+        elif unknown := [word for word in wanted if word not in words]:
+            yield f"{field}: {', '.join(map(repr, unknown))} not among {', '.join(words)}"

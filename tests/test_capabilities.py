@@ -1,0 +1,127 @@
+"""Finding out what a judge can do."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import math
+
+import pytest
+from fault_server import error, gives, hangs, ok, says
+
+from greval import Judge, JudgeError, check
+from greval.testing import ScriptedJudge
+
+GOOD = {"reason": "Umber is darker.", "value": "Umber"}
+
+
+def found(model):
+    """Check a judge from synchronous code."""
+    return asyncio.run(check(model))
+
+
+@pytest.fixture
+def judge(fault_server, monkeypatch):
+    """Give a judge that speaks to the fault server and tries each call once."""
+    monkeypatch.setenv("OPENAI_API_KEY", "test-key")
+    return Judge("openai:m", base_url=fault_server.url, max_retries=0, timeout=5)
+
+
+@pytest.mark.parametrize("tier", ["schema", "tools", "text"])
+def test_a_model_that_keeps_to_the_schema(tier):
+    """A good model of each tier is reachable, keeps to the schema, calls tools and tells its tokens, in four calls."""
+    model = ScriptedJudge([GOOD], tier=tier)
+    told = found(model)
+    assert (told.tier, told.reachable, told.message) == (tier, True, "")
+    assert (told.schema_enforced, told.tool_calls, told.repeatable, told.token_counts) == ("yes", "yes", "yes", "yes")
+    assert told.probabilities == "no"
+    assert (told.usage.calls, len(model.calls)) == (4, 4)
+
+
+def test_a_model_that_only_follows_the_words():
+    """A model that writes the word as the text asks is told apart from one that is held to the schema."""
+    told = found(ScriptedJudge([{"reason": "r", "value": "umber"}]))
+    assert (told.reachable, told.schema_enforced) == (True, "no")
+
+
+@pytest.mark.parametrize(
+    "answer", ["Umber, I think.", '{"value": "Umber"}', '{"reason": 1, "value": "Umber"}', "", "[]"]
+)
+def test_a_model_that_answers_in_its_own_way(answer):
+    """An answer without the form that was asked for is no enforced schema."""
+    assert found(ScriptedJudge([answer])).schema_enforced == "no"
+
+
+def test_a_model_that_never_says_the_same_twice():
+    """A model that answers in other words each time is not repeatable."""
+    numbers = itertools.count()
+    assert found(ScriptedJudge(lambda _: {**GOOD, "reason": f"Reason {next(numbers)}."})).repeatable == "no"
+
+
+def test_a_model_that_fails_is_told_with_its_message():
+    """A model that refuses each call is reachable, with the reason told and nothing claimed."""
+    told = found(ScriptedJudge([ValueError("this model is not for judging")]))
+    assert "this model is not for judging" in told.message
+    assert (told.reachable, told.repeatable, told.schema_enforced, told.tool_calls) == (True, "not told", "no", "no")
+
+
+def test_a_server_that_does_all(fault_server, judge):
+    """A server with schemas, tools and token counts is found to have them, and is asked for probabilities."""
+    told = found(judge)
+    assert (told.judge, told.tier, told.reachable) == ("openai:m", "schema", True)
+    assert (told.schema_enforced, told.tool_calls, told.repeatable, told.token_counts) == ("yes", "yes", "yes", "yes")
+    assert told.probabilities == "no"
+    assert (told.usage.calls, told.usage.input_tokens) == (4, 400)
+    assert [("tools" in body, "response_format" in body) for body in fault_server.bodies] == [
+        (False, True),
+        (False, True),
+        (False, True),
+        (True, False),
+    ]
+    assert fault_server.bodies[0]["logprobs"] is True
+
+
+def test_a_server_that_tells_probabilities(fault_server, judge):
+    """Token probabilities that cover the value are found."""
+    text = json.dumps(GOOD)
+    fault_server.plan = says(text, tokens=[{"token": letter, "logprob": math.log(0.99)} for letter in text])
+    assert found(judge).probabilities == "yes"
+
+
+def test_a_server_without_tools(fault_server, judge):
+    """A server that refuses tools is found not to call them; the rest stands."""
+    fault_server.plan = lambda body: error(400, message="tools are not supported") if "tools" in body else ok()
+    told = found(judge)
+    assert (told.reachable, told.schema_enforced, told.tool_calls) == (True, "yes", "no")
+
+
+def test_a_server_that_tells_no_tokens(fault_server, judge):
+    """Where the server tells no tokens, this is said, and no number is made up."""
+    fault_server.plan = gives(GOOD, usage=None)
+    told = found(judge)
+    assert told.token_counts == "no"
+    assert told.usage.input_tokens is None
+
+
+@pytest.mark.parametrize(
+    ("plan", "words"),
+    [(error(401, message="Wrong key."), "Wrong key"), (error(503), "503"), (hangs(), "")],
+    ids=["key", "server", "hangs"],
+)
+def test_a_server_that_cannot_be_used_is_asked_once(fault_server, judge, plan, words):
+    """Where the first call cannot get through, no further call is made, and nothing is claimed."""
+    fault_server.plan = plan
+    told = found(judge.model_copy(update={"timeout": 0.5}))
+    assert (told.reachable, fault_server.calls) == (False, 1)
+    assert words in told.message
+    assert told.message
+    assert {told.schema_enforced, told.tool_calls, told.probabilities, told.repeatable, told.token_counts} == {
+        "not told"
+    }
+
+
+def test_a_judge_without_a_name_for_its_provider():
+    """A judge that cannot be made is an error, not a finding."""
+    with pytest.raises(JudgeError, match="openai:gpt"):
+        found(Judge("gpt"))

@@ -1,0 +1,149 @@
+"""Drafting: what a model writes becomes a checked definition, or a clear error."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from greval import Case, JudgeError, compile_metric, draft, parse_metric, write_metric
+from greval.testing import ScriptedJudge
+
+STEPS = ["Read the answer.", "Weigh what it says."]
+CATEGORIES = [
+    {"name": "Rude", "means": "Insults the reader.", "score": 0},
+    {"name": "Polite", "means": "Courteous throughout.", "score": 1},
+    {"name": "Casual", "means": "Chatty but polite.", "score": 0.5},
+]
+
+
+def written(**more):
+    """Give a definition as a model writes it; `more` replaces its parts."""
+    return {"needs": ["question", "answer"], "steps": STEPS, "instructions": "", "categories": CATEGORIES, **more}
+
+
+def levels(*numbers):
+    """Give a definition on a range as a model writes it."""
+    found = [{"level": number, "means": f"Level {number}, told from its neighbours."} for number in numbers]
+    return {"needs": ["answer"], "steps": STEPS, "instructions": "An empty answer is the lowest.", "levels": found}
+
+
+@pytest.mark.parametrize("tier", ["schema", "tools", "text"])
+def test_categories_of_the_models_own(tier):
+    """A draft on categories is complete in each tier, and puts the best one first."""
+    metric = draft("tone", "Whether it is polite.", judge=ScriptedJudge([written()], tier=tier))
+    assert metric.scale.names == ("Polite", "Casual", "Rude")
+    assert (metric.name, metric.description, metric.needs) == ("tone", "Whether it is polite.", ("question", "answer"))
+    assert metric.steps == tuple(STEPS)
+    assert parse_metric(write_metric(metric)) == metric
+
+
+def test_categories_that_are_given():
+    """Names that the caller gives are asked for by name."""
+    judge = ScriptedJudge([written()])
+    metric = draft("tone", "Whether it is polite.", scale=["Polite", "Casual", "Rude"], judge=judge)
+    assert metric.scale.names == ("Polite", "Casual", "Rude")
+    assert "exactly Polite, Casual, Rude" in judge.calls[0][0].text
+
+
+def test_other_names_than_those_given_are_mended():
+    """Categories that the caller did not name are a fault of the draft."""
+    judge = ScriptedJudge([written(), written(categories=CATEGORIES[:2])])
+    assert draft("tone", "d", scale=["Polite", "Rude"], judge=judge).scale.names == ("Polite", "Rude")
+    assert "must be exactly Polite, Rude" in judge.calls[1][-1].text
+
+
+def test_categories_without_scores_keep_their_order():
+    """Where the model tells no scores, its order stands."""
+    plain = [{"name": name, "means": f"What {name} means."} for name in ("Polite", "Casual", "Rude")]
+    metric = draft("tone", "d", judge=ScriptedJudge([written(categories=plain)]))
+    assert metric.scale.names == ("Polite", "Casual", "Rude")
+
+
+@pytest.mark.parametrize(
+    ("scale", "told", "bounds"),
+    [("value", (1, 2, 3, 4, 5), (1, 5)), ((0, 3), range(4), (0, 3)), ((0, 10), (0, 5, 10), (0, 10))],
+)
+def test_ranges(scale, told, bounds):
+    """A short range is described level by level, a long one at its ends and its middle."""
+    metric = draft("depth", "How deep it goes.", scale=scale, judge=ScriptedJudge([levels(*told)]))
+    assert metric.scale.range == bounds
+    assert tuple(metric.scale.levels) == tuple(told)
+    assert metric.scale.better == "higher"
+
+
+@pytest.mark.parametrize("over", ["chunks", "triples"])
+def test_drafts_over_items(over):
+    """A draft over chunks or triples judges each of them, and needs them."""
+    metric = draft("use", "Whether it helps.", over=over, judge=ScriptedJudge([written(needs=["question"])]))
+    assert metric.over == over
+    assert over in metric.needs
+
+
+def test_a_draft_is_ready_to_judge():
+    """What was drafted compiles and judges as any definition."""
+    metric = draft("tone", "Whether it is polite.", judge=ScriptedJudge([written()]))
+    runnable = compile_metric(metric, ScriptedJudge([{"reason": "It thanks.", "value": "Polite"}]))
+    assert runnable.invoke(Case(question="Hi?", answer="Thank you.")).judgements[0].number == 1
+
+
+FAULTY = {
+    "a category twice": written(categories=[CATEGORIES[0], CATEGORIES[0]]),
+    "one category": written(categories=CATEGORIES[:1]),
+    "a field that is none": written(needs=["anser"]),
+    "no steps": written(steps=[]),
+    "steps that are no list": written(steps=None),
+    "no JSON": "I would rather not.",
+    "categories that are texts": written(categories=["Polite", "Rude"]),
+    "categories that are no list": written(categories=None),
+    "needs that are no list": written(needs=None),
+    "a score that is a word": written(categories=[{**CATEGORIES[0], "score": "high"}, CATEGORIES[1]]),
+}
+
+
+@pytest.mark.parametrize("first", [pytest.param(answer, id=name) for name, answer in FAULTY.items()])
+def test_a_faulty_draft_is_mended(first):
+    """A faulty first answer is given back with what is wrong, and the second one counts."""
+    judge = ScriptedJudge([first, written()])
+    assert draft("tone", "Whether it is polite.", judge=judge).scale.names == ("Polite", "Casual", "Rude")
+    assert len(judge.calls) == 2
+    assert judge.calls[1][-1].text.startswith("That cannot be used: ")
+
+
+@pytest.mark.parametrize(
+    "levelled", [[{"level": 1}], [{"means": "It."}], [{"level": [1], "means": "It."}], ["low"], None]
+)
+def test_faulty_levels_are_mended(levelled):
+    """Levels that lack a part are a fault of the draft, not of the program."""
+    judge = ScriptedJudge([{**levels(), "levels": levelled}, levels(*range(1, 6))])
+    assert draft("depth", "How deep it goes.", scale="value", judge=judge).scale.range == (1, 5)
+
+
+def test_three_bad_tries_are_an_error():
+    """After three bad answers an error names the judge and the fault."""
+    judge = ScriptedJudge([written(needs=["anser"])])
+    with pytest.raises(JudgeError, match=r"(?s)^ScriptedJudge gave no valid definition in 3 tries: .*anser"):
+        draft("tone", "Whether it is polite.", judge=judge)
+    assert len(judge.calls) == 3
+
+
+def test_a_call_that_fails_is_tried_again():
+    """A call that fails counts as a try; where all fail, the error says why."""
+    assert draft("tone", "d", judge=ScriptedJudge([TimeoutError("late"), written()])).name == "tone"
+    with pytest.raises(JudgeError, match=r"3 tries: .*late"):
+        draft("tone", "d", judge=ScriptedJudge([TimeoutError("late")]))
+
+
+def test_what_the_caller_gave_stays():
+    """The name and the description are the caller's, whatever the model writes."""
+    metric = draft("tone", "Whether it is polite.", judge=ScriptedJudge([written(name="x", description="y")]))
+    assert (metric.name, metric.description) == ("tone", "Whether it is polite.")
+
+
+def test_drafting_within_a_running_loop():
+    """A draft can be asked for where an event loop runs, as in a notebook."""
+
+    async def notebook():
+        return draft("tone", "d", judge=ScriptedJudge([written()]))
+
+    assert asyncio.run(notebook()).name == "tone"

@@ -1,0 +1,62 @@
+"""What `import greval` costs and gives."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import greval
+
+ROOT = Path(greval.__file__).parents[1]
+HEAVY = ("pandas", "sklearn", "argilla", "fastapi", "openai", "langserve", "langchain_openai")
+SECONDS = 0.5
+USED = "import resource; use = resource.getrusage(resource.RUSAGE_SELF); print(use.ru_utime + use.ru_stime)"
+
+
+def python(code, folder):
+    """Run code in a fresh interpreter, in an empty folder that is also its home; give what it printed."""
+    surroundings = {"HOME": str(folder), "PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=surroundings, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_import_is_quick(tmp_path):
+    """`import greval` takes less than half a second of CPU beyond what Python itself takes."""
+    bare = float(python(USED, tmp_path))
+    assert float(python(f"import greval; {USED}", tmp_path)) - bare < SECONDS
+
+
+@pytest.mark.parametrize("statement", ["import greval", "from greval import compile_metric, Judge, CategoricalMetric"])
+def test_an_import_loads_nothing_heavy_and_writes_nothing(statement, tmp_path):
+    """The usual imports load no heavy package and write no file."""
+    code = f"import json, sys; {statement}; print(json.dumps([name for name in {HEAVY} if name in sys.modules]))"
+    assert json.loads(python(code, tmp_path)) == []
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_public_names_are_sorted_and_there():
+    """`__all__` is sorted, and every name of it is importable, listed by dir and told of in its docstring."""
+    assert list(greval.__all__) == sorted(greval.__all__)
+    assert set(greval.__all__) <= set(dir(greval))
+    assert [name for name in greval.__all__ if not getattr(greval, name).__doc__] == []
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    """A name that greval does not have is told as by any module."""
+    with pytest.raises(AttributeError, match="module 'greval' has no attribute 'Juge'"):
+        _ = greval.Juge
+
+
+def test_the_server_says_that_it_is_not_there():
+    """`python server.py` ends with a sentence that says what to use in its place."""
+    command = [sys.executable, ROOT / "server.py"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith("greval has no HTTP server yet: use the command line")
+    assert done.stderr.count("\n") == 1
