@@ -7,7 +7,7 @@ for that case's own results only. Running the same thing again asks only for wha
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -92,7 +92,7 @@ async def evaluate_async(  # noqa: PLR0913 - what a run is made of
         judge: Settings of a judge or a chat model; not needed for computed metrics.
         out: The run folder; what it holds of an earlier run is not asked again.
         concurrency: How many calls are in flight at most.
-        total: How many cases there are, where that is known, for the time left.
+        total: How many cases there are, for the time left, where `cases` does not tell it itself.
         on_progress: Called after each result.
         stop: When set, no further case is begun; what is in flight is finished and written.
 
@@ -108,12 +108,16 @@ async def evaluate_async(  # noqa: PLR0913 - what a run is made of
     width = concurrency or (LOCAL_CONCURRENCY if local else DEFAULT_CONCURRENCY)
     client = JudgeClient(judge, gate=asyncio.Semaphore(width)) if judge is not None else None
     runnables = _compiled(with_dependencies(metrics), client)
+    if total is None and isinstance(cases, Sized):
+        total = len(cases)
     if client:
         await client.ready()
     with Store.create(Path(out)) as store:
         store.put_fact("metrics", [runnable.metric.model_dump(mode="json") for runnable in runnables.values()])
         store.put_fact("judge", {"label": client.label, **client.identity} if client else None)
         work = _Work(store, runnables, Progress(total=None if total is None else total * len(runnables)), on_progress)
+        if total is not None:
+            store.put_fact("planned", dict.fromkeys(runnables, total))
         source = iter(cases)
         try:
             async with asyncio.TaskGroup() as workers:
@@ -122,8 +126,10 @@ async def evaluate_async(  # noqa: PLR0913 - what a run is made of
         except BaseExceptionGroup as group:
             raise _first(group) from None
         finally:
-            work.told()
+            store.put_fact("unread", list(work.unread))
         stopped = stop is not None and stop.is_set()
+        if not stopped:
+            store.put_fact("planned", dict.fromkeys(runnables, work.taken - len(work.unread)))
         return Run(Path(out), work.progress, stopped)
 
 
@@ -149,11 +155,6 @@ class _Work:
             case = self._read(given)
             if case:
                 await self._case(case)
-
-    def told(self) -> None:
-        """Write down what the log itself cannot tell: how much was planned and what could not be read."""
-        self.store.put_fact("planned", dict.fromkeys(self.runnables, self.taken - len(self.unread)))
-        self.store.put_fact("unread", list(self.unread))
 
     def _read(self, given: CaseLike | RowFault) -> Case | None:
         """Give the case; a row that is none is written down and passed over."""

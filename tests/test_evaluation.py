@@ -26,6 +26,7 @@ from greval import (
     load,
 )
 from greval.metrics import COMPUTED
+from greval.report.build import build
 from greval.testing import ScriptedJudge
 
 TONE = CategoricalMetric(
@@ -348,3 +349,15 @@ def test_no_mix_of_faults_loses_or_falsifies_a_row(tmp_path_factory, faults, wid
         assert (row.outcome.status == "scored") == (fault == "good")
         assert [failure.kind for failure in row.failures] == ([kinds[fault]] if fault in kinds else [])
         assert json.loads(row.model_dump_json())["outcome"]["status"] in {"scored", "failed"}
+
+
+async def test_a_stopped_run_tells_how_much_is_left(tmp_path):
+    """The report of a stopped run counts what was planned and not judged; that of the finished run, nothing."""
+    stop = asyncio.Event()
+    stop.set()
+    await evaluate_async(cases(9), [TONE], ScriptedJudge(by_metric), out=tmp_path, stop=stop)
+    with Store.open(tmp_path) as store:
+        assert build(store).pending == {"tone": 9}
+    await evaluate_async(iter(cases(9)), [TONE], ScriptedJudge(by_metric), out=tmp_path)
+    with Store.open(tmp_path) as store:
+        assert build(store).pending == {}

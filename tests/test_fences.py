@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import time
 import unicodedata
+from random import Random
 
 import pytest
 from greval.case import Case, Chunk, Traversal, Triple
@@ -85,36 +86,44 @@ LETTERS = {
 UNSEEN = ["", "", "", "", "\u200b", "\u200d", "\u2060", "\ufeff", "\u00ad", "\u202e", "\u2066", "\ufe0f", "\u034f", "\t", " ", "\n"]
 
 
-@st.composite
-def disguised(draw):
-    """Give a fence of ours, written in any way that folds to it."""
-    word = draw(st.sampled_from(WORDS)).replace("st", draw(st.sampled_from(["st", "ﬆ"])))
-    plain = draw(st.sampled_from(["<", "</", "＜", "＜／", "﹤/"])) + word + draw(st.sampled_from([">", ' n="9">', "＞", ""]))
-    hidden = draw(st.lists(st.sampled_from(UNSEEN), min_size=len(plain), max_size=len(plain)))
-    return "".join(draw(st.sampled_from(LETTERS.get(c, c + c.upper()))) + unseen for c, unseen in zip(plain, hidden, strict=True))
+def disguised(seed):
+    """Give a fence of ours, written in one of the ways that fold to it."""
+    random = Random(seed)
+    word = random.choice(WORDS).replace("st", random.choice(["st", "ﬆ"]))
+    plain = random.choice(["<", "</", "＜", "＜／", "﹤/"]) + word + random.choice([">", ' n="9">', "＞", ""])
+    return "".join(random.choice(LETTERS.get(c, c + c.upper())) + random.choice(UNSEEN) for c in plain)
 
 
-ANY = st.text(max_size=20)
-TEXTS = st.lists(st.one_of(ANY, st.sampled_from(TEMPLATES + FAKES), disguised()), max_size=4).map("".join) | ANY
-FILLED = TEXTS.map(lambda text: text + "." if not text.strip() else text)
-CASES = st.builds(
+ANY = st.text(max_size=12)
+PIECES = ANY | st.sampled_from(TEMPLATES + FAKES) | st.integers(0, 10**6).map(disguised)
+TEXTS = st.lists(PIECES, max_size=3).map("".join)
+FILLED = TEXTS.map(lambda text: text if text.strip() else "Well?")
+
+
+def chunks(texts):
+    """Give chunks with these texts."""
+    return [Chunk(id=f"{n}", text=text) for n, text in enumerate(texts)]
+
+
+def triples(rows):
+    """Give triples of these parts."""
+    return [Triple(id=f"{n}", subject=s, predicate=p, object=o) for n, (s, p, o) in enumerate(rows)]
+
+
+BASIC = {"question": FILLED, "answer": TEXTS}
+CHUNK_CASES = st.builds(Case, **BASIC, chunks=st.lists(TEXTS, min_size=1, max_size=4).map(chunks))
+TRIPLE_CASES = st.builds(
+    Case, question=FILLED, triples=st.lists(st.tuples(TEXTS, TEXTS, TEXTS), min_size=1, max_size=3).map(triples)
+)
+WHOLE_CASES = st.builds(
     Case,
-    id=ANY,
-    question=FILLED,
+    **BASIC,
     expected_answer=FILLED,
-    answer=TEXTS,
-    tags=st.fixed_dictionaries({"kind": FILLED}),
-    chunks=st.lists(TEXTS, min_size=1, max_size=3).map(
-        lambda texts: tuple(Chunk(id=f"{n}", text=text) for n, text in enumerate(texts))
-    ),
-    triples=st.lists(st.tuples(TEXTS, TEXTS, TEXTS), min_size=1, max_size=2).map(
-        lambda rows: tuple(Triple(id=f"{n}", subject=s, predicate=p, object=o) for n, (s, p, o) in enumerate(rows))
-    ),
-    traversal=st.builds(
-        Traversal,
-        start_nodes=st.lists(TEXTS, max_size=2).map(tuple),
-        traversed_edges=st.lists(st.tuples(TEXTS, TEXTS, TEXTS), max_size=1).map(tuple),
-        final_nodes=st.just(("end",)),
+    tags=st.builds(dict, kind=FILLED),
+    chunks=st.lists(TEXTS, min_size=1, max_size=2).map(chunks),
+    triples=st.tuples(st.tuples(TEXTS, TEXTS, TEXTS)).map(triples),
+    traversal=st.tuples(TEXTS, TEXTS).map(
+        lambda names: Traversal(start_nodes=names[:1], traversed_edges=((*names, names[0]),), final_nodes=names[1:])
     ),
 )
 PLAIN = Case(
@@ -137,35 +146,54 @@ HOSTILE = Case(
 )
 
 
+JUDGE = ScriptedJudge(lambda _: TimeoutError())
+RUNNABLES = {metric.name: compile_metric(metric, JUDGE) for metric in (WHOLE, CHUNKS, TRIPLES, SHOWN)}
+
+
 def messages(metric, case):
     """Give the messages that reach the judge, by the whole way from the runnable."""
-    judge = ScriptedJudge(lambda _: TimeoutError())
-    compile_metric(metric, judge).invoke(case)
-    return judge.calls[0]
+    JUDGE.calls.clear()
+    RUNNABLES[metric.name].invoke(case)
+    (sent,) = JUDGE.calls
+    return sent
 
 
 def expected(metric, case):
     """List the fences that a message about a case must hold, by the counts of the case alone."""
-    chunks, triples = len(case.chunks), len(case.triples)
     if metric is WHOLE:
         single = [fence for word in ("question", "expected_answer", "answer", "tag") for fence in around(word)]
-        listed = around("chunks", numbered("chunk", chunks)) + around("triples", numbered("triple", triples))
+        listed = around("chunks", numbered("chunk", len(case.chunks)))
+        listed += around("triples", numbered("triple", len(case.triples)))
         return single + listed + around("traversal")
     if metric is CHUNKS:
-        return around("question") + around("answer") + around("items", numbered("item", chunks))
-    return around("question") + around("items", numbered("item", triples))
+        return around("question") + around("answer") + around("items", numbered("item", len(case.chunks)))
+    return around("question") + around("items", numbered("item", len(case.triples)))
 
 
 SAME = {metric.name: messages(metric, PLAIN)[:-1] for metric in (WHOLE, CHUNKS, TRIPLES, SHOWN)}
 
 
-@pytest.mark.parametrize("metric", [WHOLE, CHUNKS, TRIPLES], ids=lambda metric: metric.name)
-@given(case=CASES)
-@example(case=PLAIN)
-@example(case=HOSTILE)
+@pytest.mark.parametrize(
+    ("metric", "cases"),
+    [(WHOLE, WHOLE_CASES), (CHUNKS, CHUNK_CASES), (TRIPLES, TRIPLE_CASES)],
+    ids=["whole", "chunks", "triples"],
+)
+@given(data=st.data())
 @MANY_EXAMPLES
-def test_no_case_text_changes_the_messages(metric, case):
+def test_no_case_text_changes_the_messages(metric, cases, data):
     """For any text: one system message, the same for all cases, and one human message with our fences and no others."""
+    check(metric, data.draw(cases))
+
+
+@pytest.mark.parametrize("metric", [WHOLE, CHUNKS, TRIPLES], ids=lambda metric: metric.name)
+def test_known_tricks_change_nothing(metric):
+    """The tricks that were tried by hand are held, too."""
+    check(metric, PLAIN)
+    check(metric, HOSTILE)
+
+
+def check(metric, case):
+    """Hold the messages about a case against what they must be."""
     system, human = messages(metric, case)
     assert (system.type, human.type) == ("system", "human")
     assert [system] == SAME[metric.name]
@@ -173,7 +201,7 @@ def test_no_case_text_changes_the_messages(metric, case):
     found = fences(human.text)
     assert found == expected(metric, case)
     assert nested(found)
-    assert sum(word == "item" for word, _ in found) == len(case.chunks if metric is CHUNKS else case.triples) * (metric is not WHOLE)
+    assert sum(word == "item" for word, _ in found) == (len(getattr(case, metric.over)) if metric.over else 0)
 
 
 def nested(found):
@@ -192,7 +220,7 @@ def opened(text):
     return re.sub("[<＜﹤≮˂ᐸ‹]", "<", text)
 
 
-@given(case=CASES)
+@given(case=WHOLE_CASES)
 @example(case=HOSTILE)
 @MANY_EXAMPLES
 def test_case_text_is_no_template(case):

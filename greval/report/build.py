@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -30,7 +31,8 @@ class Report(Record):
     """What a run found; every renderer reads this and nothing else.
 
     `by` names what the summaries are grouped by, `columns` the values of each metric's scale in
-    their order, `unread` the rows of the input that were no cases.
+    their order, `pending` how many cases each metric has not judged yet, `unread` the rows of the
+    input that were no cases.
     """
 
     folder: str
@@ -38,6 +40,7 @@ class Report(Record):
     by: tuple[str, ...]
     summaries: tuple[Summary, ...]
     scales: dict[str, tuple[str, ...]]
+    pending: dict[str, int]
     unread: tuple[str, ...]
     verdicts: tuple[Verdict, ...] = ()
 
@@ -57,19 +60,20 @@ def build(store: Store, *, by: Sequence[str] = (), show: int = 0) -> Report:
     several = len({result.method for result in results}) > 1
     names = tuple(by) or (("method",) if several else ())
     metrics = _metrics(store.fact("metrics"))
-    planned = store.fact("planned")
+    order = {name: place for place, name in enumerate(metrics)}
     unread = store.fact("unread")
     judge = store.fact("judge")
+    summaries = summarise(
+        results,
+        by=lambda result: " · ".join(_group(result, name) for name in names),
+        ends={name: ends for name, scale in metrics.items() if (ends := _ends(scale))},
+    )
     return Report(
         folder=str(store.folder),
         judge=str(judge["label"]) if isinstance(judge, dict) else None,
         by=names,
-        summaries=summarise(
-            results,
-            by=lambda result: " · ".join(_group(result, name) for name in names),
-            planned=planned if isinstance(planned, dict) else None,  # type: ignore[arg-type]
-            ends={name: ends for name, scale in metrics.items() if (ends := _ends(scale))},
-        ),
+        summaries=tuple(sorted(summaries, key=lambda summary: (order.get(summary.metric, len(order)), summary.group))),
+        pending=_pending(store.fact("planned"), results),
         scales={name: _values(scale) for name, scale in metrics.items()},
         unread=tuple(map(str, unread)) if isinstance(unread, list) else (),
         verdicts=tuple(_spread(results, show)),
@@ -85,6 +89,14 @@ def verdicts(result: Result) -> Iterable[Verdict]:
         yield Verdict(**who, item=failure.item, value=f"failed: {failure.kind}", reason=failure.message)
     if result.outcome.status == "skipped":
         yield Verdict(**who, item=None, value="skipped", reason=result.outcome.reason)
+
+
+def _pending(planned: JsonValue, results: Sequence[Result]) -> dict[str, int]:
+    """Give how many cases of a run that was stopped are left, by metric."""
+    judged = Counter(result.metric for result in results)
+    due = planned if isinstance(planned, dict) else {}
+    left = {name: count - judged[name] for name, count in due.items() if isinstance(count, int)}
+    return {name: count for name, count in left.items() if count > 0}
 
 
 def _spread(results: Sequence[Result], show: int) -> Iterable[Verdict]:

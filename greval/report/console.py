@@ -46,14 +46,9 @@ def _summaries(report: Report) -> RenderableType:
         table.add_column(name, justify="right", min_width=len(name))
     table.add_column("values", overflow="fold")
     table.add_column("mean [95 % interval]", no_wrap=True)
-    for summary in sorted(report.summaries, key=lambda s: (_place(report, s), s.group)):
+    for summary in report.summaries:
         table.add_row(*map(escape, _cells(report, summary)))
     return table
-
-
-def _place(report: Report, summary: Summary) -> int:
-    names = [*report.scales]
-    return names.index(summary.metric) if summary.metric in names else len(names)
 
 
 def _cells(report: Report, summary: Summary) -> list[str]:
@@ -95,10 +90,10 @@ def _troubles(report: Report) -> Iterable[str]:
         if summary.failures:
             kinds = ", ".join(f"{kind} {count}" for kind, count in summary.failures.items())
             yield f"{where}: failures: {kinds}; run the same command again to ask for these only"
-        if summary.pending:
-            yield f"{where}: {summary.pending} not judged yet; run the same command again to go on"
         for reason, count in summary.skips.items():
             yield f"{where}: {count} skipped: {reason}"
+    for metric, count in report.pending.items():
+        yield f"{metric}: {count} not judged yet; run the same command again to go on"
     for row in report.unread[:MAX_UNREAD]:
         yield f"not a case: {row}"
     if len(report.unread) > MAX_UNREAD:

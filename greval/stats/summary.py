@@ -13,8 +13,8 @@ from greval.stats.interval import Interval, cluster_bootstrap, t_interval, wilso
 class Summary(Record):
     """One metric over a group of cases.
 
-    `planned` cases are `scored` (some items of which may have failed), `skipped`, `failed` or still
-    `pending`. `items` is how many judgements were given, `items_failed` how many single items
+    Of the `planned` cases each is `scored` (some items of which may have failed), `skipped` or
+    `failed`. `items` is how many judgements were given, `items_failed` how many single items
     failed. `distribution` counts the values; `mean` is over the judgements that read as a number
     (`counted`), None where there is none.
     """
@@ -25,7 +25,6 @@ class Summary(Record):
     scored: int
     skipped: int
     failed: int
-    pending: int
     items: int
     items_failed: int
     distribution: dict[str, int]
@@ -41,7 +40,6 @@ def summarise(
     results: Iterable[Result],
     *,
     by: Callable[[Result], str] = lambda _: "",
-    planned: Mapping[str, int] | None = None,
     ends: Mapping[str, tuple[float, float]] | None = None,
 ) -> tuple[Summary, ...]:
     """Summarise results, one summary for each metric and group, in order of their first result.
@@ -49,8 +47,6 @@ def summarise(
     Args:
         results: The rows; each judgement counts once.
         by: Names the group of a row, such as its query type.
-        planned: How many cases each metric was planned for; without it, as many as there are rows.
-            It is used where there is one group only.
         ends: The lowest and highest number of each metric's scale, for the interval of equal values.
 
     Returns:
@@ -59,33 +55,23 @@ def summarise(
     groups: dict[tuple[str, str], list[Result]] = {}
     for result in results:
         groups.setdefault((result.metric, by(result)), []).append(result)
-    single = len({group for _, group in groups}) <= 1
     return tuple(
-        _summary(
-            rows,
-            metric=metric,
-            group=group,
-            planned=(planned or {}).get(metric, len(rows)) if single else len(rows),
-            ends=(ends or {}).get(metric),
-        )
+        _summary(rows, metric=metric, group=group, ends=(ends or {}).get(metric))
         for (metric, group), rows in groups.items()
     )
 
 
-def _summary(
-    rows: Sequence[Result], *, metric: str, group: str, planned: int, ends: tuple[float, float] | None
-) -> Summary:
+def _summary(rows: Sequence[Result], *, metric: str, group: str, ends: tuple[float, float] | None) -> Summary:
     statuses = Counter(row.outcome.status for row in rows)
     clusters = [[j.number for j in row.judgements if j.number is not None] for row in rows]
     numbers = [number for cluster in clusters for number in cluster]
     return Summary(
         metric=metric,
         group=group,
-        planned=max(planned, len(rows)),
+        planned=len(rows),
         scored=statuses["scored"],
         skipped=statuses["skipped"],
         failed=statuses["failed"],
-        pending=max(0, planned - len(rows)),
         items=sum(len(row.judgements) for row in rows),
         items_failed=sum(failure.item is not None for row in rows for failure in row.failures),
         distribution=dict(Counter(str(j.value) for row in rows for j in row.judgements)),

@@ -1,0 +1,160 @@
+"""Reports: what a person reads at the end of a run, and what of it is told about gaps."""
+
+import io
+
+from rich.console import Console
+
+from greval import Case, CategoricalMetric, ComputedMetric, Judgement, MeasureScale, Store, ValueMetric, evaluate
+from greval.cli.bar import Bar, line
+from greval.progress import Progress
+from greval.report.build import build
+from greval.report.console import render
+from greval.result import Usage
+from greval.testing import ScriptedJudge
+
+TONE = CategoricalMetric(
+    name="tone",
+    description="The tone.",
+    needs=["answer"],
+    categories={"Polite": {"means": "Courteous.", "score": 1}, "Rude": {"means": "Insults.", "score": 0}},
+    steps=["Read."],
+)
+DEPTH = ValueMetric(
+    name="depth",
+    description="The depth.",
+    needs=["answer"],
+    range=(1, 50),
+    levels={1: "None.", 50: "All."},
+    steps=["Read."],
+)
+WORDS = ComputedMetric(
+    name="words",
+    description="Length.",
+    needs=["answer"],
+    scale=MeasureScale(unit="words"),
+    compute=lambda case: (Judgement(value=len(case.answer), number=len(case.answer), reason="counted"),),
+)
+
+
+def answer(messages):
+    if "BAD" in messages[-1].text:
+        return TimeoutError("late")
+    polite = "please" in messages[-1].text
+    return {
+        "reason": "[bold]It says please[/bold]",
+        "value": ("Polite" if polite else "Rude") if "tone" in messages[0].text else 7,
+    }
+
+
+def finished(folder, metrics=(TONE,), given=None):
+    cases = given or [
+        Case(id="1", question="?", answer="please", method="a", tags={"kind": "x"}),
+        Case(id="2", question="?", answer="no", method="a", tags={"kind": "y"}),
+        Case(id="1", question="?", answer="please!", method="b", tags={"kind": "x"}),
+        Case(id="3", question="?", answer="BAD", method="b"),
+        Case(id="4", question="?", method="b"),
+    ]
+    evaluate(cases, metrics, ScriptedJudge(answer), out=folder)
+    return Store.open(folder)
+
+
+def printed(report, width=150):
+    text = io.StringIO()
+    render(report, Console(file=text, width=width))
+    return text.getvalue()
+
+
+def test_methods_are_told_apart_by_themselves(tmp_path):
+    """Where there are several methods, the report groups by them without being asked."""
+    with finished(tmp_path) as store:
+        report = build(store)
+    assert report.by == ("method",)
+    assert [(s.group, s.planned, s.scored, s.skipped, s.failed) for s in report.summaries] == [
+        ("a", 2, 2, 0, 0),
+        ("b", 3, 1, 1, 1),
+    ]
+
+
+def test_any_tag_groups(tmp_path):
+    """Groups are named by the values of tags; a case without the tag has a group of its own."""
+    with finished(tmp_path) as store:
+        report = build(store, by=["kind", "method"])
+    assert [summary.group for summary in report.summaries] == ["(none) · b", "x · a", "x · b", "y · a"]
+
+
+def test_what_is_missing_is_told_with_the_way_to_mend_it(tmp_path):
+    """Failures, skips and rows that are no cases stand below the table."""
+    with finished(tmp_path) as store:
+        store_report = build(store)
+    text = printed(store_report.model_copy(update={"unread": tuple(f"f:{n}: bad" for n in range(7))}))
+    assert "tone (b): failures: timeout 1; run the same command again" in text
+    assert "tone (b): 1 skipped: answer is not recorded" in text
+    assert "not a case: f:0: bad" in text
+    assert "and 2 more rows that are no cases" in text
+
+
+def test_an_unfinished_run_says_how_much_is_left(tmp_path):
+    """Cases that were planned and not judged are pending, and the report says how to go on."""
+    with finished(tmp_path, given=[Case(id="1", question="?", answer="please")]):
+        pass
+    with Store.create(tmp_path) as store:
+        store.put_fact("planned", {"tone": 5})
+        text = printed(build(store))
+    assert "tone: 4 not judged yet; run the same command again to go on" in text
+
+
+def test_a_mean_stands_with_its_interval_and_its_number(tmp_path):
+    """The mean is printed with what it is of; equal values have the interval of their scale."""
+    with finished(tmp_path) as store:
+        text = printed(build(store))
+    assert "0.50 [0.09, 0.91] n=2" in text
+    assert "1.00 [0.21, 1.00] n=1" in text
+
+
+def test_many_values_are_told_by_their_ends_and_middle(tmp_path):
+    """A measure with many values is not listed value by value."""
+    cases = [Case(id=str(n), question="?", answer="x" * n) for n in range(1, 10)]
+    with finished(tmp_path, metrics=(WORDS, DEPTH), given=cases) as store:
+        text = printed(build(store))
+    assert "min 1, median 5, max 9" in text
+    assert "7 9" in text
+
+
+def test_verdicts_are_shown_as_the_judge_wrote_them(tmp_path):
+    """Markup in a reason is text, and failures and skips are among the verdicts."""
+    with finished(tmp_path) as store:
+        text = printed(build(store, show=10))
+    assert "[bold]It says please[/bold]" in text
+    assert "failed: timeout" in text
+    assert "skipped" in text
+
+
+def test_a_run_without_a_judge_has_a_report(tmp_path):
+    """Computed metrics are reported without naming a judge."""
+    evaluate([{"question": "?", "answer": "one"}], [WORDS], out=tmp_path)
+    with Store.open(tmp_path) as store:
+        report = build(store)
+    assert report.judge is None
+    assert ", judge" not in printed(report)
+
+
+def test_the_progress_line_says_all_that_counts():
+    """Done, kept, failed, tokens, time and time left stand in one line."""
+    usage = Usage(calls=3, input_tokens=1200, output_tokens=34)
+    snapshot = Progress(total=10, done=4, kept=1, scored=3, failed=1, usage=usage, seconds=90.0)
+    assert line(snapshot) == "4/10 done (1 from before), 1 failed, 1,234 tokens, 1 min 30 s, about 3 min 0 s left"
+    assert line(Progress(done=2)) == "2 done, 0 failed, 0 tokens, 0 s"
+
+
+def test_progress_goes_to_stderr_and_not_when_quiet(capsys):
+    """Plain lines come every few seconds where there is no terminal, and none when quiet."""
+    with Bar() as bar:
+        bar.show(Progress(total=2, done=1, seconds=6.0))
+        bar.show(Progress(total=2, done=2, seconds=7.0))
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert [text.split(",")[0] for text in told.err.splitlines()] == ["1/2 done", "2/2 done"]
+    with Bar(quiet=True) as bar:
+        bar.say("hello")
+        bar.show(Progress(total=2, done=1, seconds=6.0))
+    assert capsys.readouterr().err == ""
