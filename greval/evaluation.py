@@ -163,7 +163,7 @@ class _Work:
                 raise DataError(f"{given.place}: {given.message}")  # noqa: TRY301 - one way for both kinds
             case = as_case(given)
         except DataError as error:
-            self.unread.append(str(error))
+            self.unread.append(str(error) if isinstance(given, RowFault) else f"case {self.taken}: {error}")
             self.progress = self.progress.model_copy(update={"unread": len(self.unread)})
             return None
         return case if case.id else case.model_copy(update={"id": f"row-{self.taken}"})

@@ -29,6 +29,7 @@ LOCAL_TIMEOUT = 600.0
 LOCAL_REASON_LENGTH = 160
 LOCAL_MAX_TOKENS = 1024
 KEY_VARIABLE = "OPENAI_API_KEY"
+URL_VARIABLE = "OPENAI_BASE_URL"
 SECRET_NAME = re.compile(r"key|secret|password|authorization|credential|cookie|token\b", re.IGNORECASE)
 """Names of options that hold a secret, at any depth: headers hold keys, `max_tokens` does not."""
 
@@ -134,7 +135,8 @@ async def chat_model(judge: Judge) -> BaseChatModel:
     """
     loop = asyncio.get_running_loop()
     models = _MODELS.setdefault(loop, {})
-    key = json.dumps(judge.model_dump(mode="json"), sort_keys=True)
+    environment = {name: os.environ.get(name) for name in (KEY_VARIABLE, URL_VARIABLE)}
+    key = json.dumps([judge.model_dump(mode="json"), environment], sort_keys=True)
     if key not in models:
         models.setdefault(key, await _build(judge))
     return models[key]
@@ -217,7 +219,7 @@ async def _client(seconds: float) -> Any:  # noqa: ANN401 - a client of openai's
 def _openai_key(judge: Judge) -> str:
     """Give the key from the environment; a server of one's own may need none."""
     key = os.environ.get(KEY_VARIABLE, "")
-    if not key and judge.base_url is None and not os.environ.get("OPENAI_BASE_URL"):
+    if not key and judge.base_url is None and not os.environ.get(URL_VARIABLE):
         message = f"judge {judge.model!r}: set {KEY_VARIABLE}, or name a server of your own with base_url"
         raise JudgeError(message)
     return key or "none"

@@ -170,7 +170,8 @@ def _closing(metric: JudgedMetric, count: int) -> str:
     """Say after a list of items once more what is to be decided: a long list makes models forget it."""
     if not count:
         return ""
-    return f"Judge each of the {count} items by itself; the value is one of {metric.scale.allowed()}."
+    what = "the item" if count == 1 else f"each of the {count} items by itself"
+    return f"Judge {what}; the value is one of {metric.scale.allowed()}."
 
 
 def _fence(word: str, content: str, attribute: str = "") -> str:

@@ -44,8 +44,13 @@ class FaultServer:
         self.most = 0
         self.url = ""
         self._flying = 0
+        self._came = threading.Event()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="fault-server", daemon=True)
+
+    def wait(self, seconds: float = 20) -> None:
+        """Wait until a first request has come."""
+        assert self._came.wait(seconds)
 
     @property
     def calls(self) -> int:
@@ -78,6 +83,7 @@ class FaultServer:
         number = len(self.bodies)
         self.bodies.append(body)
         self.headers.append(dict(request.headers))
+        self._came.set()
         self._flying += 1
         self.most = max(self.most, self._flying)
         try:

@@ -429,5 +429,7 @@ async def test_gate_is_shared(fault_server):
     """No more calls are in flight than the gate lets through, whatever the cases, batches and metrics."""
     fault_server.latency = 0.01
     client = JudgeClient(Judge("openai:fake", base_url=fault_server.url, max_items=1), gate=asyncio.Semaphore(2))
-    await asyncio.gather(*(compile_metric(metric, client).abatch([passages(4), passages(5)]) for metric in (CHUNKS,) * 2))
+    await asyncio.gather(
+        *(compile_metric(metric, client).abatch([passages(4), passages(5)]) for metric in (CHUNKS,) * 2)
+    )
     assert (fault_server.calls, fault_server.most) == (18, 2)

@@ -82,7 +82,12 @@ def test_identity_of_a_model_object():
     model = ChatOpenAI(model="fake", api_key=SecretStr("hush-hush"), base_url=URL, temperature=0.5, seed=3)
     client = JudgeClient(model)
     assert client.label == "ChatOpenAI:fake"
-    assert {*client.identity.items()} >= {("class", "ChatOpenAI"), ("model_name", "fake"), ("seed", 3), ("temperature", 0.5)}
+    assert {*client.identity.items()} >= {
+        ("class", "ChatOpenAI"),
+        ("model_name", "fake"),
+        ("seed", 3),
+        ("temperature", 0.5),
+    }
     assert "hush" not in str(client.identity)
 
 
@@ -113,7 +118,9 @@ async def test_cost_of_a_reply():
     """Calls and tokens are counted, cached ones too, and what is not told is None."""
     told = {"input_tokens": 9, "output_tokens": 4, "total_tokens": 13}
     cached = {**told, "input_token_details": {"cache_read": 5}}
-    found = [(await reply(ScriptedJudge([AIMessage("{}", usage_metadata=usage)]))).usage for usage in (told, cached, None)]
+    found = [
+        (await reply(ScriptedJudge([AIMessage("{}", usage_metadata=usage)]))).usage for usage in (told, cached, None)
+    ]
     assert found == [
         Usage(calls=1, input_tokens=9, output_tokens=4),
         Usage(calls=1, input_tokens=9, output_tokens=4, cached_tokens=5),
@@ -166,8 +173,7 @@ async def test_cancelled_is_cancelled(fault_server):
     """Cancelling is no failure of the judge: it goes through."""
     fault_server.plan = fault.hangs()
     task = asyncio.create_task(compile_metric(TONE, Judge("openai:fake", base_url=fault_server.url)).ainvoke(CASE))
-    while not fault_server.calls:
-        await asyncio.sleep(0.01)
+    await asyncio.to_thread(fault_server.wait)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
@@ -274,7 +280,9 @@ def test_no_loop_is_mixed_up(fault_server, body):
 def test_a_process_ends_while_a_call_hangs(fault_server):
     """A script that ends while a call is under way ends at once and quietly."""
     fault_server.plan = fault.hangs()
-    code = PROLOGUE + """
+    code = (
+        PROLOGUE
+        + """
 import contextlib, time
 def work():
     with contextlib.suppress(Exception):
@@ -283,13 +291,16 @@ threading.Thread(target=work, daemon=True).start()
 time.sleep(1.2)
 print("end")
 """
+    )
     assert run(code, fault_server.url) == ["end"]
 
 
 def test_interrupt_ends_the_call(fault_server):
     """Ctrl-C in a synchronous call ends the call itself, not only the waiting for it."""
     fault_server.plan = fault.hangs()
-    code = PROLOGUE + """
+    code = (
+        PROLOGUE
+        + """
 import os, signal, time
 threading.Timer(1.2, os.kill, (os.getpid(), signal.SIGINT)).start()
 start = time.monotonic()
@@ -298,6 +309,7 @@ try:
 except KeyboardInterrupt:
     print("interrupted" if time.monotonic() - start < 10 else "late")
 """
+    )
     assert run(code, fault_server.url) == ["interrupted"]
 
 

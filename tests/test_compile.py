@@ -64,7 +64,12 @@ def test_every_call_gives_the_same(tier):
         streamed = [result async for result in runnable.astream(given)]
         return [await runnable.ainvoke(given), *await runnable.abatch([given, CASE]), *streamed]
 
-    found = [runnable.invoke(CASE), *runnable.batch([CASE, given]), *runnable.stream(given), *asyncio.run(asynchronous())]
+    found = [
+        runnable.invoke(CASE),
+        *runnable.batch([CASE, given]),
+        *runnable.stream(given),
+        *asyncio.run(asynchronous()),
+    ]
     assert len({result.replace(latency=0.0).model_dump_json() for result in found}) == 1
     assert len(found) == 8
 

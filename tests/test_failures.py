@@ -23,7 +23,9 @@ TONE = CategoricalMetric(
     categories={"Polite": "Courteous.", "Rude": "Insults."},
 )
 GOOD = {"reason": "It thanks.", "value": "Polite"}
-CASES = [Case(id=id_, question="Well?", answer=answer) for id_, answer in (("a", "Thanks."), ("b", "BAD"), ("c", "Ta."))]
+CASES = [
+    Case(id=id_, question="Well?", answer=answer) for id_, answer in (("a", "Thanks."), ("b", "BAD"), ("c", "Ta."))
+]
 TIERS = ("schema", "tools", "text")
 ONE, TWO = Usage(calls=1, input_tokens=100, output_tokens=20), Usage(calls=2, input_tokens=200, output_tokens=40)
 

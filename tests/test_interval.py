@@ -65,6 +65,7 @@ def test_cluster_bootstrap_covers_its_level():
 
 
 def test_cluster_bootstrap_is_undefined_without_spread():
-    """One cluster, or equal items, give no interval."""
+    """One cluster, equal items, or clusters that are all alike give no interval, not one of width 0."""
+    assert cluster_bootstrap([[1.0, 0.0]] * 5) is None
     assert cluster_bootstrap([[1.0, 0.0]]) is None
     assert cluster_bootstrap([[1.0], [1.0, 1.0]]) is None

@@ -19,9 +19,7 @@ from greval.judge import LOCAL_MAX_TOKENS, LOCAL_TIMEOUT, Judge, chat_model
 from greval.metric import CategoricalMetric
 
 URL = "http://127.0.0.1:9/v1"
-METRIC = CategoricalMetric(
-    name="m", description="d", needs=["answer"], steps=["s"], categories={"Yes": "y", "No": "n"}
-)
+METRIC = CategoricalMetric(name="m", description="d", needs=["answer"], steps=["s"], categories={"Yes": "y", "No": "n"})
 
 
 @given(
@@ -80,7 +78,12 @@ def test_options_that_are_no_secrets():
 
 def test_local_is_asked_for_by_name():
     """Only the provider `local` is the embedded model."""
-    assert [Judge(name).local for name in ("local", "local:small", "openai:local", "locally:x")] == [True, True, False, False]
+    assert [Judge(name).local for name in ("local", "local:small", "openai:local", "locally:x")] == [
+        True,
+        True,
+        False,
+        False,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -119,7 +122,9 @@ async def test_temperature_can_be_left_to_the_model():
 async def test_models_are_made_once():
     """The same settings give the same model within a loop, other settings another."""
     judge = Judge("openai:fake", base_url=URL)
-    one, two, other = await asyncio.gather(*map(chat_model, (judge, Judge("openai:fake", base_url=URL), Judge("openai:fake", base_url=URL, seed=1))))
+    one, two, other = await asyncio.gather(
+        *map(chat_model, (judge, Judge("openai:fake", base_url=URL), Judge("openai:fake", base_url=URL, seed=1)))
+    )
     assert one is two
     assert other is not one
 

@@ -43,8 +43,10 @@ GRADES = ManyValueMetric(
 METRICS = [TONE, DEPTH, WIDE, NOTED, CHUNKS, GRADES]
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | st.sampled_from(["Yes", "reason"]),
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(st.sampled_from(["reason", "value", "item", "judgements", "elements", "advice", "x"]), inner),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["reason", "value", "item", "judgements", "elements", "advice", "x"]), inner)
+    ),
     max_leaves=12,
 )
 

@@ -73,7 +73,11 @@ def test_tools_that_are_not_called():
 
 def test_tier_is_told():
     """A judge says how it can be asked."""
-    assert [ScriptedJudge([""], tier=tier).answer_tier for tier in ("schema", "tools", "text")] == ["schema", "tools", "text"]
+    assert [ScriptedJudge([""], tier=tier).answer_tier for tier in ("schema", "tools", "text")] == [
+        "schema",
+        "tools",
+        "text",
+    ]
 
 
 def test_delay():

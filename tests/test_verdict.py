@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from itertools import pairwise
 
 import pytest
 from hypothesis import example, given
@@ -117,7 +118,7 @@ def tokens_of(text, cuts, logprobs, *, as_bytes=False):
     raw = text.encode()
     whole = raw if as_bytes else text
     places = [0, *sorted({cut % (len(whole) + 1) for cut in cuts}), len(whole)]
-    pieces = [whole[a:b] for a, b in zip(places, places[1:], strict=False)]
+    pieces = [whole[a:b] for a, b in pairwise(places)]
     logs = [logprobs[n % len(logprobs)] for n in range(len(pieces))]
     if as_bytes:
         return [{"token": repr(p), "bytes": [*p], "logprob": log} for p, log in zip(pieces, logs, strict=True)]

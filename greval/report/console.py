@@ -15,6 +15,7 @@ from greval.stats.summary import Summary
 
 MAX_UNREAD = 5
 FEW = 5
+VALUES_WIDTH = 26
 
 
 def render(report: Report, console: Console) -> None:
@@ -44,7 +45,7 @@ def _summaries(report: Report) -> RenderableType:
         table.add_column(" · ".join(report.by))
     for name in ("planned", "scored", "skipped", "failed"):
         table.add_column(name, justify="right", min_width=len(name))
-    table.add_column("values", overflow="fold")
+    table.add_column("values", overflow="fold", min_width=VALUES_WIDTH)
     table.add_column("mean [95 % interval]", no_wrap=True)
     for summary in report.summaries:
         table.add_row(*map(escape, _cells(report, summary)))

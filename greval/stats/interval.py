@@ -82,7 +82,7 @@ def cluster_bootstrap(clusters: Sequence[Sequence[float]], *, level: float = LEV
     """Give the percentile bootstrap interval of the mean over items that come in clusters.
 
     Whole clusters are drawn, as items of one question are not independent of each other. Undefined
-    (None) for fewer than two clusters, or where all items are equal.
+    (None) for fewer than two clusters, or where they do not differ: that tells nothing of a spread.
 
     Args:
         clusters: The values of each cluster, none of them empty.
@@ -109,4 +109,6 @@ def cluster_bootstrap(clusters: Sequence[Sequence[float]], *, level: float = LEV
         rng=np.random.default_rng(SEED),
     )
     low, high = drawn.confidence_interval
+    if low == high:
+        return None
     return Interval(low=float(low), high=float(high), level=level, method="cluster bootstrap")
