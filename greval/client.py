@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -20,9 +20,11 @@ from greval.result import Failure, Tier, Usage
 from greval.schema import schema_name
 
 if TYPE_CHECKING:
-    from langchain_core.runnables import RunnableConfig
+    from langchain_core.runnables import Runnable, RunnableConfig
 
 OPENAI_BASE = "BaseChatOpenAI"
+MAX_MODELS = 8
+"""As many models are kept ready; those of loops that ended go with the next ones."""
 RAW_SETTINGS = ("model_name", "model", "temperature", "seed", "max_tokens", "top_p", "base_url", "openai_api_base")
 
 
@@ -44,34 +46,29 @@ class Question:
     schema: Mapping[str, Any]
     tier: Tier
     confidence: bool = False
-    _made: dict[int, Any] = field(default_factory=dict, repr=False, compare=False)
+    _made: dict[int, tuple[BaseChatModel, Any]] = field(default_factory=dict, repr=False, compare=False)
 
     async def ask(self, model: BaseChatModel, messages: list[BaseMessage], config: RunnableConfig) -> AIMessage:
         """Send messages to a model and give its message, whatever it holds."""
         if self.tier == "tools":
-            answer = await self._structured(model).ainvoke(messages, config)
+            answer = await self._once(model, _structured).ainvoke(messages, config)
             raw = answer["raw"]
         else:
-            raw = await model.ainvoke(messages, config, **self._arguments(model))
+            arguments = self._once(model, _native) if self.tier == "schema" else {}
+            raw = await model.ainvoke(messages, config, **arguments)
         if not isinstance(raw, AIMessage):
             message = f"the model gave a {type(raw).__name__} instead of a message"
             raise TypeError(message)
         return raw
 
-    def _arguments(self, model: BaseChatModel) -> dict[str, Any]:
-        """Give the call's own arguments; a schema stands in the body, where no library parses it for us."""
-        if id(model) not in self._made:
-            self._made[id(model)] = _native(model, self) if self.tier == "schema" else {}
-        arguments: dict[str, Any] = self._made[id(model)]
-        return arguments
-
-    def _structured(self, model: BaseChatModel) -> Any:  # noqa: ANN401 - a runnable of LangChain's own
-        """Bind the schema in the provider's own way, once."""
-        if id(model) not in self._made:
-            titled = {"title": schema_name(self.name), "description": "The verdict.", **self.schema}
-            method = {"method": "function_calling"} if _openai(model) else {}
-            self._made[id(model)] = model.with_structured_output(titled, include_raw=True, **method)
-        return self._made[id(model)]
+    def _once(self, model: BaseChatModel, make: Callable[[BaseChatModel, Question], Any]) -> Any:  # noqa: ANN401
+        """Give what is made of the schema for a model, made once; each running loop has its model."""
+        known = self._made.get(id(model))
+        if known is None:
+            if len(self._made) == MAX_MODELS:
+                self._made.clear()
+            known = self._made[id(model)] = model, make(model, self)
+        return known[1]
 
 
 class JudgeClient:
@@ -145,6 +142,13 @@ def best_tier(model: BaseChatModel) -> Tier:
 def _openai(model: BaseChatModel) -> bool:
     """Tell whether a model speaks to an OpenAI-compatible server, whose class is not imported for it."""
     return OPENAI_BASE in {cls.__name__ for cls in type(model).__mro__}
+
+
+def _structured(model: BaseChatModel, question: Question) -> Runnable[Any, Any]:
+    """Bind the schema in the provider's own way."""
+    titled = {"title": schema_name(question.name), "description": "The verdict.", **question.schema}
+    method = {"method": "function_calling"} if _openai(model) else {}
+    return model.with_structured_output(titled, include_raw=True, **method)
 
 
 def _native(model: BaseChatModel, question: Question) -> dict[str, Any]:

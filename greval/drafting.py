@@ -14,7 +14,6 @@ from greval.client import JudgeClient, Question
 from greval.compile import run_sync
 from greval.errors import JudgeError, MalformedVerdictError
 from greval.judge import Judge
-from greval.lint import lint
 from greval.metric import JudgedMetric, define
 from greval.need import PROMPT_FIELDS
 from greval.prompt import neutral
@@ -196,8 +195,3 @@ def _best_first(categories: list[dict[str, Any]]) -> list[dict[str, Any]]:
     if not all(isinstance(score, int | float) for score in scores):
         return categories
     return sorted(categories, key=lambda entry: -float(entry["score"]))
-
-
-def remarks(metric: JudgedMetric) -> list[str]:
-    """Give what a person should look at in a draft."""
-    return lint(metric)

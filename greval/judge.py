@@ -203,16 +203,19 @@ async def _client(seconds: float) -> Any:  # noqa: ANN401 - a client of openai's
     from openai import DefaultAioHttpClient  # noqa: PLC0415 - one second of import
 
     client = DefaultAioHttpClient(timeout=seconds)
+    loop = asyncio.get_running_loop()
 
     async def keep() -> AsyncGenerator[None]:
         try:
             yield
         finally:
+            _MODELS.pop(loop, None)
+            _KEEPERS.pop(loop, None)
             await client.aclose()
 
     keeper = keep()
     await anext(keeper)
-    _KEEPERS.setdefault(asyncio.get_running_loop(), []).append(keeper)
+    _KEEPERS.setdefault(loop, []).append(keeper)
     return client
 
 
@@ -236,6 +239,7 @@ def _other(judge: Judge) -> BaseChatModel:
         "max_tokens": judge.max_tokens,
         "timeout": judge.timeout,
         "max_retries": judge.max_retries,
+        "seed": judge.seed,
         "base_url": judge.base_url,
         **judge.options,
     }

@@ -42,7 +42,7 @@ def parse(text: str) -> dict[str, Any]:
         parsed: dict[str, Any] = _DECODER.decode(text[start:end])
         if "\\u" in text:
             json.dumps(parsed, ensure_ascii=False).encode()
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise MalformedVerdictError("malformed", f"the JSON is not strict: {error}") from error
     return parsed
 

@@ -267,6 +267,19 @@ def test_text_tier_shows_the_form():
     assert "Form:" not in native.calls[0][0].text
 
 
+def test_text_tier_shows_the_form_of_lists_and_notes():
+    """The form holds numbered items and notes before and after the verdict, in the order of the answer."""
+    notes = {"facts": {"means": "facts", "each": {"name": "the fact", "found": ["yes", "no"]}, "when": "before"}}
+    metric = ManyCategoricalMetric(**{**CHUNKS.model_dump(), "notes": {**notes, "advice": "what would help"}})
+    judge = ScriptedJudge(["no"], tier="text")
+    compile_metric(metric, judge).invoke(passages(1))
+    form = json.loads(judge.calls[0][0].text.rpartition("Form: ")[2])
+    fact = {"name": "...", "found": "..."}
+    assert form == listing({"item": 1, "facts": [fact], "reason": "...", "value": "...", "advice": "..."})
+    assert [*form["judgements"][0]] == ["item", "facts", "reason", "value", "advice"]
+    assert "found (yes | no)" in judge.calls[0][0].text
+
+
 def test_text_tier_is_asked_again_with_the_fault():
     """A plain-text answer that is no verdict is given back once with the validation error."""
     judge = ScriptedJudge(['{"reason": "r", "value": "Nice"}', "So: " + json.dumps(GOOD)], tier="text")

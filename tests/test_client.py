@@ -9,7 +9,7 @@ import textwrap
 
 import fault_server as fault
 import pytest
-from langchain_core.language_models import BaseChatModel, FakeListChatModel
+from langchain_core.language_models import FakeListChatModel
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
@@ -220,7 +220,9 @@ def run(code, *arguments):
 PROLOGUE = """
 import asyncio, sys, threading
 from greval import CategoricalMetric, Judge, compile_metric
-metric = CategoricalMetric(name="tone", description="d", needs=["answer"], steps=["s"], categories={"Polite": "p", "Rude": "r"})
+metric = CategoricalMetric(
+    name="tone", description="d", needs=["answer"], steps=["s"], categories={"Polite": "p", "Rude": "r"}
+)
 runnable = compile_metric(metric, Judge("openai:fake", base_url=sys.argv[1], max_retries=0))
 case = {"question": "Well?", "answer": "Thanks."}
 """
@@ -245,15 +247,16 @@ async def main():
 asyncio.run(main())
 """,
         """
+found = []
 def work():
-    print(runnable.invoke(case).judgements[0].value)
-    print(asyncio.run(runnable.ainvoke(case)).judgements[0].value)
+    found.append(runnable.invoke(case))
+    found.append(asyncio.run(runnable.ainvoke(case)))
 threads = [threading.Thread(target=work) for _ in range(3)]
 for thread in threads:
     thread.start()
 for thread in threads:
     thread.join()
-print(runnable.invoke(case).judgements[0].value)
+print(*(result.judgements[0].value for result in (*found, runnable.invoke(case))))
 """,
         """
 import multiprocessing
@@ -315,6 +318,5 @@ except KeyboardInterrupt:
 
 def test_base_model_is_not_imported_for_its_name():
     """Whether a model is OpenAI's is told by its class, without importing that package."""
-    code = "import sys, greval.client, greval.compile; print(not {'openai', 'langchain_openai', 'pandas'} & {*sys.modules})"
-    assert run(code) == ["True"]
-    assert BaseChatModel.bind_tools is FakeListChatModel.bind_tools
+    code = "import sys, greval.client, greval.compile; print({'openai', 'langchain_openai', 'pandas'} & {*sys.modules})"
+    assert run(code) == ["set()"]

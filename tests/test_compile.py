@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 
 import fault_server as fault
 import pytest
@@ -12,7 +12,7 @@ from langchain_core.callbacks import AsyncCallbackHandler, BaseCallbackHandler
 from langchain_core.runnables import Runnable, RunnableLambda, RunnableParallel
 
 from greval.case import Case
-from greval.compile import compile_metric
+from greval.compile import _end, compile_metric
 from greval.errors import DataError, JudgeError
 from greval.judge import Judge
 from greval.metric import CategoricalMetric, ComputedMetric, ValueMetric
@@ -143,6 +143,26 @@ def test_invoke_from_within_a_metric():
     )
     assert compile_metric(outer).invoke(CASE).judgements[0].reason == "Polite"
     assert asyncio.run(compile_metric(outer).ainvoke(CASE)).judgements[0].reason == "Polite"
+
+
+def test_a_background_loop_that_ended_is_begun_anew(fault_server):
+    """What the end of a process does to the background loop closes all of it, and a later call begins another."""
+    runnable = compile_metric(TONE, Judge("openai:fake", base_url=fault_server.url))
+    assert runnable.invoke(CASE).judgements
+    _end()
+    assert runnable.invoke(CASE).judgements
+
+
+def test_the_end_gives_up_what_hangs(fault_server):
+    """A call that hangs when the process ends is given up, and whoever waits for it is told."""
+    fault_server.plan = fault.hangs()
+    runnable = compile_metric(TONE, Judge("openai:fake", base_url=fault_server.url))
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(runnable.invoke, CASE)
+        fault_server.wait()
+        _end()
+        with pytest.raises(CancelledError):
+            waiting.result(10)
 
 
 class Tracing(BaseCallbackHandler):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import sys
 from types import ModuleType
@@ -10,9 +11,11 @@ from types import ModuleType
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from langchain_core.language_models import FakeListChatModel
 from langchain_openai import ChatOpenAI
 from pydantic import ValidationError
 
+from greval.client import MAX_MODELS
 from greval.compile import compile_metric
 from greval.errors import JudgeError, JudgeUnavailableError, MissingExtraError
 from greval.judge import LOCAL_MAX_TOKENS, LOCAL_TIMEOUT, Judge, chat_model
@@ -104,6 +107,36 @@ async def test_no_such_model(monkeypatch, model, error, told):
         await chat_model(Judge(model))
 
 
+@pytest.mark.parametrize(
+    ("package", "model", "extra"),
+    [("langchain_openai", "openai:fake", "openai"), ("langchain.chat_models", "ollama:small", "providers")],
+)
+async def test_package_that_is_missing(monkeypatch, package, model, extra):
+    """A package that is not installed is named with the command that installs it."""
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(MissingExtraError, match=rf"pip install 'greval\[{extra}\]'"):
+        await chat_model(Judge(model, base_url=f"{URL}/{extra}"))
+
+
+async def test_other_providers(monkeypatch):
+    """Other providers' models are made by LangChain's own table, with the settings that are set."""
+    given = {}
+
+    class ChatOllama(FakeListChatModel):
+        def __init__(self, **settings):
+            given.update(settings)
+            super().__init__(responses=['{"reason": "r", "value": "Yes"}'])
+
+    provider = ModuleType("langchain_ollama")
+    provider.ChatOllama = ChatOllama
+    monkeypatch.setitem(sys.modules, "langchain_ollama", provider)
+    judge = Judge("ollama:small", base_url=URL, seed=3, structured="text", options={"keep_alive": 5})
+    result = await compile_metric(METRIC, judge).ainvoke({"question": "q", "answer": "a"})
+    assert (result.judgements[0].value, result.judge) == ("Yes", "ollama:small")
+    wanted = {"model": "small", "temperature": 0.0, "timeout": 60.0, "base_url": URL, "seed": 3, "keep_alive": 5}
+    assert wanted.items() <= given.items()
+
+
 async def test_own_server_needs_no_key(monkeypatch):
     """A server of one's own can be named without a key; settings and timeouts reach the model."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
@@ -168,3 +201,18 @@ async def test_the_embedded_model_is_an_own_server(monkeypatch, tmp_path, fault_
     assert sent["max_completion_tokens"] == LOCAL_MAX_TOKENS
     assert sent["response_format"]["json_schema"]["schema"]["properties"]["reason"]["maxLength"]
     assert fault_server.headers[0]["Authorization"] == f"Bearer {started[0].api_keys[0]}"
+
+
+async def answered(runnable):
+    """Give a verdict of a runnable in the running loop."""
+    return (await runnable.ainvoke({"question": "q", "answer": "a"})).judgements[0].value
+
+
+@pytest.mark.parametrize("structured", ["schema", "tools"])
+def test_loops_that_ended_leave_nothing(fault_server, structured):
+    """A program that starts loop after loop does not gather models, clients and connections."""
+    runnable = compile_metric(METRIC, Judge("openai:fake", base_url=fault_server.url, structured=structured))
+    assert {asyncio.run(answered(runnable)) for _ in range(2 * MAX_MODELS)} == {"Yes"}
+    gc.collect()
+    kept = [made for made in gc.get_objects() if type(made) is ChatOpenAI and made.openai_api_base == fault_server.url]
+    assert len(kept) <= MAX_MODELS

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
@@ -11,14 +11,15 @@ from rich.table import Table
 
 from greval.case import Over
 from greval.cli.options import BaseUrl, Folders, JudgeName, Temperature, needed_judge, page
-from greval.drafting import DraftScale, remarks
-from greval.drafting import draft as draft_metric
 from greval.errors import DefinitionError
 from greval.library import load, load_folder, predefined
 from greval.lint import lint
 from greval.metric import ComputedMetric, JudgedMetric, Metric
 from greval.metric_file import read_metric, write_metric
 from greval.scale import CategoricalScale, MeasureScale
+
+if TYPE_CHECKING:
+    from greval.drafting import DraftScale
 
 app = typer.Typer(help="List, show, check and draft metrics.", no_args_is_help=True)
 
@@ -87,10 +88,12 @@ def draft(  # noqa: PLR0913 - the options of a command
 ) -> None:
     """Draft a complete metric with a model; review it, then keep it as a file."""
     model = needed_judge(judge, base_url=base_url, temperature=temperature)
+    from greval.drafting import draft as draft_metric  # noqa: PLC0415 - LangChain takes most of a second
+
     metric = draft_metric(name, description, scale=_wanted(scale), over=over, judge=model)
     typer.echo(write_metric(metric), nl=False)
     typer.echo(f"# drafted with {model.label}: review it before use", err=True)
-    for remark in remarks(metric):
+    for remark in lint(metric):
         typer.echo(f"# {remark}", err=True)
 
 

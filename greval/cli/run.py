@@ -10,7 +10,7 @@ from enum import StrEnum
 from importlib.resources import files
 from itertools import islice
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -30,13 +30,15 @@ from greval.cli.options import (
     page,
 )
 from greval.datasets import read_cases
-from greval.evaluation import Run, evaluate_async
 from greval.judge import Judge
 from greval.library import load, with_dependencies
 from greval.metric import ComputedMetric, Metric
 from greval.report.build import build
 from greval.report.console import render
 from greval.store import Store
+
+if TYPE_CHECKING:
+    from greval.evaluation import Run
 
 FAILED = 3
 STOPPED = 130
@@ -174,6 +176,8 @@ async def _run(  # noqa: PLR0913 - what a run is made of
     quiet: bool = False,
 ) -> Run:
     """Run with a progress bar; the first Ctrl-C finishes what is in flight, the second stops at once."""
+    from greval.evaluation import evaluate_async  # noqa: PLC0415 - LangChain takes most of a second
+
     stop = asyncio.Event()
     _stop_on_signals(stop)
     reading = read_cases(cases, method=method)
