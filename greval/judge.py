@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
 import re
 from collections.abc import AsyncGenerator, Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
 Structured = Literal["auto", "schema", "tools", "text"]
+_LOG = logging.getLogger("greval")
+
 LOCAL = "local"
 LOCAL_TIMEOUT = 600.0
 LOCAL_REASON_LENGTH = 160
@@ -143,6 +147,7 @@ async def chat_model(judge: Judge) -> BaseChatModel:
 
 
 _MODELS: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, BaseChatModel]] = WeakKeyDictionary()
+_TOLD: set[Path] = set()
 _KEEPERS: WeakKeyDictionary[asyncio.AbstractEventLoop, list[AsyncGenerator[None]]] = WeakKeyDictionary()
 
 
@@ -159,10 +164,13 @@ async def _build(judge: Judge) -> BaseChatModel:
 
 
 async def _local(judge: Judge, name: str) -> BaseChatModel:
-    """Start the embedded model (once in a process) and speak to it as to any server."""
-    from greval.local import serve  # noqa: PLC0415 - only where it is asked for by name
+    """Start the embedded model (once in a process), say what it is, and speak to it as to any server."""
+    from greval.local import describe, serve  # noqa: PLC0415 - only where it is asked for by name
 
     server = await asyncio.to_thread(serve, name or None)
+    if server.path not in _TOLD:
+        _TOLD.add(server.path)
+        _LOG.warning("%s", describe(server))
     patient = judge.model_copy(
         update={
             "timeout": max(judge.timeout, LOCAL_TIMEOUT),

@@ -183,8 +183,6 @@ async def _run(  # noqa: PLR0913 - what a run is made of
     reading = read_cases(cases, method=method)
     total = None if cases == STDIN else sum(1 for _ in islice(read_cases(cases, method=method), limit))
     with Bar(quiet=quiet) as bar:
-        if judge and judge.local:
-            bar.say(_local_notice(judge))
         run = await evaluate_async(
             islice(reading, limit),
             metrics,
@@ -213,12 +211,6 @@ def _stop_on_signals(stop: asyncio.Event) -> None:
 
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, first)
-
-
-def _local_notice(judge: Judge) -> str:
-    from greval.local import describe, serve  # noqa: PLC0415 - only where it is asked for by name
-
-    return describe(serve(judge.model))
 
 
 def _end(run: Run, *, by: Sequence[str], show: int, quiet: bool) -> None:

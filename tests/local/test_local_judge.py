@@ -1,0 +1,47 @@
+"""The embedded judge through the same path as any other: a real small model judges a real case."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+import pytest
+
+from greval import Case, Judge, ManyCategoricalMetric, compile_metric, evaluate, load
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.local_model
+
+JUDGE = Judge("local:smollm2-135m", max_tokens=120)
+
+
+def test_a_real_model_gives_a_value_with_its_reason(smollm, tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    """A verdict on the scale comes back with a reason and its cost, and first use says what the model is."""
+    case = Case(id="q", question="Who wrote it?", expected_answer="Ada", answer="Ada Lovelace wrote it.")
+    with caplog.at_level(logging.WARNING, logger="greval"):
+        run = evaluate([case], [load("correctness")], JUDGE, out=tmp_path)
+    (row,) = run.results()
+    assert row.outcome.status == "scored"
+    assert row.judgements[0].value in {0, 1}
+    assert row.judgements[0].reason
+    assert (row.tier, row.usage.calls) == ("schema", 1)
+    assert row.usage.input_tokens
+    assert "trying things out" in caplog.text or "for trying" in caplog.text
+
+
+def test_chunks_are_judged_one_at_a_time(smollm):
+    """A small model drops items of a list: each chunk has a call of its own and a verdict with its id."""
+    metric = ManyCategoricalMetric(
+        name="use",
+        description="Whether the chunk helps to answer the question.",
+        over="chunks",
+        needs=["question", "chunks"],
+        categories={"Relevant": "It helps.", "Irrelevant": "It does not."},
+        steps=["Read the chunk."],
+    )
+    case = {"question": "Who wrote it?", "chunks": ["Ada wrote it.", "Tea is a drink."]}
+    result = compile_metric(metric, JUDGE).invoke(case)
+    assert [judgement.item for judgement in result.judgements] == ["c1", "c2"]
+    assert result.usage.calls == 2
