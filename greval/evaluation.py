@@ -161,7 +161,7 @@ class _Work:
         try:
             if isinstance(given, RowFault):
                 raise DataError(f"{given.place}: {given.message}")  # noqa: TRY301 - one way for both kinds
-            case = as_case(given)
+            case = _written(as_case(given))
         except DataError as error:
             self.unread.append(str(error) if isinstance(given, RowFault) else f"case {self.taken}: {error}")
             self.progress = self.progress.model_copy(update={"unread": len(self.unread)})
@@ -200,6 +200,19 @@ class _Work:
         if self.on_progress:
             self.on_progress(self.progress)
         return result
+
+
+def _written(case: Case) -> Case:
+    """Give the case back if it can be written down.
+
+    Raises:
+        DataError: Where a text of it is no valid Unicode, which no log can hold.
+    """
+    try:
+        case.model_dump_json()
+    except ValueError as error:
+        raise DataError("holds half a surrogate pair; texts must be valid Unicode") from error
+    return case
 
 
 def _first(error: BaseException) -> BaseException:

@@ -151,6 +151,16 @@ def ok(value: object = None) -> Behaviour:
     return answer
 
 
+def lists(change: Callable[[list[dict[str, Any]]], list[Any]]) -> Behaviour:
+    """Answer with a verdict on each item, changed: items left out, repeated, invented, permuted."""
+
+    async def answer(request: web.Request, body: Body) -> web.StreamResponse:
+        found = sample(body["response_format"]["json_schema"]["schema"], body)
+        return await gives({"judgements": change(found["judgements"])})(request, body)
+
+    return answer
+
+
 def sample(schema: Mapping[str, Any], body: Body, value: object = None) -> Any:
     """Give content that a schema allows; a list of judgements has one for each numbered item."""
     if schema["type"] == "object":

@@ -195,6 +195,14 @@ def test_rows_that_are_no_cases_stop_nothing(tmp_path):
     assert unread[1].startswith("case 3: question")
 
 
+@pytest.mark.parametrize("part", [{"id": "\ud800"}, {"tags": {"t": "\udfff"}}, {"answer": "\ud83d"}])
+def test_a_case_that_cannot_be_written_stops_nothing(tmp_path, part):
+    """Half a surrogate pair anywhere in a case is told as that case's fault; the others are judged."""
+    bad = {"id": "bad", "question": "?", "answer": "A.", **part}
+    run = evaluate([bad, *cases(2)], [TONE], ScriptedJudge(by_metric), out=tmp_path)
+    assert (run.progress.done, run.progress.unread) == (2, 1)
+
+
 def test_cases_are_read_as_they_are_needed(tmp_path):
     """A stream is not read ahead of the workers: memory holds what is in flight."""
     judge = ScriptedJudge(by_metric)

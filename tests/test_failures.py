@@ -11,7 +11,7 @@ from greval.case import Case
 from greval.compile import compile_metric
 from greval.faults import MAX_MESSAGE, failure_of, redacted
 from greval.judge import Judge
-from greval.metric import CategoricalMetric
+from greval.metric import CategoricalMetric, ManyCategoricalMetric
 from greval.result import Failed, Scored, Usage
 from greval.testing import USAGE, ScriptedJudge
 
@@ -161,6 +161,42 @@ def test_no_answer_over_http(fault_server, name):
     assert isinstance(first.outcome, Scored)
     assert isinstance(last.outcome, Scored)
     assert fault_server.calls == 3
+
+
+CHUNKS = ManyCategoricalMetric(
+    name="chunks",
+    description="Whether it helps.",
+    over="chunks",
+    needs=["question", "chunks"],
+    steps=["Read."],
+    categories={"Yes": "It does.", "No": "It does not."},
+)
+
+
+@pytest.mark.parametrize(
+    ("change", "lost", "calls"),
+    [
+        (lambda entries: entries[::-1], [], 1),
+        (lambda entries: entries[:-1], ["c3"], 2),
+        (lambda entries: [*entries, entries[-1]], ["c3"], 2),
+        (lambda entries: [*entries, {**entries[0], "item": 9}], [], 1),
+        (lambda entries: [{**entry, "item": entry["item"] + 5} for entry in entries], ["c1", "c2", "c3"], 2),
+        (lambda entries: [{**entries[0], "value": "Perhaps"}, *entries[1:]], ["c1"], 2),
+        (lambda entries: [], ["c1", "c2", "c3"], 2),
+    ],
+    ids=["permuted", "missing", "repeated", "invented", "all invented", "off scale", "none"],
+)
+def test_lists_over_http(fault_server, change, lost, calls):
+    """Items that are missing, repeated, invented or off the scale are asked again once, and then fail alone."""
+    fault_server.plan = fault.lists(change)
+    judge = Judge("openai:fake", base_url=fault_server.url, max_retries=0)
+    result = compile_metric(CHUNKS, judge).invoke({"question": "Which?", "chunks": ["One.", "Two.", "Three."]})
+    assert [failure.item for failure in result.failures] == lost
+    assert {failure.kind for failure in result.failures} <= {"missing_item", "off_scale"}
+    assert [judgement.item for judgement in result.judgements] == [id_ for id_ in ("c1", "c2", "c3") if id_ not in lost]
+    assert (fault_server.calls, result.usage.calls, result.usage.input_tokens) == (calls, calls, 100 * calls)
+    assert [len(fault.numbers(body)) for body in fault_server.bodies] == [3, len(lost)][:calls]
+    assert all(failure.raw for failure in result.failures)
 
 
 def test_nobody_there(fault_server):
