@@ -35,6 +35,7 @@ def main() -> None:
     cases = [case(row) for row in rows]
     human = {row["id"]: row["human"] == "correct" for row in rows}
     print(f"{len(rows)} answers of {len({row['question_id'] for row in rows})} questions, part {args.part}")
+    print(f"on these answers: {baselines(rows)}")
     judge = Judge(args.judge, base_url=args.base_url, timeout=300)
     for name in args.metric:
         start = time.perf_counter()
@@ -70,6 +71,25 @@ def sample(part: str, n: int) -> list[dict]:
         taken.extend(few_each(pool, n // 2))
     draw.shuffle(taken)
     return taken
+
+
+def baselines(rows: list[dict]) -> str:
+    """Give the kappa of others on the same answers: two people, two published judges, text containment."""
+    people = [row["human"] == "correct" for row in rows]
+    both = [row for row in rows if row["annotator1"] and row["annotator2"]]
+    found = {
+        "two people": cohen_kappa_score([row["annotator1"] for row in both], [row["annotator2"] for row in both]),
+        "GPT-4": cohen_kappa_score(people, [row["judge_gpt4"] == "correct" for row in rows]),
+        "BEM": cohen_kappa_score(people, [row["judge_bem"] == "correct" for row in rows]),
+        "text containment": cohen_kappa_score(people, [*map(contains, rows)]),
+    }
+    return ", ".join(f"{name} kappa {kappa:.3f}" for name, kappa in found.items())
+
+
+def contains(row: dict) -> bool:
+    """Say whether the answer stands in an expected one, or an expected one in it, letter by letter."""
+    answer = row["answer"].lower()
+    return any(gold.lower() in answer or answer in gold.lower() for gold in row["gold_answers"])
 
 
 def few_each(pool: Iterable[dict], n: int) -> list[dict]:
