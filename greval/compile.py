@@ -79,7 +79,8 @@ def compile_metric(
         raise JudgeError(message)
     client = model if isinstance(model, JudgeClient) else JudgeClient(model)
     asking = Asking(metric, client)
-    settings = {**client.identity, "prompt": PROMPT_VERSION, "tier": client.tier, "max_items": asking.max_items}
+    packing = {"max_items": asking.max_items} if metric.over else {}
+    settings = {**client.identity, **packing, "prompt": PROMPT_VERSION, "tier": client.tier}
     mark = fingerprint(metric, {**settings, "repeats": repeats}, built_on)
     judging = asking if repeats == 1 else _repeating(asking, metric, repeats)
     return MetricRunnable(metric, judging, judge=client.label, tier=client.tier, mark=mark)

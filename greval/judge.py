@@ -106,8 +106,13 @@ class Judge(Record):
 
     @property
     def label(self) -> str:
-        """The name under which results tell which judge it was."""
-        return self.model
+        """The name under which results tell which judge it was, the embedded model's own name included."""
+        if self.model != LOCAL:
+            return self.model
+        from greval.local import DEFAULT_MODEL, MODEL_VARIABLE  # noqa: PLC0415 - only where it is asked for by name
+
+        own = os.environ.get(MODEL_VARIABLE)
+        return f"{LOCAL}:{Path(own).name if own else DEFAULT_MODEL}"
 
     @property
     def local(self) -> bool:
@@ -117,8 +122,9 @@ class Judge(Record):
     @property
     def identity(self) -> dict[str, JsonValue]:
         """What decides its verdicts, as JSON: all settings but those of patience and packing."""
-        patience = {"timeout", "max_retries", "item_tokens", "confidence"}
-        return self.model_dump(mode="json", exclude=patience, exclude_defaults=True)
+        patience = {"timeout", "max_retries", "max_items", "item_tokens", "confidence"}
+        settings = self.model_dump(mode="json", exclude=patience, exclude_defaults=True)
+        return {**settings, "model": self.label}
 
 
 def _names(content: JsonValue) -> Iterator[str]:

@@ -83,7 +83,7 @@ def test_the_same_metric_is_the_same():
         ({"temperature": 0.5}, False),
         ({"model": "openai:other"}, False),
         ({"structured": "text"}, False),
-        ({"max_items": 3}, False),
+        ({"max_items": 3}, True),
         ({"seed": 7}, False),
         ({"max_tokens": 99}, False),
         ({"options": {"top_p": 0.5}}, False),
@@ -93,6 +93,15 @@ def test_judge_in_the_fingerprint(setting, same):
     """What decides a judge's verdicts is in the fingerprint; patience and packing are not."""
     changed = Judge(**{**JUDGE.model_dump(), **setting})
     assert (compile_metric(METRIC, changed).fingerprint == compile_metric(METRIC, JUDGE).fingerprint) is same
+
+
+def test_packing_in_the_fingerprint_of_what_is_packed():
+    """How many items share a call counts where there are items, and the default is the same as its number."""
+    many = ManyCategoricalMetric(
+        name="m", description="d", over="chunks", needs=["chunks"], steps=["s"], categories={"A": "a", "B": "b"}
+    )
+    marks = [compile_metric(many, Judge("openai:m", max_items=n)).fingerprint for n in (None, 10, 3)]
+    assert marks[0] == marks[1] != marks[2]
 
 
 def test_model_object_in_the_fingerprint():

@@ -15,6 +15,7 @@ from langchain_core.language_models import FakeListChatModel
 from langchain_openai import ChatOpenAI
 from pydantic import ValidationError
 
+from greval import load
 from greval.client import MAX_MODELS
 from greval.compile import compile_metric
 from greval.errors import JudgeError, JudgeUnavailableError, MissingExtraError
@@ -42,7 +43,7 @@ def test_settings_round_trip(judge):
     """Settings that are written as JSON are read back as the same judge."""
     assert Judge(**json.loads(judge.model_dump_json())) == judge
     assert Judge.model_validate_json(judge.model_dump_json()) == judge
-    assert judge.label == judge.model
+    assert judge.label.startswith(judge.model)
 
 
 @pytest.mark.parametrize(
@@ -216,3 +217,24 @@ def test_loops_that_ended_leave_nothing(fault_server, structured):
     gc.collect()
     kept = [made for made in gc.get_objects() if type(made) is ChatOpenAI and made.openai_api_base == fault_server.url]
     assert len(kept) <= MAX_MODELS
+
+
+def test_the_embedded_model_is_told_by_its_own_name(monkeypatch):
+    """What `local` stands for is part of the label and of what decides verdicts, so that another is judged anew."""
+    monkeypatch.delenv("GREVAL_LOCAL_MODEL", raising=False)
+    assert Judge("local").label == "local:qwen2.5-coder-1.5b"
+    monkeypatch.setenv("GREVAL_LOCAL_MODEL", "/models/own.gguf")
+    assert Judge("local").label == "local:own.gguf"
+    assert Judge("local").identity["model"] == "local:own.gguf"
+    assert Judge("local:smollm2-135m").label == "local:smollm2-135m"
+
+
+def test_a_changed_key_takes_effect(fault_server, monkeypatch):
+    """A key that is put right in the environment is used by the next call of the same process."""
+    metric = load("completeness")
+    case = {"question": "Who?", "answer": "Ada."}
+    for key in ("first-key", "second-key"):
+        monkeypatch.setenv("OPENAI_API_KEY", key)
+        compile_metric(metric, Judge("openai:fake", base_url=fault_server.url)).invoke(case)
+    sent = [headers["Authorization"] for headers in fault_server.headers]
+    assert sent == ["Bearer first-key", "Bearer second-key"]

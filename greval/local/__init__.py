@@ -3,11 +3,12 @@
 from greval.local.cache import cache_dir, cached_path
 from greval.local.fetch import FetchProgress, fetch
 from greval.local.models import DEFAULT_MODEL, MODELS, LocalModel, Package, find_model
-from greval.local.serve import LocalServer, describe, serve
+from greval.local.serve import MODEL_VARIABLE, LocalServer, describe, serve
 
 __all__ = [
     "DEFAULT_MODEL",
     "MODELS",
+    "MODEL_VARIABLE",
     "FetchProgress",
     "LocalModel",
     "LocalServer",

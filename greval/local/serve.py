@@ -20,6 +20,9 @@ from greval.local.models import DEFAULT_MODEL, MODELS, LocalModel, find_model
 if TYPE_CHECKING:
     from types import ModuleType
 
+MODEL_VARIABLE = "GREVAL_LOCAL_MODEL"
+"""Names a GGUF file of one's own in the place of the default model."""
+
 DEFAULT_CONTEXT = 8192
 """Tokens: ten passages are some 3000, and twice 4096 costs no time and 0.05-0.1 GB."""
 
@@ -130,7 +133,7 @@ def _resolve(name_or_path: str | Path | None, *, fetch_missing: bool) -> tuple[s
     if isinstance(wanted, str):
         wanted = wanted.removeprefix("local:") if wanted != "local" else None
     if not wanted:
-        own = os.environ.get("GREVAL_LOCAL_MODEL")
+        own = os.environ.get(MODEL_VARIABLE)
         wanted = Path(own) if own else DEFAULT_MODEL
     if isinstance(wanted, Path) or os.sep in wanted or wanted.endswith(".gguf"):
         return _own_file(Path(wanted).expanduser())
