@@ -12,7 +12,7 @@ from greval.case import Case
 from greval.compile import compile_metric
 from greval.identity import DIGITS, case_key, digest, fingerprint
 from greval.judge import Judge
-from greval.metric import CategoricalMetric, ComputedMetric
+from greval.metric import CategoricalMetric, ComputedMetric, ManyCategoricalMetric
 from greval.result import Judgement
 from greval.scale import MeasureScale
 from greval.testing import ScriptedJudge
