@@ -117,7 +117,7 @@ def test_many_values_are_told_by_their_ends_and_middle(tmp_path):
     with finished(tmp_path, metrics=(WORDS, DEPTH), given=cases) as store:
         text = printed(build(store))
     assert "min 1, median 5, max 9" in text
-    assert "7 9" in text
+    assert "7: 9" in text
 
 
 def test_verdicts_are_shown_as_the_judge_wrote_them(tmp_path):

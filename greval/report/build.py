@@ -76,7 +76,7 @@ def build(store: Store, *, by: Sequence[str] = (), show: int = 0) -> Report:
         pending=_pending(store.fact("planned"), results),
         scales={name: _values(scale) for name, scale in metrics.items()},
         unread=tuple(map(str, unread)) if isinstance(unread, list) else (),
-        verdicts=tuple(_spread(results, show)),
+        verdicts=tuple(_spread(sorted(results, key=lambda row: order.get(row.metric, len(order))), show)),
     )
 
 

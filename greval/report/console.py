@@ -61,8 +61,8 @@ def _cells(report: Report, summary: Summary) -> list[str]:
 def spread(report: Report, summary: Summary) -> str:
     """Give how often each value of the scale was given, in the scale's order."""
     values = report.scales.get(summary.metric, ())
-    listed = [f"{value} {summary.distribution.get(value, 0)}" for value in values]
-    others = [f"{value} {count}" for value, count in summary.distribution.items() if value not in values]
+    listed = [f"{value}: {summary.distribution.get(value, 0)}" for value in values]
+    others = [f"{value}: {count}" for value, count in summary.distribution.items() if value not in values]
     if not listed and len(others) > FEW:
         return _range(summary)
     lost = [f"(failed alone {summary.items_failed})"] if summary.items_failed and summary.scored else []
