@@ -111,7 +111,7 @@ def test_a_run_that_goes_well(greval_says, fault_server):
     write("cases.jsonl", [case(1), case(2)])
     code, out, err = greval_says("evaluate", "cases.jsonl", "-m", "correctness", *judged_by(fault_server))
     assert code == 0
-    assert re.search(r"correctness +2 +2 +0 +0 +0 2, 1 0 +0\.00 \[.*\] n=2", out)
+    assert re.search(r"correctness +2 +2 +0 +0 +0: 2, 1: 0 +0\.00 \[.*\] n=2", out)
     assert "run: runs/cases" in out
     assert "2/2 done, 0 failed, 240 tokens" in err
     assert "done" not in out
@@ -292,7 +292,7 @@ def test_a_library_of_ones_own(greval_says, fault_server):
     own = ["--library", "mine"]
     code, out, _ = greval_says("evaluate", "cases.jsonl", "-m", "tone", *own, *judged_by(fault_server))
     assert code == 0
-    assert "Polite 1, Rude 0" in out
+    assert "Polite: 1, Rude: 0" in out
     listed = greval_says("metrics", "list", *own)[1]
     assert re.search(r"^tone +answer +question, answer +Polite, Rude", listed, re.MULTILINE)
     assert "name: tone" in greval_says("metrics", "show", "tone", *own)[1]
