@@ -11,6 +11,7 @@ import json
 import sqlite3
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Self
@@ -80,12 +81,7 @@ class Store:
             lock.close()
             message = f"{folder}: another run writes to this folder; wait for it or choose another with -o"
             raise StoreError(message) from error
-        with _told(folder):
-            connection = sqlite3.connect(folder / FILE, isolation_level=None, check_same_thread=False)
-            connection.execute("PRAGMA journal_mode=WAL")
-            connection.execute("PRAGMA synchronous=NORMAL")
-            connection.executescript(SCHEMA)
-            return cls(folder, connection, lock)
+        return cls._opened(folder, lock, f"PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; {SCHEMA}")
 
     @classmethod
     def open(cls, folder: Path) -> Self:
@@ -97,8 +93,20 @@ class Store:
         if not (folder / FILE).is_file():
             message = f"{folder}: no run is there; greval evaluate CASES -m METRIC -o {folder} makes one"
             raise StoreError(message)
-        with _told(folder):
-            return cls(folder, sqlite3.connect(folder / FILE, isolation_level=None, check_same_thread=False), None)
+        return cls._opened(folder, None, "")
+
+    @classmethod
+    def _opened(cls, folder: Path, lock: IO[str] | None, first: str) -> Self:
+        """Open the log; where that fails, nothing of it stays open."""
+        with _told(folder), ExitStack() as opened:
+            if lock:
+                opened.callback(lock.close)
+            connection = sqlite3.connect(folder / FILE, isolation_level=None, check_same_thread=False)
+            opened.callback(connection.close)
+            connection.executescript(first)
+            store = cls(folder, connection, lock)
+            opened.pop_all()
+            return store
 
     def append(self, key: str, result: Result) -> None:
         """Write a result; when this returns, a killed process does not lose it.

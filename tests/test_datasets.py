@@ -392,7 +392,7 @@ def test_parquet_nests_dotted_columns_and_reports_the_others(tmp_path):
         ("a.csv", "question,id,id\nq,1,2", "a.csv:1: id is there twice"),
         ("a.csv", b"quest\xe9on\nq", "a.csv:1: is not UTF-8 (0xe9 in the header)"),
         ("a.csv", '"question"x\nq', "a.csv:1: is no row of a table"),
-        ("a.json", '[{"question": "q"},\n]', "a.json:2:1: is no JSON: "),
+        ("a.json", '[{"question": "q"},\n+]', "a.json:2:1: is no JSON: "),
         ("a.json", b'[{"question":\n "\xe9"}]', "a.json:2: is not UTF-8 (0xe9 at byte 17)"),
         ("a.json", "[" * 100_000, "a.json: is nested too deeply"),
         ("a.json", '{"case": []}', "under 'cases' or 'data'; is it 'case'?"),
