@@ -17,6 +17,7 @@ from greval.judge import Judge
 from greval.metric import JudgedMetric, define
 from greval.need import PROMPT_FIELDS
 from greval.prompt import neutral
+from greval.schema import object_schema
 from greval.verdict import parse
 
 ScaleKind = Literal["categorical", "value"]
@@ -138,15 +139,11 @@ def _schema(bounds: tuple[int, int] | None, names: tuple[str, ...]) -> dict[str,
     else:
         label = {"type": "string", "enum": [*names]} if names else text
         parts["categories"] = _list({"name": label, "means": text, "score": {"type": "number"}})
-    return _object(parts)
+    return object_schema(parts)
 
 
 def _list(fields: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "array", "items": _object(fields)}
-
-
-def _object(fields: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": fields, "required": [*fields], "additionalProperties": False}
+    return {"type": "array", "items": object_schema(fields)}
 
 
 def _metric(

@@ -44,9 +44,9 @@ def answer_schema(metric: JudgedMetric, *, many: bool, reason_length: int | None
         **_note_schemas(metric, "after"),
     }
     if not many:
-        return _object(verdict)
-    item = _object({"item": {"type": "integer"}, **verdict})
-    return _object({"judgements": {"type": "array", "items": item}})
+        return object_schema(verdict)
+    item = object_schema({"item": {"type": "integer"}, **verdict})
+    return object_schema({"judgements": {"type": "array", "items": item}})
 
 
 def schema_name(name: str) -> str:
@@ -128,7 +128,8 @@ def _read_item(
         return places[0], error
 
 
-def _object(properties: dict[str, Any]) -> dict[str, Any]:
+def object_schema(properties: dict[str, Any]) -> dict[str, Any]:
+    """Give the schema of an object with just these fields, all of them needed, as strict modes want it."""
     return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
 
 
@@ -150,7 +151,7 @@ def _note_schema(note: TextNote | ListNote) -> dict[str, Any]:
                 name: {"type": "string", "enum": [*words]} if isinstance(words, tuple) else {"type": "string"}
                 for name, words in each.items()
             }
-            return {"type": "array", "items": _object(fields)}
+            return {"type": "array", "items": object_schema(fields)}
         case _:
             assert_never(note)
 
