@@ -23,6 +23,8 @@ from greval.verdict import parse
 ScaleKind = Literal["categorical", "value"]
 DraftScale = ScaleKind | tuple[int, int] | Sequence[str]
 TRIES = 3
+BRIEF_LENGTH = 200
+"""Letters of a text that the embedded model may write."""
 SYSTEM = """\
 You write definitions of evaluation metrics for retrieval-augmented generation. A definition lets a careful
 person judge any case in the same way as any other careful person.
@@ -81,7 +83,7 @@ async def _draft(
 ) -> JudgedMetric:
     """Ask for a definition, and again with what is wrong with it."""
     bounds, names = _wanted(scale)
-    question = Question("metric", _schema(bounds, names), client.tier)
+    question = Question("metric", _schema(bounds, names, brief=client.judge.local), client.tier)
     fenced = neutral(f"name: {name}\nwhat it judges: {description}\njudged: {over or 'the whole case'}")
     messages: list[BaseMessage] = [SystemMessage(_system(bounds, names)), HumanMessage(fenced)]
     given = {"name": name, "description": description, "over": over}
@@ -126,24 +128,31 @@ def _levels(bounds: tuple[int, int]) -> Sequence[int]:
     return [*range(low, high + 1)] if high - low < 6 else [low, (low + high) // 2, high]  # noqa: PLR2004
 
 
-def _schema(bounds: tuple[int, int] | None, names: tuple[str, ...]) -> dict[str, Any]:
-    """Give the schema of a definition's parts; the scale stands last, when the steps are known."""
-    text = {"type": "string"}
+def _schema(bounds: tuple[int, int] | None, names: tuple[str, ...], *, brief: bool) -> dict[str, Any]:
+    """Give the schema of a definition's parts; the scale stands last, when the steps are known.
+
+    `brief` bounds texts and lists: under a grammar without an end a small model writes without end.
+    """
+    text: dict[str, Any] = {"type": "string", "maxLength": BRIEF_LENGTH} if brief else {"type": "string"}
+
+    def several(items: dict[str, Any], least: int, most: int) -> dict[str, Any]:
+        ends = {"minItems": least, "maxItems": most} if brief else {}
+        return {"type": "array", "items": items, **ends}
+
     parts: dict[str, Any] = {
-        "needs": {"type": "array", "items": {"type": "string", "enum": [*PROMPT_FIELDS]}},
-        "steps": {"type": "array", "items": text},
+        "needs": several({"type": "string", "enum": [*PROMPT_FIELDS]}, 1, 3),
+        "steps": several(text, 3, 5),
         "instructions": text,
     }
     if bounds:
-        parts["levels"] = _list({"level": {"type": "integer", "enum": [*_levels(bounds)]}, "means": text})
+        count = len(_levels(bounds))
+        level = {"type": "integer", "enum": [*_levels(bounds)]}
+        parts["levels"] = several(object_schema({"level": level, "means": text}), count, count)
     else:
-        label = {"type": "string", "enum": [*names]} if names else text
-        parts["categories"] = _list({"name": label, "means": text, "score": {"type": "number"}})
+        label = {"type": "string", "enum": [*names]} if names else {**text, **({"maxLength": 40} if brief else {})}
+        category = object_schema({"name": label, "means": text, "score": {"type": "number"}})
+        parts["categories"] = several(category, len(names) or 2, len(names) or 4)
     return object_schema(parts)
-
-
-def _list(fields: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "array", "items": object_schema(fields)}
 
 
 def _metric(

@@ -147,3 +147,13 @@ def test_drafting_within_a_running_loop():
         return draft("tone", "d", judge=ScriptedJudge([written()]))
 
     assert asyncio.run(notebook()).name == "tone"
+
+
+@pytest.mark.parametrize(("bounds", "names"), [(None, ()), (None, ("Good", "Poor")), ((1, 5), ())])
+def test_the_embedded_model_is_given_an_end(bounds, names):
+    """Under a grammar without an end a small model writes without end: each of its lists and texts is bounded."""
+    schema = _schema(bounds, names, brief=True)
+    scale = schema["properties"]["levels" if bounds else "categories"]
+    assert all("maxItems" in part for part in (schema["properties"]["needs"], schema["properties"]["steps"], scale))
+    assert "maxLength" in schema["properties"]["instructions"]
+    assert "maxLength" in scale["items"]["properties"]["means"]
