@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from greval import Case, JudgeError, compile_metric, draft, parse_metric, write_metric
+from greval.drafting import _schema
 from greval.testing import ScriptedJudge
 
 STEPS = ["Read the answer.", "Weigh what it says."]
