@@ -56,10 +56,10 @@ Once = Callable[[], Awaitable[object]]
 
 
 @contextmanager
-def serving() -> Iterator[str]:
-    """Give the address of a server in another process."""
+def serving(*options: str) -> Iterator[str]:
+    """Give the address of a server in another process; the options are those of the fault server."""
     with subprocess.Popen(
-        [sys.executable, str(SERVER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, str(SERVER), *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as server:
         assert server.stdin
         assert server.stdout

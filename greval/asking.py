@@ -7,20 +7,22 @@ then fails alone. Everything that was spent is counted, in failures too.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, TypeVar, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 
 from greval.case import Case
-from greval.client import JudgeClient, Question, Reply
+from greval.client import JudgeClient
 from greval.errors import MalformedVerdictError
 from greval.judge import LOCAL_REASON_LENGTH
 from greval.material import Item, items
 from greval.metric import JudgedMetric
 from greval.prompt import case_text, example_texts, neutral, system_text
+from greval.question import Question
+from greval.reply import Reply
 from greval.result import Failed, Failure, FailureKind, Judgement, Outcome, Scored, Usage
 from greval.schema import answer_schema, read_items, read_verdict
 from greval.verdict import Path, parse, probability
@@ -37,6 +39,7 @@ MAX_OBJECTION = 300
 """Letters of a fault that are told to the judge: an answer off the scale may be long."""
 
 Batch = tuple[Item, ...]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,15 @@ class Round:
     text: str
 
 
+@dataclass(frozen=True)
+class Way:
+    """How one judgement is asked for: LangChain's config, which repeat it is, whether it takes several calls."""
+
+    config: RunnableConfig
+    repeat: int
+    one_of_many: bool
+
+
 class Asking:
     """A judged metric with its judge: the messages and schemas that do not change are made once."""
 
@@ -59,26 +71,37 @@ class Asking:
         self.tier = client.tier
         self.max_items = client.judge.max_items or (LOCAL_MAX_ITEMS if client.judge.local else DEFAULT_MAX_ITEMS)
         self.many = metric.over is not None and self.max_items > 1
-        self._start = [
+        self.start = [
             SystemMessage(system_text(metric, many=self.many, example=self.tier == "text")),
             *(turn for case, answer in example_texts(metric, many=self.many) for turn in _turns(case, answer)),
         ]
         length = LOCAL_REASON_LENGTH if client.judge.local else None
         schema = answer_schema(metric, many=self.many, reason_length=length)
-        self._question = Question(metric.name, schema, self.tier, client.judge.confidence)
+        self.question = Question(metric.name, schema, self.tier, client.judge.confidence)
 
-    async def __call__(self, case: Case, config: RunnableConfig) -> tuple[Outcome, Usage]:
+    async def __call__(
+        self, case: Case, config: RunnableConfig, *, repeat: int = 0, repeats: int = 1
+    ) -> tuple[Outcome, Usage]:
         """Give the outcome for a case that lacks nothing, and what it cost."""
-        batches = [*self._batches(items(self.metric, case))] if self.metric.over else [()]
+        batches = self.batches(case)
+        way = Way(config, repeat, one_of_many=len(batches) > 1 or repeats > 1)
         if len(batches) == 1:  # a task of its own would cost as much as all the reading of the answer
-            parts = [await self._settle(case, batches[0], config)]
+            parts = [await self._settle(case, batches[0], way)]
         else:
-            parts = await asyncio.gather(*(self._settle(case, batch, config) for batch in batches))
+            parts = await ended(self._settle(case, batch, way) for batch in batches)
         judgements = tuple(judgement for part in parts for judgement in part.judgements)
         failures = tuple(failure for part in parts for failure in part.failures)
         return _outcome(judgements, failures), sum((part.usage for part in parts), Usage())
 
-    def _batches(self, found: Sequence[Item]) -> Iterator[tuple[Item, ...]]:
+    def batches(self, case: Case) -> list[Batch]:
+        """Give what is asked in one call each: batches of items, or the case as a whole."""
+        return [*self._packed(items(self.metric, case))] if self.metric.over else [()]
+
+    def messages(self, case: Case, batch: Batch = ()) -> list[BaseMessage]:
+        """Give what is asked first for a case or for a batch of its items."""
+        return [*self.start, HumanMessage(case_text(self.metric, case, batch))]
+
+    def _packed(self, found: Sequence[Item]) -> Iterator[tuple[Item, ...]]:
         """Pack items into calls, by number and by their estimated tokens; a large item stands alone."""
         batch: list[Item] = []
         size = 0
@@ -92,26 +115,26 @@ class Asking:
         if batch:
             yield tuple(batch)
 
-    async def _settle(self, case: Case, batch: Batch, config: RunnableConfig) -> Round:
+    async def _settle(self, case: Case, batch: Batch, way: Way) -> Round:
         """Ask, and ask once more for what the first answer lacks and a second may hold."""
-        first = await self._round(case, batch, config)
+        first = await self._round(case, batch, way)
         left = tuple(item for item in batch if item.id in {f.item for f in first.failures})
         if not any(failure.kind in WORTH_AGAIN for failure in first.failures):
             return first
         tail = () if first.judgements else _objecting(first)
-        again = await self._round(case, left, config, tail)
+        again = await self._round(case, left, way, tail)
         place = {item.id: n for n, item in enumerate(batch)}
         judgements = sorted(first.judgements + again.judgements, key=lambda j: place.get(j.item or "", 0))
         raws = {failure.item: failure.raw for failure in first.failures}
         failures = (f if f.raw else f.model_copy(update={"raw": raws.get(f.item)}) for f in again.failures)
         return Round(tuple(judgements), tuple(failures), first.usage + again.usage, again.text)
 
-    async def _round(
-        self, case: Case, batch: Batch, config: RunnableConfig, tail: tuple[BaseMessage, ...] = ()
-    ) -> Round:
+    async def _round(self, case: Case, batch: Batch, way: Way, tail: tuple[BaseMessage, ...] = ()) -> Round:
         """Ask once, for the case or for a batch of its items, and read what came back."""
-        messages = [*self._start, HumanMessage(case_text(self.metric, case, batch)), *tail]
-        reply = await self.client.ask(self._question, messages, config)
+        messages = [*self.messages(case, batch), *tail]
+        reply = await self.client.ask(
+            self.question, messages, way.config, repeat=way.repeat, one_of_many=way.one_of_many
+        )
         numbers = {number: item.id for number, item in enumerate(batch, 1)}
         try:
             verdicts = self._read(reply, numbers)
@@ -119,6 +142,8 @@ class Asking:
             verdicts = [_failure(error, reply, item) for item in numbers.values() or (None,)]
         judgements = tuple(verdict for verdict in verdicts if isinstance(verdict, Judgement))
         failures = tuple(verdict for verdict in verdicts if isinstance(verdict, Failure))
+        if not failures:
+            self.client.remember(reply, one_of_many=way.one_of_many)
         return Round(judgements, failures, reply.usage, reply.text)
 
     def _read(self, reply: Reply, numbers: Mapping[int, str]) -> list[Judgement | Failure]:
@@ -135,6 +160,14 @@ class Asking:
             else _sure(verdict, reply, ("judgements", place, "value"))
             for number, (place, verdict) in read_items(self.metric, answer, numbers).items()
         ]
+
+
+async def ended(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    """Wait for all; where one is stopped, the others come to their end first, so that what they paid for is kept."""
+    ends = await asyncio.gather(*work, return_exceptions=True)
+    if stopped := next((end for end in ends if isinstance(end, BaseException)), None):
+        raise stopped
+    return cast("list[T]", ends)
 
 
 def _turns(case: str, answer: str) -> tuple[BaseMessage, BaseMessage]:

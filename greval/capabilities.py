@@ -8,10 +8,12 @@ from typing import Any, Literal
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
-from greval.client import JudgeClient, Question, Reply, clock
+from greval.client import JudgeClient, clock
 from greval.errors import MalformedVerdictError
 from greval.judge import Judge
+from greval.question import Question
 from greval.record import Record
+from greval.reply import Reply
 from greval.result import Tier, Usage
 from greval.verdict import parse, probability
 

@@ -5,87 +5,80 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
-from pydantic import JsonValue, SecretStr
+from pydantic import JsonValue
 
-from greval.faults import cut_short, failure_of, whole
-from greval.judge import LOCAL_TIMEOUT, Judge, chat_model
-from greval.result import Failure, Tier, Usage
-from greval.schema import schema_name
+from greval.faults import cut_short, failure_of, secrets_of, whole
+from greval.guard import Guard
+from greval.judge import LOCAL_TIMEOUT, Judge, chat_model, environment
+from greval.pace import Pace, asked_pause, pace_of
+from greval.question import Question, best_tier
+from greval.replies import Replies, reply_key
+from greval.reply import Reply
+from greval.result import Tier, Usage
+from greval.retrying import retrying
 
 if TYPE_CHECKING:
-    from langchain_core.runnables import Runnable, RunnableConfig
+    from langchain_core.runnables import RunnableConfig
 
-OPENAI_BASE = "BaseChatOpenAI"
-MAX_MODELS = 8
-"""As many models are kept ready; those of loops that ended go with the next ones."""
+LETTERS_PER_TOKEN = 4
 RAW_SETTINGS = ("model_name", "model", "temperature", "seed", "max_tokens", "top_p", "base_url", "openai_api_base")
 
 
 @dataclass(frozen=True)
-class Reply:
-    """What a call gave: the text (JSON, if all went well) or the failure, and what it cost."""
+class Line:
+    """A chat model with the pace of its provider, what must not be told of it, and what it was made from."""
 
-    text: str
-    usage: Usage
-    failure: Failure | None = None
-    tokens: Sequence[Mapping[str, Any]] = ()
+    model: BaseChatModel
+    pace: Pace
+    secrets: tuple[str, ...]
+    environment: tuple[str | None, ...]
 
-
-@dataclass(frozen=True)
-class Question:
-    """The form of the answer that is asked for: a JSON schema under a name, in the way of a tier."""
-
-    name: str
-    schema: Mapping[str, Any]
-    tier: Tier
-    confidence: bool = False
-    _made: dict[int, tuple[BaseChatModel, Any]] = field(default_factory=dict, repr=False, compare=False)
-
-    async def ask(self, model: BaseChatModel, messages: list[BaseMessage], config: RunnableConfig) -> AIMessage:
-        """Send messages to a model and give its message, whatever it holds."""
-        if self.tier == "tools":
-            answer = await self._once(model, _structured).ainvoke(messages, config)
-            raw = answer["raw"]
-        else:
-            arguments = self._once(model, _native) if self.tier == "schema" else {}
-            raw = await model.ainvoke(messages, config, **arguments)
-        if not isinstance(raw, AIMessage):
-            message = f"the model gave a {type(raw).__name__} instead of a message"
-            raise TypeError(message)
-        return raw
-
-    def _once(self, model: BaseChatModel, make: Callable[[BaseChatModel, Question], Any]) -> Any:  # noqa: ANN401
-        """Give what is made of the schema for a model, made once; each running loop has its model."""
-        known = self._made.get(id(model))
-        if known is None:
-            if len(self._made) == MAX_MODELS:
-                self._made.clear()
-            known = self._made[id(model)] = model, make(model, self)
-        return known[1]
+    def told(self, reply: Reply, tokens: int) -> None:
+        """Tell the pace what came of a call for which so many tokens were counted on."""
+        usage = reply.usage
+        if reply.failure is None or usage.output_tokens is not None:
+            self.pace.answered((usage.input_tokens or tokens) + (usage.output_tokens or 0) - tokens)
+        elif reply.failure.kind == "rate_limit":
+            self.pace.refused(reply.pause)
 
 
 class JudgeClient:
-    """A judge that is ready to be asked; `gate` bounds how many calls are in flight.
+    """A judge that is ready to be asked, shared by all metrics of a run.
 
     Args:
         model: Settings of a judge, or any chat model of LangChain.
         gate: Entered for each call, such as a semaphore that several metrics share.
+        guard: Asked before each call whether it may be made.
+        cache: Replies of all runs; what is there is not asked again.
+        journal: Replies of this run, for judgements that take several calls.
     """
 
     def __init__(
-        self, model: Judge | BaseChatModel, *, gate: AbstractAsyncContextManager[object] | None = None
+        self,
+        model: Judge | BaseChatModel,
+        *,
+        gate: AbstractAsyncContextManager[object] | None = None,
+        guard: Guard | None = None,
+        cache: Replies | None = None,
+        journal: Replies | None = None,
     ) -> None:
         """Keep the settings; a model is made at the first call."""
         self.judge = model if isinstance(model, Judge) else Judge(model=_label(model), timeout=_timeout(model))
+        self.guard = guard or Guard(watchful=False)
         self._given = None if isinstance(model, Judge) else model
         self._gate = gate or nullcontext()
+        self._cache = cache
+        self._journal = journal
+        self._lines: dict[asyncio.AbstractEventLoop, Line] = {}
+        self._retries = self.judge.max_retries if self._given is None else 0  # a model object makes its own
 
     @property
     def label(self) -> str:
@@ -106,59 +99,102 @@ class JudgeClient:
             return best_tier(self._given)
         return "schema" if self.judge.local or self.judge.model.startswith("openai:") else "tools"
 
-    async def ready(self) -> BaseChatModel:
-        """Give the chat model for the running loop, made at first use.
+    async def ready(self) -> Line:
+        """Give the line to the model for the running loop, made at first use.
 
         Raises:
             JudgeError: Where the judge cannot be used at all: no such name, no key, no package.
         """
-        return self._given or await chat_model(self.judge)
+        loop = asyncio.get_running_loop()
+        line = self._lines.get(loop)
+        if line is None or line.environment != environment():
+            for ended in [known for known in self._lines if known.is_closed()]:
+                del self._lines[ended]
+            line = self._lines[loop] = self._connected(self._given or await chat_model(self.judge))
+        return line
 
-    async def ask(self, question: Question, messages: list[BaseMessage], config: RunnableConfig) -> Reply:
-        """Ask once, and say what came back; nothing that goes wrong with the call itself is raised."""
-        model = await self.ready()
-        try:
+    async def ask(
+        self,
+        question: Question,
+        messages: list[BaseMessage],
+        config: RunnableConfig,
+        *,
+        repeat: int = 0,
+        one_of_many: bool = False,
+    ) -> Reply:
+        """Ask, and say what came back; nothing that goes wrong with the call itself is raised.
+
+        Args:
+            question: The form of the answer.
+            messages: What is asked.
+            config: LangChain's, with its callbacks.
+            repeat: The number of the repeat: each is asked for itself.
+            one_of_many: Whether the judgement takes more calls, so that this one is worth a note.
+
+        Returns:
+            The reply, with the cost of all attempts.
+
+        Raises:
+            StoppedError: Where the run makes no further calls.
+        """
+        memory = [store for store in (self._journal if one_of_many else None, self._cache) if store]
+        key = self._key(question, messages, repeat) if memory else ""
+        for store in memory:
+            if known := store.get(key):
+                return replace(known, key=key)
+        reply = await self._patiently(question, messages, config)
+        return replace(reply, key=key) if key else reply
+
+    def remember(self, reply: Reply, *, one_of_many: bool = False) -> None:
+        """Remember a reply that was read as a verdict; a failure is never given here."""
+        for store in (self._journal if one_of_many else None, self._cache):
+            if store and reply.key and not reply.usage.hits:
+                store.put(reply)
+
+    async def _patiently(self, question: Question, messages: list[BaseMessage], config: RunnableConfig) -> Reply:
+        """Ask as often as may help, and count what all of it cost."""
+        line = await self.ready()
+        tokens = sum(len(message.content) for message in messages) // LETTERS_PER_TOKEN
+        spent: list[Usage] = []
+
+        async def attempt() -> Reply:
             async with self._gate:
-                async with asyncio.timeout(_deadline(self.judge)):
-                    return _reply(await question.ask(model, messages, config))
+                with self.guard.waiting():
+                    await line.pace.enter(tokens, cautious=self.guard.watchful)
+                try:
+                    reply = await self._once(line, partial(question.ask, line.model, messages, config), tokens)
+                finally:
+                    line.pace.leave()
+            spent.append(reply.usage)
+            return reply
+
+        reply = await retrying(self._retries, attempt, self.guard.sleep)
+        return reply if len(spent) == 1 else replace(reply, usage=sum(spent, Usage()))
+
+    async def _once(self, line: Line, call: Callable[[], Awaitable[AIMessage]], tokens: int) -> Reply:
+        """Make one call if the guard lets it, and tell guard and pace what came of it."""
+        self.guard.admit(tokens)
+        reply = None
+        try:
+            async with asyncio.timeout(_patience(self.judge)):
+                reply = _reply(await call())
         except Exception as error:  # noqa: BLE001 - whatever a provider raises is one failed call
-            return Reply("", Usage(calls=1), failure_of(error, _secrets(model)))
+            reply = Reply("", Usage(calls=1), failure_of(error, line.secrets), pause=asked_pause(error))
+        finally:
+            self.guard.came(reply)
+        line.told(reply, tokens)
+        return reply
 
+    def _connected(self, model: BaseChatModel) -> Line:
+        """Give the line to a model, on which all calls to its address under its key share one pace."""
+        pace = pace_of(model)
+        pace.limit(requests=self.judge.requests_per_minute, tokens=self.judge.tokens_per_minute)
+        return Line(model, pace, secrets_of(model), environment())
 
-def best_tier(model: BaseChatModel) -> Tier:
-    """Give the best way in which a model can be asked for structure.
-
-    A class of its own can say so in an attribute `answer_tier`; `schema` means that it takes
-    `extra_body={"response_format": ...}`.
-    """
-    own: Tier | None = getattr(model, "answer_tier", None)
-    if own:
-        return own
-    if _openai(model):
-        return "schema"
-    return "text" if type(model).bind_tools is BaseChatModel.bind_tools else "tools"
-
-
-def _openai(model: BaseChatModel) -> bool:
-    """Tell whether a model speaks to an OpenAI-compatible server, whose class is not imported for it."""
-    return OPENAI_BASE in {cls.__name__ for cls in type(model).__mro__}
-
-
-def _structured(model: BaseChatModel, question: Question) -> Runnable[Any, Any]:
-    """Bind the schema in the provider's own way."""
-    titled = {"title": schema_name(question.name), "description": "The verdict.", **question.schema}
-    method = {"method": "function_calling"} if _openai(model) else {}
-    return model.with_structured_output(titled, include_raw=True, **method)
-
-
-def _native(model: BaseChatModel, question: Question) -> dict[str, Any]:
-    """Give the arguments that make an OpenAI-compatible server keep to the schema."""
-    named = {"name": schema_name(question.name), "schema": dict(question.schema), "strict": True}
-    probabilities = {"logprobs": True} if question.confidence else {}
-    if getattr(model, "use_responses_api", None):
-        return {"text": {"format": {"type": "json_schema", **named}}}
-    body = getattr(model, "extra_body", None) or {}
-    return {"extra_body": {**body, "response_format": {"type": "json_schema", "json_schema": named}}, **probabilities}
+    def _key(self, question: Question, messages: list[BaseMessage], repeat: int) -> str:
+        """Give the key under which a reply is remembered: all that decides what comes back."""
+        said = (f"{message.type}\n{message.text}" for message in messages)
+        return reply_key((question.form, json.dumps(self.identity, sort_keys=True), str(repeat), *said))
 
 
 def _reply(message: AIMessage) -> Reply:
@@ -183,15 +219,9 @@ def _said(message: AIMessage) -> str:
     return whole(message.text)
 
 
-def _deadline(judge: Judge) -> float | None:
-    """Give the seconds after which a call is given up, its retries included: a trickle never times out itself."""
-    patience = max(judge.timeout, LOCAL_TIMEOUT) if judge.local else judge.timeout
-    return patience * (judge.max_retries + 1)
-
-
-def _secrets(model: BaseChatModel) -> Iterator[str]:
-    """Give what a model keeps secret, such as a key that came from no environment variable."""
-    yield from (value.get_secret_value() for value in vars(model).values() if isinstance(value, SecretStr))
+def _patience(judge: Judge) -> float:
+    """Give the seconds after which one call is given up: a trickle never times out by itself."""
+    return max(judge.timeout, LOCAL_TIMEOUT) if judge.local else judge.timeout
 
 
 def _label(model: BaseChatModel) -> str:

@@ -16,7 +16,7 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ensure_config, get_async_callback_manager_for_config
 from pydantic import ValidationError
 
-from greval.asking import Asking
+from greval.asking import Asking, ended
 from greval.case import Case
 from greval.client import JudgeClient, clock
 from greval.errors import DataError, JudgeError
@@ -265,11 +265,11 @@ def _computing(metric: ComputedMetric) -> Judging:
     return compute
 
 
-def _repeating(judging: Judging, metric: JudgedMetric, repeats: int) -> Judging:
+def _repeating(asking: Asking, metric: JudgedMetric, repeats: int) -> Judging:
     """Judge several times, and give the majority or the mean of what was given."""
 
     async def repeat(case: Case, config: RunnableConfig) -> tuple[Outcome, Usage]:
-        rounds = await asyncio.gather(*(judging(case, config) for _ in range(repeats)))
+        rounds = await ended(asking(case, config, repeat=n, repeats=repeats) for n in range(repeats))
         return merged(metric, [outcome for outcome, _ in rounds]), sum((usage for _, usage in rounds), Usage())
 
     return repeat

@@ -10,13 +10,14 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from pydantic import ValidationError
 
 from greval.case import Over
-from greval.client import JudgeClient, Question
+from greval.client import JudgeClient
 from greval.compile import run_sync
 from greval.errors import JudgeError, MalformedVerdictError
 from greval.judge import Judge
 from greval.metric import JudgedMetric, define
 from greval.need import PROMPT_FIELDS
 from greval.prompt import neutral
+from greval.question import Question
 from greval.schema import object_schema
 from greval.verdict import parse
 

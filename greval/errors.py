@@ -6,7 +6,8 @@ GrevalError
 ├── StoreError               a run folder cannot be used: locked, full, or not a run
 ├── JudgeError               the judging model cannot be used as asked
 │   ├── JudgeUnavailableError    it cannot be reached or started
-│   └── MalformedVerdictError    its answer cannot be read as a verdict
+│   ├── MalformedVerdictError    its answer cannot be read as a verdict
+│   └── StoppedError             a run makes no further calls: a cap, a dead endpoint, a wish to stop
 ├── MethodError              a method under test cannot be loaded or run
 └── MissingExtraError        an optional package is not installed
 
@@ -62,6 +63,10 @@ class MalformedVerdictError(JudgeError):
         """Keep the kind beside the message: rows are told apart by it."""
         super().__init__(message)
         self.kind = kind
+
+
+class StoppedError(JudgeError):
+    """A run makes no further calls; the message says why. What was asked before is kept."""
 
 
 class MethodError(GrevalError):

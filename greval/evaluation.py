@@ -7,40 +7,62 @@ for that case's own results only. Running the same thing again asks only for wha
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from contextlib import ExitStack, asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import TypedDict, Unpack
 
 from langchain_core.language_models import BaseChatModel
 
-from greval.case import Case
-from greval.client import JudgeClient, clock
-from greval.compile import CaseLike, MetricRunnable, as_case, compile_metric, run_sync
+from greval.client import JudgeClient
+from greval.compile import CaseLike, MetricRunnable, compile_metric, run_sync
 from greval.datasets import RowFault
-from greval.errors import DataError
-from greval.identity import case_key, digest
-from greval.judge import Judge
+from greval.errors import JudgeError
+from greval.guard import Guard
+from greval.judge import Judge, key_hint
 from greval.library import with_dependencies
-from greval.material import keep, lacking, narrowed
 from greval.metric import JudgedMetric, Metric
+from greval.prices import Prices
 from greval.progress import Progress
-from greval.result import Failed, Failure, Judgement, Result, Scored
+from greval.replies import Replies, cache_file, forget
+from greval.result import Result
+from greval.shard import Shard
 from greval.store import Store
+from greval.tasks import all_of, beside, rare_collections
+from greval.work import Work
 
 DEFAULT_CONCURRENCY = 8
 LOCAL_CONCURRENCY = 2
 """The embedded model answers one call at a time; a second one waits ready."""
+
+SPARE = 4
+"""A worker more for so many calls in flight: while some write down or wait to try again, others ask."""
+FLUSH_SECONDS = 1.0
+JOURNAL = "replies.sqlite"
+STOPPED = "it was asked to stop"
+MOST_FOLDERS = 10_000
 
 OnProgress = Callable[[Progress], None]
 
 
 @dataclass(frozen=True)
 class Run:
-    """A finished or stopped run: its folder and how far it came."""
+    """A finished or stopped run: its folder, how far it came, and why it was stopped.
+
+    `fatal` tells that the judge cannot work as it is set up, such as with a wrong key.
+    """
 
     folder: Path
     progress: Progress
-    stopped: bool = False
+    why: str | None = None
+    fatal: bool = False
+
+    @property
+    def stopped(self) -> bool:
+        """Whether it was stopped before all was judged."""
+        return self.why is not None
 
     def results(self) -> Iterator[Result]:
         """Give the newest result of each sample, method and metric."""
@@ -48,15 +70,31 @@ class Run:
             yield from store.results()
 
 
-def evaluate(  # noqa: PLR0913 - what a run is made of
+class Options(TypedDict, total=False):
+    """How a run is made; see `evaluate_async`."""
+
+    concurrency: int | None
+    repeats: int
+    retry_failed: bool
+    resume: bool
+    max_calls: int | None
+    max_cost: float | None
+    deadline: float | None
+    prices: Prices | None
+    cache: bool | Path
+    shard: Shard | None
+    total: int | None
+    on_progress: OnProgress | None
+    on_result: Callable[[Result], None] | None
+
+
+def evaluate(
     cases: Iterable[CaseLike | RowFault],
     metrics: Sequence[Metric],
     judge: Judge | BaseChatModel | None = None,
     *,
     out: str | Path,
-    concurrency: int | None = None,
-    total: int | None = None,
-    on_progress: OnProgress | None = None,
+    **options: Unpack[Options],
 ) -> Run:
     """Judge cases by metrics into a run folder, from a script or a notebook; see `evaluate_async`.
 
@@ -68,21 +106,17 @@ def evaluate(  # noqa: PLR0913 - what a run is made of
         >>> [result.judgements[0].value for result in run.results()]
         [1.5]
     """
-    return run_sync(
-        evaluate_async(cases, metrics, judge, out=out, concurrency=concurrency, total=total, on_progress=on_progress)
-    )
+    return run_sync(evaluate_async(cases, metrics, judge, out=out, **options))
 
 
-async def evaluate_async(  # noqa: PLR0913 - what a run is made of
+async def evaluate_async(
     cases: Iterable[CaseLike | RowFault],
     metrics: Sequence[Metric],
     judge: Judge | BaseChatModel | None = None,
     *,
     out: str | Path,
-    concurrency: int | None = None,
-    total: int | None = None,
-    on_progress: OnProgress | None = None,
     stop: asyncio.Event | None = None,
+    **options: Unpack[Options],
 ) -> Run:
     """Judge cases by metrics into a run folder.
 
@@ -91,171 +125,170 @@ async def evaluate_async(  # noqa: PLR0913 - what a run is made of
         metrics: Definitions; those that they build on are added.
         judge: Settings of a judge or a chat model; not needed for computed metrics.
         out: The run folder; what it holds of an earlier run is not asked again.
-        concurrency: How many calls are in flight at most.
-        total: How many cases there are, for the time left, where `cases` does not tell it itself.
-        on_progress: Called after each result.
-        stop: When set, no further case is begun; what is in flight is finished and written.
+        stop: When set, no further call is made; what is in flight is finished and written.
+        **options: `concurrency`: how many calls are in flight at most. `repeats`: how often each case
+            is judged. `retry_failed` (true): whether what failed is asked again, rows of an earlier run
+            and once more at the end of this one. `resume` (true): false takes a new folder beside
+            `out` where that holds a run. `max_calls`, `max_cost` (US dollars), `deadline` (seconds):
+            the run stops there in order. `prices`: the table of prices, the shipped one by default.
+            `cache`: true, or a file: replies of all runs are kept there and not asked again.
+            `shard`: the part of the cases to judge. `total`: how many cases there are, for the time
+            left, where `cases` does not tell it itself. `on_progress`, `on_result`: called after each
+            result, the latter with each new row.
 
     Returns:
-        The run folder and how far the run came.
+        The run folder, how far the run came, and why it was stopped where it was.
 
     Raises:
         DefinitionError: Where a metric builds on one that is not there.
         JudgeError: Where the judge cannot be used at all.
         StoreError: Where the folder cannot be written.
     """
+    folder = Path(out) if options.get("resume", True) else unused(Path(out))
+    width = _width(judge, options)
+    guard = _guard(judge, options)
+    with ExitStack() as opened:
+        store = opened.enter_context(Store.create(folder))
+        client = _client(judge, guard, width, folder, options, opened) if judge is not None else None
+        if client:
+            await client.ready()
+        runnables = _compiled(with_dependencies(metrics), client, options.get("repeats", 1))
+        work = Work(
+            store,
+            runnables,
+            guard,
+            Progress(total=_total(cases, options, len(runnables))),
+            shard=options.get("shard"),
+            retry_failed=options.get("retry_failed", True),
+            on_progress=options.get("on_progress"),
+            on_result=options.get("on_result"),
+        )
+        _describe(work, client)
+        async with _ending(guard, stop, options.get("deadline")), _flushing(store):
+            with rare_collections():
+                await _through(work, iter(cases), width)
+        if guard.why is None:
+            store.put_fact("planned", dict.fromkeys(runnables, work.cases))
+    if guard.why is None:
+        forget(folder / JOURNAL)
+    return Run(folder, work.progress, why=guard.why, fatal=guard.fatal)
+
+
+async def _through(work: Work, source: Iterator[CaseLike | RowFault], width: int) -> None:
+    """Let the workers take all cases, and once more those of which something failed that may pass."""
+    spare = width + max(1, width // SPARE)
+    try:
+        await all_of(work.through(source) for _ in range(spare))
+        if work.again and work.retry_failed:
+            again = iter(work.again)
+            await all_of(work.mend(again) for _ in range(spare))
+    finally:
+        work.store.put_fact("unread", list(work.unread))
+        work.store.put_fact("unread_count", work.progress.unread)
+
+
+@asynccontextmanager
+async def _flushing(store: Store) -> AsyncIterator[None]:
+    """Bring the log to the disk once a second, from a thread: judging does not wait for it."""
+
+    async def flush() -> None:
+        while True:
+            await asyncio.sleep(FLUSH_SECONDS)
+            await asyncio.to_thread(store.flush)
+
+    async with beside(flush()):
+        yield
+
+
+@asynccontextmanager
+async def _ending(guard: Guard, stop: asyncio.Event | None, deadline: float | None) -> AsyncIterator[None]:
+    """Stop the run when its caller wants it or its time is over."""
+    timer = None
+    if deadline is not None:
+        timer = asyncio.get_running_loop().call_later(
+            deadline, guard.stop, f"the deadline of {deadline:g} s is over (--deadline)"
+        )
+
+    async def watch() -> None:
+        if stop:
+            await stop.wait()
+            guard.stop(STOPPED)
+
+    async with beside(watch()):
+        yield
+    if timer:
+        timer.cancel()
+
+
+def unused(folder: Path) -> Path:
+    """Give the folder, or where it holds a run the first of its name with -2, -3 ... that does not.
+
+    Example:
+        >>> import tempfile
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> unused(folder) == folder
+        True
+    """
+    names = (folder, *(folder.with_name(f"{folder.name}-{n}") for n in range(2, MOST_FOLDERS)))
+    return next((name for name in names if not name.exists() or not any(name.iterdir())), folder)
+
+
+def _width(judge: Judge | BaseChatModel | None, options: Options) -> int:
     local = isinstance(judge, Judge) and judge.local
-    width = concurrency or (LOCAL_CONCURRENCY if local else DEFAULT_CONCURRENCY)
-    client = JudgeClient(judge, gate=asyncio.Semaphore(width)) if judge is not None else None
-    runnables = _compiled(with_dependencies(metrics), client)
+    return options.get("concurrency") or (LOCAL_CONCURRENCY if local else DEFAULT_CONCURRENCY)
+
+
+def _guard(judge: Judge | BaseChatModel | None, options: Options) -> Guard:
+    """Give what ends the run: its caps, and a judge that cannot work."""
+    if judge is None:
+        return Guard()
+    label = JudgeClient(judge).label
+    prices = options.get("prices") or Prices.load()
+    cap = options.get("max_cost")
+    if cap is not None and prices.of(label) is None:
+        message = f"{label}: no price is known, so that max_cost cannot be kept; give a price table, or max_calls"
+        raise JudgeError(message)
+    hint = key_hint(judge.model) if isinstance(judge, Judge) else "check the model's key"
+    return Guard(max_calls=options.get("max_calls"), max_cost=cap, cost=partial(prices.cost, label), hint=hint)
+
+
+def _client(
+    judge: Judge | BaseChatModel, guard: Guard, width: int, folder: Path, options: Options, opened: ExitStack
+) -> JudgeClient:
+    """Give the client that all metrics of the run share."""
+    cache = options.get("cache") or None
+    file = cache if isinstance(cache, Path) else cache_file()
+    return JudgeClient(
+        judge,
+        gate=asyncio.Semaphore(width),
+        guard=guard,
+        cache=opened.enter_context(Replies(file)) if cache else None,
+        journal=opened.enter_context(Replies(folder / JOURNAL)),
+    )
+
+
+def _describe(work: Work, client: JudgeClient | None) -> None:
+    """Write down what the run is made of."""
+    store, runnables = work.store, work.runnables
+    store.put_fact("metrics", [runnable.metric.model_dump(mode="json") for runnable in runnables.values()])
+    store.put_fact("judge", {"label": client.label, **client.identity} if client else None)
+    if work.progress.total is not None:
+        store.put_fact("planned", dict.fromkeys(runnables, work.progress.total // len(runnables)))
+
+
+def _total(cases: Iterable[CaseLike | RowFault], options: Options, metrics: int) -> int | None:
+    """Give how many judgements are planned, None where nobody can tell before the cases are read."""
+    total = options.get("total")
     if total is None and isinstance(cases, Sized):
         total = len(cases)
-    if client:
-        await client.ready()
-    with Store.create(Path(out)) as store:
-        store.put_fact("metrics", [runnable.metric.model_dump(mode="json") for runnable in runnables.values()])
-        store.put_fact("judge", {"label": client.label, **client.identity} if client else None)
-        work = _Work(store, runnables, Progress(total=None if total is None else total * len(runnables)), on_progress)
-        if total is not None:
-            store.put_fact("planned", dict.fromkeys(runnables, total))
-        source = iter(cases)
-        try:
-            async with asyncio.TaskGroup() as workers:
-                for _ in range(width):
-                    workers.create_task(work.through(source, stop))
-        except BaseExceptionGroup as group:
-            raise _first(group) from None
-        finally:
-            store.put_fact("unread", list(work.unread))
-        stopped = stop is not None and stop.is_set()
-        if not stopped:
-            store.put_fact("planned", dict.fromkeys(runnables, work.taken - len(work.unread)))
-        return Run(Path(out), work.progress, stopped)
+    return None if total is None or options.get("shard") else total * metrics
 
 
-@dataclass
-class _Work:
-    """What the workers share: the log, the compiled metrics in order, and how far the run is."""
-
-    store: Store
-    runnables: Mapping[str, MetricRunnable]
-    progress: Progress
-    on_progress: OnProgress | None
-    start: float = field(default_factory=clock)
-    taken: int = 0
-    unread: list[str] = field(default_factory=list)
-
-    async def through(self, source: Iterator[CaseLike | RowFault], stop: asyncio.Event | None) -> None:
-        """Take cases until there are none, or until the run is stopped."""
-        while not (stop and stop.is_set()):
-            given = next(source, None)
-            if given is None:
-                return
-            self.taken += 1
-            case = self._read(given)
-            if case:
-                await self._case(case)
-
-    def _read(self, given: CaseLike | RowFault) -> Case | None:
-        """Give the case; a row that is none is written down and passed over."""
-        try:
-            if isinstance(given, RowFault):
-                raise DataError(f"{given.place}: {given.message}")  # noqa: TRY301 - one way for both kinds
-            case = _written(as_case(given))
-        except DataError as error:
-            self.unread.append(str(error) if isinstance(given, RowFault) else f"case {self.taken}: {error}")
-            self.progress = self.progress.model_copy(update={"unread": len(self.unread)})
-            return None
-        return case if case.id else case.model_copy(update={"id": f"row-{self.taken}"})
-
-    async def _case(self, case: Case) -> None:
-        """Judge a case by every metric, each as soon as what it builds on is there."""
-        self.store.keep_case(digest(case.model_dump(mode="json")), case)
-        due: dict[str, asyncio.Task[Result]] = {}
-        async with asyncio.TaskGroup() as group:
-            for name, runnable in self.runnables.items():
-                uses = runnable.metric.uses.values() if isinstance(runnable.metric, JudgedMetric) else ()
-                built_on = {use.judged_by: due[use.judged_by] for use in uses}
-                due[name] = group.create_task(self._judge(case, runnable, built_on))
-
-    async def _judge(
-        self, case: Case, runnable: MetricRunnable, built_on: Mapping[str, asyncio.Task[Result]]
-    ) -> Result:
-        """Give the result from the log, or judge what is missing and write it down."""
-        before = {name: await task for name, task in built_on.items()}
-        seen, broken = _narrow(case, runnable.metric, before)
-        key = case_key(seen, runnable.metric, runnable.fingerprint)
-        old = self.store.get(key)
-        if broken and not lacking(runnable.metric, case):
-            result = runnable.row(case, Failed(error=broken))
-        elif old and old.finished:
-            return self._count(old, kept=True)
-        else:
-            result = await _missing(seen, runnable, old)
-        self.store.append(key, result)
-        return self._count(result, kept=False)
-
-    def _count(self, result: Result, *, kept: bool) -> Result:
-        self.progress = self.progress.after(result, kept=kept, seconds=clock() - self.start)
-        if self.on_progress:
-            self.on_progress(self.progress)
-        return result
-
-
-def _written(case: Case) -> Case:
-    """Give the case back if it can be written down.
-
-    Raises:
-        DataError: Where a text of it is no valid Unicode, which no log can hold.
-    """
-    try:
-        case.model_dump_json()
-    except ValueError as error:
-        raise DataError("holds half a surrogate pair; texts must be valid Unicode") from error
-    return case
-
-
-def _first(error: BaseException) -> BaseException:
-    """Give the first error of nested groups: what ended the run is one thing to say."""
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error
-
-
-def _compiled(metrics: Sequence[Metric], client: JudgeClient | None) -> dict[str, MetricRunnable]:
+def _compiled(metrics: Sequence[Metric], client: JudgeClient | None, repeats: int) -> dict[str, MetricRunnable]:
     """Compile metrics in the order in which each comes after what it builds on."""
     compiled: dict[str, MetricRunnable] = {}
     for metric in metrics:
         uses = metric.uses.values() if isinstance(metric, JudgedMetric) else ()
-        marks = {use.judged_by: compiled[use.judged_by].fingerprint for use in uses}
-        compiled[metric.name] = compile_metric(metric, client, built_on=marks)
+        marks: Mapping[str, str] = {use.judged_by: compiled[use.judged_by].fingerprint for use in uses}
+        compiled[metric.name] = compile_metric(metric, client, repeats=repeats, built_on=marks)
     return compiled
-
-
-def _narrow(case: Case, metric: Metric, before: Mapping[str, Result]) -> tuple[Case, Failure | None]:
-    """Give the part of the case that a metric builds on, or why that part is not known."""
-    if not isinstance(metric, JudgedMetric) or not metric.uses:
-        return case, None
-    for name, result in before.items():
-        if result.failures:
-            why = f"it builds on {name}, which failed here: {result.failures[0].message}"
-            return case, Failure(kind="dependency", message=why)
-    judged = {name: {j.item or "": j.value for j in result.judgements} for name, result in before.items()}
-    return narrowed(metric, case, judged), None
-
-
-async def _missing(case: Case, runnable: MetricRunnable, old: Result | None) -> Result:
-    """Judge a case; where single items failed before, only those, beside the judgements that are there."""
-    over = runnable.metric.over
-    if old is None or over is None or not old.judgements:
-        return await runnable.ainvoke(case)
-    lost = frozenset(failure.item or "" for failure in old.failures)
-    new = await runnable.ainvoke(keep(case, over, lost))
-    return _joined(old, new)
-
-
-def _joined(old: Result, new: Result) -> Result:
-    """Give one result of the judgements that were there and those that were missing; the cost adds up."""
-    judgements: tuple[Judgement, ...] = old.judgements + new.judgements
-    outcome = Scored(judgements=judgements, failures=new.failures)
-    return new.replace(outcome=outcome, usage=old.usage + new.usage, latency=old.latency + new.latency)

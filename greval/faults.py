@@ -8,9 +8,12 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from pydantic import SecretStr
+
 from greval.result import Failure, FailureKind
 
 if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import AIMessage
 
 MAX_MESSAGE = 500
@@ -49,6 +52,8 @@ The innermost exception is named first: a transport calls a lost connection a ti
 """
 
 BY_TEXT: tuple[tuple[str, FailureKind], ...] = (
+    ("insufficient_quota", "quota"),
+    ("exceeded your current quota", "quota"),
     ("context_length_exceeded", "context_window"),
     ("exceed_context_size", "context_window"),
     ("context window", "context_window"),
@@ -106,6 +111,11 @@ def cut_short(message: AIMessage) -> Failure | None:
     ends = (told.get("finish_reason"), told.get("stop_reason"), told.get("done_reason"), details.get("reason"))
     kind = next((BY_FINISH[str(end)] for end in ends if str(end) in BY_FINISH), None)
     return Failure(kind=kind, message=FINISH_MESSAGES[kind], raw=whole(message.text)) if kind else None
+
+
+def secrets_of(model: BaseChatModel) -> tuple[str, ...]:
+    """Give what a model keeps secret, such as a key that came from no environment variable."""
+    return tuple(value.get_secret_value() for value in vars(model).values() if isinstance(value, SecretStr))
 
 
 def redacted(text: str, secrets: Iterable[str] = ()) -> str:

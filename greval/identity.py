@@ -38,9 +38,20 @@ def fingerprint(metric: Metric, judge: Mapping[str, JsonValue], built_on: Mappin
     return digest({"metric": definition, "judge": {**judge}, "built_on": {**(built_on or {})}})
 
 
-def case_key(case: Case, metric: Metric, mark: str, repeat: int = 0) -> str:
-    """Give the key of one judgement: who is judged, what the metric sees of it, by which definition.
+def content_key(case: Case, metric: Metric, mark: str) -> str:
+    """Give the key of what is judged and by which definition, whoever the case is.
 
     A case or a definition that changed has another key, so that it is judged anew.
     """
-    return digest([case.id, case.method, metric.name, mark, repeat, seen(metric, case)])
+    return digest([metric.name, mark, seen(metric, case)])
+
+
+def case_key(case: Case, content: str) -> str:
+    """Give the key of one judgement: who is judged, and the key of its content.
+
+    Example:
+        >>> from greval.case import Case
+        >>> case_key(Case(id="q1", question="Who?"), "ab") == case_key(Case(id="q2", question="Who?"), "ab")
+        False
+    """
+    return digest([case.id, case.method, content])

@@ -12,6 +12,7 @@ import logging
 import os
 import re
 from collections.abc import AsyncGenerator, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import urlsplit
@@ -20,6 +21,7 @@ from weakref import WeakKeyDictionary
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, SecretStr, field_validator
 
 from greval.errors import JudgeError, JudgeUnavailableError, MissingExtraError
+from greval.pace import Pace, pace_of
 from greval.record import Record
 
 if TYPE_CHECKING:
@@ -37,6 +39,12 @@ URL_VARIABLE = "OPENAI_BASE_URL"
 SECRET_NAME = re.compile(r"key|secret|password|authorization|credential|cookie|token\b", re.IGNORECASE)
 """Names of options that hold a secret, at any depth: headers hold keys, `max_tokens` does not."""
 
+PATIENCE = {
+    *("timeout", "max_retries", "requests_per_minute", "tokens_per_minute"),
+    *("max_items", "item_tokens", "confidence"),
+}
+"""Settings that do not decide a verdict."""
+
 HOW_TO_NAME_A_JUDGE = """\
 No judge is named. Name one of:
   --judge openai:MODEL                 any OpenAI model; the key stands in OPENAI_API_KEY
@@ -49,7 +57,9 @@ class Judge(Record):
 
     `model` is `openai:NAME` (with `base_url` for any OpenAI-compatible server), `local` or
     `local:NAME` (the embedded model), or `PROVIDER:NAME` for what `langchain`'s `init_chat_model`
-    knows. Keys are read from the environment. `timeout` is seconds for one call; `structured` fixes
+    knows. Keys are read from the environment. `timeout` is seconds for one call, which is made again
+    up to `max_retries` times where its failure may pass; `requests_per_minute` and
+    `tokens_per_minute` are the provider's limits, kept by all metrics together. `structured` fixes
     how the answer is asked for (`auto` takes the best that the model has); `max_items` is the most
     items judged in one call (None: by the kind of judge) and `item_tokens` their estimated tokens;
     `confidence` asks for the probability of each verdict; `options` go to the model as they are.
@@ -71,7 +81,9 @@ class Judge(Record):
     max_tokens: Annotated[int, Field(gt=0)] | None = None
     seed: int | None = None
     structured: Structured = "auto"
-    max_retries: Annotated[int, Field(ge=0, le=20)] = 2
+    max_retries: Annotated[int, Field(ge=0, le=20)] = 6
+    requests_per_minute: Annotated[float, Field(gt=0)] | None = None
+    tokens_per_minute: Annotated[float, Field(gt=0)] | None = None
     max_items: Annotated[int, Field(gt=0)] | None = None
     item_tokens: Annotated[int, Field(gt=0)] = 8000
     confidence: bool = False
@@ -122,8 +134,7 @@ class Judge(Record):
     @property
     def identity(self) -> dict[str, JsonValue]:
         """What decides its verdicts, as JSON: all settings but those of patience and packing."""
-        patience = {"timeout", "max_retries", "max_items", "item_tokens", "confidence"}
-        settings = self.model_dump(mode="json", exclude=patience, exclude_defaults=True)
+        settings = self.model_dump(mode="json", exclude=PATIENCE, exclude_defaults=True)
         return {**settings, "model": self.label}
 
 
@@ -145,11 +156,26 @@ async def chat_model(judge: Judge) -> BaseChatModel:
     """
     loop = asyncio.get_running_loop()
     models = _MODELS.setdefault(loop, {})
-    environment = {name: os.environ.get(name) for name in (KEY_VARIABLE, URL_VARIABLE)}
-    key = json.dumps([judge.model_dump(mode="json"), environment], sort_keys=True)
+    key = json.dumps([judge.model_dump(mode="json"), environment()], sort_keys=True)
     if key not in models:
         models.setdefault(key, await _build(judge))
     return models[key]
+
+
+def key_hint(model: str) -> str:
+    """Say where the key of a judge comes from.
+
+    Example:
+        >>> key_hint("openai:gpt-5.1-mini")
+        'set OPENAI_API_KEY to a valid key and run the same command again'
+    """
+    provider = model.partition(":")[0].upper().partition("_")[0]
+    return f"set {provider}_API_KEY to a valid key and run the same command again"
+
+
+def environment() -> tuple[str | None, ...]:
+    """Give what of the environment a chat model is made from."""
+    return tuple(os.environ.get(name) for name in (KEY_VARIABLE, URL_VARIABLE))
 
 
 _MODELS: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, BaseChatModel]] = WeakKeyDictionary()
@@ -197,15 +223,23 @@ async def _openai(judge: Judge, name: str, *, base_url: str | None, key: str) ->
         "seed": judge.seed,
         "base_url": base_url,
     }
-    return ChatOpenAI(
+    client = await _client(judge.timeout)
+    model = ChatOpenAI(
         model=name,
         api_key=SecretStr(key),
         timeout=judge.timeout,
-        max_retries=judge.max_retries,
-        http_async_client=await _client(judge.timeout),
+        max_retries=0,  # retries are made in one layer, greval.retrying
+        http_async_client=client,
         **{setting: value for setting, value in settings.items() if value is not None},
         **judge.options,
     )
+    client.event_hooks = {"response": [partial(_observed, pace_of(model))]}
+    return model
+
+
+async def _observed(pace: Pace, response: Any) -> None:  # noqa: ANN401 - a hook of httpx
+    """Let the pace read what every answer tells of the provider's limits."""
+    pace.observe(response.headers)
 
 
 async def _client(seconds: float) -> Any:  # noqa: ANN401 - a client of openai's own kind
@@ -252,7 +286,7 @@ def _other(judge: Judge) -> BaseChatModel:
         "temperature": judge.temperature,
         "max_tokens": judge.max_tokens,
         "timeout": judge.timeout,
-        "max_retries": judge.max_retries,
+        "max_retries": 0,
         "seed": judge.seed,
         "base_url": judge.base_url,
         **judge.options,

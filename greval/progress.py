@@ -9,8 +9,9 @@ from greval.result import Result, Usage
 class Progress(Record):
     """A snapshot of a run; `total` judgements are None where cases are read from a stream.
 
-    `kept` of the `done` were there from an earlier run and cost nothing now; `seconds` is the time
-    since the start.
+    `kept` of the `done` were there from an earlier run and cost nothing now; `in_flight` calls have
+    no answer yet; `cost` is in US dollars, None where no price is known; `seconds` is the time since
+    the start.
     """
 
     total: int | None = None
@@ -21,7 +22,9 @@ class Progress(Record):
     items_failed: int = 0
     kept: int = 0
     unread: int = 0
+    in_flight: int = 0
     usage: Usage = Usage()
+    cost: float | None = None
     seconds: float = 0.0
 
     @property
@@ -32,16 +35,42 @@ class Progress(Record):
             return None
         return self.seconds / judged * max(0, self.total - self.done)
 
-    def after(self, result: Result, *, kept: bool, seconds: float) -> Progress:
+    @property
+    def calls_per_second(self) -> float:
+        """The calls of the judge a second since the start."""
+        return self.usage.calls / self.seconds if self.seconds else 0.0
+
+    def after(
+        self, result: Result, *, kept: bool, seconds: float, in_flight: int = 0, cost: float | None = None
+    ) -> Progress:
         """Give the snapshot after one more result."""
         status = result.outcome.status
         return self.model_copy(
             update={
                 "done": self.done + 1,
                 status: getattr(self, status) + 1,
-                "items_failed": self.items_failed + (len(result.failures) if status == "scored" else 0),
+                "items_failed": self.items_failed + _items_failed(result),
                 "kept": self.kept + kept,
                 "usage": self.usage if kept else self.usage + result.usage,
                 "seconds": seconds,
+                "in_flight": in_flight,
+                "cost": cost,
             }
         )
+
+    def without(self, result: Result | None) -> Progress:
+        """Give the snapshot without a result in whose place another one comes; what it cost stays."""
+        if result is None:
+            return self
+        status = result.outcome.status
+        return self.model_copy(
+            update={
+                "done": self.done - 1,
+                status: getattr(self, status) - 1,
+                "items_failed": self.items_failed - _items_failed(result),
+            }
+        )
+
+
+def _items_failed(result: Result) -> int:
+    return len(result.failures) if result.outcome.status == "scored" else 0

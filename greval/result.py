@@ -23,6 +23,7 @@ FailureKind = Literal[
     "data",
     "context_window",
     "rate_limit",
+    "quota",
     "authentication",
     "connection",
     "server",
@@ -38,15 +39,18 @@ Tier = Literal["schema", "tools", "text", "computed"]
 class Usage(Record):
     """Calls and tokens that a judgement cost; None tokens mean that the model did not tell.
 
+    `hits` are answers that were there already, in the cache or from another judgement; they cost nothing.
+
     Example:
         >>> Usage(calls=1, input_tokens=10) + Usage(calls=1, input_tokens=5)
-        Usage(calls=2, input_tokens=15, output_tokens=None, cached_tokens=None)
+        Usage(calls=2, input_tokens=15, output_tokens=None, cached_tokens=None, hits=0)
     """
 
     calls: Count = 0
     input_tokens: Count | None = None
     output_tokens: Count | None = None
     cached_tokens: Count | None = None
+    hits: Count = 0
 
     def __add__(self, other: Usage) -> Usage:
         """Add two costs; a side that did not tell adds nothing."""
@@ -55,6 +59,7 @@ class Usage(Record):
             input_tokens=_sum(self.input_tokens, other.input_tokens),
             output_tokens=_sum(self.output_tokens, other.output_tokens),
             cached_tokens=_sum(self.cached_tokens, other.cached_tokens),
+            hits=self.hits + other.hits,
         )
 
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 import re
 import sys
 import threading
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Self
 
@@ -56,6 +58,17 @@ class FaultServer:
     def calls(self) -> int:
         """How many requests came."""
         return len(self.bodies)
+
+    @property
+    def flying(self) -> int:
+        """How many requests are being answered."""
+        return self._flying
+
+    @property
+    def connections(self) -> int:
+        """How many connections are open; each carries one request at a time."""
+        assert self._runner.server
+        return len(self._runner.server.connections)
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -231,6 +244,64 @@ def hangs(seconds: float = 30) -> Behaviour:
     return answer
 
 
+def late(seconds: float, then: Behaviour) -> Behaviour:
+    """Behave so after a while."""
+
+    async def answer(request: web.Request, body: Body) -> web.StreamResponse:
+        await asyncio.sleep(seconds)
+        return await then(request, body)
+
+    return answer
+
+
+def keyed(key: str, then: Behaviour) -> Behaviour:
+    """Behave so for this key, and answer 401 to any other."""
+
+    async def answer(request: web.Request, body: Body) -> web.StreamResponse:
+        right = request.headers.get("Authorization") == f"Bearer {key}"
+        return await (then if right else error(401, "invalid_api_key"))(request, body)
+
+    return answer
+
+
+class Mix:
+    """A plan that meets each request with a fault by chance, as a seed draws it; `met` counts them by name.
+
+    Args:
+        faults: By name, the share of the requests and what they get.
+        otherwise: The plan for the others.
+        seed: Draws the same faults for the same numbers of requests.
+        once: By the number of a request, counted from 0, the name and the behaviour that it alone gets.
+    """
+
+    def __init__(
+        self,
+        faults: Mapping[str, tuple[float, Behaviour]],
+        otherwise: Callable[[Body], Behaviour],
+        *,
+        seed: int,
+        once: Mapping[int, tuple[str, Behaviour]] | None = None,
+    ) -> None:
+        """Begin with the first request."""
+        self.met: Counter[str] = Counter()
+        self._faults = [(name, behaviour) for name, (_, behaviour) in faults.items()]
+        self._shares = [share for share, _ in faults.values()]
+        self._otherwise = otherwise
+        self._once = once or {}
+        self._draw = random.Random(seed)
+        self._number = -1
+
+    def __call__(self, body: Body) -> Behaviour:
+        self._number += 1
+        lots = [*self._faults, ("", None)]
+        (drawn,) = self._draw.choices(lots, [*self._shares, 1 - sum(self._shares)])
+        name, behaviour = self._once.get(self._number, drawn)
+        if behaviour is None:
+            return self._otherwise(body)
+        self.met[name] += 1
+        return behaviour
+
+
 def trickles(seconds: float = 30) -> Behaviour:
     """Send the body a blank at a time, so that no single read is ever late."""
 
@@ -255,8 +326,9 @@ def body(text: str, content_type: str = "application/json") -> Behaviour:
 
 
 def main() -> None:
-    """Serve until the input ends."""
-    with FaultServer() as server:
+    """Serve until the input ends; `--latency SECONDS` is slept before each answer."""
+    latency = float(sys.argv[sys.argv.index("--latency") + 1]) if "--latency" in sys.argv else 0.0
+    with FaultServer(latency=latency) as server:
         print(server.url, flush=True)  # noqa: T201 - the address is what a caller waits for
         sys.stdin.read()
 

@@ -14,7 +14,8 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
-from greval.client import JudgeClient, Question, best_tier
+from greval.client import JudgeClient
+from greval.question import Question, best_tier
 from greval.compile import compile_metric
 from greval.judge import Judge
 from greval.metric import CategoricalMetric

@@ -438,3 +438,41 @@ def test_real_rows_are_read_without_a_fault(name, many, mapped, recorded):
     assert all(isinstance(row, Case) and getattr(row, recorded) for row in rows)
     assert dict(reading.mapping) == mapped
     assert reading.ignored
+
+
+@pytest.mark.parametrize("ending", ["ndjson", "json", "csv", "tsv", "parquet"])
+def test_rows_are_counted_in_each_format(tmp_path, ending):
+    """The count is that of the rows that are read, no higher than the limit."""
+    path = tmp_path / f"cases.{ending}"
+    written_as(ending, path, [Case(id=f"q{n}", question="q\nr", tags={"n": n}) for n in range(7)])
+    reading = read_cases(path)
+    assert [reading.count(), reading.count(limit=3), reading.count(limit=9)] == [7, 3, 7]
+    assert len([*reading]) == 7
+
+
+@SAME_FOLDER
+@given(st.lists(st.sampled_from(["", " ", "\t\r", "{", '{"id": ""}', "\ufeff", "\u2028", "\x0b\x0c"]), max_size=8))
+def test_lines_are_counted_as_they_are_read(tmp_path, lines):
+    """Blank lines are no rows for the count either, and lines that are no cases are."""
+    reading = wrote(tmp_path, "a.jsonl", "\n".join([*lines, '{"question": "last"}']))
+    assert reading.count() == len([*reading])
+
+
+def test_what_cannot_be_counted_is_told(tmp_path):
+    """Standard input has no count, an empty file none to count, and a broken one says what is wrong."""
+    assert read_cases("-").count() is None
+    assert wrote(tmp_path, "a.jsonl", "").count() == 0
+    for name in ("a.parquet", "a.json", "a.csv"):
+        with pytest.raises(DataError, match=name):
+            wrote(tmp_path, name, '{"broken').count()
+
+
+def test_an_id_is_known_again_among_many(tmp_path):
+    """That an id was there already is told with its place, however many came between."""
+    path = tmp_path / "many.jsonl"
+    path.write_text("".join(f'{{"id": "q{n}", "question": "q"}}\n' for n in [*range(70_000), 5, 69_999]))
+    faults = [row.message for row in read_cases(path) if isinstance(row, RowFault)]
+    assert [message.split(";")[0] for message in faults] == [
+        f"id: q5 is at {path}:6 already",
+        f"id: q69999 is at {path}:70000 already",
+    ]

@@ -111,15 +111,16 @@ def test_only_what_failed_is_asked_again(tmp_path):
 
 def test_only_the_items_that_failed_are_asked_again(tmp_path):
     """What was judged of a case's chunks is kept; the missing chunk alone is asked again."""
-    partly = ScriptedJudge([{"judgements": [{"item": 1, "reason": "r", "value": "Good"}]}, {"judgements": []}])
+    nothing = {"judgements": []}
+    partly = ScriptedJudge([{"judgements": [{"item": 1, "reason": "r", "value": "Good"}]}, nothing, nothing, nothing])
     first = evaluate(cases(1), [PASSAGES], partly, out=tmp_path)
-    assert first.progress.items_failed == 1
+    assert (first.progress.items_failed, first.progress.usage.calls) == (1, 4)
     rest = ScriptedJudge(by_metric)
     second = evaluate(cases(1), [PASSAGES], rest, out=tmp_path)
     (row,) = second.results()
     assert [(j.item, j.value) for j in row.judgements] == [("c1", "Good"), ("c2", "Bad")]
     assert row.failures == ()
-    assert row.usage.calls == 3
+    assert row.usage.calls == 1
     assert "\nb\n" in rest.calls[0][-1].text
     assert "\na\n" not in rest.calls[0][-1].text
 

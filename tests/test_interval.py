@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from greval.stats.interval import cluster_bootstrap, t_interval, wilson
+from greval.stats.interval import LEVEL, MANY, _drawn_one_by_one, cluster_bootstrap, ratio_bootstrap, t_interval, wilson
 
 
 @given(st.integers(1, 500).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
@@ -69,3 +69,21 @@ def test_cluster_bootstrap_is_undefined_without_spread():
     assert cluster_bootstrap([[1.0, 0.0]] * 5) is None
     assert cluster_bootstrap([[1.0, 0.0]]) is None
     assert cluster_bootstrap([[1.0], [1.0, 1.0]]) is None
+
+
+@pytest.mark.parametrize(("different", "method"), [(3, "cluster bootstrap"), (4_000, "cluster normal")])
+def test_many_clusters_have_the_interval_of_the_bootstrap(different, method):
+    """Above `MANY` clusters the two quicker ways agree with drawing the clusters one by one."""
+    draw = np.random.default_rng(5)
+    sizes = draw.integers(1, 5, MANY + 1)
+    sums = np.array([draw.integers(0, different, size).sum() / different for size in sizes])
+    found = ratio_bootstrap(sums, sizes)
+    low, high = _drawn_one_by_one(sums, sizes, LEVEL)
+    assert found is not None
+    assert found.method == method
+    assert (found.low, found.high) == pytest.approx((low, high), abs=0.1 * (high - low))
+
+
+def test_equal_clusters_in_great_number_have_no_interval():
+    """Clusters that are all alike tell nothing of a spread, few or many."""
+    assert ratio_bootstrap([1.0] * (MANY + 1), [2] * (MANY + 1)) is None

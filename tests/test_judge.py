@@ -16,7 +16,7 @@ from langchain_openai import ChatOpenAI
 from pydantic import ValidationError
 
 from greval import load
-from greval.client import MAX_MODELS
+from greval.question import MAX_MODELS
 from greval.compile import compile_metric
 from greval.errors import JudgeError, JudgeUnavailableError, MissingExtraError
 from greval.judge import LOCAL_MAX_TOKENS, LOCAL_TIMEOUT, Judge, chat_model
@@ -139,11 +139,11 @@ async def test_other_providers(monkeypatch):
 
 
 async def test_own_server_needs_no_key(monkeypatch):
-    """A server of one's own can be named without a key; settings and timeouts reach the model."""
+    """A server of one's own needs no key; settings reach the model, but for retries: they are made in one layer."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     model = await chat_model(Judge("openai:fake", base_url=URL, timeout=7, max_retries=1, seed=3))
     assert isinstance(model, ChatOpenAI)
-    assert (model.model_name, model.request_timeout, model.max_retries, model.seed) == ("fake", 7, 1, 3)
+    assert (model.model_name, model.request_timeout, model.max_retries, model.seed) == ("fake", 7, 0, 3)
     assert model.temperature == 0.0
 
 

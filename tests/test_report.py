@@ -1,7 +1,11 @@
 """Reports: what a person reads at the end of a run, and what of it is told about gaps."""
 
 import io
+import tempfile
+from pathlib import Path
 
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from rich.console import Console
 
 from greval import Case, CategoricalMetric, ComputedMetric, Judgement, MeasureScale, Store, ValueMetric, evaluate
@@ -9,7 +13,8 @@ from greval.cli.bar import Bar, line
 from greval.progress import Progress
 from greval.report.build import build
 from greval.report.console import render
-from greval.result import Usage
+from greval.result import Failed, Failure, Result, Scored, Skipped, Usage
+from greval.stats.summary import summarise
 from greval.testing import ScriptedJudge
 
 TONE = CategoricalMetric(
@@ -38,7 +43,7 @@ WORDS = ComputedMetric(
 
 def answer(messages):
     if "BAD" in messages[-1].text:
-        return TimeoutError("late")
+        return RuntimeError("late")
     polite = "please" in messages[-1].text
     return {
         "reason": "[bold]It says please[/bold]",
@@ -75,6 +80,14 @@ def test_methods_are_told_apart_by_themselves(tmp_path):
     ]
 
 
+def test_one_method_needs_no_groups(tmp_path):
+    """Where there is one method only, the report has no groups, unless they are asked for."""
+    with finished(tmp_path, given=[Case(id="1", question="?", answer="please", method="a")]) as store:
+        alone, asked = build(store), build(store, by=["method"])
+    assert (alone.by, [summary.group for summary in alone.summaries]) == ((), [""])
+    assert (asked.by, [summary.group for summary in asked.summaries]) == (("method",), ["a"])
+
+
 def test_any_tag_groups(tmp_path):
     """Groups are named by the values of tags; a case without the tag has a group of its own."""
     with finished(tmp_path) as store:
@@ -87,7 +100,7 @@ def test_what_is_missing_is_told_with_the_way_to_mend_it(tmp_path):
     with finished(tmp_path) as store:
         store_report = build(store)
     text = printed(store_report.model_copy(update={"unread": tuple(f"f:{n}: bad" for n in range(7))}))
-    assert "tone (b): failures: timeout 1; run the same command again" in text
+    assert "tone (b): failures: error 1; run the same command again" in text
     assert "tone (b): 1 skipped: answer is not recorded" in text
     assert "not a case: f:0: bad" in text
     assert "and 2 more rows that are no cases" in text
@@ -125,7 +138,7 @@ def test_verdicts_are_shown_as_the_judge_wrote_them(tmp_path):
     with finished(tmp_path) as store:
         text = printed(build(store, show=10))
     assert "[bold]It says please[/bold]" in text
-    assert "failed: timeout" in text
+    assert "failed: error" in text
     assert "skipped" in text
 
 
@@ -158,3 +171,90 @@ def test_progress_goes_to_stderr_and_not_when_quiet(capsys):
         bar.say("hello")
         bar.show(Progress(total=2, done=1, seconds=6.0))
     assert capsys.readouterr().err == ""
+
+
+rates = st.one_of(st.sampled_from([0.0, 1.0]), st.integers(0, 5).map(float), st.floats(-3, 3))
+judged = st.builds(
+    Judgement, value=st.sampled_from(["Yes", "No", 1, 2.5]), reason=st.just("r"), number=st.none() | rates
+)
+failures = st.builds(
+    Failure, kind=st.sampled_from(["timeout", "length"]), message=st.just("m"), item=st.sampled_from([None, "c1"])
+)
+outcomes = st.one_of(
+    st.builds(
+        Scored,
+        judgements=st.lists(judged, min_size=1, max_size=3).map(tuple),
+        failures=st.lists(failures, max_size=2).map(tuple),
+    ),
+    st.builds(Failed, error=failures),
+    st.builds(Skipped, reason=st.sampled_from(["no answer", "no chunks"])),
+)
+tokens = st.none() | st.integers(0, 9)
+written = st.builds(
+    Result,
+    sample_id=st.sampled_from(["q1", "q2", "q3", "q4"]),
+    method=st.sampled_from(["", "a", "b"]),
+    metric=st.sampled_from(["m", "n"]),
+    repeat=st.integers(0, 1),
+    fingerprint=st.just("f"),
+    judge=st.just("j"),
+    tier=st.just("schema"),
+    outcome=outcomes,
+    usage=st.builds(Usage, calls=st.integers(0, 3), input_tokens=tokens, output_tokens=tokens, cached_tokens=tokens),
+    tags=st.sampled_from([{}, {"kind": "x"}, {"kind": "y"}]),
+)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(written, max_size=30), st.sampled_from(["method", "kind"]))
+def test_a_report_says_what_the_results_say(rows, by):
+    """The figures that are read from the log in narrow columns are those of the results themselves, row by row."""
+
+    def group(result):
+        return (result.method if by == "method" else result.tags.get(by)) or "(none)"
+
+    with tempfile.TemporaryDirectory() as folder:
+        with Store.create(Path(folder)) as store:
+            for number, result in enumerate(rows):
+                store.append(str(number), result)
+        with Store.open(Path(folder)) as store:
+            report = build(store, by=[by])
+            newest = [*store.results()]
+    last = {(r.sample_id, r.method, r.metric, r.repeat): place for place, r in enumerate(rows)}
+    assert newest == [rows[place] for place in sorted(last.values())]
+    plain = summarise(newest, by=group)
+    found = {(summary.metric, summary.group): summary for summary in report.summaries}
+    assert {key: summary.model_copy(update={"usage": Usage()}) for key, summary in found.items()} == {
+        (summary.metric, summary.group): summary.model_copy(update={"usage": Usage()}) for summary in plain
+    }
+    for metric in {result.metric for result in rows}:
+        shown = sum((summary.usage for summary in report.summaries if summary.metric == metric), Usage())
+        assert shown == sum((result.usage for result in rows if result.metric == metric), Usage())
+
+
+def test_what_was_asked_again_was_paid_for(tmp_path):
+    """The cost of a failed row counts beside that of the row that took its place, also after many tries."""
+    late = Failed(error=Failure(kind="timeout", message="late"))
+    fine = Scored(judgements=(Judgement(value=1, number=1, reason="r"),))
+    for calls, outcome in ((1, late), (2, late), (4, fine)):
+        with Store.create(tmp_path) as store:
+            usage = Usage(calls=calls, input_tokens=calls * 10)
+            store.append(
+                f"k{calls}",
+                Result(metric="m", fingerprint="f", judge="j", tier="schema", outcome=outcome, usage=usage),
+            )
+    with Store.open(tmp_path) as store:
+        (summary,) = build(store).summaries
+    assert (summary.planned, summary.scored, summary.failed) == (1, 1, 0)
+    assert summary.usage == Usage(calls=7, input_tokens=70)
+
+
+def test_more_unreadable_rows_than_are_kept_are_counted(tmp_path):
+    """At most a thousand rows that are no cases are in the report, and their number is that of all."""
+    with Store.create(tmp_path) as store:
+        store.put_fact("unread", [f"f:{n}: bad" for n in range(1000)])
+        store.put_fact("unread_count", 7_000_000)
+        report = build(store)
+    assert len(report.unread) == 1000
+    assert report.unread_count == 7_000_000
+    assert "and 6999995 more rows that are no cases" in printed(report)

@@ -1,18 +1,30 @@
 """The run folder: what was written is there, whatever happened to the process."""
 
+import csv
+import io
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
+import tempfile
 import textwrap
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from pathlib import Path
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from pyarrow import parquet
 
 from greval.case import Case
 from greval.errors import StoreError
-from greval.result import Failed, Failure, Judgement, Result, Scored, Skipped
-from greval.store import COLUMNS, FILE, Store
+from greval.result import Failed, Failure, Judgement, Result, Scored, Skipped, Usage
+from greval.store import COLUMNS, FILE, Store, flat
+from greval.store.exports import write_csv, write_parquet
 
 
 def row(sample="q1", value=1, **more):
@@ -89,6 +101,7 @@ def test_cases_are_kept_once(tmp_path):
     with Store.create(tmp_path) as store:
         store.keep_case("a", case)
         store.keep_case("a", case)
+    with Store.open(tmp_path) as store:
         assert [*store.cases()] == [case]
 
 
@@ -114,6 +127,41 @@ def test_the_frame_has_a_row_for_each_judgement_failure_and_skip(tmp_path):
     assert [*frame.columns] == [*COLUMNS]
     assert [*frame["status"]] == ["scored", "failed", "skipped"]
     assert frame["value"].isna().tolist() == [False, True, True]
+
+
+judged = st.builds(
+    Judgement,
+    value=st.one_of(st.text(max_size=5), st.integers(-9, 9), st.floats(-9, 9)),
+    reason=st.text(max_size=9),
+    number=st.none() | st.floats(0, 1),
+    item=st.none() | st.text(max_size=3),
+    confidence=st.none() | st.floats(0, 1),
+)
+failed = st.builds(Failure, kind=st.sampled_from(["timeout", "length"]), message=st.text(max_size=9), item=st.none())
+outcomes = st.one_of(
+    st.builds(Scored, judgements=st.lists(judged, min_size=1, max_size=3).map(tuple), failures=st.tuples(failed)),
+    st.builds(Failed, error=failed),
+    st.builds(Skipped, reason=st.text(max_size=9)),
+)
+
+
+@given(outcomes, st.none() | st.integers(0, 9))
+@example(Skipped(reason="a\rb"), None)
+def test_exports_and_the_frame_have_the_same_rows(outcome, tokens):
+    """CSV and Parquet, written from the log's lines, hold what `flat` gives of the results."""
+    usage = Usage(calls=1, input_tokens=tokens)
+    results = [row(outcome=outcome, usage=usage, tags={"a": "b"}), row("q2")]
+    expected = [[found.get(name) for name in COLUMNS] for result in results for found in flat(result)]
+    lines = [result.model_dump_json() for result in results]
+    text = io.StringIO(newline="")
+    write_csv(lines, text)
+    text.seek(0)
+    assert [*csv.reader(text)] == [[*COLUMNS], *([str("" if cell is None else cell) for cell in r] for r in expected)]
+    with tempfile.TemporaryDirectory() as folder:
+        write_parquet(lines, Path(folder) / "out.parquet")
+        table = parquet.read_table(Path(folder) / "out.parquet")
+    assert [[*found.values()] for found in table.to_pylist()] == expected
+    assert table.schema.names == [*COLUMNS]
 
 
 WRITER = """
@@ -147,14 +195,130 @@ def test_kill_9_loses_no_row_that_was_written(tmp_path):
         assert store.get(str(told)) is not None
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small disk needs root")
-def test_a_full_disk_is_told_and_nothing_written_before_is_lost(tmp_path):
-    """On a full disk the error says what to do, and the log opens again with all rows before it."""
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", disk], check=False).returncode:
+def test_the_same_content_is_found_whoever_was_judged(tmp_path):
+    """The newest finished result of a content is given, before and after the folder is opened again."""
+    failed = row("q3", outcome=Failed(error=Failure(kind="timeout", message="late")))
+    with Store.create(tmp_path) as store:
+        store.append("a", row("q1"), content="c")
+        store.append("b", row("q2"), content="c")
+        store.append("d", failed, content="c")
+        store.append("e", failed, content="f")
+        store.append("g", row("q4"))
+        assert store.same("c") == row("q2")
+    for way in (Store.open, Store.create):
+        with way(tmp_path) as store:
+            assert store.same("c") == row("q2")
+            assert [store.same("f"), store.same("nobody"), store.same("")] == [None, None, None]
+            assert store.get("d") == failed
+
+
+def test_a_row_takes_its_place_after_the_folder_was_opened_again(tmp_path):
+    """A resumed run's row replaces that of the run before it."""
+    for value in range(3):
+        with Store.create(tmp_path) as store:
+            store.append(f"k{value}", row(value=value))
+            assert [result.judgements[0].value for result in store.results()] == [value]
+
+
+def test_a_run_is_read_as_it_was_at_one_moment(tmp_path):
+    """What is written while a report reads is not in it."""
+    with Store.create(tmp_path) as store:
+        store.append("a", row("q1"))
+        with Store.open(tmp_path) as reader:
+            with reader.snapshot():
+                assert len([*reader.results()]) == 1
+                store.append("b", row("q2"))
+                assert len([*reader.results()]) == 1
+            assert len([*reader.results()]) == 2
+
+
+def test_tables_of_another_version_are_told(tmp_path):
+    """A folder with another layout is neither read nor changed, and the message says what to do."""
+    with closing(sqlite3.connect(tmp_path / FILE)) as other:
+        other.executescript("CREATE TABLE results (key TEXT); INSERT INTO results VALUES ('old')")
+    for way in (Store.open, Store.create):
+        with pytest.raises(StoreError, match=r"another version of greval .* choose another folder with -o"):
+            way(tmp_path)
+    with closing(sqlite3.connect(tmp_path / FILE)) as other:
+        assert other.execute("SELECT name FROM sqlite_master").fetchall() == [("results",)]
+
+
+def test_another_thread_brings_the_log_to_the_disk_while_rows_are_appended(tmp_path):
+    """Flushing beside appends breaks neither, and is harmless after the end."""
+    done = threading.Event()
+    with Store.create(tmp_path) as store, ThreadPoolExecutor(1) as beside:
+
+        def flush():
+            flushes = 0
+            while not done.is_set() or not flushes:
+                store.flush()
+                flushes += 1
+            return flushes
+
+        flushing = beside.submit(flush)
+        for number in range(500):
+            store.append(str(number), row(str(number)))
+        done.set()
+        assert flushing.result() > 0
+    store.flush()
+    with Store.open(tmp_path) as store:
+        assert len([*store.results()]) == 500
+        store.flush()
+
+
+FILLER = """
+    import resource, sys
+    from pathlib import Path
+    from greval.errors import StoreError
+    from greval.result import Result, Skipped
+    from greval.store import Store
+    resource.setrlimit(resource.RLIMIT_FSIZE, (500_000, resource.RLIM_INFINITY))
+
+    def append(number):
+        store.append(str(number), Result(sample_id=str(number), metric="m", fingerprint="f", judge="j",
+                                         tier="schema", outcome=Skipped(reason="x" * 2000)))
+
+    store = Store.create(Path(sys.argv[1]))
+    try:
+        for number in range(10_000):
+            append(number)
+    except StoreError as error:
+        print(error)
+    print(number)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    append(number)
+    store.close()
+"""
+
+
+def test_a_limit_on_the_file_is_told_and_the_same_log_goes_on_when_it_is_lifted(tmp_path):
+    """Where no more can be written the error says what to do; afterwards the same open log takes rows again."""
+    filler = [sys.executable, "-c", textwrap.dedent(FILLER), str(tmp_path)]
+    told, written = subprocess.run(filler, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert "free some space and run the same command again (what was written before stays)" in told
+    assert int(written) > 10
+    with Store.create(tmp_path) as store:
+        assert [result.sample_id for result in store.results()] == [str(n) for n in range(int(written) + 1)]
+        assert store._db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+@contextmanager
+def small_disk(folder):
+    folder.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", folder], check=False).returncode:
         pytest.fail("a small disk could not be mounted")
     try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "-l", folder], check=True)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small disk needs root")
+def test_a_full_disk_is_told_and_the_folder_goes_on_when_there_is_space(tmp_path):
+    """On a full disk the error says what to do, all rows before it are there, and with space it goes on."""
+    with small_disk(tmp_path / "disk") as disk:
+        filler = disk / "filler"
+        filler.write_bytes(b"x" * 700_000)
         written = 0
         store = Store.create(disk / "run")
         with pytest.raises(StoreError, match="free some space"):  # noqa: PT012 - it fills up somewhere in the loop
@@ -164,5 +328,8 @@ def test_a_full_disk_is_told_and_nothing_written_before_is_lost(tmp_path):
         store._lock.close()
         with Store.open(disk / "run") as again:
             assert len([*again.results()]) == written
-    finally:
-        subprocess.run(["umount", "-l", disk], check=True)
+        filler.unlink()
+        with Store.create(disk / "run") as again:
+            again.append(str(written), row(str(written)))
+            assert len([*again.results()]) == written + 1
+            assert again._db.execute("PRAGMA integrity_check").fetchone() == ("ok",)

@@ -1,10 +1,13 @@
 """Summaries: nothing is lost in them, and failures never enter a mean."""
 
-from hypothesis import given
+from collections import Counter
+
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from greval.result import Failed, Failure, Judgement, Result, Scored, Skipped, Usage
 from greval.stats.summary import summarise
+from greval.stats.tally import MOST_KINDS
 
 
 def row(outcome, sample="q", metric="m", **more):
@@ -17,11 +20,17 @@ def scored(*numbers):
 
 FAILED = Failed(error=Failure(kind="timeout", message="late"))
 SKIPPED = Skipped(reason="no answer")
+PART = Scored(
+    judgements=(Judgement(value="Yes", reason="r", item="c1"),),
+    failures=(Failure(kind="missing_item", message="none", item="c2"), Failure(kind="length", message="cut")),
+)
 outcomes = st.one_of(
-    st.lists(st.integers(0, 5), min_size=1, max_size=4).map(lambda ns: scored(*ns)), st.just(FAILED), st.just(SKIPPED)
+    st.lists(st.integers(0, 5), min_size=1, max_size=4).map(lambda ns: scored(*ns)),
+    st.sampled_from([FAILED, SKIPPED, PART]),
 )
 
 
+@settings(deadline=None)  # the first interval loads scipy
 @given(st.lists(outcomes, min_size=1, max_size=30))
 def test_counts_add_up(found):
     """Planned cases are scored, skipped or failed, and nothing else."""
@@ -31,11 +40,13 @@ def test_counts_add_up(found):
     assert sum(summary.distribution.values()) == summary.items
 
 
+@settings(deadline=None)  # the first interval loads scipy
 @given(st.lists(outcomes, min_size=1, max_size=30))
 def test_failures_and_skips_never_enter_the_mean(found):
     """The mean over all rows is the mean over the scored ones alone; without any there is none."""
     (summary,) = summarise([row(outcome) for outcome in found])
-    alone = [j.number for outcome in found if isinstance(outcome, Scored) for j in outcome.judgements]
+    judgements = [j for outcome in found if isinstance(outcome, Scored) for j in outcome.judgements]
+    alone = [j.number for j in judgements if j.number is not None]
     assert summary.mean == (sum(alone) / len(alone) if alone else None)
     assert (summary.interval is None) >= (not alone)
 
@@ -89,3 +100,26 @@ def test_items_that_failed_alone_are_counted():
     )
     (summary,) = summarise([row(part)])
     assert (summary.scored, summary.items, summary.items_failed, summary.mean) == (1, 1, 1, None)
+
+
+def test_more_different_results_than_are_counted_at_a_time():
+    """Results that all differ are counted in full, and in order of their first."""
+    count = MOST_KINDS * 2 + 7
+    (summary,) = summarise([row(scored(n % (count - 5))) for n in range(count)])
+    assert summary.planned == summary.scored == summary.items == summary.counted == count
+    assert [*summary.distribution] == [str(n) for n in range(count - 5)]
+    assert [summary.distribution[str(n)] for n in (0, 4, 5)] == [2, 2, 1]
+    assert summary.mean == sum(n % (count - 5) for n in range(count)) / count
+
+
+@settings(deadline=None)
+@given(st.lists(outcomes, min_size=1, max_size=30))
+def test_every_count_is_that_of_the_rows(found):
+    """Values, failures, skips and failed items are counted once for each row that has them."""
+    rows = [row(outcome) for outcome in found]
+    (summary,) = summarise(rows)
+    failures = [failure for result in rows for failure in result.failures]
+    assert summary.distribution == Counter(str(j.value) for result in rows for j in result.judgements)
+    assert summary.failures == Counter(failure.kind for failure in failures)
+    assert summary.items_failed == sum(failure.item is not None for failure in failures)
+    assert summary.skips == Counter(result.outcome.reason for result in rows if result.outcome == SKIPPED)

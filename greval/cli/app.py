@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import greval
-from greval.cli import judge, local, metrics, run
+from greval.cli import evaluate, judge, local, metrics, run
 
 app = typer.Typer(
     name="greval",
@@ -20,10 +20,10 @@ app = typer.Typer(
 app.add_typer(metrics.app, name="metrics")
 app.add_typer(judge.app, name="judge")
 app.add_typer(local.app, name="local")
-app.command("evaluate")(run.evaluate)
+app.command("evaluate")(evaluate.evaluate)
 app.command("report")(run.report)
 app.command("results")(run.results)
-app.command("demo")(run.demo)
+app.command("demo")(evaluate.demo)
 
 
 def _version(wanted: bool) -> None:  # noqa: FBT001 - typer's callback

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
 from greval.progress import Progress as Snapshot
+from greval.result import Result
+
+if TYPE_CHECKING:
+    from greval.evaluation import Run
 
 EVERY_SECONDS = 5.0
+EVENT_SECONDS = 1.0
 
 
 class Bar:
-    """Shows snapshots on stderr, so that stdout holds the report only."""
+    """Shows snapshots on stderr, so that stdout holds the report only, or events as JSON lines on stdout."""
 
-    def __init__(self, *, quiet: bool = False) -> None:
-        """Choose between a live bar, plain lines (not a terminal) and nothing (quiet)."""
-        self._quiet = quiet
+    def __init__(self, *, quiet: bool = False, json: bool = False) -> None:
+        """Choose between a live bar, plain lines (not a terminal), nothing (quiet), and events (json)."""
+        self._json = json
+        quiet = self._quiet = quiet or json
         self._console = Console(stderr=True)
         self._live = not quiet and sys.stderr.isatty()
         self._told = 0.0
@@ -48,11 +55,36 @@ class Bar:
     def show(self, snapshot: Snapshot) -> None:
         """Show a snapshot: at once on a terminal, every few seconds elsewhere."""
         self._last = snapshot
-        if self._live:
+        if self._json:
+            if snapshot.seconds - self._told >= EVENT_SECONDS:
+                self._told = snapshot.seconds
+                self._event("progress", **_plain(snapshot))
+        elif self._live:
             self._bar.update(self._task, total=snapshot.total, completed=snapshot.done, description=line(snapshot))
         elif snapshot.seconds - self._told >= EVERY_SECONDS:
             self._told = snapshot.seconds
             self.say(line(snapshot))
+
+    def failures(self, result: Result) -> None:
+        """Tell each failure of a new row, as events."""
+        if self._json:
+            for failure in result.failures:
+                who = result.model_dump(include={"sample_id", "method", "metric"})
+                self._event("failed", **who, **failure.model_dump(mode="json", exclude={"raw"}))
+
+    def finished(self, run: Run) -> None:
+        """Tell that the run ended, and why it was stopped where it was, as an event."""
+        if self._json:
+            self._event("finished", run=str(run.folder), why=run.why, **_plain(run.progress))
+
+    @staticmethod
+    def _event(name: str, **content: object) -> None:
+        sys.stdout.write(json.dumps({"event": name, **content}, ensure_ascii=False) + "\n")
+        sys.stdout.flush()
+
+
+def _plain(snapshot: Snapshot) -> dict[str, object]:
+    return snapshot.model_dump(mode="json")
 
 
 def line(snapshot: Snapshot) -> str:
@@ -64,10 +96,19 @@ def line(snapshot: Snapshot) -> str:
     """
     total = f"/{snapshot.total}" if snapshot.total is not None else ""
     kept = f" ({snapshot.kept} from before)" if snapshot.kept else ""
-    tokens = (snapshot.usage.input_tokens or 0) + (snapshot.usage.output_tokens or 0)
+    usage = snapshot.usage
+    tokens = (usage.input_tokens or 0) + (usage.output_tokens or 0)
     left = snapshot.seconds_left
-    done = f"{snapshot.done}{total} done{kept}, {snapshot.failed} failed"
-    parts = [done, f"{tokens:,} tokens", _time(snapshot.seconds), *([f"about {_time(left)} left"] if left else [])]
+    parts = [
+        f"{snapshot.done}{total} done{kept}, {snapshot.failed} failed",
+        *([f"{snapshot.in_flight} in flight"] if snapshot.in_flight else []),
+        *([f"{snapshot.calls_per_second:.1f} calls/s"] if usage.calls and snapshot.in_flight else []),
+        f"{tokens:,} tokens",
+        *([f"{usage.hits} from the cache"] if usage.hits else []),
+        *([f"${snapshot.cost:.4f}"] if snapshot.cost else []),
+        _time(snapshot.seconds),
+        *([f"about {_time(left)} left"] if left else []),
+    ]
     return ", ".join(parts)
 
 

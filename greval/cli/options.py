@@ -30,6 +30,14 @@ MaxTokens = Annotated[int | None, typer.Option(help="the longest answer of the j
 MaxItems = Annotated[int | None, typer.Option(help="the most chunks or triples judged in one call")]
 Confidence = Annotated[bool, typer.Option("--confidence", help="ask for the probability of each verdict")]
 AnswerForm = Annotated[Structured, typer.Option("--structured", help="how the answer is asked for")]
+MaxRetries = Annotated[int, typer.Option(min=0, help="how often a call is made again that may pass")]
+RequestsPerMinute = Annotated[float | None, typer.Option(metavar="N", help="the provider's limit of calls")]
+TokensPerMinute = Annotated[float | None, typer.Option(metavar="N", help="the provider's limit of tokens")]
+By = Annotated[
+    list[str] | None, typer.Option("--by", metavar="TAG", help="group by a tag or by method; may be given often")
+]
+Show = Annotated[int, typer.Option(metavar="N", help="show N verdicts with their reasons")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="no progress, no report")]
 Folders = Annotated[
     list[Path] | None,
     typer.Option("--library", metavar="DIR", help="a folder with metric files of your own; may be given often"),

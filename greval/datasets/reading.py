@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 
 from greval.case import Case
-from greval.datasets.files import read_json, read_json_lines, read_stdin
+from greval.datasets.files import BOM, read_json, read_json_lines, read_stdin
 from greval.datasets.names import nearest, settle, shown
 from greval.datasets.rows import case_of, hint, id_of
 from greval.datasets.tables import read_csv, read_parquet
 from greval.datasets.texts import Raw
 from greval.errors import DataError
+from greval.index import Index
 from greval.record import Record
 
 READERS: Mapping[str, Callable[[Path], Iterator[Raw]]] = {
@@ -24,6 +27,7 @@ READERS: Mapping[str, Callable[[Path], Iterator[Raw]]] = {
     ".tsv": partial(read_csv, delimiter="\t"),
     ".parquet": read_parquet,
 }
+LINES = frozenset({".jsonl", ".ndjson"})
 STDIN = "-"
 
 
@@ -53,25 +57,59 @@ class Reading:
         'q01'
     """
 
-    def __init__(self, name: str, rows: Callable[[], Iterator[Raw]], method: str | None) -> None:
+    def __init__(
+        self, name: str, rows: Callable[[], Iterator[Raw]], method: str | None, path: Path | None = None
+    ) -> None:
         self._name = name
         self._rows = rows
         self._method = method
+        self._path = path
         self._mapping: dict[str, str] = {}
         self._ignored: dict[str, str] = {}
 
     def __iter__(self) -> Iterator[Case | RowFault]:
-        seen: dict[str, dict[str, int]] = {}
+        seen = Index()
         position = 0
-        try:
+        with self._told():
             for position, row in enumerate(self._rows(), 1):
                 yield self._read(row, f"row-{position}", seen)
-        except OSError as error:
-            message = f"{self._name}: cannot be read: {error.strerror or shown(str(error), 200)}"
-            raise DataError(message) from error
         if not position:
             message = f"{self._name}: holds no cases; a case is a row with at least a question"
             raise DataError(message)
+
+    def count(self, limit: int | None = None) -> int | None:
+        """Count the rows of the file, cases or not, without reading them as cases.
+
+        Args:
+            limit: Count no further than this.
+
+        Returns:
+            How many there are, `limit` at most; None for standard input, which can be read only once.
+
+        Raises:
+            DataError: Where the file cannot be read.
+
+        Example:
+            >>> import greval
+            >>> read_cases(Path(greval.__file__).parent / "demo" / "cases.jsonl").count(limit=3)
+            3
+        """
+        if self._path is None:
+            return None
+        with self._told():
+            if self._path.suffix.lower() == ".parquet" and (rows := _parquet_rows(self._path)) is not None:
+                return rows if limit is None else min(rows, limit)
+            counted = _lines_of_cases(self._path) if self._path.suffix.lower() in LINES else self._rows()
+            return sum(1 for _ in islice(counted, limit))
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """Turn what the system says into what a user can do about it."""
+        try:
+            yield
+        except OSError as error:
+            message = f"{self._name}: cannot be read: {error.strerror or shown(str(error), 200)}"
+            raise DataError(message) from error
 
     @property
     def mapping(self) -> Mapping[str, str]:
@@ -100,7 +138,7 @@ class Reading:
         told += [f"ignored {', '.join(ignored)}"] if ignored else []
         return f"{self._name}: {'; '.join(told)}." if told else None
 
-    def _read(self, row: Raw, made_id: str, seen: dict[str, dict[str, int]]) -> Case | RowFault:
+    def _read(self, row: Raw, made_id: str, seen: Index) -> Case | RowFault:
         """Read one row, and tell a case that was there already."""
         settled = settle(row.sound if row.faults else row.values)
         self._mapping.update({name: own for own, name in settled.names.items() if name != own})
@@ -110,8 +148,10 @@ class Reading:
         if isinstance(case, str):
             given = id_of(settled, made_id)
             return self._fault(row, case, shown(given) if isinstance(given, str) else made_id)
-        first = seen.setdefault(case.method, {}).setdefault(case.id, row.number)
-        if first == row.number:
+        who = f"{len(case.method)} {case.method}{case.id}"
+        first = seen.get(who)
+        if first is None:
+            seen[who] = row.number
             return case
         of = f" of the method {shown(case.method)}" if case.method else ""
         message = f"id: {shown(case.id)}{of} is at {self._place(row, first)} already; give each case its own"
@@ -164,7 +204,29 @@ def read_cases(source: str | Path, *, method: str | None = None) -> Reading:
         hinted = f"; is it {near}?" if near else ""
         message = f"{path}: its ending {path.suffix!r} is not known{hinted} (known are {', '.join(READERS)})"
         raise DataError(message)
-    return Reading(shown(str(path), 4096), partial(reader, path), method)
+    return Reading(shown(str(path), 4096), partial(reader, path), method, path)
+
+
+def _lines_of_cases(path: Path) -> Iterator[bytes]:
+    """Give the lines of a file that are not blank."""
+    with path.open("rb") as stream:
+        for number, line in enumerate(stream, 1):
+            content = line.removeprefix(BOM) if number == 1 else line
+            if content and not content.isspace():
+                yield content
+
+
+def _parquet_rows(path: Path) -> int | None:
+    """Give what a Parquet file says of itself; None where it cannot be read, which reading it will tell."""
+    try:
+        from pyarrow import ArrowException, parquet  # noqa: PLC0415 - an extra
+    except ImportError:
+        return None
+    try:
+        rows: int = parquet.read_metadata(path).num_rows
+    except ArrowException:
+        return None
+    return rows
 
 
 def _check_is_file(path: Path) -> None:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 from pydantic import JsonValue
 
 from greval.record import Record
 from greval.result import Result
-from greval.stats.summary import Summary, summarise
+from greval.stats.summary import Summary, Tallies
 from greval.store import Store
 
 NOT_TOLD = "(none)"
+MOST_UNREAD = 1_000
+MOST_GROUPS = 1_024
 
 
 class Verdict(Record):
@@ -31,8 +36,8 @@ class Report(Record):
     """What a run found; every renderer reads this and nothing else.
 
     `by` names what the summaries are grouped by, `columns` the values of each metric's scale in
-    their order, `pending` how many cases each metric has not judged yet, `unread` the rows of the
-    input that were no cases.
+    their order, `pending` how many cases each metric has not judged yet, `unread` the first thousand
+    rows of the input that were no cases, `unread_count` how many they were.
     """
 
     folder: str
@@ -42,6 +47,7 @@ class Report(Record):
     scales: dict[str, tuple[str, ...]]
     pending: dict[str, int]
     unread: tuple[str, ...]
+    unread_count: int = 0
     verdicts: tuple[Verdict, ...] = ()
 
 
@@ -56,28 +62,53 @@ def build(store: Store, *, by: Sequence[str] = (), show: int = 0) -> Report:
     Returns:
         The report; groups are named by their values, joined by a middle dot.
     """
-    results = [*store.results()]
-    several = len({result.method for result in results}) > 1
-    names = tuple(by) or (("method",) if several else ())
+    with store.snapshot():
+        return _built(store, by, show)
+
+
+def _built(store: Store, by: Sequence[str], show: int) -> Report:
     metrics = _metrics(store.fact("metrics"))
     order = {name: place for place, name in enumerate(metrics)}
+    ends = {name: ends for name, scale in metrics.items() if (ends := _ends(scale))}
+    names, summaries = _summarised(store, tuple(by), ends)
+    found = sorted(dict.fromkeys(summary.metric for summary in summaries), key=lambda name: order.get(name, len(order)))
     unread = store.fact("unread")
+    unread = [*map(str, unread)] if isinstance(unread, list) else []
+    count = store.fact("unread_count")
     judge = store.fact("judge")
-    summaries = summarise(
-        results,
-        by=lambda result: " · ".join(_group(result, name) for name in names),
-        ends={name: ends for name, scale in metrics.items() if (ends := _ends(scale))},
-    )
     return Report(
         folder=str(store.folder),
         judge=str(judge["label"]) if isinstance(judge, dict) else None,
         by=names,
         summaries=tuple(sorted(summaries, key=lambda summary: (order.get(summary.metric, len(order)), summary.group))),
-        pending=_pending(store.fact("planned"), results),
+        pending=_pending(store.fact("planned"), summaries),
         scales={name: _values(scale) for name, scale in metrics.items()},
-        unread=tuple(map(str, unread)) if isinstance(unread, list) else (),
-        verdicts=tuple(_spread(sorted(results, key=lambda row: order.get(row.metric, len(order))), show)),
+        unread=tuple(unread[:MOST_UNREAD]),
+        unread_count=max(len(unread), count if isinstance(count, int) else 0),
+        verdicts=tuple(_spread(store, found, show)),
     )
+
+
+def _summarised(
+    store: Store, by: tuple[str, ...], ends: Mapping[str, tuple[float, float]]
+) -> tuple[tuple[str, ...], tuple[Summary, ...]]:
+    """Give the names of the groups, and the summaries; one row at a time is in memory."""
+    names = by or ("method",)
+    methods: set[str] = set()
+
+    @lru_cache(maxsize=MOST_GROUPS)  # few methods and tags come again and again
+    def group(method: str, tags: str) -> str:
+        methods.add(method)
+        told = json.loads(tags)
+        return " · ".join((method if name == "method" else told.get(name)) or NOT_TOLD for name in names)
+
+    tallies = Tallies()
+    for metric, method, tags, outline, *costs in store.outlines():
+        tallies.add(metric, group(method, tags), outline, costs)
+    summaries = tallies.summaries(ends)
+    if by or len(methods) > 1:
+        return names, summaries
+    return (), tuple(summary.model_copy(update={"group": ""}) for summary in summaries)
 
 
 def verdicts(result: Result) -> Iterable[Verdict]:
@@ -91,26 +122,22 @@ def verdicts(result: Result) -> Iterable[Verdict]:
         yield Verdict(**who, item=None, value="skipped", reason=result.outcome.reason)
 
 
-def _pending(planned: JsonValue, results: Sequence[Result]) -> dict[str, int]:
+def _pending(planned: JsonValue, summaries: Sequence[Summary]) -> dict[str, int]:
     """Give how many cases of a run that was stopped are left, by metric."""
-    judged = Counter(result.metric for result in results)
+    judged: Counter[str] = Counter()
+    for summary in summaries:
+        judged[summary.metric] += summary.planned
     due = planned if isinstance(planned, dict) else {}
     left = {name: count - judged[name] for name, count in due.items() if isinstance(count, int)}
     return {name: count for name, count in left.items() if count > 0}
 
 
-def _spread(results: Sequence[Result], show: int) -> Iterable[Verdict]:
+def _spread(store: Store, metrics: Sequence[str], show: int) -> Iterator[Verdict]:
     """Take verdicts of each metric in turn, those of one case together."""
-    by_metric: dict[str, list[Verdict]] = {}
-    for result in results:
-        by_metric.setdefault(result.metric, []).extend(verdicts(result))
-    share = -(-show // max(1, len(by_metric)))
-    for found in by_metric.values():
-        yield from found[:share]
-
-
-def _group(result: Result, name: str) -> str:
-    return (result.method if name == "method" else result.tags.get(name)) or NOT_TOLD
+    share = -(-show // max(1, len(metrics)))
+    for metric in metrics if share else ():
+        results = (Result.model_validate_json(line) for line in store.lines(metric))
+        yield from islice((verdict for result in results for verdict in verdicts(result)), share)
 
 
 def _metrics(fact: JsonValue) -> dict[str, Mapping[str, Any]]:

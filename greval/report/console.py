@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Iterable
-from statistics import median
+from itertools import accumulate
 
 from rich.console import Console, Group, RenderableType
 from rich.markup import escape
@@ -71,8 +72,10 @@ def spread(report: Report, summary: Summary) -> str:
 
 def _range(summary: Summary) -> str:
     """Give the smallest, middle and greatest of many different numbers."""
-    numbers = sorted(float(value) for value, count in summary.distribution.items() for _ in range(count))
-    return f"min {numbers[0]:g}, median {median(numbers):g}, max {numbers[-1]:g}"
+    numbers = sorted((float(value), count) for value, count in summary.distribution.items())
+    upto = [*accumulate(count for _, count in numbers)]
+    middle = [numbers[bisect(upto, place)][0] for place in ((upto[-1] - 1) // 2, upto[-1] // 2)]
+    return f"min {numbers[0][0]:g}, median {sum(middle) / 2:g}, max {numbers[-1][0]:g}"
 
 
 def mean(summary: Summary) -> str:
@@ -97,5 +100,6 @@ def _troubles(report: Report) -> Iterable[str]:
         yield f"{metric}: {count} not judged yet; run the same command again to go on"
     for row in report.unread[:MAX_UNREAD]:
         yield f"not a case: {row}"
-    if len(report.unread) > MAX_UNREAD:
-        yield f"... and {len(report.unread) - MAX_UNREAD} more rows that are no cases"
+    unread = max(report.unread_count, len(report.unread))
+    if unread > MAX_UNREAD:
+        yield f"... and {unread - MAX_UNREAD} more rows that are no cases"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from greval.record import Record
 from greval.result import Result, Usage
-from greval.stats.interval import Interval, cluster_bootstrap, t_interval, wilson
+from greval.stats.interval import Interval
+from greval.stats.outline import outline
+from greval.stats.tally import Tally
 
 
 class Summary(Record):
@@ -36,6 +37,34 @@ class Summary(Record):
     skips: dict[str, int]
 
 
+class Tallies:
+    """Tallies of results by metric and group, in order of their first result.
+
+    Example:
+        >>> tallies = Tallies()
+        >>> tallies.add("tone", "", '["scored",[["Polite",1.0]],[],null]', (1, 10, 5, None, 0))
+        >>> [(summary.metric, summary.mean) for summary in tallies.summaries()]
+        [('tone', 1.0)]
+    """
+
+    def __init__(self) -> None:
+        self._tallies: dict[tuple[str, str], Tally] = {}
+
+    def add(self, metric: str, group: str, outline: str, costs: Sequence[int | None]) -> None:
+        """Take a result by its outline and the fields of its usage."""
+        tally = self._tallies.get((metric, group))
+        if tally is None:
+            tally = self._tallies[metric, group] = Tally()
+        tally.add(outline, costs)
+
+    def summaries(self, ends: Mapping[str, tuple[float, float]] | None = None) -> tuple[Summary, ...]:
+        """Give one summary for each metric and group; `ends` are the lowest and highest number of each scale."""
+        return tuple(
+            _summary(tally, metric=metric, group=group, ends=(ends or {}).get(metric))
+            for (metric, group), tally in self._tallies.items()
+        )
+
+
 def summarise(
     results: Iterable[Result],
     *,
@@ -52,50 +81,29 @@ def summarise(
     Returns:
         The summaries; a mean over several items of one case has a cluster bootstrap interval.
     """
-    groups: dict[tuple[str, str], list[Result]] = {}
+    tallies = Tallies()
     for result in results:
-        groups.setdefault((result.metric, by(result)), []).append(result)
-    return tuple(
-        _summary(rows, metric=metric, group=group, ends=(ends or {}).get(metric))
-        for (metric, group), rows in groups.items()
-    )
+        costs = tuple(getattr(result.usage, name) for name in Usage.model_fields)
+        tallies.add(result.metric, by(result), outline(result), costs)
+    return tallies.summaries(ends)
 
 
-def _summary(rows: Sequence[Result], *, metric: str, group: str, ends: tuple[float, float] | None) -> Summary:
-    statuses = Counter(row.outcome.status for row in rows)
-    clusters = [[j.number for j in row.judgements if j.number is not None] for row in rows]
-    numbers = [number for cluster in clusters for number in cluster]
+def _summary(tally: Tally, *, metric: str, group: str, ends: tuple[float, float] | None) -> Summary:
+    tally.settle()
     return Summary(
         metric=metric,
         group=group,
-        planned=len(rows),
-        scored=statuses["scored"],
-        skipped=statuses["skipped"],
-        failed=statuses["failed"],
-        items=sum(len(row.judgements) for row in rows),
-        items_failed=sum(failure.item is not None for row in rows for failure in row.failures),
-        distribution=dict(Counter(str(j.value) for row in rows for j in row.judgements)),
-        counted=len(numbers),
-        mean=sum(numbers) / len(numbers) if numbers else None,
-        interval=_interval([cluster for cluster in clusters if cluster], ends),
-        usage=sum((row.usage for row in rows), Usage()),
-        failures=dict(Counter(failure.kind for row in rows for failure in row.failures)),
-        skips=dict(Counter(row.outcome.reason for row in rows if row.outcome.status == "skipped")),
+        planned=tally.statuses.total(),
+        scored=tally.statuses["scored"],
+        skipped=tally.statuses["skipped"],
+        failed=tally.statuses["failed"],
+        items=tally.distribution.total(),
+        items_failed=tally.items_failed,
+        distribution=dict(tally.distribution),
+        counted=tally.counted,
+        mean=tally.mean,
+        interval=tally.interval(ends),
+        usage=tally.usage,
+        failures=dict(tally.failures),
+        skips=dict(tally.skips),
     )
-
-
-def _interval(clusters: Sequence[Sequence[float]], ends: tuple[float, float] | None) -> Interval | None:
-    """Choose the interval: by clusters where cases have several items, Wilson's for 0/1, else Student's.
-
-    Equal values have no spread to learn from: their interval comes from the scale's ends alone.
-    """
-    numbers = [number for cluster in clusters for number in cluster]
-    if not numbers:
-        return None
-    clustered = any(len(cluster) > 1 for cluster in clusters)
-    if not clustered and set(numbers) <= {0.0, 1.0}:
-        return wilson(sum(numbers) / len(numbers), len(numbers))
-    found = cluster_bootstrap(clusters) if clustered else t_interval(numbers)
-    if found or ends is None:
-        return found
-    return wilson(sum(numbers) / len(numbers), len(clusters), low=ends[0], high=ends[1])

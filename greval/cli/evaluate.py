@@ -1,0 +1,223 @@
+"""`greval evaluate` and `demo`: a run with its progress, and its report at the end."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from collections.abc import Sequence
+from importlib.resources import files
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from greval.cli.bar import Bar
+from greval.cli.options import (
+    AnswerForm,
+    BaseUrl,
+    By,
+    Confidence,
+    Folders,
+    JudgeName,
+    MaxItems,
+    MaxRetries,
+    MaxTokens,
+    Quiet,
+    RequestsPerMinute,
+    Seed,
+    Show,
+    Temperature,
+    Timeout,
+    TokensPerMinute,
+    needed_judge,
+    page,
+)
+from greval.datasets import read_cases
+from greval.judge import Judge
+from greval.library import load, with_dependencies
+from greval.metric import ComputedMetric, Metric
+from greval.prices import Prices
+from greval.report.build import build
+from greval.report.console import render
+from greval.shard import Shard
+from greval.store import Store
+
+if TYPE_CHECKING:
+    from greval.evaluation import Options, Run
+
+FAILED = 3
+STOPPED = 130
+STDIN = "-"
+DEMO_METRICS = ("correctness", "chunk_evaluation", "triple_evaluation")
+
+
+def evaluate(  # noqa: PLR0913 - the options of a command
+    cases: Annotated[str, typer.Argument(help="cases as .jsonl, .json, .csv, .tsv or .parquet, or - for stdin")],
+    *,
+    metric: Annotated[
+        list[str], typer.Option("--metric", "-m", metavar="METRIC", help="a name or a file; may be given often")
+    ],
+    judge: JudgeName = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="RUN", help="the run folder; runs/NAME by default")
+    ] = None,
+    concurrency: Annotated[int | None, typer.Option(min=1, help="how many calls are in flight at most")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="judge the first N cases only")] = None,
+    repeats: Annotated[int, typer.Option(min=1, help="judge each case so often; the majority or the mean counts")] = 1,
+    method: Annotated[str | None, typer.Option(help="the method's name, where the cases do not tell it")] = None,
+    library: Folders = None,
+    base_url: BaseUrl = None,
+    temperature: Temperature = 0.0,
+    seed: Seed = None,
+    timeout: Timeout = 60.0,
+    max_tokens: MaxTokens = None,
+    max_items: MaxItems = None,
+    structured: AnswerForm = "auto",
+    confidence: Confidence = False,
+    max_retries: MaxRetries = 6,
+    requests_per_minute: RequestsPerMinute = None,
+    tokens_per_minute: TokensPerMinute = None,
+    retry_failed: Annotated[bool, typer.Option(help="ask again for what failed")] = True,
+    resume: Annotated[bool, typer.Option(help="go on in the run folder; --no-resume begins a new one")] = True,
+    cache: Annotated[bool, typer.Option("--cache", help="keep answers for other runs, and use those kept")] = False,
+    max_calls: Annotated[int | None, typer.Option(min=1, help="stop after N calls of the judge")] = None,
+    max_cost: Annotated[float | None, typer.Option(min=0, metavar="USD", help="stop before this cost")] = None,
+    prices: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="a price table of your own (docs/money.md)")
+    ] = None,
+    deadline: Annotated[float | None, typer.Option(min=0, metavar="SECONDS", help="stop after so long")] = None,
+    shard: Annotated[str | None, typer.Option(metavar="K/N", help="judge the K-th of N parts of the cases")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="say what it would ask and cost, and ask nothing")] = False,
+    by: By = None,
+    show: Show = 0,
+    quiet: Quiet = False,
+    json: Annotated[bool, typer.Option("--json", help="events as JSON lines instead of the report")] = False,
+) -> None:
+    """Judge cases by metrics. The same command again asks only for what is missing or failed."""
+    folders = library or []
+    metrics = with_dependencies([load(name, *folders) for name in metric], *folders)
+    settings: dict[str, Any] = {
+        "base_url": base_url,
+        "temperature": temperature,
+        "seed": seed,
+        "timeout": timeout,
+        "max_tokens": max_tokens,
+        "max_items": max_items,
+        "structured": structured,
+        "confidence": confidence,
+        "max_retries": max_retries,
+        "requests_per_minute": requests_per_minute,
+        "tokens_per_minute": tokens_per_minute,
+    }
+    computed = all(isinstance(one, ComputedMetric) for one in metrics)
+    model = None if computed else needed_judge(judge, **settings)
+    folder = out or Path("runs") / ("stdin" if cases == STDIN else Path(cases).stem)
+    table = Prices.load(prices)
+    options: Options = {
+        "concurrency": concurrency,
+        "repeats": repeats,
+        "retry_failed": retry_failed,
+        "resume": resume,
+        "max_calls": max_calls,
+        "max_cost": max_cost,
+        "deadline": deadline,
+        "prices": table,
+        "cache": cache,
+        "shard": Shard.parse(shard) if shard else None,
+    }
+    if dry_run:
+        _foretell(cases, metrics, model, folder, method=method, limit=limit, options=options)
+        return
+    bar = Bar(quiet=quiet, json=json)
+    run = asyncio.run(_run(cases, metrics, model, folder, bar, method=method, limit=limit, options=options))
+    _end(run, by=by or (), show=show, quiet=quiet or json)
+
+
+def demo(
+    *,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="RUN", help="the run folder")] = Path("runs/demo"),
+    judge: JudgeName = "local",
+    limit: Annotated[int, typer.Option(min=1, help="judge the first N cases only")] = 8,
+) -> None:
+    """Judge the cases that ship with greval, with the embedded model."""
+    cases = str(files("greval") / "demo" / "cases.jsonl")
+    metrics = [load(name) for name in DEMO_METRICS]
+    run = asyncio.run(_run(cases, metrics, needed_judge(judge), out, Bar(), limit=limit))
+    _end(run, by=(), show=12, quiet=False)
+
+
+async def _run(  # noqa: PLR0913 - what a run is made of
+    cases: str,
+    metrics: Sequence[Metric],
+    judge: Judge | None,
+    folder: Path,
+    bar: Bar,
+    *,
+    method: str | None = None,
+    limit: int | None = None,
+    options: Options | None = None,
+) -> Run:
+    """Run with a progress bar; the first Ctrl-C finishes what is in flight, the second stops at once."""
+    from greval.evaluation import evaluate_async  # noqa: PLC0415 - LangChain takes most of a second
+
+    stop = asyncio.Event()
+    _stop_on_signals(stop)
+    reading = read_cases(cases, method=method)
+    given: Options = {"total": reading.count(limit), "on_progress": bar.show, "on_result": bar.failures}
+    given |= options or {}
+    with bar:
+        run = await evaluate_async(islice(reading, limit), metrics, judge, out=folder, stop=stop, **given)
+        if notice := reading.notice():
+            bar.say(notice)
+        bar.finished(run)
+    return run
+
+
+def _foretell(  # noqa: PLR0913 - what a run is made of
+    cases: str,
+    metrics: Sequence[Metric],
+    judge: Judge | None,
+    folder: Path,
+    *,
+    method: str | None,
+    limit: int | None,
+    options: Options,
+) -> None:
+    """Print what a run would ask and cost."""
+    from greval.forecast import forecast  # noqa: PLC0415 - LangChain takes most of a second
+    from greval.report.forecast import render as render_forecast  # noqa: PLC0415
+
+    rows = islice(read_cases(cases, method=method), limit)
+    render_forecast(forecast(rows, metrics, judge, out=folder, **options), page())
+
+
+def _stop_on_signals(stop: asyncio.Event) -> None:
+    """Let the first Ctrl-C (or SIGTERM) stop the run in order; after it, the next one kills as usual."""
+    loop = asyncio.get_running_loop()
+
+    def first() -> None:
+        stop.set()
+        sys.stderr.write("stopping: what is in flight is finished and kept; once more stops at once\n")
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)
+            signal.signal(number, signal.SIG_DFL)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, first)
+
+
+def _end(run: Run, *, by: Sequence[str], show: int, quiet: bool) -> None:
+    """Print the report, why the run was stopped, and leave with the code that tells whether all was judged."""
+    from greval.evaluation import STOPPED as ASKED  # noqa: PLC0415
+
+    if not quiet:
+        with Store.open(run.folder) as store:
+            render(build(store, by=by, show=show), page())
+        typer.echo(f"run: {run.folder}   (greval report {run.folder}; greval results {run.folder})")
+    if run.why:
+        typer.echo(f"stopped: {run.why}; what was judged is kept, run the same command again to go on", err=True)
+        raise typer.Exit(STOPPED if run.why == ASKED else FAILED)
+    if run.progress.failed or run.progress.items_failed or run.progress.unread:
+        raise typer.Exit(FAILED)

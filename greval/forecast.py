@@ -1,0 +1,183 @@
+"""What a run would ask and cost, counted before anything is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Unpack
+
+from greval.asking import Asking
+from greval.case import Case
+from greval.client import JudgeClient
+from greval.compile import CaseLike, as_case, compile_metric, run_sync
+from greval.datasets import RowFault
+from greval.errors import DataError
+from greval.evaluation import Options
+from greval.identity import case_key, content_key
+from greval.judge import Judge
+from greval.library import with_dependencies
+from greval.material import lacking
+from greval.metric import JudgedMetric, Metric
+from greval.prices import Prices
+from greval.record import Record
+from greval.result import Usage
+from greval.store import FILE, Store
+from greval.tokens import TokenCounter, counter
+
+OUTPUT_PER_VERDICT = 60
+"""Output tokens counted on for a verdict with its reason, where no earlier run of the folder tells it."""
+
+
+class Expected(Record):
+    """What one metric would ask: calls and tokens of what is not judged yet; `cost` None without a price."""
+
+    metric: str
+    judged: int = 0
+    kept: int = 0
+    skipped: int = 0
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float | None = None
+
+
+class Forecast(Record):
+    """What a run would ask; `how` tells how tokens were counted, `exact` whether that is the model's own way."""
+
+    judge: str | None
+    expected: tuple[Expected, ...]
+    how: str
+    exact: bool
+    unread: int = 0
+
+    @property
+    def cost(self) -> float | None:
+        """The cost of all metrics in US dollars, None where no price is known."""
+        costs = [part.cost for part in self.expected if part.cost is not None]
+        return sum(costs) if costs else None
+
+
+def forecast(
+    cases: Iterable[CaseLike | RowFault],
+    metrics: Sequence[Metric],
+    judge: Judge | None,
+    *,
+    out: str | Path,
+    **options: Unpack[Options],
+) -> Forecast:
+    """Count what `evaluate` with the same arguments would ask; nothing is asked.
+
+    First calls only: what is asked again after a bad answer is not foreseen. A metric that builds on
+    others is counted as if nothing were narrowed, which is the most that it can be.
+
+    Returns:
+        Calls, tokens and cost by metric, without what the run folder holds.
+
+    Raises:
+        JudgeError: Where the judge cannot be used at all.
+    """
+    return run_sync(_forecast(cases, metrics, judge, Path(out), options))
+
+
+async def _forecast(
+    cases: Iterable[CaseLike | RowFault], metrics: Sequence[Metric], judge: Judge | None, folder: Path, options: Options
+) -> Forecast:
+    client = JudgeClient(judge) if judge is not None else None
+    count = counter((await client.ready()).model) if client else TokenCounter()
+    parts = _parts(with_dependencies(metrics), client, count, options)
+    known = Store.open(folder) if options.get("resume", True) and (folder / FILE).is_file() else None
+    unread = 0
+    shard = options.get("shard")
+    try:
+        for number, given in enumerate(cases, 1):
+            case = _read(given, number)
+            if case is None:
+                unread += 1
+            elif shard is None or shard.holds(case.id):
+                for part in parts:
+                    part.add(case, known)
+    finally:
+        if known:
+            known.close()
+    prices = options.get("prices") or Prices.load()
+    expected = tuple(part.expected(prices, client.label if client else "") for part in parts)
+    return Forecast(
+        judge=client.label if client else None, expected=expected, how=count.how, exact=count.exact, unread=unread
+    )
+
+
+def _read(given: CaseLike | RowFault, number: int) -> Case | None:
+    """Give the case, None where it is none: the run will say why."""
+    try:
+        case = None if isinstance(given, RowFault) else as_case(given)
+    except DataError:
+        return None
+    return case if case is None or case.id else case.model_copy(update={"id": f"row-{number}"})
+
+
+def _parts(metrics: Sequence[Metric], client: JudgeClient | None, count: TokenCounter, options: Options) -> list[_Part]:
+    """Give what counts each metric, with the fingerprints that the run would have."""
+    marks: dict[str, str] = {}
+    parts = []
+    for metric in metrics:
+        uses = metric.uses.values() if isinstance(metric, JudgedMetric) else ()
+        built_on = {use.judged_by: marks[use.judged_by] for use in uses}
+        repeats = options.get("repeats", 1)
+        marks[metric.name] = compile_metric(metric, client, repeats=repeats, built_on=built_on).fingerprint
+        parts.append(_Part(metric, marks[metric.name], client, count, repeats))
+    return parts
+
+
+class _Part:
+    """Counts what one metric would ask."""
+
+    def __init__(
+        self, metric: Metric, mark: str, client: JudgeClient | None, count: TokenCounter, repeats: int
+    ) -> None:
+        self._metric = metric
+        self._mark = mark
+        self._asking = Asking(metric, client) if client and isinstance(metric, JudgedMetric) else None
+        self._count = count
+        self._repeats = repeats
+        self._start = sum(count(message.text) for message in self._asking.start) if self._asking else 0
+        self._seen: set[str] = set()
+        self._found = Expected(metric=metric.name)
+
+    def add(self, case: Case, known: Store | None) -> None:
+        """Count one case."""
+        content = content_key(case, self._metric, self._mark)
+        old = known.get(case_key(case, content)) if known else None
+        if old and old.finished:
+            self._more(kept=1)
+        elif lacking(self._metric, case):
+            self._more(skipped=1)
+        elif self._asking is None or content in self._seen:
+            self._more(judged=1)
+        else:
+            self._seen.add(content)
+            self._more(judged=1, **self._asked(self._asking, case))
+
+    def _asked(self, asking: Asking, case: Case) -> dict[str, int]:
+        try:
+            batches = asking.batches(case)
+        except DataError:
+            return {}
+        tokens = sum(self._start + self._count(asking.messages(case, batch)[-1].text) for batch in batches)
+        verdicts = sum(max(1, len(batch)) for batch in batches)
+        return {
+            "calls": len(batches) * self._repeats,
+            "input_tokens": tokens * self._repeats,
+            "output_tokens": verdicts * OUTPUT_PER_VERDICT * self._repeats,
+        }
+
+    def _more(self, **counts: int) -> None:
+        now = self._found
+        self._found = now.model_copy(update={name: getattr(now, name) + n for name, n in counts.items()})
+
+    def expected(self, prices: Prices, label: str) -> Expected:
+        """Give what was counted, with its price."""
+        found = self._found
+        if self._asking is None:
+            return found
+        usage = Usage(calls=found.calls, input_tokens=found.input_tokens, output_tokens=found.output_tokens)
+        return found.model_copy(update={"cost": prices.cost(label, usage)})

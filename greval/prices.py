@@ -1,0 +1,158 @@
+"""Prices: what the tokens of a judge cost, by a table that a user can replace."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Self
+
+from pydantic import Field, ValidationError, model_validator
+
+from greval.errors import DataError
+from greval.judge import LOCAL
+from greval.metric_file.source import read_source
+from greval.record import Record
+from greval.result import Usage
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+    from greval.metric_file.source import Source
+
+SHIPPED = Path(__file__).with_name("prices.yaml")
+MILLION = 1_000_000
+MAX_SHOWN = 60
+
+_DATE = re.compile(r"-20\d\d(?:-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])|(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01]))$")
+_SAID = {"missing": "is missing; add it", "extra_forbidden": "is not known here; leave it out"}
+
+Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
+
+
+class Price(Record):
+    """What a model costs, in USD per million tokens; `cached_input` None is the same as `input`.
+
+    Raises:
+        pydantic.ValidationError: Where a price is negative, or cached input is dearer than other input.
+    """
+
+    input: Dollars
+    cached_input: Dollars | None = None
+    output: Dollars
+
+    @model_validator(mode="after")
+    def _cached_is_no_dearer(self) -> Self:
+        """Refuse two prices that were swapped: no provider asks more for what it remembers."""
+        if self.cached_input is not None and self.cached_input > self.input:
+            message = f"cached_input ({self.cached_input}) is dearer than input ({self.input}); are they swapped?"
+            raise ValueError(message)
+        return self
+
+
+FREE = Price(input=0, output=0)
+"""The embedded model runs on the user's own machine."""
+
+
+class Prices(Record):
+    """A table of prices by the label of the judge, such as `openai:gpt-4.1-mini`.
+
+    `as_of` is the day on which the prices were right, `source` says whose prices they are.
+
+    Example:
+        >>> prices = Prices.load()
+        >>> prices.cost("openai:gpt-4.1-mini", Usage(calls=1, input_tokens=1_000_000, output_tokens=100_000))
+        0.56
+        >>> prices.cost("openai:no-such-model", Usage(calls=1, input_tokens=10, output_tokens=10)) is None
+        True
+    """
+
+    models: Annotated[dict[str, Price], Field(min_length=1)]
+    as_of: Annotated[str, Field(min_length=1)]
+    source: Annotated[str, Field(min_length=1)]
+
+    @staticmethod
+    def load(path: Path | None = None) -> Prices:
+        """Give the shipped table, or the one of a YAML or JSON file, which replaces it.
+
+        Args:
+            path: A file with `as_of`, `source` and `models`, each model with `input`, `output` and, if
+                it has one, `cached_input`.
+
+        Raises:
+            DataError: Where the file cannot be read; all its faults are told at once, each with its line.
+        """
+        return _shipped() if path is None else _read(path)
+
+    def of(self, label: str) -> Price | None:
+        """Give the price of a judge, None where it is not known.
+
+        A name that stands in the table counts as it is; a dated one (`openai:gpt-4.1-mini-2025-04-14`)
+        has the price of its name without the date; the embedded model is free. Nothing else is guessed.
+        """
+        if label in self.models:
+            return self.models[label]
+        if label.partition(":")[0] == LOCAL:
+            return FREE
+        return self.models.get(_DATE.sub("", label))
+
+    def cost(self, label: str, usage: Usage) -> float | None:
+        """Give what tokens cost in USD, None where the price or the tokens are not known.
+
+        Args:
+            label: The judge, as it stands in results.
+            usage: What was used; cached tokens are part of the input tokens.
+
+        Returns:
+            USD, never negative. What is not known is never 0.
+        """
+        price = self.of(label)
+        if price is None or usage.input_tokens is None or usage.output_tokens is None:
+            return None
+        cached = min(usage.cached_tokens or 0, usage.input_tokens)
+        rate = price.input if price.cached_input is None else price.cached_input
+        spent = (usage.input_tokens - cached) * price.input + cached * rate + usage.output_tokens * price.output
+        return spent / MILLION
+
+
+@cache
+def _shipped() -> Prices:
+    return _read(SHIPPED)
+
+
+def _read(path: Path) -> Prices:
+    """Read a table; JSON is YAML as well."""
+    try:
+        source = read_source(path.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        message = f"{path}: {error.strerror or error}; name a YAML or JSON file of prices"
+        raise DataError(message) from error
+    except UnicodeDecodeError as error:
+        message = f"{path}: is not UTF-8 (at byte {error.start + 1}); save the file as UTF-8"
+        raise DataError(message) from error
+    faults = [(fault.line, _said(fault.path, fault.text)) for fault in source.faults]
+    try:
+        prices = Prices.model_validate(source.data) if source.data is not None or not faults else None
+    except ValidationError as error:
+        faults += [_fault(detail, source) for detail in error.errors()]
+        prices = None
+    if faults or prices is None:
+        raise DataError("\n".join(f"{path}:{line}: {text}" for line, text in sorted(faults)))
+    return prices
+
+
+def _fault(detail: ErrorDetails, source: Source) -> tuple[int, str]:
+    """Give the line and the words of a fault; what is missing is told where it belongs."""
+    place = detail["loc"]
+    line = next(source.lines[place[:end]] for end in range(len(place), -1, -1) if place[:end] in source.lines)
+    if detail["type"] in _SAID:
+        return line, _said(place, _SAID[detail["type"]])
+    if detail["type"] == "value_error":
+        return line, _said(place, str(detail["ctx"]["error"]))
+    got = repr(detail["input"])
+    shown = got if len(got) <= MAX_SHOWN else f"{got[:MAX_SHOWN]}..."
+    return line, _said(place, f"{detail['msg'][0].lower()}{detail['msg'][1:]}, got {shown}")
+
+
+def _said(place: tuple[str | int, ...], text: str) -> str:
+    return f"{' > '.join(map(str, place))}: {text}" if place else text

@@ -1,0 +1,130 @@
+"""Replies that are remembered, by the content of what was asked: across runs, or within one judgement.
+
+The key is a hash of the messages, the answer's form, the model with its settings, and the number of
+the repeat. Only what could be read as a verdict is remembered, a failure never.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable
+from hashlib import sha256
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from greval.errors import StoreError
+from greval.record import Record
+from greval.reply import Reply
+
+FILE = "replies.sqlite"
+WAIT_SECONDS = 30.0
+"""How long a process waits for another one that writes to the same file."""
+SCHEMA = "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, row TEXT NOT NULL) WITHOUT ROWID"
+
+
+class Size(Record):
+    """How much is remembered: replies and bytes on disk."""
+
+    path: str
+    replies: int
+    bytes: int
+
+
+class Replies:
+    """A file of replies; several processes may use it at once.
+
+    Example:
+        >>> import tempfile
+        >>> from greval.result import Usage
+        >>> with Replies(Path(tempfile.mkdtemp()) / "replies.sqlite") as replies:
+        ...     replies.put(Reply('{"value": 1}', Usage(calls=1), key="k"))
+        ...     replies.get("k").usage.calls, replies.get("other")
+        (0, None)
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Open the file, made where it is missing.
+
+        Raises:
+            StoreError: Where it cannot be used.
+        """
+        self.path = path
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._db = sqlite3.connect(path, isolation_level=None, timeout=WAIT_SECONDS, check_same_thread=False)
+            self._db.executescript(f"PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; {SCHEMA}")
+        except (OSError, sqlite3.Error) as error:
+            message = f"{path}: cannot be used to remember replies: {error}; name another file, or go without"
+            raise StoreError(message) from error
+
+    def get(self, key: str) -> Reply | None:
+        """Give the reply to what was asked before, None where it was not."""
+        found = self._db.execute("SELECT row FROM replies WHERE key = ?", (key,)).fetchone()
+        return Reply.remembered(found[0]) if found else None
+
+    def put(self, reply: Reply) -> None:
+        """Remember a reply under its key.
+
+        Raises:
+            StoreError: Where the disk is full.
+        """
+        try:
+            self._db.execute("INSERT OR REPLACE INTO replies VALUES (?, ?)", (reply.key, reply.dumped()))
+        except sqlite3.Error as error:
+            message = f"{self.path}: {error}; free some space, or go without the cache"
+            raise StoreError(message) from error
+
+    def size(self) -> Size:
+        """Give how much is remembered."""
+        (count,) = self._db.execute("SELECT count(*) FROM replies").fetchone()
+        parts = (self.path, self.path.with_name(f"{self.path.name}-wal"))
+        return Size(
+            path=str(self.path), replies=count, bytes=sum(part.stat().st_size for part in parts if part.exists())
+        )
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._db.execute("DELETE FROM replies")
+        self._db.execute("VACUUM")
+        self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def cache_file() -> Path:
+    """Give the file of the cache across runs, in greval's cache folder (`GREVAL_CACHE` names another)."""
+    from greval.local.cache import cache_dir  # noqa: PLC0415 - one rule for both caches
+
+    return cache_dir().parent / FILE
+
+
+def reply_key(parts: Iterable[str]) -> str:
+    """Give the key of what is asked: a hash of its parts, which no two lists of parts share.
+
+    Example:
+        >>> reply_key(["ab", "c"]) == reply_key(["a", "bc"])
+        False
+    """
+    hashed = sha256()
+    for part in parts:
+        text = part.encode("utf-8", "surrogatepass")
+        hashed.update(len(text).to_bytes(8, "big"))
+        hashed.update(text)
+    return hashed.hexdigest()
+
+
+def forget(path: Path) -> None:
+    """Take a file of replies away, with what SQLite keeps beside it."""
+    for part in (path, *(path.with_name(f"{path.name}{end}") for end in ("-wal", "-shm"))):
+        part.unlink(missing_ok=True)

@@ -1,0 +1,52 @@
+"""Shards: a run in parts that can be judged anywhere, each case always in the same part."""
+
+from __future__ import annotations
+
+import re
+from hashlib import sha256
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
+
+from greval.errors import DataError
+from greval.record import Record
+
+
+class Shard(Record):
+    """One of `count` parts of a run; `number` counts from 1.
+
+    Example:
+        >>> sum(Shard.parse(f"{n}/3").holds("q1") for n in (1, 2, 3))
+        1
+    """
+
+    number: Annotated[int, Field(ge=1)]
+    count: Annotated[int, Field(ge=1)]
+
+    @model_validator(mode="after")
+    def _within(self) -> Self:
+        if self.number > self.count:
+            message = f"shard {self.number} of {self.count}: the first number is at most the second"
+            raise ValueError(message)
+        return self
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read a shard such as `3/16`.
+
+        Raises:
+            DataError: Where it is none.
+        """
+        found = re.fullmatch(r"(\d+)/(\d+)", text.strip())
+        if not found or not 1 <= int(found[1]) <= int(found[2]):
+            message = f"shard {text!r}: write it as 3/16, the third of sixteen"
+            raise DataError(message)
+        return cls(number=int(found[1]), count=int(found[2]))
+
+    def holds(self, sample_id: str) -> bool:
+        """Say whether a sample is in this part; all methods of a sample are in one."""
+        place = int.from_bytes(sha256(sample_id.encode("utf-8", "surrogatepass")).digest()[:8], "big")
+        return place % self.count == self.number - 1
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.count}"

@@ -1,0 +1,124 @@
+"""Where the log lies: its layout, who may write to it, and how it reaches the disk."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sqlite3
+import threading
+from pathlib import Path
+from types import TracebackType
+from typing import IO
+from zlib import crc32
+
+from greval.errors import StoreError
+from greval.result import Usage
+
+FILE = "results.sqlite"
+LOCK = "lock"
+NO_SPACE = ("full", "no space", "quota", "too large", "disk i/o")
+"""How SQLite and the system say it; a quota or a limit on files comes as an I/O error too."""
+COSTS = tuple(Usage.model_fields)
+TABLES = f"""
+CREATE TABLE results (
+    key INTEGER NOT NULL, content INTEGER, place INTEGER NOT NULL, replaces INTEGER, finished INTEGER NOT NULL,
+    sample_id TEXT NOT NULL, method TEXT NOT NULL, metric TEXT NOT NULL, repeat INTEGER NOT NULL,
+    tags TEXT NOT NULL, outline TEXT NOT NULL, {", ".join(f"{name} INTEGER" for name in COSTS)},
+    row TEXT NOT NULL);
+CREATE INDEX replaced ON results (replaces) WHERE replaces IS NOT NULL;
+CREATE TABLE cases (key INTEGER NOT NULL, row TEXT NOT NULL);
+CREATE TABLE facts (name TEXT PRIMARY KEY, content TEXT NOT NULL);
+"""
+LAYOUT = crc32(f"{TABLES} -- 1".encode()) >> 1
+"""Tells the tables of one version from those of another; SQLite keeps it as `user_version`."""
+
+
+def lock(folder: Path) -> IO[str]:
+    """Make a run folder where it is missing, and keep other writers out of it.
+
+    Raises:
+        StoreError: Where another run writes to it, or it cannot be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        held = (folder / LOCK).open("w")
+    except OSError as error:
+        message = f"{folder}: cannot be used as a run folder: {error.strerror}"
+        raise StoreError(message) from error
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        held.close()
+        message = f"{folder}: another run writes to this folder; wait for it or choose another with -o"
+        raise StoreError(message) from error
+    return held
+
+
+def prepare(database: sqlite3.Connection, folder: Path, *, write: bool) -> None:
+    """Set up a connection, and the tables where they are missing.
+
+    Raises:
+        StoreError: Where the tables are of another layout.
+    """
+    if write:
+        database.executescript("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL")
+    (layout,) = database.execute("PRAGMA user_version").fetchone()
+    (tables,) = database.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if write and not tables:
+        database.executescript(f"BEGIN; {TABLES} PRAGMA user_version={LAYOUT}; COMMIT")
+    elif layout != LAYOUT:
+        message = (
+            f"{folder / FILE}: its tables are of another version of greval (layout {layout}, this one "
+            f"reads {LAYOUT}); choose another folder with -o, or read it with the version that wrote it"
+        )
+        raise StoreError(message)
+
+
+class Disk:
+    """Brings the log's newest part to the disk, from any thread and without holding up who appends.
+
+    SQLite appends to the file "-wal"; syncing that is enough, as SQLite syncs before it moves
+    content on into the main file. (A file descriptor of its own is safe for the "-wal" file only:
+    closing one of the main file would drop SQLite's locks.)
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._closing = threading.Lock()
+        self._wal: int | None = os.open(folder / f"{FILE}-wal", os.O_RDONLY | os.O_CREAT, 0o644)
+        of_folder = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(of_folder)  # the names of new files are content of the folder
+        finally:
+            os.close(of_folder)
+
+    def flush(self) -> None:
+        """Bring everything written so far to the disk; after `close` there is nothing to bring."""
+        with self._closing:
+            if self._wal is not None:
+                os.fsync(self._wal)
+
+    def close(self) -> None:
+        """Let go of the file, once a flush under way is done."""
+        with self._closing:
+            if self._wal is not None:
+                os.close(self._wal)
+            self._wal = None
+
+
+class told:  # noqa: N801 - used as a statement
+    """Turn what SQLite and the system say into what a user can do about it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, sqlite3.Error | OSError):
+            full = any(word in str(error).lower() for word in NO_SPACE)
+            hint = "free some space and run the same command again" if full else "is it a run folder?"
+            message = f"{self._folder / FILE}: {error}; {hint} (what was written before stays)"
+            raise StoreError(message) from error

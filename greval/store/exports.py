@@ -1,0 +1,65 @@
+"""Tables of a run, written some thousand rows at a time."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import TextIO
+
+from pydantic_core import from_json
+
+from greval.errors import MissingExtraError
+from greval.store.flat import COLUMNS, flat_json
+
+BATCH = 8192
+CARRIAGE_RETURN = "\\r"
+"""As JSON writes it."""
+NUMBERS = ("number", "confidence", "latency")
+COUNTS = ("repeat", "calls", "input_tokens", "output_tokens")
+
+
+def write_csv(lines: Iterable[str], file: TextIO) -> None:
+    """Write results, given as JSON lines, as a table with a header.
+
+    Example:
+        >>> import io
+        >>> file = io.StringIO()
+        >>> write_csv([], file)
+        >>> file.getvalue()[:16]
+        'sample_id,method'
+    """
+    plain = csv.writer(file, lineterminator="\n")
+    quoted = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL)
+    plain.writerow(COLUMNS)
+    for line in lines:
+        writer = quoted if CARRIAGE_RETURN in line else plain  # a lone one in a cell would end the row unquoted
+        writer.writerows(_rows([line]))
+
+
+def write_parquet(lines: Iterable[str], path: Path) -> None:
+    """Write results, given as JSON lines, as a Parquet file.
+
+    Raises:
+        MissingExtraError: Where pyarrow is not installed.
+    """
+    try:
+        import pyarrow as pa  # noqa: PLC0415 - an extra
+        from pyarrow import parquet  # noqa: PLC0415
+    except ImportError as error:
+        raise MissingExtraError("stats", "pyarrow") from error
+    types = {**dict.fromkeys(COUNTS, pa.int64()), **dict.fromkeys(NUMBERS, pa.float64())}
+    schema = pa.schema([(name, types.get(name, pa.string())) for name in COLUMNS])
+    rows = _rows(lines)
+    with parquet.ParquetWriter(path, schema) as writer:
+        while batch := [*islice(rows, BATCH)]:
+            columns = zip(*batch, strict=True)
+            arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
+            writer.write_batch(pa.record_batch(arrays, schema=schema))
+
+
+def _rows(lines: Iterable[str]) -> Iterator[list[object]]:
+    for line in lines:
+        for row in flat_json(from_json(line)):
+            yield [row.get(name) for name in COLUMNS]

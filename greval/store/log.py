@@ -1,0 +1,287 @@
+"""The log of results: append-only, it survives kill -9 and is its own checkpoint.
+
+SQLite in WAL mode: a row is with the operating system before it counts as done, and on the disk at
+the next `flush` (docs/design/decisions/0001-result-log.md has the measurements).
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
+from types import TracebackType
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self
+
+from pydantic import JsonValue, TypeAdapter
+
+from greval.case import Case
+from greval.errors import MissingExtraError, StoreError
+from greval.index import Index, name_of, number
+from greval.result import Result, Usage
+from greval.stats.outline import outline
+from greval.store.disk import COSTS, FILE, Disk, lock, prepare, told
+from greval.store.flat import COLUMNS, flat
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+NEWEST = "rowid NOT IN (SELECT replaces FROM results WHERE replaces IS NOT NULL)"
+NO_CONTENT = 0
+NUMBERS = f"""
+SELECT rowid, key, place, CASE WHEN finished AND content IS NOT NULL THEN content ELSE {NO_CONTENT} END
+FROM results ORDER BY rowid
+"""  # noqa: S608 - constant
+_JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
+
+
+class _Known(NamedTuple):
+    """Where rows stand: the newest of a key, the newest finished of a content, the newest of a place."""
+
+    keys: Index
+    contents: Index
+    places: Index
+
+
+class Store:
+    """A run folder, opened to write (`create`) or to read (`open`); a context manager.
+
+    Example:
+        >>> import tempfile
+        >>> with Store.create(Path(tempfile.mkdtemp()) / "run") as store:
+        ...     store.put_fact("judge", "local")
+        ...     store.fact("judge")
+        'local'
+    """
+
+    def __init__(self, folder: Path, connection: sqlite3.Connection, held: IO[str] | None, disk: Disk | None) -> None:
+        """Use `create` or `open`."""
+        self.folder = folder
+        self._db = connection
+        self._lock = held
+        self._disk = disk
+        self._unwritten: list[tuple[int, str]] = []
+
+    @classmethod
+    def create(cls, folder: Path) -> Self:
+        """Open a run folder to write, made where it is missing.
+
+        Raises:
+            StoreError: Where another run writes to it, it cannot be written, or another version wrote it.
+        """
+        return cls._opened(folder, lock(folder))
+
+    @classmethod
+    def open(cls, folder: Path) -> Self:
+        """Open a run folder to read, also while a run writes to it.
+
+        Raises:
+            StoreError: Where it is no run folder, or another version wrote it.
+        """
+        if not (folder / FILE).is_file():
+            message = f"{folder}: no run is there; greval evaluate CASES -m METRIC -o {folder} makes one"
+            raise StoreError(message)
+        return cls._opened(folder, None)
+
+    @classmethod
+    def _opened(cls, folder: Path, held: IO[str] | None) -> Self:
+        """Open the log; where that fails, nothing of it stays open."""
+        with told(folder), ExitStack() as opened:
+            if held:
+                opened.callback(held.close)
+            connection = sqlite3.connect(folder / FILE, isolation_level=None, check_same_thread=False)
+            opened.callback(connection.close)
+            prepare(connection, folder, write=held is not None)
+            store = cls(folder, connection, held, Disk(folder) if held else None)
+            opened.pop_all()
+            return store
+
+    def append(self, key: str, result: Result, *, content: str = "") -> None:
+        """Write a result; when this returns, a killed process does not lose it.
+
+        Args:
+            key: The key of the judgement, `greval.identity.case_key`.
+            result: The row; it takes the place of an older one of its sample, method, metric and repeat.
+            content: The key of what was judged without who was judged, for `same`; empty for none.
+
+        Raises:
+            StoreError: Where the disk is full or the folder is gone; what was written before stays.
+        """
+        known = self._known
+        numbers = (number(key), number(content) if content else None, number(_place(result)))
+        replaced = known.places.get(numbers[2])
+        cost = result.usage if replaced is None else result.usage + self._cost(replaced)
+        row = (*numbers, replaced, result.finished, *_columns(result, cost))
+        with told(self.folder), self._db:  # one transaction, as each costs more than what is in it
+            self._db.execute("BEGIN")
+            self._write_cases()
+            at = self._db.execute(INSERT, row).lastrowid or 0
+        self._unwritten.clear()
+        known.keys[numbers[0]] = at
+        known.places[numbers[2]] = at
+        if numbers[1] is not None and result.finished:
+            known.contents[numbers[1]] = at
+
+    def get(self, key: str) -> Result | None:
+        """Give the newest result under a key, or None."""
+        return self._at(self._known.keys.get(key))
+
+    def same(self, content: str) -> Result | None:
+        """Give the newest finished result with a content key, whoever was judged, or None."""
+        return self._at(self._known.contents.get(content))
+
+    def flush(self) -> None:
+        """Bring everything written so far to the disk; any thread may call it, and it does not hold up `append`.
+
+        Raises:
+            StoreError: Where the disk does not take it.
+        """
+        if self._disk:
+            with told(self.folder):
+                self._disk.flush()
+
+    def keep_case(self, key: str, case: Case) -> None:
+        """Keep what was judged beside the results, once; it is written with the next result."""
+        if key not in self._cases:
+            self._cases[number(key)] = 1
+            self._unwritten.append((number(key), case.model_dump_json(exclude_defaults=True)))
+
+    def rows(self) -> Iterator[tuple[str, str, Result]]:
+        """Give every row that was ever written, with its key and content key, the oldest first."""
+        for key, content, row in self._db.execute("SELECT key, content, row FROM results ORDER BY rowid"):
+            yield name_of(key), "" if content is None else name_of(content), Result.model_validate_json(row)
+
+    def cases(self) -> Iterator[Case]:
+        """Give every case that was judged."""
+        for (row,) in self._db.execute("SELECT row FROM cases ORDER BY rowid"):
+            yield Case.model_validate_json(row)
+
+    def results(self) -> Iterator[Result]:
+        """Give the newest result of each sample, method, metric and repeat, in order."""
+        for row in self.lines():
+            yield Result.model_validate_json(row)
+
+    def lines(self, metric: str | None = None) -> Iterator[str]:
+        """Give the same results as JSON lines, all or those of one metric."""
+        only = "" if metric is None else "AND metric = ?"
+        query = f"SELECT row FROM results WHERE {NEWEST} {only} ORDER BY rowid"  # noqa: S608 - constants
+        for (row,) in self._db.execute(query, () if metric is None else (metric,)):
+            yield row
+
+    def outlines(self) -> Iterator[tuple[Any, ...]]:
+        """Give what a report needs of the same results, without their reasons.
+
+        Returns:
+            Tuples of metric, method, tags as JSON, the outline (`greval.stats.outline`), and the
+            fields of `Usage`: what this row cost and all those that it took the place of.
+        """
+        columns = ", ".join(("metric", "method", "tags", "outline", *COSTS))
+        return self._db.execute(f"SELECT {columns} FROM results WHERE {NEWEST} ORDER BY rowid")  # noqa: S608 - constants
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Read everything within as it is at the first read, whatever a run writes meanwhile."""
+        self._db.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self._db.execute("COMMIT")
+
+    def frame(self) -> pd.DataFrame:
+        """Give one row for each judgement, failure and skip, as a pandas frame.
+
+        Raises:
+            MissingExtraError: Where pandas is not installed.
+        """
+        try:
+            import pandas as pd  # noqa: PLC0415 - over a second of import
+        except ImportError as error:
+            raise MissingExtraError("stats", "pandas") from error
+        return pd.DataFrame([row for result in self.results() for row in flat(result)], columns=[*COLUMNS])
+
+    def put_fact(self, name: str, content: JsonValue) -> None:
+        """Keep a fact about the run, in place of an older one of this name."""
+        with told(self.folder):
+            self._db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, json.dumps(content)))
+
+    def fact(self, name: str) -> JsonValue:
+        """Give a fact about the run, None where it was not told."""
+        found = self._db.execute("SELECT content FROM facts WHERE name = ?", (name,)).fetchone()
+        return _JSON.validate_json(found[0]) if found else None
+
+    def close(self) -> None:
+        """Bring everything to the disk and let go of the folder."""
+        with ExitStack() as opened:
+            if self._lock:
+                opened.callback(self._lock.close)
+            opened.callback(self._db.close)
+            if self._disk:
+                self._disk.close()
+            if self._lock:
+                with told(self.folder):
+                    self._write_cases()
+                    self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _write_cases(self) -> None:
+        self._db.executemany("INSERT INTO cases VALUES (?, ?)", self._unwritten)
+
+    @cached_property
+    def _known(self) -> _Known:
+        """Read where the rows stand, when that is first asked."""
+        known = _Known(Index(), Index(), Index())
+        if self._db.execute("SELECT 1 FROM results LIMIT 1").fetchone():
+            import numpy as np  # noqa: PLC0415 - a tenth of a second, and new runs do without
+
+            numbers = np.fromiter(chain.from_iterable(self._db.execute(NUMBERS)), dtype=np.int64).reshape(-1, 4)
+            at, keys, places, contents = numbers.T
+            known.keys.load_arrays(keys, at)
+            known.places.load_arrays(places, at)
+            known.contents.load_arrays(contents[contents != NO_CONTENT], at[contents != NO_CONTENT])
+        return known
+
+    @cached_property
+    def _cases(self) -> Index:
+        """Read which cases are kept, when that is first asked."""
+        cases = Index()
+        cases.load(self._db.execute("SELECT key, rowid FROM cases ORDER BY rowid"))
+        return cases
+
+    def _at(self, place: int | None) -> Result | None:
+        if place is None:
+            return None
+        (row,) = self._db.execute("SELECT row FROM results WHERE rowid = ?", (place,)).fetchone()
+        return Result.model_validate_json(row)
+
+    def _cost(self, place: int) -> Usage:
+        """Give what a row and all those that it took the place of cost."""
+        found = self._db.execute(f"SELECT {', '.join(COSTS)} FROM results WHERE rowid = ?", (place,)).fetchone()  # noqa: S608 - constant
+        return Usage(**dict(zip(COSTS, found, strict=True)))
+
+
+INSERT = f"INSERT INTO results VALUES ({', '.join('?' * (12 + len(COSTS)))})"  # noqa: S608 - constant
+
+
+def _place(result: Result) -> str:
+    """Name what a newer row takes the place of."""
+    return json.dumps([result.sample_id, result.method, result.metric, result.repeat])
+
+
+def _columns(result: Result, cost: Usage) -> tuple[object, ...]:
+    """Give a row's columns after its numbers; the cost counts those rows too that it takes the place of."""
+    return (
+        *(result.sample_id, result.method, result.metric, result.repeat),
+        *(json.dumps(result.tags, ensure_ascii=False, separators=(",", ":")), outline(result)),
+        *(getattr(cost, name) for name in COSTS),
+        result.model_dump_json(),
+    )

@@ -1,0 +1,468 @@
+"""Many requests as files, by the form of OpenAI's Batch API."""
+
+from __future__ import annotations
+
+import json
+from itertools import count
+
+import pytest
+from aiohttp import web
+from fault_server import body as answers
+from fault_server import error, says
+from hypothesis import given
+from hypothesis import strategies as st
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_openai import ChatOpenAI
+
+from greval.batch_api import BLOCK, BatchFiles, BatchState, read_line, request_line
+from greval.errors import DataError, JudgeError, JudgeUnavailableError
+from greval.faults import failure_of
+from greval.result import Failure
+
+SEEN = [SystemMessage("Judge strictly: ½ < 1."), HumanMessage('Does "Ada" fit\n<answer>é\u2028</answer>?')]
+SCHEMA = {"type": "object", "properties": {"value": {"type": "integer"}}, "required": ["value"]}
+NAMED = {"name": "tone", "schema": SCHEMA, "strict": True}
+TOOL = {"type": "function", "function": {"name": "verdict", "parameters": SCHEMA}}
+TALK = [
+    HumanMessage([{"type": "text", "text": "Look it up."}]),
+    AIMessage("", tool_calls=[{"name": "verdict", "args": {"value": 1}, "id": "c0"}]),
+    ToolMessage("1", tool_call_id="c0"),
+]
+USAGE = {
+    "prompt_tokens": 100,
+    "completion_tokens": 20,
+    "total_tokens": 120,
+    "prompt_tokens_details": {"cached_tokens": 40},
+    "completion_tokens_details": {"reasoning_tokens": 5},
+}
+CALL = {"id": "c1", "type": "function", "function": {"name": "verdict", "arguments": '{"value": 1}'}}
+BROKEN_CALL = {"id": "c1", "type": "function", "function": {"name": "verdict", "arguments": '{"value": '}}
+TOKEN = {"token": "1", "bytes": [49], "logprob": -0.1, "top_logprobs": []}
+
+
+def completion(content="Yes.", finish="stop", message=None, **fields):
+    """Give the body of an answer."""
+    said = {"role": "assistant", "content": content, **(message or {})}
+    choice = {"index": 0, "message": said, "finish_reason": finish, **fields.pop("choice", {})}
+    told = {"id": "x1", "object": "chat.completion", "created": 1, "model": "fine-2025-01-01", "choices": [choice]}
+    return {**told, "usage": USAGE, **fields}
+
+
+def answer_line(custom_id, body, status=200, fault=None):
+    """Give a line as it comes back."""
+    response = {"status_code": status, "request_id": "r1", "body": body}
+    return json.dumps({"id": "b1", "custom_id": custom_id, "response": response, "error": fault})
+
+
+@pytest.fixture
+async def model():
+    """Give a function that makes a model of OpenAI's kind, which is closed after the test."""
+    made = []
+
+    def make(url="http://127.0.0.1:9/v1", name="fine", **settings):
+        made.append(ChatOpenAI(model=name, base_url=url, api_key="sk-secret-key", max_retries=0, **settings))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.root_client.close()
+        await one.root_async_client.close()
+
+
+@pytest.mark.parametrize(
+    ("settings", "messages", "extra"),
+    [
+        ({}, SEEN, {}),
+        ({"temperature": 0, "seed": 7, "max_completion_tokens": 50, "top_p": 0.5}, SEEN, {"stop": ["END"]}),
+        (
+            {"temperature": 0, "timeout": 9},
+            SEEN,
+            {"extra_body": {"response_format": {"type": "json_schema", "json_schema": NAMED}}, "logprobs": True},
+        ),
+        ({"extra_body": {"top_k": 5, "seed": 1}, "seed": 2}, SEEN, {}),
+        ({"extra_body": {"top_k": 5}}, SEEN, {"extra_body": {"min_p": 0.1}, "temperature": 0.5}),
+        ({"model_kwargs": {"user": "me"}, "service_tier": "flex"}, SEEN, {"extra_headers": {"X-A": "b"}, "timeout": 5}),
+        ({"name": "o3", "reasoning_effort": "low"}, SEEN, {}),
+        ({}, TALK, {"tools": [TOOL], "tool_choice": {"type": "function", "function": {"name": "verdict"}}}),
+        ({}, SEEN, {"response_format": {"type": "json_object"}}),
+        ({"default_headers": {"X-Key": "hidden"}, "metadata": {"run": "1"}}, SEEN, {"extra_query": {"a": "b"}}),
+    ],
+)
+async def test_a_line_asks_what_a_call_asks(fault_server, model, settings, messages, extra):
+    """The body of a request line is exactly the body that `ainvoke` sends."""
+    fault_server.plan = says('{"value": 1}')
+    asked = model(fault_server.url, **settings)
+    line = request_line("q1", asked, messages, extra)
+    await asked.ainvoke(messages, **extra)
+    told = json.loads(line)
+    assert told.pop("body") == fault_server.bodies[0]
+    assert told == {"custom_id": "q1", "method": "POST", "url": "/v1/chat/completions"}
+    assert "\n" not in line
+    assert "secret" not in line
+    assert "hidden" not in line
+
+
+@pytest.mark.parametrize(
+    ("settings", "extra", "words"),
+    [
+        ({"use_responses_api": True}, {}, "chat completions only"),
+        ({"streaming": True}, {}, "streaming=True"),
+        ({}, {"user": object()}, "JSON"),
+    ],
+)
+async def test_what_no_batch_can_ask_is_refused(model, settings, extra, words):
+    """A model that a batch cannot ask is an error before anything is sent."""
+    with pytest.raises(JudgeError, match=words):
+        request_line("q1", model(**settings), SEEN, extra)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        completion(),
+        completion("It is l", "length"),
+        completion(None, "content_filter"),
+        completion(None, message={"refusal": "I can't."}),
+        completion(None, "tool_calls", {"tool_calls": [CALL]}),
+        completion(None, "tool_calls", {"tool_calls": [BROKEN_CALL]}),
+        completion("1", choice={"logprobs": {"content": [TOKEN], "refusal": None}}),
+        completion("é\u2028", usage=None),
+        completion(service_tier="default", system_fingerprint="fp_1"),
+        completion("ok", message={"annotations": [], "unheard_of": {"a": 1}}, unheard_of=3),
+    ],
+)
+async def test_an_answer_is_read_as_a_call_reads_it(fault_server, model, body):
+    """A line gives the message that `ainvoke` gives on the same body: text, calls, usage, finish reason."""
+    fault_server.plan = answers(json.dumps(body))
+    asked = model(fault_server.url)
+    expected = await asked.ainvoke(SEEN)
+    custom_id, message = read_line(answer_line("q1", body), asked)
+    assert custom_id == "q1"
+    assert isinstance(message, AIMessage)
+    assert message.model_dump(exclude={"id"}) == expected.model_dump(exclude={"id"})
+
+
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [
+        (400, None),
+        (400, "context_length_exceeded"),
+        (400, "content_filter"),
+        (401, "invalid_api_key"),
+        (403, None),
+        (404, "model_not_found"),
+        (408, None),
+        (422, None),
+        (429, "rate_limit_exceeded"),
+        (429, "insufficient_quota"),
+        (500, None),
+        (503, None),
+    ],
+)
+async def test_a_refused_request_fails_as_a_call_does(fault_server, model, status, code):
+    """A line with an HTTP error has the failure kind that the error has when asked at once."""
+    fault_server.plan = error(status, code, "No way with sk-abcdef123456.")
+    asked = model(fault_server.url)
+    with pytest.raises(Exception) as caught:  # noqa: PT011 - whatever LangChain makes of it
+        await asked.ainvoke(SEEN)
+    fault = {"message": "No way with sk-abcdef123456.", "type": "error", "param": None, "code": code}
+    custom_id, failure = read_line(answer_line("q1", {"error": fault}, status), asked)
+    assert custom_id == "q1"
+    assert isinstance(failure, Failure)
+    assert failure.kind == failure_of(caught.value).kind
+    assert failure.message == "BatchRequestError: No way with [key]."
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ({"response": None, "error": {"code": "batch_expired", "message": "Not begun in time."}}, "timeout"),
+        ({"response": None, "error": {"code": "batch_cancelled", "message": "Cancelled."}}, "error"),
+        ({"response": None, "error": {"code": "server_error", "message": "Down."}}, "server"),
+        ({"response": {"status_code": 500, "body": "<html>"}, "error": None}, "server"),
+        ({"response": {"status_code": 429, "body": None}}, "rate_limit"),
+        ({"response": {"status_code": 200, "body": "<html>"}}, "server"),
+        ({"response": {"status_code": 200, "body": {**completion(), "choices": None}}}, "server"),
+        ({"response": {"status_code": 200, "body": {**completion(), "choices": []}}}, "error"),
+        ({"response": {"status_code": 200, "body": None}}, "server"),
+        ({"response": {}}, "error"),
+        ({}, "error"),
+    ],
+)
+async def test_a_line_without_an_answer_is_a_failure(model, line, kind):
+    """What a batch says of a request that it could not answer is a failure with its kind."""
+    custom_id, failure = read_line(json.dumps({"custom_id": "q1", **line}), model())
+    assert (custom_id, failure.kind) == ("q1", kind)
+    assert failure.message
+
+
+@given(
+    st.text() | st.dictionaries(st.sampled_from(["custom_id", "response"]), st.text() | st.integers()).map(json.dumps)
+)
+def test_what_is_no_line_is_told(line):
+    """Anything that is no line of a batch is a DataError, or a failure where it says whose it is."""
+    plain = ChatOpenAI.model_construct(model_name="fine")
+    try:
+        custom_id, outcome = read_line(line, plain)
+    except DataError:
+        return
+    assert json.loads(line)["custom_id"] is not None
+    assert isinstance(custom_id, str)
+    assert isinstance(outcome, Failure)
+
+
+class BatchServer:
+    """A server that takes files of requests, answers them in steps, and gives files of answers.
+
+    A request whose id begins with `bad` is refused, one with `late` expires.
+    """
+
+    def __init__(self):
+        self.files = {}
+        self.batches = {}
+        self.broken = 0
+        self.begun = 0
+        self.busy = False
+        self.steps = ["validating", "in_progress", "finalizing", "completed"]
+        self._numbers = count(1)
+
+    async def start(self):
+        """Serve on a free port; give the runner that stops it."""
+        app = web.Application(client_max_size=1 << 26)
+        app.router.add_post("/v1/files", self.take)
+        app.router.add_get("/v1/files/{id}/content", self.give)
+        app.router.add_post("/v1/batches", self.begin)
+        app.router.add_get("/v1/batches/{id}", self.tell)
+        app.router.add_post("/v1/batches/{id}/cancel", self.stop)
+        runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.05)
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        self.url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
+        return runner
+
+    async def take(self, request):
+        form = await request.post()
+        if self.broken:
+            self.broken -= 1
+            return web.json_response({"error": {"message": "down"}}, status=503, headers={"Retry-After": "0"})
+        assert form["purpose"] == "batch"
+        file_id = self._keep(form["file"].file.read())
+        size = len(self.files[file_id])
+        told = {"id": file_id, "object": "file", "bytes": size, "created_at": 1, "filename": form["file"].filename}
+        return web.json_response({**told, "purpose": "batch", "status": "processed"})
+
+    async def give(self, request):
+        return web.Response(body=self.files[request.match_info["id"]], content_type="application/octet-stream")
+
+    async def begin(self, request):
+        asked = await request.json()
+        self.begun += 1
+        if self.busy:
+            return web.json_response({"error": {"message": "busy"}}, status=503, headers={"Retry-After": "0"})
+        assert (asked["endpoint"], asked["completion_window"]) == ("/v1/chat/completions", "24h")
+        batch_id = f"batch_{next(self._numbers)}"
+        self.batches[batch_id] = {"input_file_id": asked["input_file_id"], "left": [*self.steps], "answered": {}}
+        return web.json_response(self._told(batch_id))
+
+    async def tell(self, request):
+        batch = self.batches[request.match_info["id"]]
+        if len(batch["left"]) > 1:
+            batch["left"].pop(0)
+        status = batch["left"][0]
+        if status in {"completed", "expired", "cancelled"} and not batch["answered"]:
+            batch["answered"] = self._answered(batch["input_file_id"])
+        return web.json_response(self._told(request.match_info["id"]))
+
+    async def stop(self, request):
+        batch = self.batches[request.match_info["id"]]
+        if batch["left"][0] in {"completed", "cancelled"}:
+            return web.json_response({"error": {"message": "over"}}, status=409)
+        batch["left"] = ["cancelling", "cancelled"]
+        return web.json_response(self._told(request.match_info["id"]))
+
+    def _keep(self, content):
+        file_id = f"file-{next(self._numbers)}"
+        self.files[file_id] = content
+        return file_id
+
+    def _answered(self, file_id):
+        good, bad = [], []
+        for line in self.files[file_id].decode().splitlines():
+            name = json.loads(line)["custom_id"]
+            if name.startswith("late"):
+                fault = {"code": "batch_expired", "message": "Too late."}
+                bad.append(json.dumps({"custom_id": name, "response": None, "error": fault}))
+            elif name.startswith("bad"):
+                bad.append(answer_line(name, {"error": {"message": "No.", "code": None}}, 400))
+            else:
+                said = {"custom_id": name, "response": {"status_code": 200, "body": completion("a\u2028b\x85c")}}
+                good.append(json.dumps(said, ensure_ascii=False))
+        files = {"output_file_id": good, "error_file_id": bad}
+        return {
+            key: self._keep("".join(f"{line}\n" for line in lines).encode()) for key, lines in files.items() if lines
+        }
+
+    def _told(self, batch_id):
+        batch = self.batches[batch_id]
+        status = batch["left"][0]
+        total = len(self.files[batch["input_file_id"]].splitlines())
+        told = {"id": batch_id, "object": "batch", "endpoint": "/v1/chat/completions", "created_at": 1}
+        done = total if batch["answered"] else 0
+        counts = {"total": 0 if status == "validating" else total, "completed": done, "failed": 0}
+        faults = {"object": "list", "data": [{"code": "invalid", "line": 2, "message": "no JSON"}]}
+        errors = {"errors": faults} if status == "failed" else {}
+        told |= {"completion_window": "24h", "status": status, "request_counts": counts, **errors}
+        return {**told, "input_file_id": batch["input_file_id"], **batch["answered"]}
+
+
+@pytest.fixture
+async def server():
+    """Give a running batch server."""
+    made = BatchServer()
+    runner = await made.start()
+    yield made
+    await runner.cleanup()
+
+
+async def finished(files, batch_id):
+    """Ask until a batch is done; give every status on the way."""
+    seen = []
+    while not seen or not seen[-1].done:
+        seen.append(await files.status(batch_id))
+    return [state.status for state in seen]
+
+
+async def test_requests_go_out_and_their_answers_come_back(server, model):
+    """A batch is sent, goes through its states, and gives a message or a failure for each request."""
+    asked = model(server.url)
+    files = BatchFiles(asked.root_async_client)
+    names = ["a", "bad1", "late1", "ü"]
+    batch_id = await files.submit(request_line(name, asked, SEEN, {}) for name in names)
+    with pytest.raises(JudgeError, match="not done yet"):
+        [line async for line in files.collect(batch_id)]
+    assert await finished(files, batch_id) == ["finalizing", "completed"]
+    came = dict([read_line(line, asked) async for line in files.collect(batch_id)])
+    assert {*came} == {*names}
+    assert came["a"].text == came["ü"].text == "a\u2028b\x85c"
+    assert came["a"].usage_metadata["input_tokens"] == 100
+    assert (came["bad1"].kind, came["late1"].kind) == ("request", "timeout")
+    [sent] = [server.files[batch["input_file_id"]] for batch in server.batches.values()]
+    assert [json.loads(line)["custom_id"] for line in sent.splitlines()] == names
+
+
+async def test_a_file_larger_than_a_block_is_read_whole(server, model):
+    """Lines that lie across the blocks in which a file comes are put together."""
+    files = BatchFiles(model(server.url).root_async_client)
+    server.steps = ["completed"]
+    names = [f"q{number}" for number in range(6000)]
+    batch_id = await files.submit(json.dumps({"custom_id": name}) for name in names)
+    await files.status(batch_id)
+    assert [json.loads(line)["custom_id"] async for line in files.collect(batch_id)] == names
+    assert max(len(content) for content in server.files.values()) > 2 * BLOCK
+
+
+async def test_what_is_too_much_for_one_batch_becomes_several(server, model):
+    """No batch has more requests, and no file more bytes, than allowed; none is lost, and each id is told."""
+    asked = model(server.url)
+    files = BatchFiles(asked.root_async_client, limits=(3, 100))
+    lines = [json.dumps({"custom_id": f"q{number}", "x": "y" * size}) for number, size in enumerate([1] * 7 + [60] * 3)]
+    told = []
+    batch_id = await files.submit(lines, on_batch=told.append)
+    assert batch_id == ",".join(told)
+    sent = [server.files[batch["input_file_id"]] for batch in server.batches.values()]
+    assert b"".join(sent).decode().splitlines() == lines
+    assert [len(file.splitlines()) for file in sent] == [3, 3, 1, 1, 1, 1]
+    assert all(len(file) <= 100 for file in sent)
+    assert (await finished(files, batch_id))[-1] == "completed"
+    assert await files.status(batch_id) == BatchState(status="completed", total=10, completed=10)
+    assert len([line async for line in files.collect(batch_id)]) == 10
+
+
+async def test_several_batches_are_as_far_as_the_last(server, model):
+    """Together batches are done when each is done."""
+    files = BatchFiles(model(server.url).root_async_client, limits=(1, 1000))
+    server.steps = ["completed"]
+    first = await files.submit(['{"custom_id": "a"}'])
+    server.steps = ["in_progress", "in_progress", "in_progress", "completed"]
+    second = await files.submit(['{"custom_id": "b"}'])
+    assert (await files.status(f"{first},{second}")).status == "in_progress"
+    assert await finished(files, f"{first},{second}") == ["in_progress", "completed"]
+
+
+async def test_an_upload_that_fails_once_is_sent_again_whole(server, model):
+    """A passing error of the server neither loses nor doubles a line."""
+    files = BatchFiles(model(server.url).root_async_client)
+    server.broken = 1
+    await files.submit([json.dumps({"custom_id": f"q{number}"}) for number in range(5)])
+    assert [len(content.splitlines()) for content in server.files.values()] == [5]
+
+
+async def test_a_batch_is_begun_once(server, model):
+    """A request that begins a batch is not made again by itself: a batch that was begun twice is paid for twice."""
+    server.busy = True
+    with pytest.raises(JudgeUnavailableError, match="busy"):
+        await BatchFiles(model(server.url).root_async_client).submit(['{"custom_id": "a"}'])
+    assert server.begun == 1
+
+
+async def test_a_later_upload_that_fails_names_the_batches_that_go_on(server, model):
+    """When a file is not taken, the batches before it are told, for they are paid for; the key is not."""
+    files = BatchFiles(model(server.url).root_async_client, limits=(1, 1000), retries=1)
+
+    def breaks(batch_id):
+        server.broken = 99
+
+    with pytest.raises(JudgeUnavailableError, match=r"sending batch 2: .*these go on .*batch_2") as caught:
+        await files.submit(['{"custom_id": "a"}', '{"custom_id": "b"}'], on_batch=breaks)
+    assert "secret" not in str(caught.value)
+    assert [*server.batches] == ["batch_2"]
+
+
+async def test_a_cancelled_batch_gives_what_was_answered(server, model):
+    """After cancelling, what came until then can be collected; cancelling again does nothing."""
+    files = BatchFiles(model(server.url).root_async_client)
+    batch_id = await files.submit(['{"custom_id": "a"}'])
+    await files.cancel(batch_id)
+    assert (await finished(files, batch_id))[-1] == "cancelled"
+    await files.cancel(batch_id)
+    assert (await files.status(batch_id)).status == "cancelled"
+    assert len([line async for line in files.collect(batch_id)]) == 1
+
+
+async def test_a_refused_file_is_an_error_after_the_answers_of_others(server, model):
+    """A batch that failed its check is told with its reason, and hides no answer of another one."""
+    files = BatchFiles(model(server.url).root_async_client)
+    server.steps = ["completed"]
+    good = await files.submit(['{"custom_id": "a"}'])
+    server.steps = ["failed"]
+    bad = await files.submit(['{"custom_id": "b"}'])
+    came = []
+
+    async def collect():
+        async for line in files.collect(f"{bad},{good}"):
+            came.append(line)  # noqa: PERF401 - what comes before the error is kept
+
+    with pytest.raises(JudgeError, match=r"line 2: no JSON"):
+        await collect()
+    assert len(came) == 1
+    assert (await files.status(bad)).message == "line 2: no JSON"
+
+
+@pytest.mark.parametrize(("lines", "words"), [([], "no request"), (["x" * 200], "201 bytes")])
+async def test_what_cannot_be_sent_is_told(server, model, lines, words):
+    """Nothing at all, or a line larger than a file, is an error, and no batch begins."""
+    files = BatchFiles(model(server.url).root_async_client, limits=(1, 100))
+    with pytest.raises(DataError, match=words):
+        await files.submit(lines)
+    assert server.batches == {}
+
+
+async def test_a_server_that_is_not_there_is_told(model):
+    """A lost server is one error of greval's own, in each thing that can be asked."""
+    files = BatchFiles(model().root_async_client, retries=0)
+    with pytest.raises(JudgeUnavailableError, match="asking for batch_1"):
+        await files.status("batch_1")
+    with pytest.raises(JudgeUnavailableError, match="sending batch 1"):
+        await files.submit(['{"custom_id": "a"}'])
+    with pytest.raises(JudgeUnavailableError):
+        [line async for line in files.collect("batch_1")]

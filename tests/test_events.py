@@ -1,0 +1,176 @@
+"""Results as OpenTelemetry events."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from opentelemetry.sdk._logs import LoggerProvider
+from opentelemetry.sdk._logs.export import InMemoryLogRecordExporter, SimpleLogRecordProcessor
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.semconv._incubating.attributes import gen_ai_attributes
+from opentelemetry.semconv.attributes import error_attributes
+
+from greval import compile_metric, load
+from greval.events import Events, attributes_of, emit
+from greval.result import Failed, Failure, Judgement, Result, Scored, Skipped
+from greval.testing import ScriptedJudge
+
+KNOWN = {
+    value
+    for module in (gen_ai_attributes, error_attributes)
+    for value in vars(module).values()
+    if isinstance(value, str)
+}
+CASE = {"id": "q1", "method": "graph", "question": "Who?", "expected_answer": "Ada", "answer": "Ada Lovelace"}
+
+
+@pytest.fixture
+def exporter():
+    """Give a place in memory where events end up."""
+    return InMemoryLogRecordExporter()
+
+
+@pytest.fixture
+def provider(exporter):
+    """Give a provider of OpenTelemetry's own that writes there at once."""
+    made = LoggerProvider()
+    made.add_log_record_processor(SimpleLogRecordProcessor(exporter))
+    yield made
+    made.shutdown()
+
+
+def records(exporter):
+    """Give the events that came, each as OpenTelemetry's own record."""
+    return [log.log_record for log in exporter.get_finished_logs()]
+
+
+def row(outcome, **fields):
+    """Give a result."""
+    told = {"sample_id": "q1", "method": "graph", "metric": "tone", "fingerprint": "f00d", "tier": "schema"}
+    return Result(**{**told, "judge": "openai:gpt-4.1-mini", "outcome": outcome, **fields})
+
+
+def test_a_judgement_is_an_event_of_the_convention(exporter, provider):
+    """A verdict of a real metric arrives with its score, reason, place and fingerprint."""
+    judge = ScriptedJudge([{"reason": "Same person.", "value": 1}])
+    result = compile_metric(load("correctness"), judge).invoke({**CASE, "tags": {"gen_ai.response.id": "chatcmpl-7"}})
+    Events(provider)(result)
+    [event] = records(exporter)
+    assert event.event_name == "gen_ai.evaluation.result"
+    assert dict(event.attributes) == {
+        "gen_ai.evaluation.name": "correctness",
+        "gen_ai.evaluation.score.value": 1.0,
+        "gen_ai.evaluation.explanation": "Same person.",
+        "gen_ai.request.model": "ScriptedJudge",
+        "gen_ai.response.id": "chatcmpl-7",
+        "greval.sample_id": "q1",
+        "greval.method": "graph",
+        "greval.fingerprint": result.fingerprint,
+    }
+
+
+def test_a_category_is_a_label(exporter, provider):
+    """A category arrives by its name, with a number only where it has one."""
+    good = Judgement(value="Good", number=0.5, reason="Clear.")
+    free = Judgement(value="Poem", reason="It rhymes.", item="c1")
+    emit(row(Scored(judgements=(good, free))), provider)
+    first, second = (dict(event.attributes) for event in records(exporter))
+    assert (first["gen_ai.evaluation.score.label"], first["gen_ai.evaluation.score.value"]) == ("Good", 0.5)
+    assert (second["gen_ai.evaluation.score.label"], second["greval.item"]) == ("Poem", "c1")
+    assert "gen_ai.evaluation.score.value" not in second
+    assert first["gen_ai.request.model"] == "gpt-4.1-mini"
+
+
+def test_a_failure_is_an_event_without_a_score(exporter, provider):
+    """What failed arrives by its kind, as a warning, beside what was judged."""
+    judged = Judgement(value=1, number=1.0, reason="Fits.", item="c1")
+    lost = Failure(kind="missing_item", message="no verdict on c2", raw="word for word", item="c2")
+    emit(row(Scored(judgements=(judged,), failures=(lost,))), provider)
+    emit(row(Failed(error=Failure(kind="timeout", message="too late"))), provider)
+    whole, item, case = records(exporter)
+    assert "error.type" not in whole.attributes
+    assert (item.attributes["error.type"], item.attributes["greval.item"]) == ("missing_item", "c2")
+    assert (case.attributes["error.type"], case.attributes["greval.failure"]) == ("timeout", "too late")
+    assert whole.severity_number.name == "INFO"
+    assert item.severity_number.name == "WARN"
+    assert not any("score" in name for event in (item, case) for name in event.attributes)
+    assert "word for word" not in str([event.attributes for event in records(exporter)])
+
+
+def test_what_was_skipped_is_no_event(exporter, provider):
+    """A metric that is not defined for a case says nothing."""
+    emit(row(Skipped(reason="no triples")), provider)
+    assert records(exporter) == []
+
+
+def test_an_event_belongs_to_the_open_span(exporter, provider):
+    """An event is a child of the span that is open where it is emitted."""
+    with TracerProvider().get_tracer("app").start_as_current_span("answer") as span:
+        emit(row(Scored(judgements=(Judgement(value=1, number=1.0, reason="Fits."),))), provider)
+    [event] = records(exporter)
+    assert event.span_id == span.get_span_context().span_id
+
+
+def test_no_key_is_in_an_event(exporter, provider, monkeypatch):
+    """Keys of the environment, and what looks like one, are blotted out wherever they stand."""
+    monkeypatch.setenv("MY_API_KEY", "a-very-private-word")
+    secret = "sk-abcdef123456 and a-very-private-word"
+    judgement = Judgement(value=secret, number=1.0, reason=secret, item=secret)
+    failure = Failure(kind="error", message=secret, raw=secret, item=secret)
+    fields = {"sample_id": secret, "method": secret, "tags": {"gen_ai.response.id": secret}}
+    emit(row(Scored(judgements=(judgement,), failures=(failure,)), **fields), provider)
+    told = str([dict(event.attributes) for event in records(exporter)])
+    assert "abcdef123456" not in told
+    assert "very-private" not in told
+
+
+@given(
+    st.lists(
+        st.builds(Judgement, value=st.integers() | st.text(), reason=st.text(), number=st.none() | st.floats(0, 1))
+    ),
+    st.lists(st.builds(Failure, kind=st.just("server"), message=st.text(), item=st.none() | st.text())),
+)
+def test_each_judgement_and_each_failure_is_one_event(judgements, failures):
+    """As many events as judgements and failures, with known names and plain values only."""
+    if judgements:
+        result = row(Scored(judgements=judgements, failures=failures))
+    else:
+        result = row(Failed(error=Failure(kind="server", message="down"), failures=failures))
+    events = [*attributes_of(result)]
+    assert len(events) == len(result.judgements) + len(result.failures)
+    for event in events:
+        assert {name for name in event if not name.startswith("greval.")} <= KNOWN
+        assert all(isinstance(value, str | float) for value in event.values())
+
+
+def test_nothing_is_emitted_unless_asked(exporter, provider):
+    """Judging alone emits no event."""
+    compile_metric(load("correctness"), ScriptedJudge([{"reason": "Same.", "value": 1}])).invoke(CASE)
+    assert records(exporter) == []
+
+
+WITHOUT = """
+import sys
+sys.modules["opentelemetry"] = sys.modules["opentelemetry._logs"] = None
+import greval
+from greval.events import Events
+try:
+    Events()
+except greval.MissingExtraError as error:
+    print(error)
+"""
+
+
+def test_without_the_package_the_command_that_installs_it_is_told():
+    """Without OpenTelemetry the error names the extra."""
+    done = subprocess.run([sys.executable, "-c", WITHOUT], capture_output=True, text=True, check=True)
+    assert done.stdout == "opentelemetry is not installed: pip install 'greval[otel]'\n"
+
+
+def test_without_a_provider_nothing_happens():
+    """Where no provider was set for the process, an event goes nowhere and nothing fails."""
+    emit(row(Scored(judgements=(Judgement(value=1, number=1.0, reason="Fits."),))))

@@ -1,0 +1,64 @@
+"""The index of digests: it answers like a dict, in a tenth of the memory."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from greval.identity import digest
+from greval.index import MERGE_AT, Index, number
+
+keys = st.one_of(st.integers(0, 40).map(digest), st.sampled_from(["k1", "k2", "", "0" * 16, "f" * 16, "F" * 16, "ż"]))
+changes = st.lists(st.lists(st.tuples(keys, st.integers(1, 2**40)), max_size=8), max_size=8)
+
+
+@given(changes, st.lists(keys))
+def test_it_answers_like_a_dict(rounds, asked):
+    """Whatever is set, one by one or many at once, the newest place of a key is found, and no other key."""
+    index, plain = Index(), {}
+    for turn, entries in enumerate(rounds):
+        if turn % 2:
+            index.load((number(key), place) for key, place in entries)
+        for key, place in entries:
+            if not turn % 2:
+                index[key] = place
+            plain[key] = place
+        assert len(index) == len(plain)
+    for key in [*plain, *asked]:
+        assert index.get(key) == plain.get(key)
+        assert (key in index) == (key in plain)
+
+
+@given(keys, st.integers(1, 9), st.integers(1, 9))
+def test_a_place_set_after_a_merge_wins(key, first, second):
+    """The newest place counts, also where an older one is in the arrays already and the new one is not yet."""
+    index = Index()
+    index[key] = first
+    assert len(index) == 1
+    index[key] = second
+    assert index.get(key) == second
+
+
+def test_many_entries_are_merged_and_found():
+    """Entries are found on both sides of a merge, and counted once."""
+    index, count = Index(), MERGE_AT + 1000
+    for place in range(count):
+        index[digest(place)] = place
+    assert len(index._newest) == 1000
+    assert [index.get(digest(place)) for place in range(0, count, 997)] == [*range(0, count, 997)]
+    assert len(index) == count
+
+
+def test_a_digest_is_its_number_and_other_texts_are_hashed():
+    """Sixteen hex digits as `digest` writes them are taken as they are; what only looks like them is another key."""
+    assert number("7fffffffffffffff") == 2**63 - 1
+    assert number("ffffffffffffffff") == -1
+    assert len({number(key) for key in ("ab" * 8, "AB" * 8, " " + "ab" * 8, "ab" * 7 + "  ", "ab" * 9)}) == 5
+
+
+def test_an_entry_takes_sixteen_bytes():
+    """What is merged is two arrays of 8 bytes an entry, and the dict is empty."""
+    index = Index()
+    for place in range(100_000):
+        index[place * 7919] = place
+    assert len(index) == 100_000
+    assert index._numbers.nbytes + index._places.nbytes == 1_600_000
+    assert not index._newest

@@ -1,0 +1,189 @@
+"""How many tokens a text has."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import subprocess
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+import tiktoken
+from hypothesis import given
+from hypothesis import strategies as st
+from langchain_openai import ChatOpenAI
+
+from greval.judge import Judge, chat_model
+from greval.testing import ScriptedJudge
+from greval.tokens import ESTIMATED, OWN, TokenCount, counter, estimated, with_encoding
+
+texts = st.text(max_size=200)
+
+
+class Words(BaseHTTPRequestHandler):
+    """A server that counts a word as a token, for those who know the key."""
+
+    def do_POST(self):
+        text = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["content"]
+        allowed = self.headers["Authorization"] == "Bearer key" and self.path == self.server.place
+        body = json.dumps({"tokens": [*range(len(text.split()))]} if allowed else {"error": "no"}).encode()
+        self.send_response(200 if allowed else 404)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        """Keep silent."""
+
+
+@pytest.fixture
+def words():
+    """Give a running server that counts words."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), Words) as server:
+        server.place = "/tokenize"
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+        thread.start()
+        yield server
+        server.shutdown()
+
+
+@pytest.fixture
+def closing():
+    """Close the clients that a test made."""
+    models = []
+    yield models.append
+    for model in models:
+        model.root_client.close()
+        asyncio.run(model.root_async_client.close())
+
+
+@pytest.fixture
+def ask(closing):
+    """Give a function that makes a model of OpenAI's kind at an address."""
+
+    def make(base_url, model="fine", key="key"):
+        made = ChatOpenAI(model=model, base_url=base_url, api_key=key)
+        closing(made)
+        return made
+
+    return make
+
+
+@given(texts, texts)
+def test_an_estimate_grows_with_the_text(text, more):
+    """A longer text has no fewer tokens, and both together no more than each alone."""
+    assert estimated(text) <= estimated(text + more) <= estimated(text) + estimated(more)
+
+
+@given(texts)
+def test_an_estimate_is_a_count(text):
+    """An estimate is a whole number, 0 for the empty text only, and never more than the letters."""
+    found = estimated(text)
+    assert isinstance(found, int)
+    assert (found == 0) == (not text)
+    assert found <= len(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [("", 0), ("a", 1), ("abcd", 1), ("abcde", 2), ("あいう", 2), ("ab あいう", 3), ("x" * 4000, 1000)],
+)
+def test_an_estimate_takes_four_letters_a_token_and_fewer_in_other_scripts(text, tokens):
+    """Four ASCII letters are a token, and one and a half of other scripts."""
+    assert estimated(text) == tokens
+
+
+def test_a_model_of_no_known_kind_is_estimated_and_says_so():
+    """Counts for a model that has no tokenizer here are marked as estimates."""
+    count = counter(ScriptedJudge([]))
+    assert count.count("abcde") == TokenCount(tokens=2, exact=False, how=ESTIMATED)
+    assert (count("abcde"), count.exact, count.how) == (2, False, ESTIMATED)
+
+
+def test_an_encoding_counts_as_tiktoken_does():
+    """With an encoding at hand counts are exact, and words of control are plain text."""
+    ranks = {bytes([number]): number for number in range(256)} | {b"op": 256, b"en": 257, b"open": 258}
+    encoding = tiktoken.Encoding("tiny", pat_str=r"\w+|\W", mergeable_ranks=ranks, special_tokens={"<|end|>": 259})
+    count = with_encoding(encoding)
+    assert count.count("open a") == TokenCount(tokens=3, exact=True, how="tiktoken tiny")
+    assert count("<|end|>") == 6
+
+
+def test_an_encoding_on_this_machine_is_used(ask, monkeypatch):
+    """A model of OpenAI is counted with its own encoding where that is here."""
+    ranks = {bytes([number]): number for number in range(256)}
+    encoding = tiktoken.Encoding("o200k_base", pat_str=r".", mergeable_ranks=ranks, special_tokens={})
+    monkeypatch.setitem(tiktoken.registry.ENCODINGS, "o200k_base", encoding)
+    count = counter(ask("https://api.openai.com/v1", "gpt-4.1-mini"))
+    assert count.count("four") == TokenCount(tokens=4, exact=True, how="tiktoken o200k_base")
+
+
+def test_a_model_that_tiktoken_does_not_know_is_estimated(ask):
+    """An unknown name has no encoding that could be taken for its own."""
+    assert not counter(ask("https://api.openai.com/v1", "my-own-model")).exact
+
+
+@pytest.mark.parametrize(("base", "place"), [("/v1", "/tokenize"), ("/llm/v1/", "/llm/tokenize"), ("", "/tokenize")])
+def test_a_server_is_asked_for_its_own_count(ask, words, base, place):
+    """A server that counts tokens beside /v1 is asked, with its key."""
+    words.place = place
+    count = counter(ask(f"http://127.0.0.1:{words.server_port}{base}"))
+    assert count.count("one two three") == TokenCount(tokens=3, exact=True, how=OWN)
+
+
+def test_a_server_that_refuses_is_estimated(ask, words):
+    """Without the right key there is an estimate, and no error."""
+    assert not counter(ask(f"http://127.0.0.1:{words.server_port}/v1", key="wrong")).exact
+
+
+def test_a_server_without_counts_is_estimated(ask, fault_server):
+    """A server of OpenAI's kind need not count tokens."""
+    assert counter(ask(fault_server.url)).how == ESTIMATED
+
+
+def test_a_server_that_goes_away_is_estimated_from_then_on(ask, words):
+    """Counts go on as estimates when the server fails, and say so."""
+    count = counter(ask(f"http://127.0.0.1:{words.server_port}/v1"))
+    assert count("one two") == 2
+    words.place = "/gone"
+    assert count.count("one two").exact is False
+    assert not count.exact
+    assert count.how.startswith("estimated")
+    assert "failed" in count.how
+
+
+HANGING = """
+import time
+from langchain_openai import ChatOpenAI
+from greval.tokens import counter
+
+model = ChatOpenAI(model="gpt-4.1-mini", base_url="https://api.openai.com/v1", api_key="key")
+start = time.monotonic()
+count = counter(model)
+again = counter(model)
+print(count.exact, again.exact, time.monotonic() - start)
+"""
+
+
+def test_a_fetch_that_hangs_is_given_up(tmp_path):
+    """An encoding that does not come within 3 seconds is done without, once in a process."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        proxy = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        environment = {"HTTPS_PROXY": proxy, "TIKTOKEN_CACHE_DIR": str(tmp_path), "PATH": "/usr/bin:/bin"}
+        command = [sys.executable, "-c", HANGING]
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=40, check=False)
+    assert done.returncode == 0, done.stderr
+    first, second, seconds = done.stdout.split()
+    assert (first, second) == ("False", "False")
+    assert 2.5 < float(seconds) < 5
+
+
+@pytest.mark.local_model
+async def test_the_embedded_model_counts_its_own_tokens():
+    """The embedded model tells its tokens exactly."""
+    count = counter(await chat_model(Judge("local:smollm2-135m")))
+    assert count.count("When does it open?") == TokenCount(tokens=5, exact=True, how=OWN)
