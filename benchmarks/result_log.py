@@ -23,9 +23,7 @@ from greval.report.build import build
 from greval.result import Failed, Failure, Judgement, Outcome, Result, Scored, Usage
 from greval.store import Store, exports
 
-REASON = (
-    "The answer names the harbour team as the owner of the booking service; the expected answer says the same."
-)
+REASON = "The answer names the harbour team as the owner of the booking service; the expected answer says the same."
 METHODS = ("walk", "local", "global", "vector")
 KINDS = ("single_fact", "aggregation", "comparison")
 

@@ -19,7 +19,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from statistics import median
 
 from client_overhead import bare, cpu_ms, serving

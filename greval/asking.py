@@ -119,7 +119,7 @@ class Asking:
         """Ask, and ask once more for what the first answer lacks and a second may hold."""
         first = await self._round(case, batch, way)
         left = tuple(item for item in batch if item.id in {f.item for f in first.failures})
-        if not any(failure.kind in WORTH_AGAIN for failure in first.failures):
+        if not self.client.asks_again or not any(failure.kind in WORTH_AGAIN for failure in first.failures):
             return first
         tail = () if first.judgements else _objecting(first)
         again = await self._round(case, left, way, tail)
@@ -142,7 +142,9 @@ class Asking:
             verdicts = [_failure(error, reply, item) for item in numbers.values() or (None,)]
         judgements = tuple(verdict for verdict in verdicts if isinstance(verdict, Judgement))
         failures = tuple(verdict for verdict in verdicts if isinstance(verdict, Failure))
-        if not failures:
+        if failures:
+            self.client.failed(messages, reply, failures)
+        else:
             self.client.remember(reply, one_of_many=way.one_of_many)
         return Round(judgements, failures, reply.usage, reply.text)
 

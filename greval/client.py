@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
@@ -22,7 +22,7 @@ from greval.pace import Pace, asked_pause, pace_of
 from greval.question import Question, best_tier
 from greval.replies import Replies, reply_key
 from greval.reply import Reply
-from greval.result import Tier, Usage
+from greval.result import Failure, Tier, Usage
 from greval.retrying import retrying
 
 if TYPE_CHECKING:
@@ -50,6 +50,12 @@ class Line:
             self.pace.refused(reply.pause)
 
 
+Desk = Callable[[str, Line, Question, list[BaseMessage]], Awaitable[Reply]]
+"""Gives the reply to what has this key, or raises `StoppedError` where it has none yet."""
+
+OnFailure = Callable[[list[BaseMessage], Reply, Sequence[Failure]], None]
+
+
 class JudgeClient:
     """A judge that is ready to be asked, shared by all metrics of a run.
 
@@ -59,9 +65,11 @@ class JudgeClient:
         guard: Asked before each call whether it may be made.
         cache: Replies of all runs; what is there is not asked again.
         journal: Replies of this run, for judgements that take several calls.
+        desk: Asked in place of the model, with all that is asked; its answers may be in the journal.
+        on_failure: Called with what was asked, what came back, and what is wrong with it.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a judge may be given
         self,
         model: Judge | BaseChatModel,
         *,
@@ -69,6 +77,8 @@ class JudgeClient:
         guard: Guard | None = None,
         cache: Replies | None = None,
         journal: Replies | None = None,
+        desk: Desk | None = None,
+        on_failure: OnFailure | None = None,
     ) -> None:
         """Keep the settings; a model is made at the first call."""
         self.judge = model if isinstance(model, Judge) else Judge(model=_label(model), timeout=_timeout(model))
@@ -77,6 +87,8 @@ class JudgeClient:
         self._gate = gate or nullcontext()
         self._cache = cache
         self._journal = journal
+        self._desk = desk
+        self._on_failure = on_failure
         self._lines: dict[asyncio.AbstractEventLoop, Line] = {}
         self._retries = self.judge.max_retries if self._given is None else 0  # a model object makes its own
 
@@ -137,19 +149,34 @@ class JudgeClient:
         Raises:
             StoppedError: Where the run makes no further calls.
         """
-        memory = [store for store in (self._journal if one_of_many else None, self._cache) if store]
+        noted = one_of_many or self._desk is not None
+        memory = [store for store in (self._journal if noted else None, self._cache) if store]
         key = self._key(question, messages, repeat) if memory else ""
         for store in memory:
             if known := store.get(key):
-                return replace(known, key=key)
+                return known
+        if self._desk:
+            return await self._desk(key, await self.ready(), question, messages)
         reply = await self._patiently(question, messages, config)
         return replace(reply, key=key) if key else reply
 
     def remember(self, reply: Reply, *, one_of_many: bool = False) -> None:
-        """Remember a reply that was read as a verdict; a failure is never given here."""
+        """Remember a reply that was read as a verdict."""
         for store in (self._journal if one_of_many else None, self._cache):
-            if store and reply.key and not reply.usage.hits:
+            if store and reply.key and not reply.known:
                 store.put(reply)
+
+    def failed(self, messages: list[BaseMessage], reply: Reply, failures: Sequence[Failure]) -> None:
+        """Take note of a reply that could not be read as a verdict: it is forgotten, as it would come again."""
+        if self._journal and reply.known:
+            self._journal.drop(reply.key)
+        if self._on_failure:
+            self._on_failure(messages, reply, failures)
+
+    @property
+    def asks_again(self) -> bool:
+        """Whether what a first answer lacks can be asked for at once."""
+        return self._desk is None
 
     async def _patiently(self, question: Question, messages: list[BaseMessage], config: RunnableConfig) -> Reply:
         """Ask as often as may help, and count what all of it cost."""
@@ -177,7 +204,7 @@ class JudgeClient:
         reply = None
         try:
             async with asyncio.timeout(_patience(self.judge)):
-                reply = _reply(await call())
+                reply = reply_of(await call())
         except Exception as error:  # noqa: BLE001 - whatever a provider raises is one failed call
             reply = Reply("", Usage(calls=1), failure_of(error, line.secrets), pause=asked_pause(error))
         finally:
@@ -197,7 +224,7 @@ class JudgeClient:
         return reply_key((question.form, json.dumps(self.identity, sort_keys=True), str(repeat), *said))
 
 
-def _reply(message: AIMessage) -> Reply:
+def reply_of(message: AIMessage) -> Reply:
     """Read a model's message: what it said, what it cost, and whether it came to its end."""
     told = message.usage_metadata
     usage = Usage(

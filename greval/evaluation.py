@@ -7,35 +7,31 @@ for that case's own results only. Running the same thing again asks only for wha
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import Unpack
 
 from langchain_core.language_models import BaseChatModel
 
 from greval.client import JudgeClient
 from greval.compile import CaseLike, MetricRunnable, compile_metric, run_sync
 from greval.datasets import RowFault
+from greval.debugging import FailedCalls
 from greval.errors import JudgeError
 from greval.guard import Guard
 from greval.judge import Judge, key_hint
 from greval.library import with_dependencies
 from greval.metric import JudgedMetric, Metric
-from greval.prices import Prices
+from greval.options import Options, prices_of, total_of, width_of
 from greval.progress import Progress
 from greval.replies import Replies, cache_file, forget
 from greval.result import Result
-from greval.shard import Shard
 from greval.store import Store
 from greval.tasks import all_of, beside, rare_collections
 from greval.work import Work
-
-DEFAULT_CONCURRENCY = 8
-LOCAL_CONCURRENCY = 2
-"""The embedded model answers one call at a time; a second one waits ready."""
 
 SPARE = 4
 """A worker more for so many calls in flight: while some write down or wait to try again, others ask."""
@@ -43,8 +39,6 @@ FLUSH_SECONDS = 1.0
 JOURNAL = "replies.sqlite"
 STOPPED = "it was asked to stop"
 MOST_FOLDERS = 10_000
-
-OnProgress = Callable[[Progress], None]
 
 
 @dataclass(frozen=True)
@@ -68,24 +62,6 @@ class Run:
         """Give the newest result of each sample, method and metric."""
         with Store.open(self.folder) as store:
             yield from store.results()
-
-
-class Options(TypedDict, total=False):
-    """How a run is made; see `evaluate_async`."""
-
-    concurrency: int | None
-    repeats: int
-    retry_failed: bool
-    resume: bool
-    max_calls: int | None
-    max_cost: float | None
-    deadline: float | None
-    prices: Prices | None
-    cache: bool | Path
-    shard: Shard | None
-    total: int | None
-    on_progress: OnProgress | None
-    on_result: Callable[[Result], None] | None
 
 
 def evaluate(
@@ -132,9 +108,10 @@ async def evaluate_async(
             `out` where that holds a run. `max_calls`, `max_cost` (US dollars), `deadline` (seconds):
             the run stops there in order. `prices`: the table of prices, the shipped one by default.
             `cache`: true, or a file: replies of all runs are kept there and not asked again.
-            `shard`: the part of the cases to judge. `total`: how many cases there are, for the time
-            left, where `cases` does not tell it itself. `on_progress`, `on_result`: called after each
-            result, the latter with each new row.
+            `shard`: the part of the cases to judge. `desk`: asked in place of the judge's model.
+            `debug`: what was asked and answered where a call failed is kept in `debug.jsonl`.
+            `total`: how many cases there are, for the time left, where `cases` does not tell it itself.
+            `on_progress`, `on_result`: called after each result, the latter with each new row.
 
     Returns:
         The run folder, how far the run came, and why it was stopped where it was.
@@ -145,7 +122,7 @@ async def evaluate_async(
         StoreError: Where the folder cannot be written.
     """
     folder = Path(out) if options.get("resume", True) else unused(Path(out))
-    width = _width(judge, options)
+    width = width_of(judge, options)
     guard = _guard(judge, options)
     with ExitStack() as opened:
         store = opened.enter_context(Store.create(folder))
@@ -157,19 +134,20 @@ async def evaluate_async(
             store,
             runnables,
             guard,
-            Progress(total=_total(cases, options, len(runnables))),
+            Progress(total=total_of(cases, options, len(runnables))),
             shard=options.get("shard"),
             retry_failed=options.get("retry_failed", True),
+            mends=options.get("retry_failed", True) and "desk" not in options,
             on_progress=options.get("on_progress"),
             on_result=options.get("on_result"),
         )
-        _describe(work, client)
+        _describe(work, client, options)
         async with _ending(guard, stop, options.get("deadline")), _flushing(store):
             with rare_collections():
                 await _through(work, iter(cases), width)
         if guard.why is None:
             store.put_fact("planned", dict.fromkeys(runnables, work.cases))
-    if guard.why is None:
+    if guard.why is None and "desk" not in options:
         forget(folder / JOURNAL)
     return Run(folder, work.progress, why=guard.why, fatal=guard.fatal)
 
@@ -179,7 +157,7 @@ async def _through(work: Work, source: Iterator[CaseLike | RowFault], width: int
     spare = width + max(1, width // SPARE)
     try:
         await all_of(work.through(source) for _ in range(spare))
-        if work.again and work.retry_failed:
+        if work.again and work.mends:
             again = iter(work.again)
             await all_of(work.mend(again) for _ in range(spare))
     finally:
@@ -233,17 +211,12 @@ def unused(folder: Path) -> Path:
     return next((name for name in names if not name.exists() or not any(name.iterdir())), folder)
 
 
-def _width(judge: Judge | BaseChatModel | None, options: Options) -> int:
-    local = isinstance(judge, Judge) and judge.local
-    return options.get("concurrency") or (LOCAL_CONCURRENCY if local else DEFAULT_CONCURRENCY)
-
-
 def _guard(judge: Judge | BaseChatModel | None, options: Options) -> Guard:
     """Give what ends the run: its caps, and a judge that cannot work."""
     if judge is None:
         return Guard()
     label = JudgeClient(judge).label
-    prices = options.get("prices") or Prices.load()
+    prices = prices_of(options)
     cap = options.get("max_cost")
     if cap is not None and prices.of(label) is None:
         message = f"{label}: no price is known, so that max_cost cannot be kept; give a price table, or max_calls"
@@ -263,25 +236,21 @@ def _client(
         gate=asyncio.Semaphore(width),
         guard=guard,
         cache=opened.enter_context(Replies(file)) if cache else None,
-        journal=opened.enter_context(Replies(folder / JOURNAL)),
+        journal=opened.enter_context(Replies(folder / JOURNAL, paid=True)),
+        desk=options.get("desk"),
+        on_failure=FailedCalls(folder) if options.get("debug") else None,
     )
 
 
-def _describe(work: Work, client: JudgeClient | None) -> None:
+def _describe(work: Work, client: JudgeClient | None, options: Options) -> None:
     """Write down what the run is made of."""
     store, runnables = work.store, work.runnables
     store.put_fact("metrics", [runnable.metric.model_dump(mode="json") for runnable in runnables.values()])
     store.put_fact("judge", {"label": client.label, **client.identity} if client else None)
+    price = prices_of(options).of(client.label) if client else None
+    store.put_fact("price", price.model_dump() if price else None)
     if work.progress.total is not None:
         store.put_fact("planned", dict.fromkeys(runnables, work.progress.total // len(runnables)))
-
-
-def _total(cases: Iterable[CaseLike | RowFault], options: Options, metrics: int) -> int | None:
-    """Give how many judgements are planned, None where nobody can tell before the cases are read."""
-    total = options.get("total")
-    if total is None and isinstance(cases, Sized):
-        total = len(cases)
-    return None if total is None or options.get("shard") else total * metrics
 
 
 def _compiled(metrics: Sequence[Metric], client: JudgeClient | None, repeats: int) -> dict[str, MetricRunnable]:

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Unpack
 
 from greval.asking import Asking
 from greval.case import Case
 from greval.client import JudgeClient
-from greval.compile import CaseLike, as_case, compile_metric, run_sync
+from greval.compile import CaseLike, compile_metric, run_sync
 from greval.datasets import RowFault
 from greval.errors import DataError
-from greval.evaluation import Options
 from greval.identity import case_key, content_key
 from greval.judge import Judge
 from greval.library import with_dependencies
 from greval.material import lacking
 from greval.metric import JudgedMetric, Metric
+from greval.options import Options, prices_of
 from greval.prices import Prices
 from greval.record import Record
-from greval.result import Usage
+from greval.result import Failure, Result, Usage
 from greval.store import FILE, Store
 from greval.tokens import TokenCounter, counter
+from greval.work import left, narrow, read_case, written
 
 OUTPUT_PER_VERDICT = 60
 """Output tokens counted on for a verdict with its reason, where no earlier run of the folder tells it."""
@@ -94,12 +95,14 @@ async def _forecast(
             if case is None:
                 unread += 1
             elif shard is None or shard.holds(case.id):
+                kept: dict[str, Result] = {}
                 for part in parts:
-                    part.add(case, known)
+                    if old := part.add(case, known, kept):
+                        kept[old.metric] = old
     finally:
         if known:
             known.close()
-    prices = options.get("prices") or Prices.load()
+    prices = prices_of(options)
     expected = tuple(part.expected(prices, client.label if client else "") for part in parts)
     return Forecast(
         judge=client.label if client else None, expected=expected, how=count.how, exact=count.exact, unread=unread
@@ -109,10 +112,11 @@ async def _forecast(
 def _read(given: CaseLike | RowFault, number: int) -> Case | None:
     """Give the case, None where it is none: the run will say why."""
     try:
-        case = None if isinstance(given, RowFault) else as_case(given)
+        case = read_case(given, number)
+        written(case)
     except DataError:
         return None
-    return case if case is None or case.id else case.model_copy(update={"id": f"row-{number}"})
+    return case
 
 
 def _parts(metrics: Sequence[Metric], client: JudgeClient | None, count: TokenCounter, options: Options) -> list[_Part]:
@@ -124,7 +128,7 @@ def _parts(metrics: Sequence[Metric], client: JudgeClient | None, count: TokenCo
         built_on = {use.judged_by: marks[use.judged_by] for use in uses}
         repeats = options.get("repeats", 1)
         marks[metric.name] = compile_metric(metric, client, repeats=repeats, built_on=built_on).fingerprint
-        parts.append(_Part(metric, marks[metric.name], client, count, repeats))
+        parts.append(_Part(metric, marks[metric.name], client, count, options))
     return parts
 
 
@@ -132,30 +136,41 @@ class _Part:
     """Counts what one metric would ask."""
 
     def __init__(
-        self, metric: Metric, mark: str, client: JudgeClient | None, count: TokenCounter, repeats: int
+        self, metric: Metric, mark: str, client: JudgeClient | None, count: TokenCounter, options: Options
     ) -> None:
         self._metric = metric
         self._mark = mark
         self._asking = Asking(metric, client) if client and isinstance(metric, JudgedMetric) else None
         self._count = count
-        self._repeats = repeats
+        self._repeats = options.get("repeats", 1)
+        self._retry_failed = options.get("retry_failed", True)
         self._start = sum(count(message.text) for message in self._asking.start) if self._asking else 0
         self._seen: set[str] = set()
         self._found = Expected(metric=metric.name)
 
-    def add(self, case: Case, known: Store | None) -> None:
-        """Count one case."""
-        content = content_key(case, self._metric, self._mark)
-        old = known.get(case_key(case, content)) if known else None
-        if old and old.finished:
+    def add(self, case: Case, known: Store | None, kept: Mapping[str, Result]) -> Result | None:
+        """Count one case; give its result where that is kept, as those of the metrics before are in `kept`."""
+        seen, broken = self._narrowed(case, kept)
+        content = content_key(seen, self._metric, self._mark)
+        old = known.get(case_key(seen, content)) if known else None
+        if old and (old.finished or not self._retry_failed):
             self._more(kept=1)
-        elif lacking(self._metric, case):
+            return old
+        if lacking(self._metric, seen):
             self._more(skipped=1)
-        elif self._asking is None or content in self._seen:
+        elif broken or self._asking is None or content in self._seen or (known and known.same(content)):
             self._more(judged=1)
         else:
             self._seen.add(content)
-            self._more(judged=1, **self._asked(self._asking, case))
+            self._more(judged=1, **self._asked(self._asking, left(seen, self._metric, old)))
+        return None
+
+    def _narrowed(self, case: Case, kept: Mapping[str, Result]) -> tuple[Case, Failure | None]:
+        """Give what the metric sees where all that it builds on is known, else the case as a whole."""
+        uses = self._metric.uses.values() if isinstance(self._metric, JudgedMetric) else ()
+        names = {use.judged_by for use in uses}
+        known = {name: kept[name] for name in names & kept.keys()}
+        return narrow(case, self._metric, known) if len(known) == len(names) else (case, None)
 
     def _asked(self, asking: Asking, case: Case) -> dict[str, int]:
         try:

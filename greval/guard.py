@@ -38,6 +38,7 @@ class Guard:
         cost: Gives the price of a usage, None where it is not known.
         hint: What to do where the key is refused.
         watchful: Whether failures end it; without a run there is nothing to end.
+        away: How many seconds an endpoint may be away that never worked, and one that did.
     """
 
     def __init__(
@@ -48,6 +49,7 @@ class Guard:
         cost: Callable[[Usage], float | None] = lambda _: None,
         hint: str = "check the key",
         watchful: bool = True,
+        away: tuple[float, float] = (NEVER_SECONDS, DEAD_SECONDS),
     ) -> None:
         """Begin with nothing spent."""
         self.why: str | None = None
@@ -61,9 +63,11 @@ class Guard:
         self._cost = cost
         self._hint = hint
         self.watchful = watchful
+        self._away = away
         self._waiting: set[asyncio.Task[Any]] = set()
         self._row: Counter[str] = Counter()
-        self._last_good = time.monotonic()
+        self._priced = 0
+        self._dead_since = 0.0
 
     def stop(self, why: str, *, fatal: bool = False) -> None:
         """Let no further call be made, and end all waiting for one; the first reason counts."""
@@ -124,15 +128,20 @@ class Guard:
         if reply is None or not self.watchful:
             return
         failure = reply.failure
-        cost = self._cost(reply.usage)
-        self.spent = self.spent if cost is None else (self.spent or 0.0) + cost
+        if (cost := self._cost(reply.usage)) is not None:
+            self.spent = (self.spent or 0.0) + cost
+            self._priced += 1
+        if failure and failure.kind == "rate_limit":
+            self._row["dead"] = 0  # who says that it is too much is there
+            return
         sort = next((sort for sort, kinds in SORTS.items() if failure and failure.kind in kinds), None)
         if sort:
             self._row[sort] += 1
-        elif failure is None or failure.kind != "rate_limit":
+        else:
             self.answers += 1
             self._row.clear()
-            self._last_good = time.monotonic()
+        if sort == "dead" and self._row["dead"] == 1:
+            self._dead_since = time.monotonic()
         if failure and self._row["refused"] >= (REFUSED_IN_A_ROW if self.answers else 1):
             self.stop(f"the judge refuses the key: {failure.message}; {self._hint}", fatal=True)
         elif failure and self._hopeless():
@@ -144,12 +153,12 @@ class Guard:
 
     def _hopeless(self) -> bool:
         """Say whether the failures in a row are those of an endpoint or a name, not of single calls."""
-        away = time.monotonic() - self._last_good
         if self._row["dead"] >= IN_A_ROW:
-            return away >= (DEAD_SECONDS if self.answers else NEVER_SECONDS)
+            away = time.monotonic() - self._dead_since
+            return away >= self._away[bool(self.answers)]
         return self._row["wrong"] >= IN_A_ROW and not self.answers
 
     def _due(self, tokens: int) -> float:
         """Estimate what the next call and those in flight will cost: the mean so far, at first a guess."""
         first = self._cost(Usage(input_tokens=tokens, output_tokens=FIRST_OUTPUT)) or 0.0
-        return (self.flying + 1) * (self.spent / self.answers if self.spent and self.answers else first)
+        return (self.flying + 1) * (self.spent / self._priced if self.spent else first)

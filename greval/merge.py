@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
+from pydantic import JsonValue
+
 from greval.errors import StoreError
 from greval.identity import digest
 from greval.record import Record
 from greval.store import Store
+from greval.work import MOST_TOLD
 
 
 class Merged(Record):
@@ -62,15 +65,19 @@ def _take_over(target: Store, store: Store) -> tuple[int, int]:
 
 def _facts(target: Store, stores: Sequence[Store]) -> None:
     """Put together what the runs tell of themselves: plans add up, the rest is that of the first."""
-    for name in ("metrics", "judge"):
-        told = (store.fact(name) for store in stores)
-        target.put_fact(name, next((fact for fact in told if fact), None))
+    for name in ("metrics", "judge", "price"):
+        facts = (store.fact(name) for store in stores)
+        target.put_fact(name, next((fact for fact in facts if fact), None))
     planned: dict[str, int] = {}
-    unread: list[str] = []
+    unread: dict[JsonValue, None] = {}
+    count = 0
     for store in stores:
         plan, rows = store.fact("planned"), store.fact("unread")
-        for metric, count in plan.items() if isinstance(plan, dict) else ():
-            planned[metric] = planned.get(metric, 0) + (count if isinstance(count, int) else 0)
-        unread += [str(row) for row in rows] if isinstance(rows, list) else []
+        for metric, due in plan.items() if isinstance(plan, dict) else ():
+            planned[metric] = planned.get(metric, 0) + (due if isinstance(due, int) else 0)
+        unread |= dict.fromkeys(map(str, rows if isinstance(rows, list) else []))
+        told = store.fact("unread_count")
+        count = max(count, told if isinstance(told, int) else 0)  # each shard reads all rows
     target.put_fact("planned", {**planned})
-    target.put_fact("unread", [*dict.fromkeys(unread)])
+    target.put_fact("unread", [*unread][:MOST_TOLD])
+    target.put_fact("unread_count", max(count, len(unread)))

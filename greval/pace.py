@@ -24,14 +24,18 @@ UNPROVEN = 16
 MINUTE = 60.0
 MAX_PAUSE = 300.0
 """A server that asks for a longer pause is asked again all the same, and says so again."""
+REFUSED_IN_A_ROW = 3
+"""One refusal among answers holds its own call only; so many with no answer between hold all."""
 CUT_SECONDS = 1.0
 """Refusals of calls that were sent together cut the width once, not once each."""
 
 
 class Bucket:
-    """A limit of so much a minute, spent evenly: never more in any minute, a second's worth at once at most.
+    """A limit of so much a minute, spent evenly: a second's worth at once at most, or one take that is more.
 
-    The generic cell rate algorithm (ITU-T I.371): `due` is when the next unit is due at the even rate.
+    Taken one by one it is never more in any minute; with larger takes, never more by more than the
+    last one. The generic cell rate algorithm (ITU-T I.371): `due` is when the next unit is due at the
+    even rate.
     """
 
     def __init__(self, per_minute: float) -> None:
@@ -54,9 +58,9 @@ class Bucket:
 class Pace:
     """The pace of calls to one provider under one key.
 
-    It holds the limits of requests and tokens a minute, pauses where the provider asks for it, and
-    adapts how many calls are in flight: a refusal for too many halves them, each round of answers
-    adds one (additive increase, multiplicative decrease; Chiu and Jain 1989).
+    It holds the limits of requests and tokens a minute, pauses where the provider refuses call after
+    call and asks for it, and adapts how many calls are in flight: a refusal for too many halves them,
+    each round of answers adds one (additive increase, multiplicative decrease; Chiu and Jain 1989).
     """
 
     def __init__(self) -> None:
@@ -68,7 +72,9 @@ class Pace:
         self._tokens: Bucket | None = None
         self._paused_until = -inf
         self._cut_at = -inf
+        self._refused = 0
         self._turn = asyncio.Lock()
+        self._queued = 0
         self._room = asyncio.Event()
 
     def limit(self, *, requests: float | None, tokens: float | None) -> None:
@@ -85,7 +91,7 @@ class Pace:
             tokens: What the call is expected to cost.
             cautious: Whether few calls are made until the first answer came.
         """
-        if self._turn.locked() or not self._has_room(cautious=cautious) or self._delay() > 0:
+        if self._queued or not self._has_room(cautious=cautious) or self._delay() > 0:
             await self._wait(cautious=cautious)
         self.flying += 1
         now = time.monotonic()
@@ -102,6 +108,7 @@ class Pace:
     def answered(self, surplus: float = 0) -> None:
         """Take note of an answer, and of the tokens that it cost beyond those that were counted on."""
         self.proven = True
+        self._refused = 0
         if self.width != inf:
             self.width += 1 / self.width
         if self._tokens and surplus:
@@ -114,7 +121,9 @@ class Pace:
         if now - self._cut_at >= CUT_SECONDS:
             self._cut_at = now
             self.width = max(1.0, min(self.width, self.flying) // 2)
-        self.pause(pause or 0.0)
+        self._refused += 1
+        if self._refused >= REFUSED_IN_A_ROW:
+            self.pause(pause or 0.0)
 
     def pause(self, seconds: float) -> None:
         """Send nothing for so many seconds."""
@@ -137,13 +146,17 @@ class Pace:
 
     async def _wait(self, *, cautious: bool) -> None:
         """Wait for one's turn, for room and for the time, in the order of coming."""
-        async with self._turn:
-            while (delay := self._delay()) > 0 or not self._has_room(cautious=cautious):
-                if delay > 0:
-                    await asyncio.sleep(delay)
-                else:
-                    self._room.clear()
-                    await self._room.wait()
+        self._queued += 1  # a lock that was just let go looks free to a newcomer
+        try:
+            async with self._turn:
+                while (delay := self._delay()) > 0 or not self._has_room(cautious=cautious):
+                    if delay > 0:
+                        await asyncio.sleep(delay)
+                    else:
+                        self._room.clear()
+                        await self._room.wait()
+        finally:
+            self._queued -= 1
 
 
 _PACES: dict[asyncio.AbstractEventLoop, dict[tuple[str, str], Pace]] = {}
@@ -174,7 +187,7 @@ def seconds_of(text: str) -> float | None:
         >>> seconds_of("2"), seconds_of("1m30s"), seconds_of("20ms"), seconds_of("soon")
         (2.0, 90.0, 0.02, None)
     """
-    number = r"(\d+(?:\.\d+)?)"
+    number = r"(\d++(?:\.\d++)?+)"  # whole: the 20 of 20ms is not a 2 and a 0ms
     if found := fullmatch(f"(?:{number}h)?(?:{number}m)?(?:{number}s?)?(?:{number}ms)?", text.strip()):
         hours, minutes, seconds, millis = (float(part or 0) for part in found.groups())
         return hours * 3600 + minutes * 60 + seconds + millis / 1000 if text.strip() else None

@@ -49,6 +49,27 @@ class Price(Record):
             raise ValueError(message)
         return self
 
+    def cost(self, usage: Usage) -> float | None:
+        """Give what tokens cost in USD, None where the tokens are not known."""
+        if not usage.calls and usage.input_tokens is None:
+            return 0.0
+        if usage.input_tokens is None or usage.output_tokens is None:
+            return None
+        cached = min(usage.cached_tokens or 0, usage.input_tokens)
+        rate = self.input if self.cached_input is None else self.cached_input
+        spent = (usage.input_tokens - cached) * self.input + cached * rate + usage.output_tokens * self.output
+        return spent / MILLION
+
+    def times(self, factor: float) -> Price:
+        """Give the price with a discount or a surcharge.
+
+        Example:
+            >>> Price(input=2, output=8).times(0.5)
+            Price(input=1.0, cached_input=None, output=4.0)
+        """
+        cached = None if self.cached_input is None else self.cached_input * factor
+        return Price(input=self.input * factor, cached_input=cached, output=self.output * factor)
+
 
 FREE = Price(input=0, output=0)
 """The embedded model runs on the user's own machine."""
@@ -107,12 +128,7 @@ class Prices(Record):
             USD, never negative. What is not known is never 0.
         """
         price = self.of(label)
-        if price is None or usage.input_tokens is None or usage.output_tokens is None:
-            return None
-        cached = min(usage.cached_tokens or 0, usage.input_tokens)
-        rate = price.input if price.cached_input is None else price.cached_input
-        spent = (usage.input_tokens - cached) * price.input + cached * rate + usage.output_tokens * price.output
-        return spent / MILLION
+        return price.cost(usage) if price else None
 
 
 @cache

@@ -43,7 +43,7 @@ class Question:
             answer = await self._once(model, _structured).ainvoke(messages, config)
             raw = answer["raw"]
         else:
-            arguments = self._once(model, _native) if self.tier == "schema" else {}
+            arguments = self._once(model, native) if self.tier == "schema" else {}
             raw = await model.ainvoke(messages, config, **arguments)
         if not isinstance(raw, AIMessage):
             message = f"the model gave a {type(raw).__name__} instead of a message"
@@ -86,7 +86,7 @@ def _structured(model: BaseChatModel, question: Question) -> Runnable[Any, Any]:
     return model.with_structured_output(titled, include_raw=True, **method)
 
 
-def _native(model: BaseChatModel, question: Question) -> dict[str, Any]:
+def native(model: BaseChatModel, question: Question) -> dict[str, Any]:
     """Give the arguments that make an OpenAI-compatible server keep to the schema."""
     named = {"name": schema_name(question.name), "schema": dict(question.schema), "strict": True}
     probabilities = {"logprobs": True} if question.confidence else {}

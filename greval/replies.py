@@ -7,7 +7,8 @@ the repeat. Only what could be read as a verdict is remembered, a failure never.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
@@ -34,6 +35,14 @@ class Size(Record):
 class Replies:
     """A file of replies; several processes may use it at once.
 
+    Args:
+        path: The file, made where it is missing.
+        paid: Whether its replies were paid for in this run and are in no result yet, so that their
+            cost counts; those of other runs are hits that cost nothing.
+
+    Raises:
+        StoreError: Where the file cannot be used.
+
     Example:
         >>> import tempfile
         >>> from greval.result import Usage
@@ -43,13 +52,10 @@ class Replies:
         (0, None)
     """
 
-    def __init__(self, path: Path) -> None:
-        """Open the file, made where it is missing.
-
-        Raises:
-            StoreError: Where it cannot be used.
-        """
+    def __init__(self, path: Path, *, paid: bool = False) -> None:
+        """Open the file."""
         self.path = path
+        self._paid = paid
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._db = sqlite3.connect(path, isolation_level=None, timeout=WAIT_SECONDS, check_same_thread=False)
@@ -59,9 +65,14 @@ class Replies:
             raise StoreError(message) from error
 
     def get(self, key: str) -> Reply | None:
-        """Give the reply to what was asked before, None where it was not."""
-        found = self._db.execute("SELECT row FROM replies WHERE key = ?", (key,)).fetchone()
-        return Reply.remembered(found[0]) if found else None
+        """Give the reply to what was asked before, None where it was not.
+
+        Raises:
+            StoreError: Where the file was damaged.
+        """
+        with self._told():
+            found = self._db.execute("SELECT row FROM replies WHERE key = ?", (key,)).fetchone()
+        return Reply.remembered(found[0], key, paid=self._paid) if found else None
 
     def put(self, reply: Reply) -> None:
         """Remember a reply under its key.
@@ -69,11 +80,12 @@ class Replies:
         Raises:
             StoreError: Where the disk is full.
         """
-        try:
+        with self._told():
             self._db.execute("INSERT OR REPLACE INTO replies VALUES (?, ?)", (reply.key, reply.dumped()))
-        except sqlite3.Error as error:
-            message = f"{self.path}: {error}; free some space, or go without the cache"
-            raise StoreError(message) from error
+
+    def drop(self, key: str) -> None:
+        """Forget the reply to what was asked."""
+        self._db.execute("DELETE FROM replies WHERE key = ?", (key,))
 
     def size(self) -> Size:
         """Give how much is remembered."""
@@ -88,6 +100,14 @@ class Replies:
         self._db.execute("DELETE FROM replies")
         self._db.execute("VACUUM")
         self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            message = f"{self.path}: {error}; free some space, take the file away, or go without the cache"
+            raise StoreError(message) from error
 
     def close(self) -> None:
         """Close the file."""

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_result, stop_after_attempt, wait_random_exponential
 
+from greval.pace import MAX_PAUSE
 from greval.reply import Reply
 from greval.result import FailureKind
 
@@ -56,4 +57,4 @@ def _pause(state: RetryCallState) -> float:
     """Give the seconds to wait: those that the provider asked for, and never less than the backoff."""
     reply: Reply | None = state.outcome.result() if state.outcome else None
     asked = reply.pause if reply and reply.pause else 0.0
-    return min(asked, CEILING_SECONDS) + _BACKOFF(state)
+    return min(asked, MAX_PAUSE) + _BACKOFF(state)

@@ -40,13 +40,14 @@ class Work:
     progress: Progress
     shard: Shard | None = None
     retry_failed: bool = True
+    mends: bool = True
     on_progress: Callable[[Progress], None] | None = None
     on_result: Callable[[Result], None] | None = None
     start: float = field(default_factory=clock)
     taken: int = 0
     cases: int = 0
     unread: list[str] = field(default_factory=list)
-    again: list[Case] = field(default_factory=list)
+    again: list[tuple[Case, dict[str, Result]]] = field(default_factory=list)
     _asking: dict[str, asyncio.Future[Result | None]] = field(default_factory=dict)
 
     async def through(self, source: Iterator[CaseLike | RowFault]) -> None:
@@ -57,23 +58,22 @@ class Work:
                 return
             self.taken += 1
             case = self._read(given)
-            if case and (self.shard is None or self.shard.holds(case.id)):
+            if case:
                 self.cases += 1
                 await self._case(case)
 
-    async def mend(self, source: Iterator[Case]) -> None:
-        """Judge cases again of which something failed that may pass."""
-        while self.guard.why is None and (case := next(source, None)):
-            await self._case(case, mending=True)
+    async def mend(self, source: Iterator[tuple[Case, dict[str, Result]]]) -> None:
+        """Judge cases again of which something failed that may pass, each given with what it was counted for."""
+        while self.guard.why is None and (given := next(source, None)):
+            await self._case(given[0], counted=given[1])
 
     def _read(self, given: CaseLike | RowFault) -> Case | None:
-        """Give the case; a row that is none is written down and passed over."""
+        """Give the case, None where it is of another shard; a row that is none is written down and passed over."""
         try:
-            if isinstance(given, RowFault):
-                raise DataError(f"{given.place}: {given.message}")  # noqa: TRY301 - one way for both kinds
-            case = as_case(given)
-            case = case if case.id else case.model_copy(update={"id": f"row-{self.taken}"})
-            self.store.keep_case(_written(case), case)
+            case = read_case(given, self.taken)
+            if self.shard and not self.shard.holds(case.id):
+                return None
+            self.store.keep_case(written(case), case)
         except DataError as error:
             if len(self.unread) < MOST_TOLD:
                 self.unread.append(str(error) if isinstance(given, RowFault) else f"case {self.taken}: {error}")
@@ -81,22 +81,21 @@ class Work:
             return None
         return case
 
-    async def _case(self, case: Case, *, mending: bool = False) -> None:
+    async def _case(self, case: Case, *, counted: Mapping[str, Result] | None = None) -> None:
         """Judge a case by every metric, each as soon as what it builds on is there."""
         due: dict[str, asyncio.Task[Result | None]] = {}
         if len(self.runnables) == 1:  # a task of its own would cost as much as reading the answer
             (runnable,) = self.runnables.values()
-            found = [await self._judge(case, runnable, {}, mending=mending)]
+            found = [await self._judge(case, runnable, {}, counted=counted)]
         else:
             async with asyncio.TaskGroup() as group:
                 for name, runnable in self.runnables.items():
                     uses = runnable.metric.uses.values() if isinstance(runnable.metric, JudgedMetric) else ()
                     built_on = {use.judged_by: due[use.judged_by] for use in uses}
-                    due[name] = group.create_task(self._judge(case, runnable, built_on, mending=mending))
+                    due[name] = group.create_task(self._judge(case, runnable, built_on, counted=counted))
             found = [task.result() for task in due.values()]
-        failures = (failure for result in found if result for failure in result.failures)
-        if not mending and len(self.again) < MOST_AGAIN and any(failure.kind in MAY_MEND for failure in failures):
-            self.again.append(case)
+        if counted is None and len(self.again) < MOST_AGAIN and any(map(_may_mend, found)):
+            self.again.append((case, {result.metric: result for result in found if result}))
 
     async def _judge(
         self,
@@ -104,19 +103,24 @@ class Work:
         runnable: MetricRunnable,
         built_on: Mapping[str, asyncio.Task[Result | None]],
         *,
-        mending: bool,
+        counted: Mapping[str, Result] | None,
     ) -> Result | None:
         """Give the result from the log, or judge what is missing and write it down; None where the run is stopped."""
         before = {name: await task for name, task in built_on.items()}
         known = {name: result for name, result in before.items() if result}
         if len(known) < len(before):
             return None
-        seen, broken = _narrow(case, runnable.metric, known)
+        instead = counted.get(runnable.metric.name) if counted is not None else None
+        if counted is not None and not _may_mend(instead):
+            return instead
+        seen, broken = narrow(case, runnable.metric, known)
+        if broken and instead:
+            return instead
         content = content_key(seen, runnable.metric, runnable.fingerprint)
         key = case_key(seen, content)
         old = self.store.get(key)
-        if old and (old.finished or not (self.retry_failed or mending)):
-            return self._count(old, old=old) if not mending else old
+        if old and (old.finished or not self.retry_failed):
+            return self._count(old, kept=True, instead=instead)
         try:
             if broken and not lacking(runnable.metric, case):
                 result = runnable.row(case, Failed(error=broken))
@@ -127,15 +131,20 @@ class Work:
         self.store.append(key, result, content=content)
         if self.on_result:
             self.on_result(result)
-        return self._count(result, old=None, instead=old if mending else None)
+        return self._count(result, kept=False, instead=instead)
 
     async def _once(self, seen: Case, runnable: MetricRunnable, content: str, old: Result | None) -> Result:
-        """Judge, or take over the result of the same judgement where another case has it or is about to."""
+        """Judge, or take over the result of the same judgement where another case has it or is about to.
+
+        What is computed costs nothing, and a function may look at more of the case than it needs.
+        """
+        if not isinstance(runnable.metric, JudgedMetric):
+            return await runnable.ainvoke(seen)
         if content in self._asking:
-            twin = await self._asking[content]
+            twin = await asyncio.shield(self._asking[content])  # shielded: who stops waiting stops no other
             if twin and twin.finished:
                 return _taken_over(twin, seen, runnable)
-        if not old and (twin := self.store.same(content)):
+        if twin := self.store.same(content):
             return _taken_over(twin, seen, runnable)
         promise: asyncio.Future[Result | None] = asyncio.get_running_loop().create_future()
         self._asking[content] = promise
@@ -148,10 +157,10 @@ class Work:
                 del self._asking[content]
         return result
 
-    def _count(self, result: Result, *, old: Result | None, instead: Result | None = None) -> Result:
+    def _count(self, result: Result, *, kept: bool, instead: Result | None) -> Result:
         self.progress = self.progress.without(instead).after(
             result,
-            kept=old is not None,
+            kept=kept,
             seconds=clock() - self.start,
             in_flight=self.guard.flying,
             cost=self.guard.spent,
@@ -161,7 +170,19 @@ class Work:
         return result
 
 
-def _written(case: Case) -> str:
+def read_case(given: CaseLike | RowFault, number: int) -> Case:
+    """Give the case that stands in a row; one without an id is named by the row's number.
+
+    Raises:
+        DataError: Where the row is none.
+    """
+    if isinstance(given, RowFault):
+        raise DataError(f"{given.place}: {given.message}")
+    case = as_case(given)
+    return case if case.id else case.model_copy(update={"id": f"row-{number}"})
+
+
+def written(case: Case) -> str:
     """Give the key of a case as a whole.
 
     Raises:
@@ -173,7 +194,7 @@ def _written(case: Case) -> str:
         raise DataError("holds half a surrogate pair; texts must be valid Unicode") from error
 
 
-def _narrow(case: Case, metric: Metric, before: Mapping[str, Result]) -> tuple[Case, Failure | None]:
+def narrow(case: Case, metric: Metric, before: Mapping[str, Result]) -> tuple[Case, Failure | None]:
     """Give the part of the case that a metric builds on, or why that part is not known."""
     if not isinstance(metric, JudgedMetric) or not metric.uses:
         return case, None
@@ -185,17 +206,26 @@ def _narrow(case: Case, metric: Metric, before: Mapping[str, Result]) -> tuple[C
     return narrowed(metric, case, judged), None
 
 
+def _may_mend(result: Result | None) -> bool:
+    return result is not None and any(failure.kind in MAY_MEND for failure in result.failures)
+
+
 def _taken_over(twin: Result, seen: Case, runnable: MetricRunnable) -> Result:
     """Give the result of a judgement that was made for another case with the same content; it costs nothing."""
-    return runnable.row(seen, twin.outcome, usage=Usage(hits=1))
+    return runnable.row(seen, twin.outcome, usage=Usage(hits=1) if twin.judgements else Usage())
+
+
+def left(case: Case, metric: Metric, old: Result | None) -> Case:
+    """Give what of a case is to be judged: where single items failed before, the case with only those."""
+    if old is None or metric.over is None or not old.judgements:
+        return case
+    return keep(case, metric.over, frozenset(failure.item or "" for failure in old.failures))
 
 
 async def _missing(case: Case, runnable: MetricRunnable, old: Result | None) -> Result:
-    """Judge a case; where single items failed before, only those, beside the judgements that are there."""
-    over = runnable.metric.over
-    if old is None or over is None or not old.judgements:
-        return await runnable.ainvoke(case)
-    lost = frozenset(failure.item or "" for failure in old.failures)
-    new = await runnable.ainvoke(keep(case, over, lost))
+    """Judge what is left of a case, and put it beside the judgements that are there."""
+    new = await runnable.ainvoke(left(case, runnable.metric, old))
+    if old is None or not old.judgements:
+        return new
     judgements: Sequence[Judgement] = (*old.judgements, *new.judgements)
     return new.replace(outcome=Scored(judgements=tuple(judgements), failures=new.failures))

@@ -15,10 +15,10 @@ from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
 from greval.client import JudgeClient
-from greval.question import Question, best_tier
 from greval.compile import compile_metric
 from greval.judge import Judge
 from greval.metric import CategoricalMetric
+from greval.question import Question, best_tier
 from greval.result import Usage
 from greval.testing import ScriptedJudge
 

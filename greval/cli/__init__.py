@@ -1,4 +1,4 @@
-"""The command line: `greval metrics | judge | local | evaluate | report | results | demo`.
+"""The command line: `greval metrics | judge | local | batch | cache | evaluate | report | results | merge | demo`.
 
 Exit codes: 0 done, 1 a threshold was missed, 2 usage or data, 3 some outcomes failed.
 """
@@ -23,7 +23,7 @@ def main() -> None:
     debug = "--debug" in sys.argv
     wrong_use: Any = typer.BadParameter.__base__  # UsageError: click's, or that of the click within newer typers
     try:
-        code = app(args=[arg for arg in sys.argv[1:] if arg != "--debug"], standalone_mode=False)
+        code = app(args=[arg for arg in sys.argv[1:] if arg != "--debug"], standalone_mode=False, obj=debug)
     except wrong_use as error:
         error.show()
         code = USAGE

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import greval
-from greval.cli import evaluate, judge, local, metrics, run
+from greval.cli import batch, cache, evaluate, judge, local, metrics, run
 
 app = typer.Typer(
     name="greval",
@@ -20,9 +20,12 @@ app = typer.Typer(
 app.add_typer(metrics.app, name="metrics")
 app.add_typer(judge.app, name="judge")
 app.add_typer(local.app, name="local")
+app.add_typer(batch.app, name="batch")
+app.add_typer(cache.app, name="cache")
 app.command("evaluate")(evaluate.evaluate)
 app.command("report")(run.report)
 app.command("results")(run.results)
+app.command("merge")(run.merge)
 app.command("demo")(evaluate.demo)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -23,8 +24,14 @@ EVENT_SECONDS = 1.0
 class Bar:
     """Shows snapshots on stderr, so that stdout holds the report only, or events as JSON lines on stdout."""
 
-    def __init__(self, *, quiet: bool = False, json: bool = False) -> None:
-        """Choose between a live bar, plain lines (not a terminal), nothing (quiet), and events (json)."""
+    def __init__(
+        self, *, quiet: bool = False, json: bool = False, also: Callable[[Result], None] | None = None
+    ) -> None:
+        """Choose between a live bar, plain lines (not a terminal), nothing (quiet), and events (json).
+
+        `also` is called with each new row.
+        """
+        self._also = also
         self._json = json
         quiet = self._quiet = quiet or json
         self._console = Console(stderr=True)
@@ -65,8 +72,10 @@ class Bar:
             self._told = snapshot.seconds
             self.say(line(snapshot))
 
-    def failures(self, result: Result) -> None:
-        """Tell each failure of a new row, as events."""
+    def result(self, result: Result) -> None:
+        """Take a new row, and tell each of its failures where events are told."""
+        if self._also:
+            self._also(result)
         if self._json:
             for failure in result.failures:
                 who = result.model_dump(include={"sample_id", "method", "metric"})
@@ -79,7 +88,7 @@ class Bar:
 
     @staticmethod
     def _event(name: str, **content: object) -> None:
-        sys.stdout.write(json.dumps({"event": name, **content}, ensure_ascii=False) + "\n")
+        sys.stdout.write(json.dumps({"event": name, **content}) + "\n")  # escaped: any encoding, one line in all eyes
         sys.stdout.flush()
 
 

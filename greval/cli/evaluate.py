@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.resources import files
 from itertools import islice
 from pathlib import Path
@@ -41,11 +41,13 @@ from greval.metric import ComputedMetric, Metric
 from greval.prices import Prices
 from greval.report.build import build
 from greval.report.console import render
+from greval.result import Result
 from greval.shard import Shard
 from greval.store import Store
 
 if TYPE_CHECKING:
-    from greval.evaluation import Options, Run
+    from greval.evaluation import Run
+    from greval.options import Options
 
 FAILED = 3
 STOPPED = 130
@@ -54,6 +56,7 @@ DEMO_METRICS = ("correctness", "chunk_evaluation", "triple_evaluation")
 
 
 def evaluate(  # noqa: PLR0913 - the options of a command
+    context: typer.Context,
     cases: Annotated[str, typer.Argument(help="cases as .jsonl, .json, .csv, .tsv or .parquet, or - for stdin")],
     *,
     metric: Annotated[
@@ -93,6 +96,9 @@ def evaluate(  # noqa: PLR0913 - the options of a command
     by: By = None,
     show: Show = 0,
     quiet: Quiet = False,
+    otel: Annotated[
+        bool, typer.Option("--otel", help="emit OpenTelemetry events to the provider that the process is set up with")
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="events as JSON lines instead of the report")] = False,
 ) -> None:
     """Judge cases by metrics. The same command again asks only for what is missing or failed."""
@@ -126,13 +132,14 @@ def evaluate(  # noqa: PLR0913 - the options of a command
         "prices": table,
         "cache": cache,
         "shard": Shard.parse(shard) if shard else None,
+        "debug": bool(context.obj),
     }
     if dry_run:
         _foretell(cases, metrics, model, folder, method=method, limit=limit, options=options)
         return
-    bar = Bar(quiet=quiet, json=json)
+    bar = Bar(quiet=quiet, json=json, also=_events() if otel else None)
     run = asyncio.run(_run(cases, metrics, model, folder, bar, method=method, limit=limit, options=options))
-    _end(run, by=by or (), show=show, quiet=quiet or json)
+    finish(run, by=by or (), show=show, quiet=quiet or json)
 
 
 def demo(
@@ -145,7 +152,13 @@ def demo(
     cases = str(files("greval") / "demo" / "cases.jsonl")
     metrics = [load(name) for name in DEMO_METRICS]
     run = asyncio.run(_run(cases, metrics, needed_judge(judge), out, Bar(), limit=limit))
-    _end(run, by=(), show=12, quiet=False)
+    finish(run, by=(), show=12, quiet=False)
+
+
+def _events() -> Callable[[Result], None]:
+    from greval.events import Events  # noqa: PLC0415 - only where it is asked for
+
+    return Events()
 
 
 async def _run(  # noqa: PLR0913 - what a run is made of
@@ -165,7 +178,7 @@ async def _run(  # noqa: PLR0913 - what a run is made of
     stop = asyncio.Event()
     _stop_on_signals(stop)
     reading = read_cases(cases, method=method)
-    given: Options = {"total": reading.count(limit), "on_progress": bar.show, "on_result": bar.failures}
+    given: Options = {"total": reading.count(limit), "on_progress": bar.show, "on_result": bar.result}
     given |= options or {}
     with bar:
         run = await evaluate_async(islice(reading, limit), metrics, judge, out=folder, stop=stop, **given)
@@ -208,7 +221,7 @@ def _stop_on_signals(stop: asyncio.Event) -> None:
         loop.add_signal_handler(number, first)
 
 
-def _end(run: Run, *, by: Sequence[str], show: int, quiet: bool) -> None:
+def finish(run: Run, *, by: Sequence[str], show: int, quiet: bool) -> None:
     """Print the report, why the run was stopped, and leave with the code that tells whether all was judged."""
     from greval.evaluation import STOPPED as ASKED  # noqa: PLC0415
 

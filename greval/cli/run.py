@@ -1,4 +1,4 @@
-"""`greval report` and `greval results`: what a run found."""
+"""`greval report`, `results` and `merge`: what a run found, and what several did together."""
 
 from __future__ import annotations
 
@@ -70,3 +70,14 @@ def results(
             write_csv(store.lines(), file)
         else:
             file.writelines(f"{line}\n" for line in store.lines())
+
+
+def merge(
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="the folder of the merged run")],
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="run folders, such as the shards of one run")],
+) -> None:
+    """Take the logs of several runs over into one; doing it again changes nothing."""
+    from greval.merge import merge as take_over  # noqa: PLC0415 - only where it is asked for
+
+    done = take_over(out, runs)
+    typer.echo(f"{done.folder}: {done.rows:,} rows taken over, {done.known:,} were there; greval report {done.folder}")

@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from greval.record import Record
+from greval.report.spending import Spending, spendings
 from greval.result import Result
 from greval.stats.summary import Summary, Tallies
 from greval.store import Store
@@ -37,7 +38,7 @@ class Report(Record):
 
     `by` names what the summaries are grouped by, `columns` the values of each metric's scale in
     their order, `pending` how many cases each metric has not judged yet, `unread` the first thousand
-    rows of the input that were no cases, `unread_count` how many they were.
+    rows of the input that were no cases, `unread_count` how many they were, `spending` what the judge cost.
     """
 
     folder: str
@@ -48,6 +49,7 @@ class Report(Record):
     pending: dict[str, int]
     unread: tuple[str, ...]
     unread_count: int = 0
+    spending: tuple[Spending, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
 
 
@@ -85,6 +87,7 @@ def _built(store: Store, by: Sequence[str], show: int) -> Report:
         scales={name: _values(scale) for name, scale in metrics.items()},
         unread=tuple(unread[:MOST_UNREAD]),
         unread_count=max(len(unread), count if isinstance(count, int) else 0),
+        spending=spendings(summaries, store.fact("price")),
         verdicts=tuple(_spread(store, found, show)),
     )
 

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from greval.report.build import Report, Verdict
+from greval.report.spending import told
 from greval.stats.summary import Summary
 
 MAX_UNREAD = 5
@@ -24,6 +25,8 @@ def render(report: Report, console: Console) -> None:
     if report.verdicts:
         console.print(_verdicts(report.verdicts))
     console.print(_summaries(report))
+    if cost := told(report.spending):
+        console.print(cost, markup=False, highlight=False, soft_wrap=True)
     for line in _troubles(report):
         console.print(line, style="yellow", markup=False, highlight=False, soft_wrap=True)
 
@@ -41,7 +44,7 @@ def _verdicts(verdicts: Iterable[Verdict]) -> RenderableType:
 def _summaries(report: Report) -> RenderableType:
     judge = f", judge {report.judge}" if report.judge else ""
     table = Table(title=f"{report.folder}{judge}", title_justify="left", box=None, pad_edge=False)
-    table.add_column("metric")
+    table.add_column("metric", no_wrap=True)
     if report.by:
         table.add_column(" · ".join(report.by))
     for name in ("planned", "scored", "skipped", "failed"):

@@ -29,7 +29,8 @@ def render(forecast: Forecast, console: Console) -> None:
 
 def _cells(part: Expected) -> tuple[str, ...]:
     numbers = (part.judged, part.kept, part.skipped, part.calls, part.input_tokens, part.output_tokens)
-    return (*(f"{number:,}" for number in numbers), "unknown" if part.cost is None else f"${part.cost:.4f}")
+    cost = part.cost if part.calls else 0.0  # what asks nothing costs nothing, also of a judge without a price
+    return (*(f"{number:,}" for number in numbers), "unknown" if cost is None else f"${cost:.4f}")
 
 
 def _all(forecast: Forecast) -> Expected:

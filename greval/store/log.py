@@ -113,9 +113,9 @@ class Store:
         known = self._known
         numbers = (number(key), number(content) if content else None, number(_place(result)))
         replaced = known.places.get(numbers[2])
-        cost = result.usage if replaced is None else result.usage + self._cost(replaced)
-        row = (*numbers, replaced, result.finished, *_columns(result, cost))
         with told(self.folder), self._db:  # one transaction, as each costs more than what is in it
+            cost = result.usage if replaced is None else result.usage + self._cost(replaced)
+            row = (*numbers, replaced, result.finished, *_columns(result, cost))
             self._db.execute("BEGIN")
             self._write_cases()
             at = self._db.execute(INSERT, row).lastrowid or 0

@@ -1,0 +1,243 @@
+"""Runs through a provider's batch endpoint: a file of requests goes out, and what came back is judged as ever.
+
+A batch run is an ordinary run whose judge is a desk: what is asked there for the first time is written
+into a file; when the batch is done its answers lie in the run's journal, and the same run finds them.
+What then is still open (a metric that builds on others, a verdict that could not be read) goes out
+with the next file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn, Unpack, cast
+
+from pydantic import JsonValue, ValidationError
+
+from greval.batch_api import BatchFiles, BatchState, read_line, request_line
+from greval.case import Case
+from greval.client import Desk, JudgeClient, Line, reply_of
+from greval.compile import CaseLike
+from greval.datasets import RowFault
+from greval.errors import DataError, JudgeError, StoppedError
+from greval.evaluation import JOURNAL, Run, evaluate_async
+from greval.judge import LOCAL, Judge
+from greval.library import with_dependencies
+from greval.metric import JudgedMetric, Metric, define
+from greval.metrics import COMPUTED
+from greval.options import Options, prices_of
+from greval.prices import FREE, Prices
+from greval.question import Question, native
+from greval.record import Record
+from greval.replies import Replies
+from greval.reply import Reply
+from greval.result import Failure, Usage
+
+if TYPE_CHECKING:
+    from langchain_core.messages import BaseMessage
+    from langchain_openai import ChatOpenAI
+
+FOLDER = "batch"
+CASES = "cases.jsonl"
+REQUESTS = "requests.jsonl"
+PLAN = "plan.json"
+PLACED = "its question is in the next batch"
+OPEN = "its answer has not come yet"
+DISCOUNT = 0.5
+"""What a batch costs of the price of single calls; OpenAI, Anthropic and Google ask for half."""
+WIDTH = 64
+"""Judgements looked at side by side; nothing is waited for."""
+
+
+class Plan(Record):
+    """What a batch run is made of, kept in its folder: so that it can be gone on with by its name alone."""
+
+    judge: Judge
+    metrics: tuple[str, ...]
+    definitions: tuple[dict[str, JsonValue], ...]
+    repeats: int = 1
+    sent: tuple[str, ...] = ()
+    collected: tuple[str, ...] = ()
+
+
+class Batched(Record):
+    """What was sent: the batch's name, None where nothing was left to ask, and how many requests."""
+
+    batch: str | None
+    requests: int
+
+
+async def submit(
+    cases: Iterable[CaseLike | RowFault], metrics: Sequence[Metric], judge: Judge, *, out: str | Path, repeats: int = 1
+) -> Batched:
+    """Send what a run would ask as a batch; what the run folder holds is not asked.
+
+    Args:
+        cases: What is judged; kept in the run folder until the batch is done.
+        metrics: Definitions; those that they build on are added.
+        judge: A judge of an OpenAI-compatible provider that has a batch endpoint.
+        out: The run folder.
+        repeats: How often each case is judged.
+
+    Raises:
+        JudgeError: Where the judge cannot be asked in batches, or a batch of this run is still out.
+        JudgeUnavailableError: Where the provider does not take it.
+    """
+    if judge.local or not judge.model.startswith("openai:"):
+        raise JudgeError(f"{judge.label}: only openai:MODEL can be asked in batches")
+    folder = Path(out) / FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    whole = with_dependencies(metrics)
+    plan = Plan(
+        judge=judge,
+        metrics=tuple(metric.name for metric in whole),
+        definitions=tuple(metric.model_dump(mode="json") for metric in whole if isinstance(metric, JudgedMetric)),
+        repeats=repeats,
+    )
+    if (folder / PLAN).is_file():
+        known = _plan(folder)
+        if waiting := [batch for batch in known.sent if batch not in known.collected]:
+            raise JudgeError(f"{out}: {', '.join(waiting)} is out; greval batch collect {out} comes first")
+        plan = plan.model_copy(update={"sent": known.sent, "collected": known.collected})
+    return await _send(plan, _kept(cases, folder / CASES), Path(out))
+
+
+async def status(out: str | Path) -> dict[str, BatchState]:
+    """Give how far the batches of a run are that were not collected yet, by their names."""
+    plan = _plan(Path(out) / FOLDER)
+    files = await _files(plan)
+    return {batch: await files.status(batch) for batch in plan.sent if batch not in plan.collected}
+
+
+async def collect(out: str | Path, **options: Unpack[Options]) -> Run:
+    """Fetch what came back, and judge by it: the run as far as it is answered.
+
+    Args:
+        out: The run folder.
+        **options: As those of `evaluate_async`: `on_progress`, `on_result`, `prices`.
+
+    Returns:
+        The run; `submit` sends what is still open.
+
+    Raises:
+        JudgeError: Where the batch is not done yet, or nothing was sent.
+    """
+    folder = Path(out) / FOLDER
+    plan = _plan(folder)
+    failed: dict[str, Reply] = {}
+    waiting = [batch for batch in plan.sent if batch not in plan.collected]
+    for batch in waiting:
+        failed |= await _fetch(plan, batch, Path(out))
+    run = await _run(plan, folder, Path(out), _answering(failed), options)
+    _keep(folder, plan.model_copy(update={"collected": plan.sent}))
+    return run
+
+
+async def _send(plan: Plan, cases: Iterator[Case], out: Path) -> Batched:
+    """Write the requests down, send them, and keep the name of the batch as soon as there is one."""
+    folder = out / FOLDER
+    asked: set[str] = set()
+    with (folder / REQUESTS).open("w", encoding="utf-8") as file:
+
+        async def place(key: str, line: Line, question: Question, messages: list[BaseMessage]) -> NoReturn:
+            if key not in asked:
+                asked.add(key)
+                model = cast("ChatOpenAI", line.model)
+                file.write(request_line(key, model, messages, native(model, question)) + "\n")
+            raise StoppedError(PLACED)
+
+        for _ in cases:  # written down first: the run reads them from there, as it will again when answers came
+            pass
+        await _run(plan, folder, out, place, {})
+    if not asked:
+        return Batched(batch=None, requests=0)
+    with (folder / REQUESTS).open(encoding="utf-8") as lines:
+        files = await _files(plan)
+        batch = await files.submit(line.rstrip("\n") for line in lines)
+    _keep(folder, plan.model_copy(update={"sent": (*plan.sent, batch)}))
+    return Batched(batch=batch, requests=len(asked))
+
+
+def _kept(cases: Iterable[CaseLike | RowFault], path: Path) -> Iterator[Case]:
+    """Write the cases down while they are read."""
+    with path.open("w", encoding="utf-8") as file:
+        for number, given in enumerate(cases, 1):
+            if isinstance(given, RowFault):
+                raise DataError(f"{given.place}: {given.message}")
+            case = Case.model_validate(given)
+            case = case if case.id else case.model_copy(update={"id": f"row-{number}"})
+            file.write(case.model_dump_json(exclude_defaults=True) + "\n")
+            yield case
+
+
+def _cases(folder: Path) -> Iterator[Case]:
+    """Read the cases of a batch run again."""
+    with (folder / CASES).open(encoding="utf-8") as lines:
+        for line in lines:
+            yield Case.model_validate_json(line)
+
+
+async def _run(plan: Plan, folder: Path, out: Path, desk: Desk, options: Options) -> Run:
+    """Run as ever, with a desk in place of the judge's model."""
+    own = {definition["name"]: define(definition) for definition in plan.definitions}
+    metrics: list[Metric] = [own.get(name) or COMPUTED[name] for name in plan.metrics]
+    price = prices_of(options).of(plan.judge.label)
+    table = {plan.judge.label: price.times(DISCOUNT)} if price else {}
+    prices = Prices(models=table or {LOCAL: FREE}, as_of="the batch", source="half of the listed price")
+    given: Options = {"repeats": plan.repeats, "concurrency": WIDTH, **options, "desk": desk, "prices": prices}
+    return await evaluate_async(_cases(folder), metrics, plan.judge, out=out, **given)
+
+
+def _answering(failed: Mapping[str, Reply]) -> Desk:
+    """Give what answers from a batch: answers lie in the journal, failed requests here; the rest is open."""
+
+    async def answer(key: str, line: Line, question: Question, messages: list[BaseMessage]) -> Reply:  # noqa: ARG001
+        if key not in failed:
+            raise StoppedError(OPEN)
+        return failed[key]
+
+    return answer
+
+
+async def _fetch(plan: Plan, batch: str, out: Path) -> dict[str, Reply]:
+    """Put the answers of a batch into the run's journal, and give the requests that failed."""
+    line = await JudgeClient(plan.judge).ready()
+    model = cast("ChatOpenAI", line.model)
+    failed: dict[str, Reply] = {}
+    with Replies(out / JOURNAL, paid=True) as journal:
+        async for text in (await _files(plan)).collect(batch):
+            key, found = read_line(text, model)
+            reply = Reply("", Usage(calls=1), found, key=key) if isinstance(found, Failure) else reply_of(found)
+            if reply.failure:
+                failed[key] = reply
+            else:
+                journal.put(replace(reply, key=key))
+    return failed
+
+
+async def _files(plan: Plan) -> BatchFiles:
+    line = await JudgeClient(plan.judge).ready()
+    return BatchFiles(cast("ChatOpenAI", line.model).root_async_client)
+
+
+def _plan(folder: Path) -> Plan:
+    """Read what a batch run is made of.
+
+    Raises:
+        JudgeError: Where nothing was sent from this folder.
+    """
+    try:
+        return Plan.model_validate_json((folder / PLAN).read_text(encoding="utf-8"))
+    except (OSError, ValidationError) as error:
+        message = (
+            f"{folder.parent}: no batch was sent from here; greval batch submit CASES -m METRIC -o {folder.parent}"
+        )
+        raise JudgeError(message) from error
+
+
+def _keep(folder: Path, plan: Plan) -> None:
+    """Write the plan down, whole or not at all."""
+    new = folder / f"{PLAN}.new"
+    new.write_text(plan.model_dump_json(indent=2), encoding="utf-8")
+    new.replace(folder / PLAN)

@@ -1,0 +1,98 @@
+"""`greval batch submit | status | collect`: runs through the provider's batch endpoint, at its lower price."""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import islice
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from greval.cli.bar import Bar
+from greval.cli.evaluate import finish
+from greval.cli.options import (
+    AnswerForm,
+    BaseUrl,
+    By,
+    Folders,
+    JudgeName,
+    MaxItems,
+    MaxTokens,
+    Seed,
+    Show,
+    Temperature,
+    needed_judge,
+)
+from greval.datasets import read_cases
+from greval.library import load, with_dependencies
+
+app = typer.Typer(help="Judge through the provider's batch endpoint.", no_args_is_help=True)
+RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="the run folder")]
+
+
+@app.command("submit")
+def submit(  # noqa: PLR0913 - the options of a command
+    cases: Annotated[str, typer.Argument(help="cases as .jsonl, .json, .csv, .tsv or .parquet, or - for stdin")],
+    *,
+    metric: Annotated[
+        list[str], typer.Option("--metric", "-m", metavar="METRIC", help="a name or a file; may be given often")
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="RUN", help="the run folder")],
+    judge: JudgeName = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="judge the first N cases only")] = None,
+    repeats: Annotated[int, typer.Option(min=1, help="judge each case so often")] = 1,
+    method: Annotated[str | None, typer.Option(help="the method's name, where the cases do not tell it")] = None,
+    library: Folders = None,
+    base_url: BaseUrl = None,
+    temperature: Temperature = 0.0,
+    seed: Seed = None,
+    max_tokens: MaxTokens = None,
+    max_items: MaxItems = None,
+    structured: AnswerForm = "auto",
+) -> None:
+    """Send what a run would ask as a batch. After `collect`, the same command sends what is still open."""
+    from greval.batching import submit as send  # noqa: PLC0415 - LangChain takes most of a second
+
+    folders = library or []
+    metrics = with_dependencies([load(name, *folders) for name in metric], *folders)
+    model = needed_judge(
+        judge,
+        base_url=base_url,
+        temperature=temperature,
+        seed=seed,
+        max_tokens=max_tokens,
+        max_items=max_items,
+        structured=structured,
+    )
+    rows = islice(read_cases(cases, method=method), limit)
+    sent = asyncio.run(send(rows, metrics, model, out=out, repeats=repeats))
+    if sent.batch is None:
+        typer.echo(f"nothing is left to ask; greval report {out}")
+    else:
+        typer.echo(f"{sent.batch}: {sent.requests} requests are out; greval batch status {out}")
+
+
+@app.command("status")
+def status(run: RunFolder) -> None:
+    """Say how far the batches of a run are."""
+    from greval.batching import status as ask  # noqa: PLC0415 - LangChain takes most of a second
+
+    found = asyncio.run(ask(run))
+    for name, state in found.items():
+        told = f"; {state.message}" if state.message else ""
+        typer.echo(f"{name}: {state.status}, {state.completed} of {state.total} answered, {state.failed} failed{told}")
+    if not found:
+        typer.echo("no batch is out")
+    elif all(state.done for state in found.values()):
+        typer.echo(f"greval batch collect {run} fetches the answers")
+
+
+@app.command("collect")
+def collect(run: RunFolder, *, by: By = None, show: Show = 0) -> None:
+    """Fetch the answers of a batch that is done, judge by them, and print the report."""
+    from greval.batching import collect as fetch  # noqa: PLC0415 - LangChain takes most of a second
+
+    with Bar() as bar:
+        done = asyncio.run(fetch(run, on_progress=bar.show))
+    finish(done, by=by or (), show=show, quiet=False)

@@ -1,0 +1,37 @@
+"""What was asked and what came back where a call failed, kept word for word for whoever looks into it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from langchain_core.messages import BaseMessage
+
+from greval.faults import redacted
+from greval.reply import Reply
+from greval.result import Failure
+
+FILE = "debug.jsonl"
+
+
+class FailedCalls:
+    """Appends failed calls to a file of JSON lines: `asked`, `answered`, `failures`; keys are blotted out.
+
+    Args:
+        folder: The run folder.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """Keep the place; the file is made with the first failure."""
+        self.path = folder / FILE
+
+    def __call__(self, messages: list[BaseMessage], reply: Reply, failures: Sequence[Failure]) -> None:
+        """Write a failed call down."""
+        told = {
+            "asked": [{"role": message.type, "text": message.text} for message in messages],
+            "answered": reply.text or None,
+            "failures": [failure.model_dump(mode="json") for failure in failures],
+        }
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(redacted(json.dumps(told, ensure_ascii=False)) + "\n")

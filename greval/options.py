@@ -1,0 +1,64 @@
+"""How a run is made: its options, and what follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sized
+from pathlib import Path
+from typing import TypedDict
+
+from langchain_core.language_models import BaseChatModel
+
+from greval.client import Desk
+from greval.compile import CaseLike
+from greval.datasets import RowFault
+from greval.judge import Judge
+from greval.prices import Prices
+from greval.progress import Progress
+from greval.result import Result
+from greval.shard import Shard
+
+DEFAULT_CONCURRENCY = 8
+LOCAL_CONCURRENCY = 2
+"""The embedded model answers one call at a time; a second one waits ready."""
+
+
+OnProgress = Callable[[Progress], None]
+
+
+class Options(TypedDict, total=False):
+    """How a run is made; see `evaluate_async`."""
+
+    concurrency: int | None
+    repeats: int
+    retry_failed: bool
+    resume: bool
+    max_calls: int | None
+    max_cost: float | None
+    deadline: float | None
+    prices: Prices | None
+    cache: bool | Path
+    shard: Shard | None
+    desk: Desk | None
+    debug: bool
+    total: int | None
+    on_progress: OnProgress | None
+    on_result: Callable[[Result], None] | None
+
+
+def width_of(judge: Judge | BaseChatModel | None, options: Options) -> int:
+    """Give how many calls may be in flight."""
+    local = isinstance(judge, Judge) and judge.local
+    return options.get("concurrency") or (LOCAL_CONCURRENCY if local else DEFAULT_CONCURRENCY)
+
+
+def total_of(cases: Iterable[CaseLike | RowFault], options: Options, metrics: int) -> int | None:
+    """Give how many judgements are planned, None where nobody can tell before the cases are read."""
+    total = options.get("total")
+    if total is None and isinstance(cases, Sized):
+        total = len(cases)
+    return None if total is None or options.get("shard") else total * metrics
+
+
+def prices_of(options: Options) -> Prices:
+    """Give the table of prices."""
+    return options.get("prices") or Prices.load()

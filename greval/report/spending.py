@@ -1,0 +1,62 @@
+"""What a run cost: calls, tokens, and dollars where a price is known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pydantic import JsonValue
+
+from greval.prices import Price
+from greval.record import Record
+from greval.result import Usage
+from greval.stats.summary import Summary
+
+
+class Spending(Record):
+    """The cost of one metric and group in US dollars, None where no price or no tokens are known."""
+
+    metric: str
+    group: str
+    usage: Usage
+    cost: float | None
+
+
+def spendings(summaries: Sequence[Summary], price: JsonValue) -> tuple[Spending, ...]:
+    """Give what each group cost; those that asked nothing are left out.
+
+    Args:
+        summaries: The groups.
+        price: The price of the run's judge as the run wrote it down, None where it is not known.
+    """
+    known = Price.model_validate(price) if isinstance(price, dict) else None
+    return tuple(
+        Spending(
+            metric=summary.metric,
+            group=summary.group,
+            usage=summary.usage,
+            cost=known.cost(summary.usage) if known else None,
+        )
+        for summary in summaries
+        if summary.usage.calls or summary.usage.hits
+    )
+
+
+def told(parts: Sequence[Spending]) -> str | None:
+    """Say in one line what all of it cost, None where nothing was asked."""
+    if not parts:
+        return None
+    usage = sum((part.usage for part in parts), Usage())
+    share = (usage.cached_tokens or 0) / (usage.input_tokens or 1)
+    cached = f" ({share:.0%} cached)" if share else ""
+    tokens = f"{usage.input_tokens or 0:,} input tokens{cached}, {usage.output_tokens or 0:,} output tokens"
+    hits = f", {usage.hits:,} answers taken over" if usage.hits else ""
+    return f"cost: {_money(parts)}; {usage.calls:,} calls, {tokens}{hits}"
+
+
+def _money(parts: Sequence[Spending]) -> str:
+    """Give the sum, and each part where there are several."""
+    if any(part.cost is None for part in parts):
+        return "not known (greval evaluate --prices FILE gives a price)"
+    each = ", ".join(f"{part.metric}{f' ({part.group})' if part.group else ''} ${part.cost:.4f}" for part in parts)
+    total = f"${sum(part.cost or 0.0 for part in parts):.4f}"
+    return f"{total} ({each})" if len(parts) > 1 else total

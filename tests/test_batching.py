@@ -1,0 +1,177 @@
+"""Runs through a batch endpoint: what is asked goes out as a file, and what comes back is judged as ever."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+
+import pytest
+from batch_server import BatchServer
+from fault_server import sample
+from typer.testing import CliRunner
+
+from greval.batching import collect, status, submit
+from greval.cli.app import app
+from greval.errors import JudgeError
+from greval.judge import Judge
+from greval.metric import CategoricalMetric, ManyCategoricalMetric
+
+SCALE = {"categories": {"Good": {"means": "g", "score": 1}, "Bad": {"means": "b", "score": 0}}}
+TONE = CategoricalMetric(name="tone", description="d", needs=["answer"], steps=["s"], **SCALE)
+PASSAGES = ManyCategoricalMetric(
+    name="passages", description="d", over="chunks", needs=["question", "chunks"], steps=["s"], **SCALE
+)
+WHOLE = CategoricalMetric(
+    name="whole",
+    description="d",
+    needs=["answer", "chunks"],
+    steps=["s"],
+    uses={"chunks": {"judged_by": "passages", "as": ["Good"]}},
+    **SCALE,
+)
+
+
+def fitting(body):
+    """Answer as the schema of a request wants it."""
+    return json.dumps(sample(body["response_format"]["json_schema"]["schema"], body))
+
+
+@pytest.fixture
+async def server():
+    """Give a running batch server whose answers fit."""
+    made = BatchServer(fitting)
+    runner = await made.start()
+    yield made
+    await runner.cleanup()
+
+
+@pytest.fixture
+def judge(server, monkeypatch):
+    """Give a judge that speaks to the batch server."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-batches")
+    return Judge("openai:fine", base_url=server.url, max_items=2)
+
+
+def cases(n):
+    """Give cases with an answer and three chunks each."""
+    return [{"id": f"q{i}", "question": f"Q{i}?", "answer": f"A{i}.", "chunks": ["a", "b", "c"]} for i in range(n)]
+
+
+async def done(folder):
+    """Wait until nothing more will come."""
+    while not all(state.done for state in [*(await status(folder)).values()]):
+        pass
+
+
+def requests(server):
+    """Give the bodies of all requests that were sent, file by file."""
+    files = [server.files[batch["input_file_id"]] for batch in server.batches.values()]
+    return [[json.loads(line)["body"] for line in file.decode().splitlines()] for file in files]
+
+
+async def test_a_batch_judges_as_a_run_does(server, judge, tmp_path):
+    """Each case is scored once, with the cost of its request, and nothing is left to send."""
+    sent = await submit(cases(5), [TONE], judge, out=tmp_path)
+    assert sent.requests == 5
+    await done(tmp_path)
+    run = await collect(tmp_path)
+    rows = [*run.results()]
+    assert sorted(row.sample_id for row in rows) == [f"q{i}" for i in range(5)]
+    assert {row.judgements[0].value for row in rows} == {"Good"}
+    assert {row.usage.calls for row in rows} == {1}
+    assert {row.usage.input_tokens for row in rows} == {100}
+    assert (await submit(cases(5), [TONE], judge, out=tmp_path)).batch is None
+    assert server.begun == 1
+
+
+async def test_what_builds_on_others_goes_out_with_the_next_batch(server, judge, tmp_path):
+    """Items are asked in one batch, the metric that builds on them in the next; then all is judged."""
+    await submit(cases(2), [WHOLE, PASSAGES], judge, out=tmp_path)
+    await done(tmp_path)
+    assert (await collect(tmp_path)).progress.done == 2
+    again = await submit(cases(2), [WHOLE, PASSAGES], judge, out=tmp_path)
+    await done(tmp_path)
+    run = await collect(tmp_path)
+    assert [len(file) for file in requests(server)] == [4, again.requests] == [4, 2]
+    assert sorted((row.metric, row.outcome.status) for row in run.results()) == [
+        *[("passages", "scored")] * 2,
+        *[("whole", "scored")] * 2,
+    ]
+
+
+async def test_what_cannot_be_read_is_a_failed_row_and_is_asked_again(server, judge, tmp_path):
+    """A malformed answer fails its row alone, with what was said; the next batch asks for it alone."""
+    server.answer = lambda body: "not JSON" if "A1." in body["messages"][-1]["content"] else fitting(body)
+    await submit(cases(3), [TONE], judge, out=tmp_path)
+    await done(tmp_path)
+    run = await collect(tmp_path)
+    failed = [row for row in run.results() if row.failures]
+    assert [(row.sample_id, row.failures[0].kind, row.failures[0].raw) for row in failed] == [
+        ("q1", "malformed", "not JSON")
+    ]
+    server.answer = fitting
+    assert (await submit(cases(3), [TONE], judge, out=tmp_path)).requests == 1
+    await done(tmp_path)
+    run = await collect(tmp_path)
+    assert {row.outcome.status for row in run.results()} == {"scored"}
+
+
+async def test_a_batch_that_expired_keeps_what_was_answered(server, judge, tmp_path):
+    """What came back is judged; what did not is sent again."""
+    server.steps = ["expired"]
+    await submit(cases(2), [TONE], judge, out=tmp_path)
+    await done(tmp_path)
+    run = await collect(tmp_path)
+    assert run.progress.scored == 2
+
+
+async def test_identical_requests_are_sent_once_and_repeats_are_not(server, judge, tmp_path):
+    """Two samples with the same content share a request; two repeats of one are two."""
+    twins = [{"id": name, "question": "Q?", "answer": "A."} for name in ("q1", "q2")]
+    assert (await submit(twins, [TONE], judge, out=tmp_path / "once")).requests == 1
+    assert (await submit(twins, [TONE], judge, out=tmp_path / "twice", repeats=2)).requests == 2
+
+
+async def test_a_batch_that_is_out_is_collected_first(server, judge, tmp_path):
+    """Sending again while a batch is out would pay twice: it is refused, and so is collecting too early."""
+    await submit(cases(1), [TONE], judge, out=tmp_path)
+    with pytest.raises(JudgeError, match="greval batch collect"):
+        await submit(cases(1), [TONE], judge, out=tmp_path)
+    server.steps = ["in_progress"]
+    with pytest.raises(JudgeError, match="not done yet"):
+        await collect(tmp_path)
+
+
+async def test_what_has_no_batch_endpoint_is_told(tmp_path):
+    """The embedded model cannot be asked in batches, and a folder without a batch says how to send one."""
+    with pytest.raises(JudgeError, match="only openai:MODEL"):
+        await submit(cases(1), [TONE], Judge("local"), out=tmp_path)
+    with pytest.raises(JudgeError, match="greval batch submit"):
+        await collect(tmp_path / "none")
+
+
+def test_the_commands_send_tell_and_collect(tmp_path, monkeypatch):
+    """The three commands carry a run from cases to its report."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-batches")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "cases.jsonl").write_text("".join(f"{json.dumps(case)}\n" for case in cases(3)))
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+    server = BatchServer(fitting)
+    runner = asyncio.run_coroutine_threadsafe(server.start(), loop).result()
+    say = CliRunner()
+    judged_by = ["--judge", "openai:fine", "--base-url", server.url]
+    sent = say.invoke(app, ["batch", "submit", "cases.jsonl", "-m", "answer_quality", "-o", "run", *judged_by])
+    assert "3 requests are out" in sent.output, sent.output
+    told = [say.invoke(app, ["batch", "status", "run"]).output for _ in range(4)]
+    assert "completed, 3 of 3 answered" in told[-1]
+    report = say.invoke(app, ["batch", "collect", "run"])
+    assert report.exit_code == 0, report.output
+    assert "answer_quality" in report.output
+    assert "no batch is out" in say.invoke(app, ["batch", "status", "run"]).output
+    asyncio.run_coroutine_threadsafe(runner.cleanup(), loop).result()
+    loop.call_soon_threadsafe(loop.stop)
+    thread.join()
+    loop.close()
