@@ -21,11 +21,14 @@ if TYPE_CHECKING:
         MalformedVerdictError,
         MethodError,
         MissingExtraError,
+        StoppedError,
         StoreError,
     )
     from greval.evaluation import Run, evaluate, evaluate_async
+    from greval.forecast import Forecast, forecast
     from greval.judge import Judge
     from greval.library import load, load_folder, predefined
+    from greval.merge import merge
     from greval.metric import (
         CategoricalMetric,
         ComputedMetric,
@@ -35,8 +38,10 @@ if TYPE_CHECKING:
         ValueMetric,
     )
     from greval.metric_file import parse_metric, read_metric, write_metric
+    from greval.prices import Prices
     from greval.result import Failed, Failure, Judgement, Result, Scored, Skipped, Usage
     from greval.scale import CategoricalScale, Category, MeasureScale, ValueScale
+    from greval.shard import Shard
     from greval.stats.summary import Summary, summarise
     from greval.store import Store
 
@@ -51,17 +56,21 @@ _HOME = {
     "drafting": ("draft",),
     "errors": (
         *("DataError", "DefinitionError", "GrevalError", "JudgeError", "JudgeUnavailableError"),
-        *("MalformedVerdictError", "MethodError", "MissingExtraError", "StoreError"),
+        *("MalformedVerdictError", "MethodError", "MissingExtraError", "StoppedError", "StoreError"),
     ),
     "evaluation": ("Run", "evaluate", "evaluate_async"),
+    "forecast": ("Forecast", "forecast"),
     "judge": ("Judge",),
     "library": ("load", "load_folder", "predefined"),
+    "merge": ("merge",),
     "metric": (
         *("CategoricalMetric", "ComputedMetric", "ManyCategoricalMetric", "ManyValueMetric", "Metric", "ValueMetric"),
     ),
     "metric_file": ("parse_metric", "read_metric", "write_metric"),
+    "prices": ("Prices",),
     "result": ("Failed", "Failure", "Judgement", "Result", "Scored", "Skipped", "Usage"),
     "scale": ("CategoricalScale", "Category", "MeasureScale", "ValueScale"),
+    "shard": ("Shard",),
     "stats.summary": ("Summary", "summarise"),
     "store": ("Store",),
 }
@@ -80,6 +89,7 @@ __all__ = [
     "Effort",
     "Failed",
     "Failure",
+    "Forecast",
     "Gold",
     "GrevalError",
     "Judge",
@@ -95,13 +105,16 @@ __all__ = [
     "Metric",
     "MetricRunnable",
     "MissingExtraError",
+    "Prices",
     "Response",
     "Result",
     "RowFault",
     "Run",
     "Sample",
     "Scored",
+    "Shard",
     "Skipped",
+    "StoppedError",
     "Store",
     "StoreError",
     "Summary",
@@ -115,8 +128,10 @@ __all__ = [
     "draft",
     "evaluate",
     "evaluate_async",
+    "forecast",
     "load",
     "load_folder",
+    "merge",
     "parse_metric",
     "predefined",
     "read_cases",
