@@ -74,15 +74,15 @@ def generate(folder: Path, count: int) -> None:  # noqa: ARG001 - the phases hav
 
 
 def reopen(folder: Path, count: int) -> None:  # noqa: ARG001 - as above
-    """Open the folder of a stopped run until the first key is looked up."""
+    """Open the folder of a stopped run until the first result is looked up."""
     with Store.create(folder) as store:
-        assert store.get(digest(["key", 0]))
+        assert store.same(digest(["nobody"])) is None
 
 
 def resume(folder: Path, count: int) -> None:
     """Open the folder, look every key up and read its row."""
     with Store.create(folder) as store:
-        assert all(store.get(digest(["key", n])) for n in range(count))
+        assert all(store.get(key, (row.sample_id, row.method, row.metric)) for key, _, row in rows(count))
 
 
 def report(folder: Path, count: int) -> None:

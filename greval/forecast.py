@@ -69,7 +69,7 @@ def forecast(
     """Count what `evaluate` with the same arguments would ask; nothing is asked.
 
     First calls only: what is asked again after a bad answer is not foreseen. A metric that builds on
-    others is counted as if nothing were narrowed, which is the most that it can be.
+    others that are not judged yet is counted as if they narrowed nothing, which is the most that it can be.
 
     Returns:
         Calls, tokens and cost by metric, without what the run folder holds.
@@ -152,7 +152,7 @@ class _Part:
         """Count one case; give its result where that is kept, as those of the metrics before are in `kept`."""
         seen, broken = self._narrowed(case, kept)
         content = content_key(seen, self._metric, self._mark)
-        old = known.get(case_key(seen, content)) if known else None
+        old = known.get(case_key(seen, content), (case.id, case.method, self._metric.name)) if known else None
         if old and (old.finished or not self._retry_failed):
             self._more(kept=1)
             return old

@@ -167,10 +167,10 @@ def key_hint(model: str) -> str:
 
     Example:
         >>> key_hint("openai:gpt-5.1-mini")
-        'set OPENAI_API_KEY to a valid key and run the same command again'
+        'set OPENAI_API_KEY to a valid key'
     """
     provider = model.partition(":")[0].upper().partition("_")[0]
-    return f"set {provider}_API_KEY to a valid key and run the same command again"
+    return f"set {provider}_API_KEY to a valid key"
 
 
 def environment() -> tuple[str | None, ...]:

@@ -9,7 +9,6 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from greval.errors import StoreError
-from greval.identity import digest
 from greval.record import Record
 from greval.store import Store
 from greval.work import MOST_TOLD
@@ -51,15 +50,15 @@ def merge(out: str | Path, runs: Sequence[str | Path]) -> Merged:
 def _take_over(target: Store, store: Store) -> tuple[int, int]:
     """Append the rows of a run that are not there; give how many were not, and how many were."""
     new = known = 0
-    for case in store.cases():
-        target.keep_case(digest(case.model_dump_json()), case)
     for key, content, result in store.rows():
-        there = target.get(key)
+        there = target.get(key, (result.sample_id, result.method, result.metric), result.repeat)
         if there and (there.finished or there == result):
             known += 1
         else:
             target.append(key, result, content=content)
             new += 1
+    if new:
+        target.keep_cases(store.cases())
     return new, known
 
 

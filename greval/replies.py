@@ -21,6 +21,8 @@ from greval.reply import Reply
 FILE = "replies.sqlite"
 WAIT_SECONDS = 30.0
 """How long a process waits for another one that writes to the same file."""
+COUNTED = "CREATE TEMP TABLE counted (key TEXT PRIMARY KEY) WITHOUT ROWID"
+"""Whose cost is counted since the file was opened; it may be as long as the run, and goes with the connection."""
 SCHEMA = "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, row TEXT NOT NULL) WITHOUT ROWID"
 
 
@@ -38,7 +40,7 @@ class Replies:
     Args:
         path: The file, made where it is missing.
         paid: Whether its replies were paid for in this run and are in no result yet, so that their
-            cost counts; those of other runs are hits that cost nothing.
+            cost counts, once; those of other runs are hits that cost nothing.
 
     Raises:
         StoreError: Where the file cannot be used.
@@ -59,7 +61,7 @@ class Replies:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._db = sqlite3.connect(path, isolation_level=None, timeout=WAIT_SECONDS, check_same_thread=False)
-            self._db.executescript(f"PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; {SCHEMA}")
+            self._db.executescript(f"PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; {SCHEMA}; {COUNTED}")
         except (OSError, sqlite3.Error) as error:
             message = f"{path}: cannot be used to remember replies: {error}; name another file, or go without"
             raise StoreError(message) from error
@@ -72,7 +74,8 @@ class Replies:
         """
         with self._told():
             found = self._db.execute("SELECT row FROM replies WHERE key = ?", (key,)).fetchone()
-        return Reply.remembered(found[0], key, paid=self._paid) if found else None
+            paid = bool(found) and self._count(key)
+        return Reply.remembered(found[0], key, paid=paid) if found else None
 
     def put(self, reply: Reply) -> None:
         """Remember a reply under its key.
@@ -82,6 +85,7 @@ class Replies:
         """
         with self._told():
             self._db.execute("INSERT OR REPLACE INTO replies VALUES (?, ?)", (reply.key, reply.dumped()))
+            self._count(reply.key)
 
     def drop(self, key: str) -> None:
         """Forget the reply to what was asked."""
@@ -100,6 +104,10 @@ class Replies:
         self._db.execute("DELETE FROM replies")
         self._db.execute("VACUUM")
         self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def _count(self, key: str) -> bool:
+        """Note that a reply is counted by who puts or gets it first; say whether that is the case now."""
+        return self._paid and self._db.execute("INSERT OR IGNORE INTO counted VALUES (?)", (key,)).rowcount == 1
 
     @contextmanager
     def _told(self) -> Iterator[None]:

@@ -12,7 +12,7 @@ from greval.compile import CaseLike, MetricRunnable, as_case
 from greval.datasets import RowFault
 from greval.errors import DataError, StoppedError
 from greval.guard import Guard
-from greval.identity import case_key, content_key, digest
+from greval.identity import case_key, content_key
 from greval.material import keep, lacking, narrowed
 from greval.metric import JudgedMetric, Metric
 from greval.progress import Progress
@@ -48,6 +48,7 @@ class Work:
     cases: int = 0
     unread: list[str] = field(default_factory=list)
     again: list[tuple[Case, dict[str, Result]]] = field(default_factory=list)
+    _texts: dict[int, str] = field(default_factory=dict)
     _asking: dict[str, asyncio.Future[Result | None]] = field(default_factory=dict)
 
     async def through(self, source: Iterator[CaseLike | RowFault]) -> None:
@@ -61,6 +62,7 @@ class Work:
             if case:
                 self.cases += 1
                 await self._case(case)
+                self._texts.pop(id(case), None)
 
     async def mend(self, source: Iterator[tuple[Case, dict[str, Result]]]) -> None:
         """Judge cases again of which something failed that may pass, each given with what it was counted for."""
@@ -73,7 +75,7 @@ class Work:
             case = read_case(given, self.taken)
             if self.shard and not self.shard.holds(case.id):
                 return None
-            self.store.keep_case(written(case), case)
+            self._texts[id(case)] = written(case)
         except DataError as error:
             if len(self.unread) < MOST_TOLD:
                 self.unread.append(str(error) if isinstance(given, RowFault) else f"case {self.taken}: {error}")
@@ -118,7 +120,7 @@ class Work:
             return instead
         content = content_key(seen, runnable.metric, runnable.fingerprint)
         key = case_key(seen, content)
-        old = self.store.get(key)
+        old = self.store.get(key, (case.id, case.method, runnable.metric.name))
         if old and (old.finished or not self.retry_failed):
             return self._count(old, kept=True, instead=instead)
         try:
@@ -128,7 +130,7 @@ class Work:
                 result = await self._once(seen, runnable, content, old)
         except StoppedError:
             return None
-        self.store.append(key, result, content=content)
+        self.store.append(key, result, content=content, case=self._texts.pop(id(case), ""))
         if self.on_result:
             self.on_result(result)
         return self._count(result, kept=False, instead=instead)
@@ -183,13 +185,13 @@ def read_case(given: CaseLike | RowFault, number: int) -> Case:
 
 
 def written(case: Case) -> str:
-    """Give the key of a case as a whole.
+    """Give a case as it is kept beside its results.
 
     Raises:
         DataError: Where a text of it is no valid Unicode, which no log can hold.
     """
     try:
-        return digest(case.model_dump_json())
+        return case.model_dump_json(exclude_defaults=True)
     except ValueError as error:
         raise DataError("holds half a surrogate pair; texts must be valid Unicode") from error
 

@@ -38,8 +38,9 @@ def test_rows_read_back_as_they_were_written(tmp_path):
     with Store.create(tmp_path / "run") as store:
         for number, result in enumerate(rows):
             store.append(f"k{number}", result)
-        assert store.get("k2") == rows[2]
-        assert store.get("nobody") is None
+        assert store.get("k2", ("q3", "", "m")) == rows[2]
+        assert store.get("k1", ("q3", "", "m")) is None
+        assert store.get("k2", ("nobody", "", "m")) is None
     with Store.open(tmp_path / "run") as store:
         assert [*store.results()] == rows
         assert [json.loads(line)["sample_id"] for line in store.lines()] == ["q1", "q2", "q3"]
@@ -53,7 +54,8 @@ def test_the_newest_row_counts_and_the_older_one_stays(tmp_path):
         store.append("new", row(value=0))
     with Store.open(tmp_path) as store:
         assert [result.judgements[0].value for result in store.results()] == [0]
-        assert store.get("old") == failed
+        assert store.get("old", ("q1", "", "m")) is None
+        assert next(result for *_, result in store.rows()) == failed
 
 
 def test_methods_and_repeats_are_rows_of_their_own(tmp_path):
@@ -99,8 +101,8 @@ def test_cases_are_kept_once(tmp_path):
     """What was judged is kept beside the results, once for each content."""
     case = Case(id="q1", question="Who?", chunks=["Ada."])
     with Store.create(tmp_path) as store:
-        store.keep_case("a", case)
-        store.keep_case("a", case)
+        store.append("a", row(), case=case.model_dump_json())
+        store.append("b", row("q2"), case=case.model_dump_json())
     with Store.open(tmp_path) as store:
         assert [*store.cases()] == [case]
 
@@ -192,7 +194,7 @@ def test_kill_9_loses_no_row_that_was_written(tmp_path):
     writer.stdout.close()
     with Store.create(tmp_path) as store:
         assert len([*store.results()]) >= told + 1
-        assert store.get(str(told)) is not None
+        assert store.get(str(told), (str(told), "", "m")) is not None
 
 
 def test_the_same_content_is_found_whoever_was_judged(tmp_path):
@@ -209,7 +211,7 @@ def test_the_same_content_is_found_whoever_was_judged(tmp_path):
         with way(tmp_path) as store:
             assert store.same("c") == row("q2")
             assert [store.same("f"), store.same("nobody"), store.same("")] == [None, None, None]
-            assert store.get("d") == failed
+            assert store.get("e", ("q3", "", "m")) == failed
 
 
 def test_a_row_takes_its_place_after_the_folder_was_opened_again(tmp_path):

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 EVERY_SECONDS = 5.0
 EVENT_SECONDS = 1.0
+BAR_WIDTH = 12
 
 
 class Bar:
@@ -39,7 +40,11 @@ class Bar:
         self._told = 0.0
         self._last: Snapshot | None = None
         self._bar = Progress(
-            BarColumn(), TextColumn("{task.description}"), console=self._console, disable=not self._live, transient=True
+            BarColumn(bar_width=BAR_WIDTH),
+            TextColumn("{task.description}"),
+            console=self._console,
+            disable=not self._live,
+            transient=True,
         )
         self._task = self._bar.add_task("starting", total=None)
 

@@ -46,5 +46,5 @@ def _notes(forecast: Forecast) -> list[str]:
     if forecast.judge and forecast.cost is None:
         notes.append(f"no price is known for {forecast.judge}: --prices FILE gives one")
     if forecast.unread:
-        notes.append(f"{forecast.unread} rows are no cases and would not be judged")
+        notes.append(f"rows that are no cases and would not be judged: {forecast.unread}")
     return notes

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from itertools import chain
@@ -20,6 +20,7 @@ from pydantic import JsonValue, TypeAdapter
 
 from greval.case import Case
 from greval.errors import MissingExtraError, StoreError
+from greval.identity import digest
 from greval.index import Index, name_of, number
 from greval.result import Result, Usage
 from greval.stats.outline import outline
@@ -32,16 +33,15 @@ if TYPE_CHECKING:
 NEWEST = "rowid NOT IN (SELECT replaces FROM results WHERE replaces IS NOT NULL)"
 NO_CONTENT = 0
 NUMBERS = f"""
-SELECT rowid, key, place, CASE WHEN finished AND content IS NOT NULL THEN content ELSE {NO_CONTENT} END
+SELECT rowid, place, CASE WHEN finished AND content IS NOT NULL THEN content ELSE {NO_CONTENT} END
 FROM results ORDER BY rowid
 """  # noqa: S608 - constant
 _JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
 
 
 class _Known(NamedTuple):
-    """Where rows stand: the newest of a key, the newest finished of a content, the newest of a place."""
+    """Where rows stand: the newest finished of a content, the newest of a sample, method, metric and repeat."""
 
-    keys: Index
     contents: Index
     places: Index
 
@@ -63,7 +63,6 @@ class Store:
         self._db = connection
         self._lock = held
         self._disk = disk
-        self._unwritten: list[tuple[int, str]] = []
 
     @classmethod
     def create(cls, folder: Path) -> Self:
@@ -99,39 +98,42 @@ class Store:
             opened.pop_all()
             return store
 
-    def append(self, key: str, result: Result, *, content: str = "") -> None:
+    def append(self, key: str, result: Result, *, content: str = "", case: str = "") -> None:
         """Write a result; when this returns, a killed process does not lose it.
 
         Args:
             key: The key of the judgement, `greval.identity.case_key`.
             result: The row; it takes the place of an older one of its sample, method, metric and repeat.
             content: The key of what was judged without who was judged, for `same`; empty for none.
+            case: The case as JSON, to be kept beside its first result; empty for none.
 
         Raises:
             StoreError: Where the disk is full or the folder is gone; what was written before stays.
         """
         known = self._known
-        numbers = (number(key), number(content) if content else None, number(_place(result)))
+        place = number(_place(result.sample_id, result.method, result.metric, result.repeat))
+        numbers = (number(key), number(content) if content else None, place)
         replaced = known.places.get(numbers[2])
         with told(self.folder), self._db:  # one transaction, as each costs more than what is in it
             cost = result.usage if replaced is None else result.usage + self._cost(replaced)
             row = (*numbers, replaced, result.finished, *_columns(result, cost))
             self._db.execute("BEGIN")
-            self._write_cases()
+            if case:
+                self._db.execute("INSERT INTO cases VALUES (?, ?)", (number(digest(case)), case))
             at = self._db.execute(INSERT, row).lastrowid or 0
-        self._unwritten.clear()
-        known.keys[numbers[0]] = at
         known.places[numbers[2]] = at
         if numbers[1] is not None and result.finished:
             known.contents[numbers[1]] = at
 
-    def get(self, key: str) -> Result | None:
-        """Give the newest result under a key, or None."""
-        return self._at(self._known.keys.get(key))
+    def get(self, key: str, result_of: tuple[str, str, str], repeat: int = 0) -> Result | None:
+        """Give the newest result of a sample, method and metric if it is that of a key, or None."""
+        at = self._known.places.get(_place(*result_of, repeat))
+        return None if at is None else self._at(at, number(key))
 
     def same(self, content: str) -> Result | None:
         """Give the newest finished result with a content key, whoever was judged, or None."""
-        return self._at(self._known.contents.get(content))
+        at = self._known.contents.get(content)
+        return None if at is None else self._at(at)
 
     def flush(self) -> None:
         """Bring everything written so far to the disk; any thread may call it, and it does not hold up `append`.
@@ -143,20 +145,21 @@ class Store:
             with told(self.folder):
                 self._disk.flush()
 
-    def keep_case(self, key: str, case: Case) -> None:
-        """Keep what was judged beside the results, once; it is written with the next result."""
-        if key not in self._cases:
-            self._cases[number(key)] = 1
-            self._unwritten.append((number(key), case.model_dump_json(exclude_defaults=True)))
-
     def rows(self) -> Iterator[tuple[str, str, Result]]:
         """Give every row that was ever written, with its key and content key, the oldest first."""
         for key, content, row in self._db.execute("SELECT key, content, row FROM results ORDER BY rowid"):
             yield name_of(key), "" if content is None else name_of(content), Result.model_validate_json(row)
 
+    def keep_cases(self, cases: Iterable[Case]) -> None:
+        """Keep cases beside the results."""
+        texts = (case.model_dump_json(exclude_defaults=True) for case in cases)
+        with told(self.folder), self._db:
+            self._db.execute("BEGIN")
+            self._db.executemany("INSERT INTO cases VALUES (?, ?)", ((number(digest(text)), text) for text in texts))
+
     def cases(self) -> Iterator[Case]:
         """Give every case that was judged."""
-        for (row,) in self._db.execute("SELECT row FROM cases ORDER BY rowid"):
+        for (row,) in self._db.execute("SELECT row FROM cases GROUP BY key ORDER BY min(rowid)"):
             yield Case.model_validate_json(row)
 
     def results(self) -> Iterator[Result]:
@@ -222,7 +225,6 @@ class Store:
                 self._disk.close()
             if self._lock:
                 with told(self.folder):
-                    self._write_cases()
                     self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def __enter__(self) -> Self:
@@ -233,35 +235,22 @@ class Store:
     ) -> None:
         self.close()
 
-    def _write_cases(self) -> None:
-        self._db.executemany("INSERT INTO cases VALUES (?, ?)", self._unwritten)
-
     @cached_property
     def _known(self) -> _Known:
         """Read where the rows stand, when that is first asked."""
-        known = _Known(Index(), Index(), Index())
+        known = _Known(Index(), Index())
         if self._db.execute("SELECT 1 FROM results LIMIT 1").fetchone():
             import numpy as np  # noqa: PLC0415 - a tenth of a second, and new runs do without
 
-            numbers = np.fromiter(chain.from_iterable(self._db.execute(NUMBERS)), dtype=np.int64).reshape(-1, 4)
-            at, keys, places, contents = numbers.T
-            known.keys.load_arrays(keys, at)
+            numbers = np.fromiter(chain.from_iterable(self._db.execute(NUMBERS)), dtype=np.int64).reshape(-1, 3)
+            at, places, contents = numbers.T
             known.places.load_arrays(places, at)
             known.contents.load_arrays(contents[contents != NO_CONTENT], at[contents != NO_CONTENT])
         return known
 
-    @cached_property
-    def _cases(self) -> Index:
-        """Read which cases are kept, when that is first asked."""
-        cases = Index()
-        cases.load(self._db.execute("SELECT key, rowid FROM cases ORDER BY rowid"))
-        return cases
-
-    def _at(self, place: int | None) -> Result | None:
-        if place is None:
-            return None
-        (row,) = self._db.execute("SELECT row FROM results WHERE rowid = ?", (place,)).fetchone()
-        return Result.model_validate_json(row)
+    def _at(self, place: int, key: int | None = None) -> Result | None:
+        found, row = self._db.execute("SELECT key, row FROM results WHERE rowid = ?", (place,)).fetchone()
+        return Result.model_validate_json(row) if key in {None, found} else None
 
     def _cost(self, place: int) -> Usage:
         """Give what a row and all those that it took the place of cost."""
@@ -272,9 +261,9 @@ class Store:
 INSERT = f"INSERT INTO results VALUES ({', '.join('?' * (12 + len(COSTS)))})"  # noqa: S608 - constant
 
 
-def _place(result: Result) -> str:
+def _place(sample_id: str, method: str, metric: str, repeat: int) -> str:
     """Name what a newer row takes the place of."""
-    return json.dumps([result.sample_id, result.method, result.metric, result.repeat])
+    return json.dumps([sample_id, method, metric, repeat])
 
 
 def _columns(result: Result, cost: Usage) -> tuple[object, ...]:
