@@ -110,6 +110,7 @@ async def evaluate_async(
             `cache`: true, or a file: replies of all runs are kept there and not asked again.
             `shard`: the part of the cases to judge. `desk`: asked in place of the judge's model.
             `debug`: what was asked and answered where a call failed is kept in `debug.jsonl`.
+            `config`: LangChain's, with callbacks and tags, for every call.
             `total`: how many cases there are, for the time left, where `cases` does not tell it itself.
             `on_progress`, `on_result`: called after each result, the latter with each new row.
 
@@ -138,6 +139,7 @@ async def evaluate_async(
             shard=options.get("shard"),
             retry_failed=options.get("retry_failed", True),
             mends=options.get("retry_failed", True) and "desk" not in options,
+            config=options.get("config"),
             on_progress=options.get("on_progress"),
             on_result=options.get("on_result"),
         )

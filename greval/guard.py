@@ -68,6 +68,7 @@ class Guard:
         self._row: Counter[str] = Counter()
         self._priced = 0
         self._dead_since = 0.0
+        self._came = asyncio.Event()
 
     def stop(self, why: str, *, fatal: bool = False) -> None:
         """Let no further call be made, and end all waiting for one; the first reason counts."""
@@ -107,6 +108,17 @@ class Guard:
         with self.waiting():
             await asyncio.sleep(seconds)
 
+    async def affordable(self) -> None:
+        """Wait, where a cost is to be kept, while the first call is out: only its answer tells what calls cost.
+
+        Raises:
+            StoppedError: Where the run is stopped meanwhile.
+        """
+        with self.waiting():
+            while self._max_cost is not None and self.flying and not (self._priced or self.answers):
+                self._came.clear()
+                await self._came.wait()
+
     def admit(self, tokens: int = 0) -> None:
         """Count a call of about so many input tokens that is about to be made.
 
@@ -117,7 +129,9 @@ class Guard:
             self.stop(f"the cap of {self._max_calls} calls is reached (--max-calls)")
         spent = self.spent or 0.0
         if self._max_cost is not None and spent + self._due(tokens) > self._max_cost:
-            self.stop(f"the cap of ${self._max_cost:g} is reached (--max-cost); spent ${spent:.4f}")
+            self.stop(
+                f"the cap of ${self._max_cost:g} is reached (--max-cost); spent ${spent:.4f}, {self.flying} calls are out"
+            )
         self._check()
         self.calls += 1
         self.flying += 1
@@ -125,6 +139,7 @@ class Guard:
     def came(self, reply: Reply | None) -> None:
         """Take note of what a call gave, None where it was given up, and stop the run where no other can do better."""
         self.flying -= 1
+        self._came.set()
         if reply is None or not self.watchful:
             return
         failure = reply.failure

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from langchain_core.language_models import BaseChatModel
+from langchain_core.runnables import RunnableConfig
 
 from greval.client import Desk
 from greval.compile import CaseLike
@@ -40,6 +41,7 @@ class Options(TypedDict, total=False):
     shard: Shard | None
     desk: Desk | None
     debug: bool
+    config: RunnableConfig | None
     total: int | None
     on_progress: OnProgress | None
     on_result: Callable[[Result], None] | None

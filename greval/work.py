@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from langchain_core.runnables import RunnableConfig
+
 from greval.case import Case
 from greval.client import clock
 from greval.compile import CaseLike, MetricRunnable, as_case
@@ -41,6 +43,7 @@ class Work:
     shard: Shard | None = None
     retry_failed: bool = True
     mends: bool = True
+    config: RunnableConfig | None = None
     on_progress: Callable[[Progress], None] | None = None
     on_result: Callable[[Result], None] | None = None
     start: float = field(default_factory=clock)
@@ -141,7 +144,7 @@ class Work:
         What is computed costs nothing, and a function may look at more of the case than it needs.
         """
         if not isinstance(runnable.metric, JudgedMetric):
-            return await runnable.ainvoke(seen)
+            return await runnable.ainvoke(seen, self.config)
         if content in self._asking:
             twin = await asyncio.shield(self._asking[content])  # shielded: who stops waiting stops no other
             if twin and twin.finished:
@@ -152,7 +155,7 @@ class Work:
         self._asking[content] = promise
         result = None
         try:
-            result = await _missing(seen, runnable, old)
+            result = await _missing(seen, runnable, old, self.config)
         finally:
             promise.set_result(result)
             if self._asking.get(content) is promise:
@@ -224,9 +227,11 @@ def left(case: Case, metric: Metric, old: Result | None) -> Case:
     return keep(case, metric.over, frozenset(failure.item or "" for failure in old.failures))
 
 
-async def _missing(case: Case, runnable: MetricRunnable, old: Result | None) -> Result:
+async def _missing(
+    case: Case, runnable: MetricRunnable, old: Result | None, config: RunnableConfig | None
+) -> Result:
     """Judge what is left of a case, and put it beside the judgements that are there."""
-    new = await runnable.ainvoke(left(case, runnable.metric, old))
+    new = await runnable.ainvoke(left(case, runnable.metric, old), config)
     if old is None or not old.judgements:
         return new
     judgements: Sequence[Judgement] = (*old.judgements, *new.judgements)

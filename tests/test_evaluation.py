@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from langchain_core.callbacks import BaseCallbackHandler
 
 from greval import (
     Case,
@@ -370,3 +371,35 @@ async def test_a_stopped_run_tells_how_much_is_left(tmp_path):
     await evaluate_async(iter(cases(9)), [TONE], ScriptedJudge(by_metric), out=tmp_path)
     with Store.open(tmp_path) as store:
         assert build(store).pending == {}
+
+
+def test_callbacks_of_the_config_see_every_call(tmp_path):
+    """A tracer given with the config is told of each judgement and each call of the model."""
+
+    class Seen(BaseCallbackHandler):
+        chains = 0
+        models = 0
+
+        def on_chain_start(self, *_, **__):
+            self.chains += 1
+
+        def on_chat_model_start(self, *_, **__):
+            self.models += 1
+
+    seen = Seen()
+    evaluate(cases(3), [TONE], ScriptedJudge(by_metric), out=tmp_path, config={"callbacks": [seen]})
+    assert (seen.chains, seen.models) == (3, 3)
+
+
+def test_what_a_failed_call_was_asked_is_kept_on_request(tmp_path, monkeypatch):
+    """With `debug` the messages, the answer and the failures are written down, keys blotted out; else nothing is."""
+    monkeypatch.setenv("SOME_KEY", "open-sesame")
+    bad = ScriptedJudge(["open-sesame is no JSON"])
+    evaluate(cases(1), [TONE], bad, out=tmp_path / "quiet")
+    assert not (tmp_path / "quiet" / "debug.jsonl").exists()
+    evaluate(cases(1), [TONE], bad, out=tmp_path / "told", debug=True, retry_failed=False)
+    lines = (tmp_path / "told" / "debug.jsonl").read_text(encoding="utf-8").splitlines()
+    told = [json.loads(line) for line in lines]
+    assert [line["answered"] for line in told] == ["[key] is no JSON"] * 2
+    assert told[0]["failures"][0]["kind"] == "malformed"
+    assert [message["role"] for message in told[0]["asked"]] == ["system", "human"]
