@@ -37,7 +37,7 @@ def rows(count: int) -> Iterator[tuple[str, str, Result]]:
             method=method,
             metric=name,
             fingerprint="3f94cf0af29d0086",
-            judge="openai:gpt-5.1-mini",
+            judge="openai:gpt-5.4-mini",
             tier="schema",
             outcome=_outcome(n),
             usage=Usage(calls=1, input_tokens=400 + n % 100, output_tokens=30, cached_tokens=384),

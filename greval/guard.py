@@ -129,9 +129,8 @@ class Guard:
             self.stop(f"the cap of {self._max_calls} calls is reached (--max-calls)")
         spent = self.spent or 0.0
         if self._max_cost is not None and spent + self._due(tokens) > self._max_cost:
-            self.stop(
-                f"the cap of ${self._max_cost:g} is reached (--max-cost); spent ${spent:.4f}, {self.flying} calls are out"
-            )
+            out = f"${spent:.4f} spent, {self.flying} calls out"
+            self.stop(f"the cap of ${self._max_cost:g} is reached (--max-cost); {out}")
         self._check()
         self.calls += 1
         self.flying += 1

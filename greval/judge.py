@@ -68,8 +68,8 @@ class Judge(Record):
         pydantic.ValidationError: Where a setting is wrong, or holds a secret.
 
     Example:
-        >>> Judge("openai:gpt-5.1-mini", timeout=30).label
-        'openai:gpt-5.1-mini'
+        >>> Judge("openai:gpt-5.4-mini", timeout=30).label
+        'openai:gpt-5.4-mini'
     """
 
     model_config = ConfigDict(hide_input_in_errors=True)
@@ -166,7 +166,7 @@ def key_hint(model: str) -> str:
     """Say where the key of a judge comes from.
 
     Example:
-        >>> key_hint("openai:gpt-5.1-mini")
+        >>> key_hint("openai:gpt-5.4-mini")
         'set OPENAI_API_KEY to a valid key'
     """
     provider = model.partition(":")[0].upper().partition("_")[0]

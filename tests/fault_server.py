@@ -12,7 +12,6 @@ import random
 import re
 import sys
 import threading
-from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Self
 
@@ -34,13 +33,15 @@ class FaultServer:
     """A chat server on a free port, in a thread of its own; use it as a context manager.
 
     `calls` counts requests, `most` is the most that were in flight at once, `bodies` keeps what was
-    sent, `headers` under which headers. `latency` is slept before each answer, in seconds.
+    sent, `headers` under which headers. `latency` is slept before each answer, in seconds, and `jitter`
+    is the most that is slept beyond it, at random.
     """
 
-    def __init__(self, plan: Plan | None = None, *, latency: float = 0.0) -> None:
+    def __init__(self, plan: Plan | None = None, *, latency: float = 0.0, jitter: float = 0.0) -> None:
         """Keep the plan; nothing is served yet."""
         self.plan: Plan = plan or ok()
         self.latency = latency
+        self.jitter = jitter
         self.bodies: list[Body] = []
         self.headers: list[Mapping[str, str]] = []
         self.most = 0
@@ -100,8 +101,8 @@ class FaultServer:
         self._flying += 1
         self.most = max(self.most, self._flying)
         try:
-            if self.latency:
-                await asyncio.sleep(self.latency)
+            if self.latency or self.jitter:
+                await asyncio.sleep(self.latency + random.uniform(0, self.jitter))
             return await self._behaviour(number, body)(request, body)
         finally:
             self._flying -= 1
@@ -244,16 +245,6 @@ def hangs(seconds: float = 30) -> Behaviour:
     return answer
 
 
-def late(seconds: float, then: Behaviour) -> Behaviour:
-    """Behave so after a while."""
-
-    async def answer(request: web.Request, body: Body) -> web.StreamResponse:
-        await asyncio.sleep(seconds)
-        return await then(request, body)
-
-    return answer
-
-
 def keyed(key: str, then: Behaviour) -> Behaviour:
     """Behave so for this key, and answer 401 to any other."""
 
@@ -262,44 +253,6 @@ def keyed(key: str, then: Behaviour) -> Behaviour:
         return await (then if right else error(401, "invalid_api_key"))(request, body)
 
     return answer
-
-
-class Mix:
-    """A plan that meets each request with a fault by chance, as a seed draws it; `met` counts them by name.
-
-    Args:
-        faults: By name, the share of the requests and what they get.
-        otherwise: The plan for the others.
-        seed: Draws the same faults for the same numbers of requests.
-        once: By the number of a request, counted from 0, the name and the behaviour that it alone gets.
-    """
-
-    def __init__(
-        self,
-        faults: Mapping[str, tuple[float, Behaviour]],
-        otherwise: Callable[[Body], Behaviour],
-        *,
-        seed: int,
-        once: Mapping[int, tuple[str, Behaviour]] | None = None,
-    ) -> None:
-        """Begin with the first request."""
-        self.met: Counter[str] = Counter()
-        self._faults = [(name, behaviour) for name, (_, behaviour) in faults.items()]
-        self._shares = [share for share, _ in faults.values()]
-        self._otherwise = otherwise
-        self._once = once or {}
-        self._draw = random.Random(seed)
-        self._number = -1
-
-    def __call__(self, body: Body) -> Behaviour:
-        self._number += 1
-        lots = [*self._faults, ("", None)]
-        (drawn,) = self._draw.choices(lots, [*self._shares, 1 - sum(self._shares)])
-        name, behaviour = self._once.get(self._number, drawn)
-        if behaviour is None:
-            return self._otherwise(body)
-        self.met[name] += 1
-        return behaviour
 
 
 def trickles(seconds: float = 30) -> Behaviour:

@@ -353,7 +353,7 @@ def test_a_judge_that_cannot_be_used(monkeypatch, call):
     """A judge that cannot be used at all is an error of the call, not a failed row for each case."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    runnable = compile_metric(TONE, Judge("openai:gpt-5.1-mini"))
+    runnable = compile_metric(TONE, Judge("openai:gpt-5.4-mini"))
     with pytest.raises(JudgeError, match="OPENAI_API_KEY"):
         runnable.invoke(CASE) if call == "invoke" else runnable.batch([CASE] * 2)
 

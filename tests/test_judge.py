@@ -93,9 +93,9 @@ def test_local_is_asked_for_by_name():
 @pytest.mark.parametrize(
     ("model", "error", "told"),
     [
-        ("gpt-5.1-mini", JudgeError, "write PROVIDER:MODEL, such as openai:gpt-5.1-mini"),
+        ("gpt-5.4-mini", JudgeError, "write PROVIDER:MODEL, such as openai:gpt-5.4-mini"),
         ("openai:", JudgeError, "write PROVIDER:MODEL"),
-        ("openai:gpt-5.1-mini", JudgeError, "set OPENAI_API_KEY"),
+        ("openai:gpt-5.4-mini", JudgeError, "set OPENAI_API_KEY"),
         ("nowhere:model", JudgeUnavailableError, "nowhere:model"),
         ("cohere:command", (JudgeUnavailableError, MissingExtraError), "cohere"),
     ],
