@@ -86,3 +86,7 @@ class MissingExtraError(GrevalError):
         super().__init__(f"{package} is not installed: pip install 'greval[{extra}]'")
         self.extra = extra
         self.package = package
+
+    def __reduce__(self) -> tuple[type[MissingExtraError], tuple[str, str]]:
+        """Let it travel between processes: the message is made from two arguments."""
+        return type(self), (self.extra, self.package)

@@ -1,0 +1,300 @@
+"""One run on a Ray cluster: its shards are plain tasks, each with a log of its own, which become one in the end.
+
+Ray only decides where a shard is judged. Keys, log, retries and limits are those of any other run: a
+shard whose worker is lost goes on in another worker where it stopped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import time
+from collections import Counter, deque
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any, Unpack, cast
+
+from greval.client import JudgeClient
+from greval.datasets import read_cases
+from greval.errors import DataError, GrevalError, MissingExtraError, StoreError
+from greval.evaluation import Run, evaluate_async
+from greval.judge import Judge
+from greval.library import with_dependencies
+from greval.merge import merge
+from greval.metric import Metric
+from greval.metrics import COMPUTED
+from greval.options import Options
+from greval.progress import Progress
+from greval.result import Usage
+from greval.shard import Shard
+from greval.store import FILE
+
+SHARDS = "shards"
+MINUTE = 60.0
+MOST_LOST = 20
+LOCK_SECONDS = 5.0  # a shared file system may let go of a lost worker's lock some seconds later
+OBJECT_STORE = 80 * 1024 * 1024
+COUNTS = ("done", "scored", "skipped", "failed", "items_failed", "kept")
+LIMITS = ("requests_per_minute", "tokens_per_minute")
+UNFIT = frozenset({"desk", "on_result", "resume", "shard", "total"})
+
+
+@dataclass(frozen=True)
+class Job:
+    """What travels to the workers: plain values, greval's own computed metrics by their name, and no key."""
+
+    source: Path
+    metrics: tuple[Metric | str, ...]
+    judge: Judge
+    out: Path
+    shards: int
+    method: str | None
+    limit: int | None
+    options: Options
+
+    def folder(self, number: int) -> Path:
+        """Give the run folder of a shard."""
+        return self.out / SHARDS / f"{number}-of-{self.shards}"
+
+
+def evaluate_on_ray(  # noqa: PLR0913 - what a run is made of
+    source: str | Path,
+    metrics: Sequence[Metric],
+    judge: Judge,
+    *,
+    out: str | Path,
+    shards: int = 16,
+    workers: int | None = None,
+    address: str | None = None,
+    method: str | None = None,
+    limit: int | None = None,
+    **options: Unpack[Options],
+) -> Run:
+    """Judge the cases of a file on a Ray cluster, in shards; the same call again goes on where it stopped.
+
+    Args:
+        source: The file of cases; like `out`, on a file system that all workers share.
+        metrics: Definitions; those that they build on are added.
+        judge: Settings of a judge. Its key is read from the environment of each worker; its limits
+            are those of the whole run, of which each worker keeps to its part.
+        out: The run folder; the shards' own are in `shards` below it.
+        shards: In how many parts the cases are judged; a run begun with so many goes on with so many.
+        workers: How many shards are judged at a time; as many as the cluster has CPUs by default.
+        address: Ray's address; without it the cluster of the caller's own `ray.init`, else that of
+            RAY_ADDRESS, else one on this machine.
+        method: The method of the cases that name none.
+        limit: Only the first so many cases are judged.
+        **options: As in `evaluate_async`, without `desk`, `on_result`, `resume`, `shard`, `total`.
+            `concurrency` is each worker's; `max_calls` and `max_cost` are divided among the shards;
+            `cache` is that of the worker's machine; `on_progress` is called after each shard.
+
+    Returns:
+        The run folder with all that was judged, how far the run came, and why it was stopped.
+
+    Raises:
+        DataError: Where the file cannot be read, an option does not fit, or a cap cannot be divided.
+        JudgeError: Where the judge cannot be used at all, such as without a key on a worker.
+        MissingExtraError: Where Ray is not installed.
+        StoreError: Where a folder cannot be used, or was begun with another number of shards.
+    """
+    source, folder = Path(source).resolve(), Path(out).resolve()
+    _check_begun(folder, shards)
+    sent = tuple(m.name if COMPUTED.get(m.name) is m else m for m in with_dependencies(metrics))
+    job = Job(source, sent, judge, folder, shards, method, limit, _divided(options, shards))
+    total = (read_cases(job.source).count(limit) or 0) * len(job.metrics)
+    with _cluster(address, workers) as ray:
+        width = min(shards, workers or int(ray.cluster_resources().get("CPU", 1)))
+        limits = {name: limit / width for name in LIMITS if (limit := getattr(judge, name))}
+        crew = Crew(ray, replace(job, judge=judge.model_copy(update=limits)), width, total, options)
+        crew.work()
+    merge(out, [job.folder(n) for n in range(1, shards + 1) if (job.folder(n) / FILE).is_file()])
+    return Run(Path(out), crew.progress, why=crew.why, fatal=crew.fatal)
+
+
+class Crew:
+    """The driver's side: which shards wait, which are judged, and what came of the others."""
+
+    def __init__(self, ray: Any, job: Job, width: int, total: int, options: Options) -> None:  # noqa: ANN401 - a module
+        """Begin with all shards waiting; `width` of them are judged at a time."""
+        self.fatal = False
+        self._ended: str | None = None
+        self._ray = ray
+        self._job = ray.put(job)
+        self._task = ray.remote(num_cpus=1, max_retries=0)(judge_shard)  # lost ones are begun again here, in order
+        self._pause = max(LOCK_SECONDS, MINUTE if job.judge.tokens_per_minute else _refilled(job.judge))
+        self._width, self._total, self._options = width, total, options
+        self._waiting = deque(range(1, job.shards + 1))
+        self._running: dict[Any, int] = {}
+        self._lost: Counter[int] = Counter()
+        self._runs: list[Run] = []
+        self._start = time.monotonic()
+
+    @property
+    def why(self) -> str | None:
+        """Why not all was judged, None where it was; a cap stops single shards."""
+        stopped = [run for run in self._runs if run.stopped]
+        if self._ended or not stopped:
+            return self._ended
+        return f"{len(stopped)} of the shards were stopped; {stopped[0].folder.name}: {stopped[0].why}"
+
+    @property
+    def progress(self) -> Progress:
+        """How far the shards that ended came; each of them met the same unreadable rows."""
+        parts = [run.progress for run in self._runs]
+        costs = [part.cost for part in parts if part.cost is not None]
+        return Progress(
+            total=self._total,
+            **{name: sum(getattr(part, name) for part in parts) for name in COUNTS},
+            unread=max((part.unread for part in parts), default=0),
+            usage=sum((part.usage for part in parts), Usage()),
+            cost=sum(costs) if costs else None,
+            seconds=time.monotonic() - self._start,
+        )
+
+    def work(self) -> None:
+        """Have all shards judged; whatever ends that early, the workers first write down what is in flight."""
+        deadline = self._options.get("deadline")
+        try:
+            while self._running or self._waiting:
+                while self._waiting and len(self._running) < self._width:
+                    number = self._waiting.popleft()
+                    pause = self._pause if self._lost[number] else 0.0
+                    self._running[self._task.remote(self._job, number, pause)] = number
+                left = None if deadline is None else max(0.0, self._start + deadline - time.monotonic())
+                done, _ = self._ray.wait([*self._running], timeout=left)
+                if not done:
+                    self._end(f"the deadline of {deadline:g} s is over")
+                    deadline = None
+                for ref in done:
+                    self._take(self._running.pop(ref), ref)
+        finally:  # an error, or Ctrl-C
+            self._end("it was interrupted")
+            if self._running:
+                self._ray.wait([*self._running], num_returns=len(self._running))
+
+    def _take(self, number: int, ref: Any) -> None:  # noqa: ANN401 - Ray's
+        """Take note of what came of a shard."""
+        try:
+            run: Run = self._ray.get(ref)
+        except self._ray.exceptions.RayError as error:
+            self._missed(number, error)
+            return
+        self._runs.append(run)
+        if run.fatal:
+            self.fatal, self._ended = True, self._ended or run.why
+            self._end("")
+        if on_progress := self._options.get("on_progress"):
+            on_progress(self.progress)
+
+    def _missed(self, number: int, error: Exception) -> None:
+        """Put a shard whose worker was lost first in the line."""
+        kinds = self._ray.exceptions
+        lost = (kinds.WorkerCrashedError, kinds.NodeDiedError, kinds.OutOfMemoryError, kinds.ObjectLostError)
+        if isinstance(error, kinds.TaskCancelledError):  # before it began
+            return
+        cause = getattr(error, "cause", None)
+        locked = isinstance(cause, StoreError) and self._lost[number]  # by the worker that was lost
+        if not (isinstance(error, lost) or locked):
+            raise (cause if isinstance(cause, GrevalError) else error) from None
+        self._lost[number] += 1
+        if self._lost[number] > MOST_LOST:
+            raise StoreError(f"shard {number} lost its worker {MOST_LOST} times; the same call goes on: {error}")
+        if self._ended is None:
+            logging.getLogger("greval").warning("shard %s lost its worker; it goes on in another one", number)
+            self._waiting.appendleft(number)
+
+    def _end(self, why: str) -> None:
+        """Begin no other shard, and let those that are judged finish what is in flight; the first reason counts."""
+        if self._waiting or self._running:
+            self._ended = self._ended or why
+        self._waiting.clear()
+        for ref in self._running:
+            self._ray.cancel(ref)
+
+
+def judge_shard(job: Job, number: int, pause: float) -> Run:
+    """Judge a shard, or what is left of it, in a worker of Ray; it begins after so many seconds."""
+    return asyncio.run(_judge_shard(job, number, pause))
+
+
+async def _judge_shard(job: Job, number: int, pause: float) -> Run:
+    """Judge it; when Ray cancels the task, which it does by this signal, what is in flight is still finished."""
+    stop = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGINT, stop.set)
+    with suppress(TimeoutError):
+        await asyncio.wait_for(stop.wait(), pause)
+    options: Options = {**job.options, "shard": Shard(number=number, count=job.shards)}
+    run = await evaluate_async(
+        islice(read_cases(job.source, method=job.method), job.limit),
+        [COMPUTED[metric] if isinstance(metric, str) else metric for metric in job.metrics],
+        job.judge,
+        out=job.folder(number),
+        stop=stop,
+        **options,
+    )
+    if (run.progress.usage.calls or run.stopped) and not (run.fatal or stop.is_set()):
+        await _settle(job.judge)
+    return run
+
+
+async def _settle(judge: Judge) -> None:
+    """Wait until the limits are as if nothing had been asked: the next shard in this place knows nothing of it."""
+    if quiet := _refilled(judge):
+        if judge.tokens_per_minute:  # a call may cost more than was counted on; a next one comes when that is paid back
+            pace = (await JudgeClient(judge).ready()).pace
+            await pace.enter()
+            pace.leave()
+        await asyncio.sleep(quiet)
+
+
+def _refilled(judge: Judge) -> float:
+    """Give the seconds of quiet after which all limits allow a burst again (see `greval.pace.Bucket`)."""
+    limits = (getattr(judge, name) for name in LIMITS)
+    return max((MINUTE / min(MINUTE - 1, limit) for limit in limits if limit), default=0.0)
+
+
+def _divided(options: Options, shards: int) -> Options:
+    """Give the options of each shard, the caps divided."""
+    calls, cost = options.get("max_calls"), options.get("max_cost")
+    if unfit := UNFIT & options.keys():
+        raise DataError(f"{', '.join(sorted(unfit))}: has no meaning for a run on a cluster; leave it out")
+    if shards < 1 or (calls is not None and calls < shards):
+        raise DataError(f"{shards} shards: give one at least, and no more than max_calls, which is divided among them")
+    given = {name: value for name, value in options.items() if name not in {"deadline", "on_progress"}}
+    given |= {} if calls is None else {"max_calls": calls // shards}
+    given |= {} if cost is None else {"max_cost": cost / shards}
+    return cast("Options", given)
+
+
+def _check_begun(out: Path, shards: int) -> None:
+    """Refuse to begin another division beside one that was begun."""
+    begun = {path.name.rpartition("-of-")[2] for path in (out / SHARDS).glob("*-of-*")} - {str(shards)}
+    if begun:
+        raise StoreError(f"{out}: was begun with shards={min(begun)}; go on with so many, or choose another folder")
+
+
+@contextmanager
+def _cluster(address: str | None, workers: int | None) -> Iterator[Any]:
+    """Give Ray, connected to a cluster; it tells nobody that it is used, unless the user wishes that."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    try:
+        import ray  # noqa: PLC0415 - over a second of import
+    except ImportError as error:
+        raise MissingExtraError("ray", "ray") from error
+    callers = address is None and ray.is_initialized()
+    address = address or os.environ.get("RAY_ADDRESS") or "local"
+    own: dict[str, Any] = {"num_cpus": workers, "object_store_memory": OBJECT_STORE, "include_dashboard": False}
+    if not callers:
+        ray.init(
+            address=address, log_to_driver=False, logging_level=logging.ERROR, **(own if address == "local" else {})
+        )
+    try:
+        yield ray
+    finally:
+        if not callers:
+            ray.shutdown()

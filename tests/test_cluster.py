@@ -1,0 +1,200 @@
+"""A run on a cluster: lost workers lose nothing, the provider's limits hold for all together, one log in the end."""
+
+import logging
+import pickle
+import re
+import subprocess
+import sys
+import time
+from collections import Counter
+from functools import partial
+from pathlib import Path
+
+import pytest
+from fault_server import FaultServer, error
+
+from greval import (
+    ComputedMetric,
+    DataError,
+    Judge,
+    JudgeError,
+    MeasureScale,
+    StoreError,
+    compile_metric,
+    evaluate,
+    load,
+    predefined,
+    read_cases,
+)
+from greval.cluster import evaluate_on_ray
+from greval.metrics import COMPUTED
+from greval.result import Judgement
+from greval.shard import Shard
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+from cluster import CONCURRENCY, Killer, Provider, rows, within, written
+
+ray = pytest.importorskip("ray")
+
+METRIC = load("correctness")
+WORKERS = 4
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """Give a cluster of four workers on this machine, as a caller would start it, warmed up."""
+
+    def ready():  # in here, so that its code travels: the workers know no tests
+        judge = Judge("openai:fake", base_url="http://127.0.0.1:9/v1", max_retries=0)
+        compile_metric(METRIC, judge).invoke({"question": "Who?", "expected_answer": "Vega.", "answer": "Vega."})
+        time.sleep(1)  # each worker does it once
+
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        environment.setenv("OPENAI_API_KEY", "test-key")
+        ray.init(
+            address="local",
+            num_cpus=WORKERS,
+            object_store_memory=80 * 1024 * 1024,
+            include_dashboard=False,
+            log_to_driver=False,
+            logging_level=logging.ERROR,
+        )
+        ray.get([ray.remote(ready).remote() for _ in range(WORKERS)])
+        yield
+        ray.shutdown()
+
+
+def test_a_lost_worker_loses_nothing_and_the_limit_holds_for_all(cluster, tmp_path, caplog):
+    """One of four workers is killed: the log is that of one machine, little is repeated, the quota is kept."""
+    n, quota = 160, 1200
+    source, provider, killer = written(tmp_path, n), Provider(), Killer()
+    with FaultServer(provider) as server:
+        judge = Judge("openai:fake", base_url=server.url, requests_per_minute=quota)
+        killer.start()
+        run = evaluate_on_ray(source, [METRIC], judge, out=tmp_path / "run", shards=8, concurrency=CONCURRENCY)
+        times, asked = [*provider.times], Counter(provider.asked)
+        alone = judge.model_copy(update={"requests_per_minute": None})
+        evaluate(read_cases(source), [METRIC], alone, out=tmp_path / "alone", concurrency=32)
+    ((shard, judged),) = killer.judged.items()
+    assert 0 < judged < len(rows(shard))
+    assert "lost its worker" in caplog.text
+    assert (run.why, run.fatal) == (None, False)
+    assert rows(tmp_path / "run") == rows(tmp_path / "alone")
+    assert 0 <= asked.total() - n <= CONCURRENCY
+    assert max(asked.values()) <= 2
+    assert within(quota, WORKERS, times)
+
+
+def test_shards_that_follow_each_other_keep_the_limit_together(cluster, tmp_path):
+    """Shards so small that each is one burst are held apart, so that the quota holds over all of them."""
+    n, quota = 16, 120
+    provider = Provider(seconds=0)
+    with FaultServer(provider) as server:
+        judge = Judge("openai:fake", base_url=server.url, requests_per_minute=quota)
+        run = evaluate_on_ray(written(tmp_path, n), [METRIC], judge, out=tmp_path / "run", shards=16)
+    assert (run.progress.scored, len(provider.times)) == (n, n)
+    assert within(quota, WORKERS, provider.times)
+
+
+def test_one_refused_shard_stops_the_others_in_order(cluster, tmp_path):
+    """A wrong key ends the whole run soon with one message; what was in flight is kept, and is not asked again."""
+    n = 120
+    source = written(tmp_path, n)
+    refused = {f"Question {i}?" for i in range(n) if Shard(number=1, count=4).holds(f"q{i}")}
+    provider = Provider(seconds=0.3)
+
+    def plan(body):
+        wrong = any(question in body["messages"][-1]["content"] for question in refused)
+        return error(401, "invalid_api_key") if wrong else provider(body)
+
+    with FaultServer(plan) as server:
+        judge = Judge("openai:fake", base_url=server.url)
+        call = partial(evaluate_on_ray, source, [METRIC], judge, out=tmp_path / "run", shards=4, concurrency=2)
+        run = call()
+        assert run.fatal
+        assert "OPENAI_API_KEY" in run.why
+        assert server.calls < n / 2
+        assert len(rows(tmp_path / "run")) == server.calls
+        server.plan = provider
+        again = call()
+    assert (again.why, again.progress.scored, again.progress.total) == (None, n, n)
+    assert set(provider.asked.values()) == {1}
+
+
+def test_caps_are_divided_and_told(cluster, tmp_path):
+    """A cap is never exceeded by all shards together; the run says which was stopped, and goes on when asked."""
+    source, provider, told = written(tmp_path, 40), Provider(seconds=0), []
+    with FaultServer(provider) as server:
+        judge = Judge("openai:fake", base_url=server.url)
+        capped = evaluate_on_ray(source, [METRIC], judge, out=tmp_path / "run", shards=4, max_calls=9)
+        assert (server.calls, capped.fatal) == (8, False)
+        assert re.fullmatch(r"4 of the shards were stopped; \d-of-4: the cap of 2 calls .*", capped.why)
+        run = evaluate_on_ray(source, [METRIC], judge, out=tmp_path / "run", shards=4, on_progress=told.append)
+    assert (server.calls, run.why, run.progress.scored, run.progress.kept) == (40, None, 40, 8)
+    assert [progress.done for progress in told][-1] == 40
+    assert len(told) == 4
+
+
+def test_a_deadline_stops_the_run_in_order(cluster, tmp_path):
+    """When the time is over no call is made any more, and what was asked is in the log."""
+    provider = Provider(seconds=0.2)
+    with FaultServer(provider) as server:
+        judge = Judge("openai:fake", base_url=server.url)
+        run = evaluate_on_ray(written(tmp_path, 400), [METRIC], judge, out=tmp_path / "run", deadline=4, concurrency=2)
+    assert run.why == "the deadline of 4 s is over"
+    assert not run.fatal
+    assert 0 < len(rows(tmp_path / "run")) == len(provider.asked) < 400
+
+
+def test_computed_metrics_travel(cluster, tmp_path):
+    """Computed metrics of greval and a caller's function are worked out on the workers."""
+
+    def compute(case):
+        return (Judgement(value=len(case.answer), number=len(case.answer), reason="Counted."),)
+
+    scale = MeasureScale(unit="letters", better="lower")
+    letters = ComputedMetric(name="letters", description="Long.", needs=["answer"], scale=scale, compute=compute)
+    judge = Judge("openai:fake", base_url="http://127.0.0.1:9/v1")
+    metrics = [COMPUTED["latency"], letters]
+    run = evaluate_on_ray(written(tmp_path, 10), metrics, judge, out=tmp_path / "run", shards=2)
+    assert (run.progress.scored, run.progress.skipped) == (10, 10)
+
+
+def test_what_a_worker_cannot_do_is_the_callers_error(cluster, tmp_path):
+    """An error of a worker comes as it is, as in a run on one machine."""
+    with pytest.raises(JudgeError, match="write PROVIDER:MODEL"):
+        evaluate_on_ray(written(tmp_path, 4), [METRIC], Judge("fake"), out=tmp_path / "run", shards=2)
+
+
+def test_what_cannot_be_divided_is_told_before_anything_is_asked(tmp_path):
+    """Options without meaning here, too small a cap, another division and a missing file are refused at once."""
+    source, judge = written(tmp_path, 4), Judge("openai:fake")
+    call = partial(evaluate_on_ray, source, [METRIC], judge, out=tmp_path / "run")
+    with pytest.raises(DataError, match="resume, shard: has no meaning"):
+        call(shard=None, resume=True)
+    with pytest.raises(DataError, match="16 shards: give one at least, and no more than max_calls"):
+        call(max_calls=15)
+    with pytest.raises(DataError, match="no such file"):
+        evaluate_on_ray(tmp_path / "no.jsonl", [METRIC], judge, out=tmp_path / "run")
+    (tmp_path / "run" / "shards" / "1-of-8").mkdir(parents=True)
+    with pytest.raises(StoreError, match="begun with shards=8"):
+        call()
+
+
+def test_without_ray_it_says_what_to_install(tmp_path):
+    """Without the package the error holds the command that installs it."""
+    code = (
+        "import sys; sys.modules['ray'] = None\n"
+        "from greval import Judge, load\n"
+        "from greval.cluster import evaluate_on_ray\n"
+        f"evaluate_on_ray({str(written(tmp_path, 1))!r}, [load('latency')], Judge('openai:fake'), out='run')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert "MissingExtraError: ray is not installed: pip install 'greval[ray]'" in done.stderr
+
+
+@pytest.mark.parametrize("name", [name for name, metric in predefined().items() if name not in COMPUTED])
+def test_definitions_travel(name):
+    """A judged metric comes out of a pickle as it went in."""
+    assert pickle.loads(pickle.dumps(load(name))) == load(name)  # noqa: S301 - our own
