@@ -47,7 +47,7 @@ class Line:
         if reply.failure is None or usage.output_tokens is not None:
             self.pace.answered((usage.input_tokens or tokens) + (usage.output_tokens or 0) - tokens)
         elif reply.failure.kind == "rate_limit":
-            self.pace.refused(reply.pause)
+            self.pace.refused(reply.pause, tokens)
 
 
 Desk = Callable[[str, Line, Question, list[BaseMessage]], Awaitable[Reply]]
@@ -189,6 +189,7 @@ class JudgeClient:
                 with self.guard.waiting():
                     await line.pace.enter(tokens, cautious=self.guard.watchful)
                 try:
+                    await self.guard.affordable()
                     reply = await self._once(line, partial(question.ask, line.model, messages, config), tokens)
                 finally:
                     line.pace.leave()
@@ -215,7 +216,7 @@ class JudgeClient:
     def _connected(self, model: BaseChatModel) -> Line:
         """Give the line to a model, on which all calls to its address under its key share one pace."""
         pace = pace_of(model)
-        pace.limit(requests=self.judge.requests_per_minute, tokens=self.judge.tokens_per_minute)
+        pace.limit(self, requests=self.judge.requests_per_minute, tokens=self.judge.tokens_per_minute)
         return Line(model, pace, secrets_of(model), environment())
 
     def _key(self, question: Question, messages: list[BaseMessage], repeat: int) -> str:

@@ -194,10 +194,12 @@ async def _ending(guard: Guard, stop: asyncio.Event | None, deadline: float | No
             await stop.wait()
             guard.stop(STOPPED)
 
-    async with beside(watch()):
-        yield
-    if timer:
-        timer.cancel()
+    try:
+        async with beside(watch()):
+            yield
+    finally:
+        if timer:
+            timer.cancel()
 
 
 def unused(folder: Path) -> Path:

@@ -133,9 +133,10 @@ class Judge(Record):
 
     @property
     def identity(self) -> dict[str, JsonValue]:
-        """What decides its verdicts, as JSON: all settings but those of patience and packing."""
+        """What decides its verdicts, as JSON: all settings but patience and packing, and whose server it is."""
         settings = self.model_dump(mode="json", exclude=PATIENCE, exclude_defaults=True)
-        return {**settings, "model": self.label}
+        url = self.base_url or (os.environ.get(URL_VARIABLE) if self.model.startswith("openai:") else None)
+        return {**settings, "model": self.label, **({"base_url": url} if url else {})}
 
 
 def _names(content: JsonValue) -> Iterator[str]:

@@ -13,6 +13,7 @@ from hashlib import sha256
 from math import inf
 from re import fullmatch
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from greval.faults import secrets_of
 
@@ -68,6 +69,7 @@ class Pace:
         self.flying = 0
         self.width = inf
         self.proven = False
+        self._owners: WeakKeyDictionary[object, tuple[float | None, float | None]] = WeakKeyDictionary()
         self._requests: Bucket | None = None
         self._tokens: Bucket | None = None
         self._paused_until = -inf
@@ -77,12 +79,14 @@ class Pace:
         self._queued = 0
         self._room = asyncio.Event()
 
-    def limit(self, *, requests: float | None, tokens: float | None) -> None:
-        """Keep to so many requests and tokens a minute; of several such limits the lowest counts."""
-        if requests and (self._requests is None or requests < self._requests.per_minute):
-            self._requests = Bucket(requests)
-        if tokens and (self._tokens is None or tokens < self._tokens.per_minute):
-            self._tokens = Bucket(tokens)
+    def limit(self, owner: object, *, requests: float | None, tokens: float | None) -> None:
+        """Keep to so many requests and tokens a minute while the owner lives; of several owners the lowest count."""
+        self._owners[owner] = requests, tokens
+        lowest = [min(filter(None, limits), default=None) for limits in zip(*self._owners.values(), strict=True)]
+        self._requests, self._tokens = (
+            bucket if bucket and bucket.per_minute == limit else Bucket(limit) if limit else None
+            for bucket, limit in zip((self._requests, self._tokens), lowest, strict=True)
+        )
 
     async def enter(self, tokens: float = 0, *, cautious: bool = False) -> None:
         """Wait until a call of about so many tokens may be made; `leave` ends it.
@@ -115,9 +119,16 @@ class Pace:
             self._tokens.take(surplus, time.monotonic())
         self._room.set()
 
-    def refused(self, pause: float | None) -> None:
-        """Take note that the provider had too many calls, and for how many seconds it asked to wait."""
+    def refused(self, pause: float | None, tokens: float = 0) -> None:
+        """Take note that the provider had too many calls, and for how many seconds it asked to wait.
+
+        Args:
+            pause: The seconds, None where it did not say.
+            tokens: What was counted on for the call: it was not spent.
+        """
         now = time.monotonic()
+        if self._tokens and tokens:
+            self._tokens.take(-tokens, now)
         if now - self._cut_at >= CUT_SECONDS:
             self._cut_at = now
             self.width = max(1.0, min(self.width, self.flying) // 2)

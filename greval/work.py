@@ -227,9 +227,7 @@ def left(case: Case, metric: Metric, old: Result | None) -> Case:
     return keep(case, metric.over, frozenset(failure.item or "" for failure in old.failures))
 
 
-async def _missing(
-    case: Case, runnable: MetricRunnable, old: Result | None, config: RunnableConfig | None
-) -> Result:
+async def _missing(case: Case, runnable: MetricRunnable, old: Result | None, config: RunnableConfig | None) -> Result:
     """Judge what is left of a case, and put it beside the judgements that are there."""
     new = await runnable.ainvoke(left(case, runnable.metric, old), config)
     if old is None or not old.judgements:

@@ -61,7 +61,9 @@ class Bar:
 
     def say(self, text: str) -> None:
         """Print a line above the bar."""
-        if not self._quiet:
+        if self._json:
+            self._event("notice", text=text)
+        elif not self._quiet:
             self._console.print(text, markup=False, highlight=False, soft_wrap=True)
 
     def show(self, snapshot: Snapshot) -> None:

@@ -1,0 +1,110 @@
+"""The progress on the terminal: lines for people, events for programs, nothing where that is wanted."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from test_evaluation import TONE, by_metric, cases
+
+from greval import evaluate
+from greval.cli.bar import EVENT_SECONDS, EVERY_SECONDS, Bar, line
+from greval.progress import Progress
+from greval.result import Usage
+from greval.testing import ScriptedJudge
+
+
+def late_at_two(messages):
+    return TimeoutError("late \u2028 \ud83d") if "Question 2?" in messages[-1].text else by_metric(messages)
+
+
+def shown(bar, folder):
+    """Run with a bar."""
+    with bar:
+        run = evaluate(
+            cases(4), [TONE], ScriptedJudge(late_at_two), out=folder, on_progress=bar.show, on_result=bar.result
+        )
+        bar.say("a notice")
+        bar.finished(run)
+    return run
+
+
+def test_events_are_json_lines(tmp_path, capsys):
+    """Each line on stdout is an object with its event: failures as they come, and the end with its figures."""
+    run = shown(Bar(json=True), tmp_path)
+    told = capsys.readouterr()
+    assert told.err == ""
+    assert told.out.isascii()
+    events = [json.loads(text) for text in told.out.splitlines()]
+    failed = [event for event in events if event["event"] == "failed"]
+    assert len(failed) == 2  # once more at the end of the run
+    assert {event["sample_id"] for event in failed} == {"q2"}
+    assert failed[0].items() >= {("metric", "tone"), ("kind", "timeout")}
+    assert "raw" not in failed[0]
+    assert events[-1]["event"] == "finished"
+    assert events[-1]["run"] == str(run.folder)
+    assert (events[-1]["done"], events[-1]["scored"], events[-1]["failed"], events[-1]["why"]) == (4, 3, 1, None)
+
+
+def test_events_of_progress_are_spaced(capsys):
+    """A progress event comes once a second at most, with all figures of the snapshot."""
+    bar = Bar(json=True)
+    for n in range(50):
+        bar.show(Progress(done=n, scored=n, seconds=n * EVENT_SECONDS / 10, usage=Usage(calls=n)))
+    events = [json.loads(text) for text in capsys.readouterr().out.splitlines()]
+    assert [event["event"] for event in events] == ["progress"] * 4
+    assert [event["done"] for event in events] == [10, 20, 30, 40]
+    assert Progress.model_validate({k: v for k, v in events[-1].items() if k != "event"}).usage.calls == 40
+
+
+def test_quiet_prints_nothing(tmp_path, capsys):
+    """A quiet run says nothing, whatever happens."""
+    bar = Bar(quiet=True)
+    bar.show(Progress(done=1, seconds=100))
+    shown(bar, tmp_path)
+    told = capsys.readouterr()
+    assert (told.out, told.err) == ("", "")
+
+
+def test_lines_where_there_is_no_terminal(tmp_path, capsys):
+    """Elsewhere a line comes every few seconds, and one at the end, on stderr: stdout is the report's."""
+    bar = Bar()
+    for n in range(1, 4):
+        bar.show(Progress(total=9, done=n, scored=n, seconds=n * EVERY_SECONDS))
+    assert capsys.readouterr().err.splitlines()[0].startswith("1/9 done, 0 failed")
+    shown(Bar(), tmp_path)
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert "a notice" in told.err
+    assert told.err.splitlines()[-1].startswith("4/4 done, 1 failed")
+
+
+def test_each_new_row_is_passed_on(tmp_path):
+    """Who else wants the rows gets them."""
+    rows = []
+    shown(Bar(quiet=True, also=rows.append), tmp_path)
+    assert sorted(row.sample_id for row in rows) == ["q0", "q1", "q2", "q2", "q3"]
+
+
+@pytest.mark.parametrize(
+    ("snapshot", "text"),
+    [
+        (Progress(seconds=3), "0 done, 0 failed, 0 tokens, 3 s"),
+        (Progress(total=0), "0/0 done, 0 failed, 0 tokens, 0 s"),
+        (
+            Progress(total=9, done=9, kept=4, scored=9, seconds=75),
+            "9/9 done (4 from before), 0 failed, 0 tokens, 1 min 15 s",
+        ),
+        (
+            Progress(done=2, seconds=4, in_flight=3, usage=Usage(calls=8, input_tokens=1500, hits=2), cost=0.5),
+            "2 done, 0 failed, 3 in flight, 2.0 calls/s, 1,500 tokens, 2 from the cache, $0.5000, 4 s",
+        ),
+        (
+            Progress(total=8, done=6, kept=4, seconds=60),
+            "6/8 done (4 from before), 0 failed, 0 tokens, 1 min 0 s, about 1 min 0 s left",
+        ),
+    ],
+)
+def test_a_line(snapshot, text):
+    """A snapshot in one line: only what there is to tell."""
+    assert line(snapshot) == text

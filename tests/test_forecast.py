@@ -1,0 +1,181 @@
+"""What a forecast counts is what the run then asks, on a real server."""
+
+from __future__ import annotations
+
+from io import StringIO
+
+import fault_server as fault
+import pytest
+from rich.console import Console
+from test_evaluation import BUILT, PASSAGES, TONE, by_metric, cases
+
+from greval import Case, Judge, RowFault, evaluate
+from greval.forecast import forecast
+from greval.metrics import COMPUTED
+from greval.prices import Price, Prices
+from greval.report.forecast import render
+from greval.shard import Shard
+from greval.testing import ScriptedJudge
+from greval.tokens import estimated
+
+PRICES = Prices(models={"openai:fake": Price(input=10, output=100)}, as_of="2026-11-21", source="test")
+
+
+def many(n, chunks=25):
+    """Give cases with many different chunks."""
+    texts = [f"passage {i} {'long ' * i}" for i in range(chunks)]
+    return [Case(id=f"m{i}", question=f"{i}?", answer=f"A{i}.", chunks=texts) for i in range(n)]
+
+
+def check(server, folder, given, metrics, **options):
+    """Hold a forecast against the run that follows; give both."""
+    judge = Judge("openai:fake", base_url=server.url, max_retries=0)
+    told = forecast(given, metrics, judge, out=folder, **options)
+    before = server.calls
+    run = evaluate(given, metrics, judge, out=folder, **options)
+    asked = server.bodies[before:]
+    assert sum(part.calls for part in told.expected) == len(asked)
+    tokens = sum(estimated(message["content"]) for body in asked for message in body["messages"])
+    assert sum(part.input_tokens for part in told.expected) == tokens
+    progress = run.progress
+    assert sum(part.kept for part in told.expected) == progress.kept
+    assert sum(part.kept + part.judged + part.skipped for part in told.expected) == progress.done
+    assert told.unread == progress.unread
+    return told, run
+
+
+def test_plain(fault_server, tmp_path):
+    """A call for each case."""
+    told, _ = check(fault_server, tmp_path, cases(5), [TONE])
+    assert [(part.metric, part.judged, part.calls) for part in told.expected] == [("tone", 5, 5)]
+    assert not told.exact
+
+
+def test_items_in_several_batches(fault_server, tmp_path):
+    """As many calls as batches, for the metrics on items alone; what a metric builds on is in it."""
+    told, _ = check(fault_server, tmp_path, many(3), [PASSAGES, TONE, BUILT])
+    assert {part.metric: part.calls for part in told.expected} == {"passages": 9, "tone": 3, "built": 3}
+
+
+@pytest.mark.parametrize("metric", [TONE, PASSAGES], ids=["a case", "items"])
+def test_repeats(fault_server, tmp_path, metric):
+    """Each repeat is a call, or as many as there are batches."""
+    check(fault_server, tmp_path, many(2), [metric], repeats=3)
+
+
+def test_what_is_skipped_or_no_case(fault_server, tmp_path):
+    """Cases that lack something, and rows that are no cases, ask nothing."""
+    rows = [
+        {"question": "No answer?"},
+        *cases(2),
+        RowFault(place="f:9", message="no", id=None),
+        {"answer": "No question."},
+        {"id": "half", "question": "?", "answer": "\ud800"},
+    ]
+    told, _ = check(fault_server, tmp_path, rows, [TONE, COMPUTED["latency"]])
+    first = told.expected[0]
+    assert (first.judged, first.skipped, first.calls) == (2, 1, 2)
+    assert told.unread == 3
+
+
+def test_what_is_kept(fault_server, tmp_path):
+    """What an earlier run judged is not counted, of what builds on others neither, also where they narrowed it."""
+
+    def plan(body):
+        if "<item" not in body["messages"][-1]["content"]:
+            return fault.ok()
+        return fault.lists(lambda found: [{**one, "value": "Bad" if one["item"] % 2 else "Good"} for one in found])
+
+    fault_server.plan = plan
+    metrics = [TONE, BUILT, PASSAGES]
+    judge = Judge("openai:fake", base_url=fault_server.url, max_retries=0)
+    evaluate(many(2), metrics, judge, out=tmp_path)
+    told, _ = check(fault_server, tmp_path, many(2), metrics)
+    assert [(part.kept, part.calls) for part in told.expected] == [(2, 0)] * 3
+    told, _ = check(fault_server, tmp_path, [*many(2), *cases(2)], [TONE, PASSAGES])
+    assert [(part.kept, part.judged, part.calls) for part in told.expected] == [(2, 2, 2), (2, 2, 2)]
+    told, _ = check(fault_server, tmp_path, many(2), [TONE, PASSAGES], resume=False)
+    assert [(part.kept, part.judged) for part in told.expected] == [(0, 2)] * 2
+
+
+def test_what_failed(fault_server, tmp_path):
+    """Of a case with failed items those alone are counted; where failures are left alone, nothing is."""
+    fault_server.plan = fault.lists(lambda found: [one for one in found if one["item"] % 2])
+    judge = Judge("openai:fake", base_url=fault_server.url, max_retries=0)
+    evaluate(many(2), [PASSAGES], judge, out=tmp_path)
+    check(fault_server, tmp_path, many(2), [PASSAGES, BUILT], retry_failed=False)
+    fault_server.plan = fault.ok()
+    told, run = check(fault_server, tmp_path, many(2), [PASSAGES])
+    assert told.expected[0].calls == 2
+    assert run.progress.items_failed == 0
+
+
+def test_what_is_the_same(fault_server, tmp_path):
+    """What is the same is asked once, in this run and of an earlier one under another name."""
+    same = [Case(id=f"s{i}", question="?", answer="A.") for i in range(6)]
+    told, _ = check(fault_server, tmp_path, [*same[:4], *cases(1)], [TONE])
+    assert told.expected[0].calls == 2
+    told, _ = check(fault_server, tmp_path, same, [TONE])
+    assert (told.expected[0].calls, told.expected[0].judged, told.expected[0].kept) == (0, 2, 4)
+
+
+def test_a_shard(fault_server, tmp_path):
+    """Only the shard's own cases are counted."""
+    told, _ = check(fault_server, tmp_path, cases(20), [TONE], shard=Shard(number=2, count=3))
+    assert 0 < told.expected[0].calls < 20
+
+
+def test_cost_and_no_call(fault_server, tmp_path):
+    """Tokens are priced where there is a price; nothing is asked and no folder is made."""
+    judge = Judge("openai:fake", base_url=fault_server.url)
+    told = forecast(cases(2), [TONE, COMPUTED["latency"]], judge, out=tmp_path / "run", prices=PRICES)
+    part = told.expected[0]
+    assert told.cost == part.cost == pytest.approx((part.input_tokens * 10 + part.output_tokens * 100) / 1e6)
+    assert fault_server.calls == 0
+    assert not (tmp_path / "run").exists()
+    assert forecast(cases(2), [TONE], judge, out=tmp_path).cost is None
+
+
+def page(told):
+    """Give a forecast as it is printed."""
+    console = Console(width=150, file=StringIO())
+    render(told, console)
+    return console.file.getvalue()
+
+
+def test_the_page(fault_server, tmp_path):
+    """Figures by metric and of all, the cost or that it is unknown, and what the count rests on."""
+    judge = Judge("openai:fake", base_url=fault_server.url)
+    metrics = [TONE, COMPUTED["latency"]]
+    rows = [*cases(1200), {"id": "none"}]
+    text = page(forecast(rows, metrics, judge, out=tmp_path, prices=PRICES))
+    priced = [line.strip() for line in text.splitlines()]
+    assert priced[0] == "would be asked of openai:fake"
+    lines = {line.split()[0]: line.split() for line in priced[1:] if line}
+    assert lines["tone"][1:5] == ["1,200", "0", "0", "1,200"]
+    assert lines["tone"][-1] == lines["all"][-1] != "$0.0000"
+    assert lines["latency"][-1] == "$0.0000"
+    assert "rows that are no cases and would not be judged: 1" in priced
+    unknown = page(forecast(cases(2), metrics, judge, out=tmp_path))
+    assert "--prices FILE" in unknown
+    assert [line.split()[-1] for line in unknown.splitlines()[2:5]] == ["unknown", "$0.0000", "unknown"]
+
+
+def test_computed_metrics_need_no_judge(tmp_path):
+    """Without a judge nobody is asked and nothing costs anything."""
+    told = forecast(cases(3), [COMPUTED["latency"]], None, out=tmp_path)
+    assert (told.judge, told.expected[0].skipped, told.expected[0].calls) == (None, 3, 0)
+    assert "asked of nobody" in page(told)
+
+
+def test_a_folder_that_a_run_writes_to_can_be_read(tmp_path):
+    """A forecast of a run that is under way counts what is not judged yet."""
+    judge = ScriptedJudge(by_metric)
+    seen = []
+
+    def look(progress):
+        if progress.done == 3:
+            seen.append(forecast(cases(5), [TONE], judge, out=tmp_path).expected[0])
+
+    evaluate(cases(5), [TONE], judge, out=tmp_path, concurrency=1, on_progress=look)
+    assert [(part.kept, part.judged) for part in seen] == [(3, 2)]

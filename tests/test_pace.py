@@ -1,0 +1,358 @@
+"""The pace of calls: limits a minute, turns, refusals, and what a provider asks for in its headers."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import time
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime, formatdate
+
+import fault_server as fault
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_evaluation import PASSAGES, TONE, cases
+
+from greval import Judge, evaluate_async
+from greval import pace as pacing
+from greval.client import JudgeClient
+from greval.compile import compile_metric
+from greval.pace import MAX_PAUSE, REFUSED_IN_A_ROW, UNPROVEN, Bucket, Pace, seconds_of
+
+ROUNDING = 1e-6
+
+
+class Owner:
+    """Whoever sets a limit."""
+
+
+OWNER = Owner()
+
+
+def taken(bucket, gaps, amount=1):
+    """Give when things are taken: each after its gap, and not before the bucket lets it."""
+    now, times = 1000.0, []
+    for gap in gaps:
+        now += gap
+        now += bucket.wait(now)
+        bucket.take(amount, now)
+        times.append(now)
+    return times
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.integers(1, 40), st.lists(st.sampled_from([0, 0, 0, 0.1, 1, 7, 61]), min_size=100, max_size=140))
+def test_no_minute_has_more_than_its_limit(limit, gaps):
+    """Whenever things are taken, no half-open minute holds more than the limit."""
+    times = taken(Bucket(limit), gaps)
+    for first, last in zip(times, times[limit:], strict=False):
+        assert last - first >= 60 - ROUNDING
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(100, 3000), st.lists(st.tuples(st.integers(1, 500), st.floats(0, 90)), max_size=6))
+def test_no_minute_has_more_than_a_high_limit(limit, pauses):
+    """The same where a second's worth may be taken at once, and after pauses."""
+    gaps = [0.0] * (2 * limit)
+    for place, pause in pauses:
+        gaps[place % len(gaps)] = pause
+    times = taken(Bucket(limit), gaps)
+    for first, last in zip(times, times[limit:], strict=False):
+        assert last - first >= 60 - ROUNDING
+
+
+@pytest.mark.parametrize("limit", [1, 7, 60, 600, 10_000])
+def test_the_even_rate_is_reached(limit):
+    """Who takes whenever it may gets the limit, but for what is spared for a second's worth at once."""
+    times = taken(Bucket(limit), [0.0] * (5 * limit))
+    assert times[-1] - times[0] <= 5 * 60 * 1.02
+    assert times[max(0, limit // 60 - 1)] - times[0] < ROUNDING
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1000, 100_000), st.lists(st.integers(1, 9000), min_size=30, max_size=80))
+def test_large_takes_exceed_by_the_last_one_at_most(limit, amounts):
+    """Tokens are taken a call at a time: a minute holds no more than the limit and one call."""
+    bucket, now, spent = Bucket(limit), 0.0, []
+    for amount in amounts:
+        now += bucket.wait(now)
+        bucket.take(amount, now)
+        spent.append((now, amount))
+    for place, (start, _) in enumerate(spent):
+        within = [amount for when, amount in spent[place:] if when < start + 60 - ROUNDING]
+        assert sum(within[:-1]) <= limit + ROUNDING
+
+
+def test_what_was_not_used_is_given_back():
+    """A call that cost less than was counted on lets the next one out earlier; giving back earns no credit."""
+    bucket = Bucket(60)
+    bucket.take(30, 0.0)
+    assert bucket.wait(0.0) == pytest.approx(30)
+    bucket.take(-20, 0.0)
+    assert bucket.wait(0.0) == pytest.approx(10)
+    bucket.take(-500, 0.0)
+    assert bucket.wait(0.0) == 0
+    bucket.take(1, 0.0)
+    assert bucket.wait(0.0) == pytest.approx(1)
+
+
+async def test_tokens_of_answers_count():
+    """What answers cost beyond what was counted on holds the next call up; what they did not cost does not."""
+    pace = Pace()
+    pace.limit(OWNER, requests=None, tokens=6000)
+    await pace.enter(10)
+    pace.answered(140)
+    start = time.monotonic()
+    await pace.enter(0)
+    assert 0.2 < time.monotonic() - start < 1.5
+    await pace.enter(900)
+    pace.answered(-900)
+    start = time.monotonic()
+    await pace.enter(0)
+    assert time.monotonic() - start < 0.2
+
+
+async def test_the_lowest_limit_counts():
+    """Of several limits for one key the lowest is kept to, whichever came first."""
+    for limits in ((1200, 6000), (6000, 1200)):
+        pace, owners = Pace(), [Owner() for _ in limits]
+        for owner, limit in zip(owners, limits, strict=True):
+            pace.limit(owner, requests=limit, tokens=None)
+        start = time.monotonic()
+        for _ in range(26):
+            await pace.enter()
+        assert 0.25 <= time.monotonic() - start < 1
+
+
+async def test_calls_go_out_in_the_order_of_coming():
+    """Who waits is not passed by, not even by who comes right when a turn is over."""
+    pace = Pace()
+    pace.width = 1
+    await pace.enter()
+    order = []
+
+    async def first():
+        await pace.enter()
+        order.append("first")
+        await pace.enter()
+        order.append("newcomer")
+
+    async def other(name):
+        await pace.enter()
+        order.append(name)
+
+    tasks = [asyncio.create_task(first()), *(asyncio.create_task(other(name)) for name in ("second", "third"))]
+    await asyncio.sleep(0.01)
+    assert order == []
+    pace.width = 9
+    pace.leave()
+    await asyncio.gather(*tasks)
+    assert order == ["first", "second", "third", "newcomer"]
+
+
+async def test_who_stops_waiting_leaves_the_way_free():
+    """A waiting call that is cancelled holds up no other."""
+    pace = Pace()
+    pace.width = 1
+    await pace.enter()
+    waiting = [asyncio.create_task(pace.enter()) for _ in range(3)]
+    await asyncio.sleep(0.01)
+    for task in waiting[:2]:
+        task.cancel()
+    pace.leave()
+    await asyncio.wait_for(waiting[2], 2)
+    assert pace.flying == 1
+
+
+async def test_refusals_halve_and_answers_add_one():
+    """Refusals within a second halve the width once; a round of answers adds one."""
+    pace = Pace()
+    for _ in range(16):
+        await pace.enter()
+    for _ in range(16):
+        pace.refused(None)
+    assert pace.width == 8
+    await asyncio.sleep(1.05)
+    pace.refused(None)
+    assert pace.width == 4
+    for _ in range(4):
+        pace.answered()
+    assert pace.width == pytest.approx(5, abs=0.15)
+    pace.flying = 0
+    await asyncio.sleep(1.05)
+    pace.refused(None)
+    assert pace.width == 1
+
+
+def date(seconds):
+    """Give an HTTP date so many seconds from now."""
+    return formatdate(time.time() + seconds, usegmt=True)
+
+
+def noting(plan, times):
+    """Note when requests come, and answer by a list of functions to behaviours, the last one for all others."""
+
+    def answer(_):
+        times.append(time.monotonic())
+        return plan[min(len(times), len(plan)) - 1]()
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("header", "least"),
+    [
+        (lambda: {"Retry_After": "0.4"}, 0.39),
+        (lambda: {"Retry_After": "30", "Retry_After_Ms": "400"}, 0.39),
+        (lambda: {"Retry_After": date(2)}, 0.9),
+    ],
+    ids=["seconds", "milliseconds", "date"],
+)
+async def test_a_pause_that_was_asked_for_holds_for_all_calls(fault_server, header, least):
+    """After refusals in a row nothing goes to that provider for as long as it asked, whoever calls."""
+    times = []
+    refusal = lambda: fault.error(429, **header())  # noqa: E731
+    fault_server.plan = noting([*[refusal] * REFUSED_IN_A_ROW, fault.ok], times)
+    judge = Judge("openai:fake", base_url=fault_server.url, max_retries=0)
+    first = await compile_metric(TONE, judge).abatch(cases(REFUSED_IN_A_ROW))
+    assert {result.failures[0].kind for result in first} == {"rate_limit"}
+    await compile_metric(PASSAGES, judge).ainvoke(cases(1)[0])
+    assert least < times[-1] - times[-2] < 4
+
+
+async def test_a_refusal_among_answers_holds_up_no_other_call(fault_server):
+    """One call that was refused waits for itself; the others go on, and answers begin the count anew."""
+    times = []
+    refusal = lambda: fault.error(429, Retry_After="5")  # noqa: E731
+    fault_server.plan = noting([refusal, refusal, fault.ok, refusal, refusal, fault.ok], times)
+    judge = Judge("openai:fake", base_url=fault_server.url, max_retries=0)
+    for case in cases(6):
+        await compile_metric(TONE, judge).ainvoke(case)
+    assert times[-1] - times[0] < 3
+
+
+@pytest.mark.parametrize(
+    ("what", "left", "waits"), [("requests", "0", True), ("tokens", "0", True), ("tokens", "9", False)]
+)
+async def test_a_last_call_is_followed_by_the_wait_that_its_answer_tells(fault_server, what, left, waits):
+    """Where a good answer says that nothing is left, the next call waits until there is again."""
+    times = []
+
+    def last():
+        async def answer(request, body):
+            response = await fault.ok()(request, body)
+            response.headers.update({f"x-ratelimit-remaining-{what}": left, f"x-ratelimit-reset-{what}": "400ms"})
+            return response
+
+        return answer
+
+    fault_server.plan = noting([last, fault.ok], times)
+    judge = Judge("openai:fake", base_url=fault_server.url, max_retries=0)
+    for case in cases(2):
+        assert (await compile_metric(TONE, judge).ainvoke(case)).judgements
+    gap = times[1] - times[0]
+    assert 0.39 < gap < 1.5 if waits else gap < 0.3
+
+
+async def test_one_address_and_key_have_one_pace(fault_server, monkeypatch, tmp_path):
+    """A refusal of one run's metric holds up another run's other metric in the same loop, but not another key's."""
+    times = []
+    refusal = lambda: fault.error(429, Retry_After="2")  # noqa: E731
+    fault_server.plan = noting([*[refusal] * REFUSED_IN_A_ROW, fault.ok], times)
+    judge = Judge("openai:fake", base_url=fault_server.url, max_retries=0)
+    monkeypatch.setenv("OPENAI_API_KEY", "first-key")
+    await evaluate_async(cases(REFUSED_IN_A_ROW), [TONE], judge, out=tmp_path / "a", retry_failed=False)
+    ours = (await JudgeClient(judge).ready()).pace
+    monkeypatch.setenv("OPENAI_API_KEY", "second-key")
+    await evaluate_async(cases(1), [PASSAGES], judge, out=tmp_path / "b")
+    assert times[-1] - times[REFUSED_IN_A_ROW - 1] < 1.8
+    assert (await JudgeClient(judge).ready()).pace is not ours
+    monkeypatch.setenv("OPENAI_API_KEY", "first-key")
+    await evaluate_async(cases(1), [PASSAGES], judge.model_copy(update={"temperature": 1.0}), out=tmp_path / "c")
+    assert times[-1] - times[REFUSED_IN_A_ROW - 1] > 1.99
+
+
+async def test_few_calls_are_out_before_the_first_answer(fault_server, tmp_path):
+    """Until a first answer came a run has no more than 16 calls in flight, whatever its width; then it uses it."""
+    out = []
+
+    async def slow(request, body):
+        await asyncio.sleep(0.25)
+        out.append(fault_server.calls)
+        return await fault.ok()(request, body)
+
+    fault_server.plan = slow
+    judge = Judge("openai:fake", base_url=fault_server.url, max_retries=0)
+    await evaluate_async(cases(60), [TONE], judge, out=tmp_path, concurrency=40)
+    assert out[0] == UNPROVEN == 16
+    assert fault_server.most > 25
+
+
+async def test_no_key_is_in_a_pace(monkeypatch):
+    """Neither a pace nor the table of them holds a key."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-hidden-0123")
+    line = await JudgeClient(Judge("openai:fake", base_url="http://127.0.0.1:9/v1")).ready()
+    assert "hidden" not in repr(line.pace) + repr(vars(line.pace)) + repr(pacing._PACES)
+
+
+@given(st.integers(0, 5), st.integers(0, 59), st.integers(0, 59), st.integers(0, 999))
+def test_times_are_read_part_by_part(hours, minutes, seconds, millis):
+    """Hours, minutes, seconds and milliseconds count as what they are, each alone and together."""
+    parts = {
+        f"{hours}h": 3600 * hours,
+        f"{minutes}m": 60 * minutes,
+        f"{seconds}s": seconds,
+        f"{millis}ms": millis / 1e3,
+    }
+    for text, value in parts.items():
+        assert seconds_of(text) == pytest.approx(value)
+    assert seconds_of("".join(parts)) == pytest.approx(sum(parts.values()))
+
+
+LIKE_A_DATE = r"[A-Z][a-z]{2}, \d{1,3} [A-Z][a-z]{2} \d{1,6} \d\d:\d\d:\d\d( GMT| [+-]\d{4,6})?"
+
+
+@given(st.text() | st.from_regex(LIKE_A_DATE, fullmatch=True))
+def test_any_header_is_read_or_passed_over(text):
+    """No text that a server may send breaks a run."""
+    found = seconds_of(text)
+    assert found is None or found >= 0
+
+
+def test_dates():
+    """A date in the future is the seconds until then, one in the past is no wait."""
+    later = format_datetime(datetime.now(UTC) + timedelta(seconds=90), usegmt=True)
+    assert 80 < (seconds_of(later) or 0) <= 90
+    assert seconds_of("Wed, 21 Oct 2015 07:28:00 GMT") == 0
+
+
+async def test_no_pause_is_longer_than_five_minutes():
+    """A server that asks for days is asked again after five minutes."""
+    pace = Pace()
+    pace.pause(1e9)
+    assert 0 < pace._delay() <= MAX_PAUSE
+
+
+async def test_a_limit_lives_as_long_as_who_set_it():
+    """Of several limits the lowest counts; when its owner is gone the next one finds no limit left behind."""
+    pace, strict, mild = Pace(), Owner(), Owner()
+    pace.limit(strict, requests=60, tokens=None)
+    pace.limit(mild, requests=6000, tokens=None)
+    assert pace._requests.per_minute == 60
+    del strict
+    gc.collect()
+    pace.limit(mild, requests=6000, tokens=None)
+    assert pace._requests.per_minute == 6000
+    pace.limit(mild, requests=None, tokens=None)
+    assert pace._requests is None
+
+
+async def test_tokens_of_a_refused_call_are_given_back():
+    """A refusal spends no tokens: the limit of tokens is not eaten up by them."""
+    pace = Pace()
+    pace.limit(OWNER, requests=None, tokens=600)
+    for _ in range(5):
+        await pace.enter(600)
+        pace.leave()
+        pace.refused(0, 600)

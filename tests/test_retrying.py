@@ -1,0 +1,152 @@
+"""Retries: only failures that may pass, never more often than was said, and not sooner than was asked for."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import get_args
+
+import fault_server as fault
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from test_evaluation import TONE, cases
+
+from greval import Judge
+from greval.compile import compile_metric
+from greval.errors import StoppedError
+from greval.reply import Reply
+from greval.result import Failure, FailureKind, Usage
+from greval.retrying import CEILING_SECONDS, FIRST_SECONDS, PASSING, retrying
+
+KINDS = get_args(FailureKind)
+
+
+def failing(kind, pause=None):
+    """Give the reply of a call that failed so; None gives a good one."""
+    return Reply("", Usage(calls=1), Failure(kind=kind, message="no") if kind else None, pause=pause)
+
+
+def tried(replies, retries):
+    """Make calls with these replies, the last one for ever; give the last reply, the calls, and the waits."""
+    made, slept = [], []
+
+    async def attempt():
+        made.append(replies[min(len(made), len(replies) - 1)])
+        return made[-1]
+
+    async def sleep(seconds):
+        slept.append(seconds)
+
+    return asyncio.run(retrying(retries, attempt, sleep)), made, slept
+
+
+@given(st.lists(st.sampled_from([*KINDS, None]), min_size=1, max_size=9), st.integers(0, 6))
+def test_exactly_what_may_pass_is_made_again(kinds, retries):
+    """A call is made until it succeeds or fails for good, never more than the retries and one."""
+    last, made, slept = tried([failing(kind) for kind in kinds], retries)
+    ends = next((n for n, kind in enumerate(kinds, 1) if kind not in PASSING), retries + 1)
+    assert len(made) == min(ends, retries + 1)
+    assert last is made[-1]
+    assert len(slept) == len(made) - 1
+
+
+def test_the_kinds_that_may_pass():
+    """These four and no others."""
+    assert {*PASSING} == {"rate_limit", "timeout", "connection", "server"}
+
+
+@given(st.sampled_from(sorted(PASSING)), st.floats(0.01, 250), st.integers(1, 6))
+def test_the_pause_that_was_asked_for_is_waited_for(kind, pause, retries):
+    """Each wait is at least as long as the provider asked, also beyond the ceiling of our own."""
+    _, _, slept = tried([failing(kind, pause)], retries)
+    assert len(slept) == retries
+    assert all(pause <= seconds <= pause + CEILING_SECONDS for seconds in slept)
+
+
+def test_waits_grow_and_spread():
+    """Without such a wish the waits are random, below a ceiling that doubles."""
+    _, _, slept = tried([failing("server")], 6)
+    assert all(0 <= seconds <= FIRST_SECONDS * 2**n for n, seconds in enumerate(slept))
+    assert len({*slept}) == len(slept)
+
+
+async def test_a_stop_while_waiting_goes_through():
+    """Where the wait is ended because the run stopped, that is raised and no call is made."""
+    made = []
+
+    async def attempt():
+        made.append(1)
+        return failing("server")
+
+    async def stopped(_):
+        raise StoppedError("over")
+
+    with pytest.raises(StoppedError, match="over"):
+        await retrying(3, attempt, stopped)
+    assert len(made) == 1
+
+
+@pytest.mark.parametrize(
+    "behaviour",
+    [fault.error(429, Retry_After="0"), fault.error(503), fault.error(500), fault.error(408), fault.resets()],
+    ids=["429", "503", "500", "408", "reset"],
+)
+def test_over_http_what_may_pass_is_asked_again(fault_server, behaviour):
+    """The call is made again once, and what it gives counts, with the calls of both in the usage."""
+    fault_server.plan = [behaviour, fault.ok()]
+    result = compile_metric(TONE, Judge("openai:fake", base_url=fault_server.url, max_retries=1)).invoke(cases(1)[0])
+    assert result.outcome.status == "scored"
+    assert (fault_server.calls, result.usage.calls, result.usage.input_tokens) == (2, 2, 100)
+    fault_server.plan = behaviour
+    result = compile_metric(TONE, Judge("openai:fake", base_url=fault_server.url, max_retries=1)).invoke(cases(1)[0])
+    assert result.failures[0].kind in PASSING
+    assert (fault_server.calls, result.usage.calls) == (4, 2)
+
+
+@pytest.mark.parametrize(
+    "behaviour",
+    [
+        fault.error(400),
+        fault.error(401),
+        fault.error(403),
+        fault.error(404),
+        fault.error(413),
+        fault.error(429, "insufficient_quota"),
+        fault.refuses(),
+        fault.cut(),
+        fault.filtered(),
+    ],
+    ids=["400", "401", "403", "404", "413", "quota", "refusal", "length", "filter"],
+)
+def test_over_http_nothing_else_is_asked_again(fault_server, behaviour):
+    """A failure that would come again costs one call, whatever the retries."""
+    fault_server.plan = behaviour
+    result = compile_metric(TONE, Judge("openai:fake", base_url=fault_server.url, max_retries=5)).invoke(cases(1)[0])
+    assert result.outcome.status == "failed"
+    assert (fault_server.calls, result.usage.calls) == (1, 1)
+
+
+@pytest.mark.parametrize("silence", [fault.hangs(), fault.trickles()], ids=["silent", "a trickle"])
+def test_a_hanging_call_costs_one_timeout(fault_server, silence):
+    """A call that hangs is given up after its timeout and asked again."""
+    fault_server.plan = [silence, fault.ok()]
+    judge = Judge("openai:fake", base_url=fault_server.url, timeout=0.4, max_retries=1)
+    start = time.monotonic()
+    result = compile_metric(TONE, judge).invoke(cases(1)[0])
+    assert 0.4 <= time.monotonic() - start < 2.5
+    assert (result.outcome.status, fault_server.calls, result.usage.calls) == ("scored", 2, 2)
+
+
+def test_the_pause_is_waited_for_over_http(fault_server):
+    """A server that is not ready, and says for how long, is not asked before."""
+    times = []
+
+    def plan(_):
+        times.append(time.monotonic())
+        return fault.ok() if len(times) > 1 else fault.error(503, Retry_After="0.6")
+
+    fault_server.plan = plan
+    judge = Judge("openai:fake", base_url=fault_server.url, max_retries=1)
+    assert compile_metric(TONE, judge).invoke(cases(1)[0]).judgements
+    assert 0.59 <= times[1] - times[0] < 3

@@ -1,0 +1,338 @@
+"""The work of a run: nothing is asked twice, nothing that was paid for is lost, and the counts are right."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections import Counter
+from itertools import pairwise
+
+import fault_server as fault
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_evaluation import BUILT, PASSAGES, TONE, by_metric, cases
+
+from greval import Case, ComputedMetric, Judge, Judgement, MeasureScale, evaluate, evaluate_async
+from greval.result import Usage
+from greval.testing import ScriptedJudge
+
+REFUSAL = fault.refuses()
+
+
+def openai(server, **settings):
+    return Judge("openai:fake", base_url=server.url, **{"max_retries": 0, **settings})
+
+
+def twins(n, first=0, method=""):
+    """Give cases that differ in nothing that a judge sees."""
+    same = {"question": "Who?", "answer": "Ada.", "chunks": ["a", "b"]}
+    return [Case(id=f"t{i}", method=method, **same) for i in range(first, first + n)]
+
+
+@pytest.mark.parametrize("width", [1, 8])
+def test_what_is_the_same_is_asked_once(fault_server, tmp_path, width):
+    """Samples and methods with the same content share one call, side by side, later in the run, and in the next."""
+    fault_server.latency = 0.02
+    given_cases = [*twins(6), *cases(2), *twins(6, method="other"), *twins(2, first=6)]
+    run = evaluate(given_cases, [TONE], openai(fault_server), out=tmp_path, concurrency=width)
+    assert fault_server.calls == 3
+    rows = {(row.sample_id, row.method): row for row in run.results()}
+    assert len(rows) == run.progress.done == run.progress.scored == 16
+    assert sum((row.usage for row in rows.values()), Usage()) == run.progress.usage
+    assert (run.progress.usage.calls, run.progress.usage.hits, run.progress.usage.input_tokens) == (3, 13, 300)
+    assert all(row.judgements[0].reason for row in rows.values())
+    later = evaluate(twins(3, first=50), [TONE], openai(fault_server), out=tmp_path)
+    assert (fault_server.calls, later.progress.scored, later.progress.kept) == (3, 3, 0)
+
+
+def test_repeats_are_asked_for_themselves(fault_server, tmp_path):
+    """The repeats of a judgement are calls of their own, once for all twins."""
+    run = evaluate(twins(4), [TONE], openai(fault_server), out=tmp_path, repeats=3)
+    assert fault_server.calls == 3
+    assert [row.judgements[0].votes for row in run.results()] == [{"Polite": 3}] * 4
+
+
+@pytest.mark.parametrize("width", [1, 4])
+def test_a_twin_that_failed_is_no_help(tmp_path, width):
+    """Where the shared judgement fails each twin is asked for itself; a failure takes over what a twin got later."""
+    replies = iter(["refused", *[by_metric] * 9])
+
+    def answer(messages):
+        reply = next(replies)
+        return ValueError("odd") if reply == "refused" else reply(messages)
+
+    judge = ScriptedJudge(answer, delay=0.01)
+    run = evaluate(twins(4), [TONE], judge, out=tmp_path, concurrency=width)
+    assert Counter(row.outcome.status for row in run.results()) == {"failed": 1, "scored": 3}
+    assert len(judge.calls) in ({2, 3} if width == 1 else {4})
+    again = evaluate(twins(4), [TONE], ScriptedJudge([]), out=tmp_path)
+    assert (again.progress.scored, again.progress.kept, again.progress.usage.hits) == (4, 3, 1)
+
+
+async def test_a_run_that_is_cancelled_while_twins_wait_is_cancelled(fault_server, tmp_path):
+    """Those who wait for a twin's call do not turn a cancellation into an error."""
+    fault_server.plan = fault.hangs()
+    run = asyncio.create_task(evaluate_async(twins(5), [TONE], openai(fault_server), out=tmp_path))
+    await asyncio.to_thread(fault_server.wait)
+    run.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await run
+
+
+def test_what_is_computed_is_computed_for_each(tmp_path):
+    """A function may look at all of a case: its result is never taken over from another."""
+
+    def compute(case):
+        number = float(case.id.removeprefix("t"))
+        return (Judgement(value=number, number=number, reason="by the id"),)
+
+    place = ComputedMetric(name="place", description="d", needs=["answer"], scale=MeasureScale(), compute=compute)
+    run = evaluate(twins(3), [place], out=tmp_path)
+    assert sorted(row.judgements[0].value for row in run.results()) == [0, 1, 2]
+
+
+def test_what_is_skipped_is_no_hit(tmp_path):
+    """Cases that lack the same have nothing in common to be counted."""
+    run = evaluate([{"question": "Who?"}] * 3, [TONE], ScriptedJudge(by_metric), out=tmp_path)
+    assert (run.progress.skipped, run.progress.usage) == (3, Usage())
+
+
+def test_failures_can_be_left_alone(fault_server, tmp_path):
+    """Without `retry_failed` a failure is asked for once, is kept by the next run, and later asked again on demand."""
+    fault_server.plan = fault.error(503)
+    first = evaluate(cases(3), [BUILT, PASSAGES], openai(fault_server), out=tmp_path, retry_failed=False)
+    assert (first.progress.failed, fault_server.calls) == (6, 3)
+    fault_server.plan = fault.ok()
+    kept = evaluate(cases(3), [BUILT, PASSAGES], openai(fault_server), out=tmp_path, retry_failed=False)
+    assert (kept.progress.failed, kept.progress.kept, fault_server.calls) == (6, 6, 3)
+    mended = evaluate(cases(3), [BUILT, PASSAGES], openai(fault_server), out=tmp_path)
+    assert (mended.progress.scored, mended.progress.kept, fault_server.calls) == (6, 0, 9)
+
+
+def test_a_new_run_can_be_begun_beside_an_old_one(tmp_path):
+    """Without `resume` a folder that holds a run is left alone, and another one is taken."""
+    judge = ScriptedJudge(by_metric)
+    runs = [evaluate(cases(2), [TONE], judge, out=tmp_path / "run", resume=False) for _ in range(3)]
+    assert [run.folder.name for run in runs] == ["run", "run-2", "run-3"]
+    assert [run.progress.kept for run in runs] == [0, 0, 0]
+    assert len(judge.calls) == 6
+
+
+def test_a_deadline_ends_a_run_in_order(fault_server, tmp_path):
+    """When the time is over no call is begun; what was out is written down, and the same run finishes the rest."""
+    fault_server.latency = 0.15
+    start = time.monotonic()
+    run = evaluate(cases(40), [TONE], openai(fault_server), out=tmp_path, concurrency=2, deadline=0.5)
+    assert 0.5 <= time.monotonic() - start < 3
+    assert run.stopped
+    assert not run.fatal
+    assert "--deadline" in run.why
+    assert len([*run.results()]) == fault_server.calls < 15
+    fault_server.latency = 0
+    rest = evaluate(cases(40), [TONE], openai(fault_server), out=tmp_path, deadline=60)
+    assert (rest.why, rest.progress.scored, fault_server.calls) == (None, 40, 40)
+
+
+KILLED = """
+import sys
+sys.path.insert(0, sys.argv[3])
+from test_evaluation import TONE, cases
+from greval import Judge, evaluate
+judge = Judge("openai:fake", base_url=sys.argv[1], max_retries=0)
+evaluate(cases(3), [TONE], judge, out=sys.argv[2], repeats=3, concurrency=1)
+"""
+
+
+def test_repeats_before_a_kill_are_not_asked_again(fault_server, tmp_path):
+    """After kill -9 amid the repeats of a case only those that were not answered are asked; all are counted."""
+    done = iter(range(4))
+    fault_server.plan = lambda _: fault.ok() if next(done, None) is not None else fault.hangs()
+    script = [sys.executable, "-c", textwrap.dedent(KILLED), fault_server.url, str(tmp_path), os.path.dirname(__file__)]  # noqa: PTH120
+    with subprocess.Popen(script) as process:
+        deadline = time.monotonic() + 30
+        while fault_server.calls < 5 and time.monotonic() < deadline:
+            time.sleep(0.02)
+        time.sleep(0.2)
+        process.send_signal(signal.SIGKILL)
+    assert fault_server.calls == 5
+    fault_server.plan = fault.ok()
+    run = evaluate(cases(3), [TONE], openai(fault_server), out=tmp_path, repeats=3)
+    assert fault_server.calls == 5 + 9 - 4
+    assert (run.progress.scored, run.progress.kept) == (3, 1)
+    assert sum((row.usage for row in run.results()), Usage()).calls == 9
+    assert not (tmp_path / "replies.sqlite").exists()
+
+
+def test_batches_of_a_stopped_run_are_not_asked_again(tmp_path):
+    """Where a run stops amid the batches of a case, the ones that were answered are kept for the next."""
+    case = Case(id="q", question="?", chunks=[f"passage {n}" for n in range(50)])
+    judge = ScriptedJudge(by_metric)
+    first = evaluate([case], [PASSAGES], judge, out=tmp_path, concurrency=1, max_calls=2)
+    assert (first.progress.done, len(judge.calls)) == (0, 2)
+    second = evaluate([case], [PASSAGES], judge, out=tmp_path)
+    assert (second.progress.scored, len(judge.calls)) == (1, 5)
+    (row,) = second.results()
+    assert [judgement.item for judgement in row.judgements] == [f"c{n}" for n in range(1, 51)]
+    assert row.usage.calls == 5
+
+
+def test_a_batch_that_two_cases_share_is_counted_once(fault_server, tmp_path):
+    """Methods that found the same first passages share the call on these, and its cost is counted once."""
+    same = [f"passage {n}" for n in range(10)]
+    given_cases = [
+        Case(id="q", method=method, question="?", chunks=[*same, f"the last of {method}"]) for method in "abcdef"
+    ]
+    run = evaluate(given_cases, [PASSAGES], openai(fault_server), out=tmp_path, concurrency=1)
+    assert run.progress.scored == 6
+    assert fault_server.calls == run.progress.usage.calls < 12
+    assert run.progress.usage.calls + run.progress.usage.hits == 12
+
+
+def test_the_cache_serves_other_runs(fault_server, tmp_path):
+    """What was answered is a hit in another folder and costs nothing; failures are asked again."""
+    cache = tmp_path / "cache.sqlite"
+    bad = iter([REFUSAL])
+    fault_server.plan = lambda _: next(bad, fault.ok())
+    first = evaluate(cases(4), [TONE], openai(fault_server), out=tmp_path / "a", cache=cache, concurrency=1)
+    assert (first.progress.failed, fault_server.calls) == (1, 4)
+    second = evaluate(cases(4), [TONE], openai(fault_server), out=tmp_path / "b", cache=cache)
+    assert (second.progress.scored, fault_server.calls) == (4, 5)
+    assert second.progress.usage == Usage(calls=1, hits=3, input_tokens=100, output_tokens=20, cached_tokens=40)
+    third = evaluate(cases(4), [TONE], openai(fault_server), out=tmp_path / "c", cache=cache)
+    assert third.progress.usage == Usage(hits=4)
+    assert fault_server.calls == 5
+    evaluate(cases(4), [TONE], openai(fault_server), out=tmp_path / "d")
+    assert fault_server.calls == 9
+
+
+@pytest.mark.parametrize(
+    ("judge", "metric", "repeats"),
+    [({"temperature": 0.5}, {}, 1), ({}, {"description": "The tone of voice."}, 1), ({}, {}, 2), ({"seed": 1}, {}, 1)],
+    ids=["temperature", "metric", "repeat", "seed"],
+)
+def test_the_cache_does_not_serve_another_question(fault_server, tmp_path, judge, metric, repeats):
+    """Another setting, another text of the metric, or a second repeat is asked."""
+    cache = tmp_path / "cache.sqlite"
+    evaluate(cases(2), [TONE], openai(fault_server), out=tmp_path / "a", cache=cache)
+    changed = TONE.model_copy(update=metric)
+    run = evaluate(cases(2), [changed], openai(fault_server, **judge), out=tmp_path / "b", cache=cache, repeats=repeats)
+    assert (run.progress.usage.calls, fault_server.calls) == (2, 4)
+
+
+def test_failures_that_may_pass_are_mended_at_the_end(fault_server, tmp_path):
+    """Each failed call is made once more at the end of the run, and the counts are those of the rows."""
+    seen = Counter()
+
+    def plan(body):
+        text = body["messages"][-1]["content"]
+        seen[text] += 1
+        return fault.ok() if seen[text] > 1 else fault.error(500)
+
+    fault_server.plan = plan
+    run = evaluate(cases(6), [BUILT, PASSAGES], openai(fault_server), out=tmp_path)
+    progress = run.progress
+    assert Counter(row.outcome.status for row in run.results())["scored"] == progress.scored
+    assert (progress.done, progress.total) == (12, 12)
+    assert progress.done == progress.scored + progress.failed
+    fault_server.plan = fault.ok()
+    again = evaluate(cases(6), [BUILT, PASSAGES], openai(fault_server), out=tmp_path)
+    assert (again.progress.scored, again.progress.kept) == (12, progress.scored)
+
+
+def test_what_builds_on_a_mended_metric_takes_its_place(tmp_path):
+    """When a metric is mended at the end, the one built on it is judged in the place of its failure, counted once."""
+    seen = Counter()
+
+    def answer(messages):
+        seen[messages[-1].text] += 1
+        late = "<item" in messages[-1].text and seen[messages[-1].text] == 1
+        return TimeoutError("late") if late else by_metric(messages)
+
+    snapshots = []
+    judge = ScriptedJudge(answer)
+    run = evaluate(cases(3), [BUILT, PASSAGES], judge, out=tmp_path, on_progress=snapshots.append)
+    assert (run.progress.done, run.progress.scored, run.progress.failed) == (6, 6, 0)
+    assert len([*run.results()]) == 6
+    assert max(snapshot.done for snapshot in snapshots) == 6
+    assert len(judge.calls) == run.progress.usage.calls == 9
+
+
+def test_what_comes_again_is_not_mended(fault_server, tmp_path):
+    """A refusal is not asked for again at the end, also where another metric of the case is."""
+    asked = Counter()
+
+    def plan(body):
+        name = body["response_format"]["json_schema"]["name"]
+        asked[name] += 1
+        return REFUSAL if name == "tone" else fault.error(500)
+
+    fault_server.plan = plan
+    run = evaluate(cases(2), [TONE, PASSAGES], openai(fault_server), out=tmp_path)
+    assert asked == {"tone": 2, "passages": 4}
+    assert (run.progress.done, run.progress.failed) == (4, 4)
+
+
+FAULTS = {"good": None, "late": TimeoutError("late"), "odd": ValueError("odd"), "text": "?", "down": ConnectionError()}
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    st.lists(st.lists(st.sampled_from([*FAULTS]), min_size=1, max_size=5), min_size=1, max_size=7),
+    st.integers(1, 6),
+    st.booleans(),
+    st.sampled_from([None, 1, 4, 9]),
+)
+def test_counts_are_those_of_the_rows(tmp_path_factory, faults, width, twin, cap):
+    """Whatever fails when, each snapshot adds up, and the last one is what stands in the log."""
+    given_cases = [
+        case.model_copy(update={"answer": "Same." if twin else case.answer, "question": "?" if twin else case.question})
+        for case in cases(len(faults))
+    ]
+    plan = iter([fault for several in faults for fault in several])
+
+    def answer(messages):
+        return FAULTS[next(plan, "good")] or by_metric(messages)
+
+    snapshots = []
+    folder = tmp_path_factory.mktemp("run")
+    metrics = [BUILT, PASSAGES, TONE]
+    judge = ScriptedJudge(answer)
+    for _ in range(2):
+        run = evaluate(
+            given_cases, metrics, judge, out=folder, concurrency=width, on_progress=snapshots.append, max_calls=cap
+        )
+        for one in snapshots:
+            assert one.done == one.scored + one.skipped + one.failed <= 3 * len(faults)
+            assert one.kept <= one.done
+        found = Counter(row.outcome.status for row in run.results())
+        if not run.stopped:
+            counted = {"scored": run.progress.scored, "failed": run.progress.failed}
+            assert {status: n for status, n in counted.items() if n} == found
+            assert run.progress.done == 3 * len(faults)
+        assert all(later.done >= 0 for _, later in pairwise(snapshots))
+
+
+def test_a_wrong_key_costs_few_calls(fault_server, monkeypatch, tmp_path):
+    """Of 2,000 cases at most 20 are asked under a wrong key; with the right one the same run judges all."""
+
+    async def plan(request, body):
+        right = request.headers["Authorization"] == "Bearer sk-the-right-key"
+        return await (fault.ok() if right else fault.error(401, "invalid_api_key"))(request, body)
+
+    fault_server.plan = plan
+    many = [case.model_copy(update={"question": f"{n % 400}?", "answer": "A."}) for n, case in enumerate(cases(2000))]
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-the-wrong-key")
+    wrong = evaluate(many, [TONE], openai(fault_server, max_retries=6), out=tmp_path, concurrency=64)
+    assert fault_server.calls <= 20
+    assert wrong.fatal
+    assert "OPENAI_API_KEY" in wrong.why
+    assert "wrong-key" not in wrong.why
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-the-right-key")
+    right = evaluate(many, [TONE], openai(fault_server, max_retries=6), out=tmp_path, concurrency=64)
+    assert (right.why, right.progress.scored) == (None, 2000)
