@@ -61,11 +61,6 @@ class FaultServer:
         return len(self.bodies)
 
     @property
-    def flying(self) -> int:
-        """How many requests are being answered."""
-        return self._flying
-
-    @property
     def connections(self) -> int:
         """How many connections are open; each carries one request at a time."""
         assert self._runner.server
