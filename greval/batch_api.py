@@ -13,6 +13,7 @@ from typing import IO, TYPE_CHECKING, Any, Literal, cast, get_args
 
 from pydantic import JsonValue
 
+from greval.direct import NOT_SENT, body_of, read
 from greval.errors import DataError, JudgeError, JudgeUnavailableError
 from greval.faults import failure_of, secrets_of
 from greval.record import Record
@@ -36,7 +37,6 @@ Status = Literal["validating", "in_progress", "finalizing", "cancelling", "faile
 STATUSES = get_args(Status)
 FINAL = frozenset(STATUSES[STATUSES.index("failed") :])
 
-NOT_SENT = frozenset({"extra_headers", "extra_query", "timeout"})  # of a call, but not of its body
 BY_CODE: dict[str, FailureKind] = {
     "batch_expired": "timeout",
     "request_timeout": "timeout",
@@ -85,11 +85,10 @@ def request_line(custom_id: str, model: ChatOpenAI, messages: list[BaseMessage],
     Raises:
         JudgeError: Where the model does not speak the chat completions API, or streams.
     """
-    payload = model._get_request_payload(messages, **extra)  # noqa: SLF001 - LangChain has no public way
+    payload = body_of(model, messages, extra)
     if "messages" not in payload:
         raise JudgeError(f"{model.model_name} is asked by the Responses API; a batch asks for chat completions only")
-    added = payload.pop("extra_body", None) or {}
-    body = {name: value for name, value in (payload | added).items() if name not in NOT_SENT}
+    body = {name: value for name, value in payload.items() if name not in NOT_SENT}
     if body.get("stream"):
         raise JudgeError(f"{model.model_name} is set to stream, which a batch cannot; leave streaming=True out")
     try:
@@ -119,7 +118,7 @@ def read_line(line: str, model: ChatOpenAI) -> tuple[str, AIMessage | Failure]:
     try:
         if told.get("error") or response.get("status_code") != OK:
             raise _refused(told.get("error") or body, response.get("status_code"))  # noqa: TRY301 - one way out
-        return custom_id, _message(body, model)
+        return custom_id, read(body, model)
     except Exception as error:  # noqa: BLE001 - LangChain raises as it likes on a body that is none
         failure = failure_of(error, secrets_of(model))
         kind = BY_CODE.get(str(getattr(error, "code", None)), failure.kind)
@@ -148,18 +147,6 @@ def _refused(told: JsonValue, status: int | None) -> BatchRequestError:
     fault = inner if isinstance(inner, dict) else {"message": str(inner) if inner else "no answer was given"}
     code = fault.get("code")
     return BatchRequestError(str(fault.get("message") or code), None if code is None else str(code), status)
-
-
-def _message(body: Any, model: ChatOpenAI) -> AIMessage:  # noqa: ANN401 - JSON
-    """Give the message of a response's body as LangChain reads it."""
-    from openai.types.chat import ChatCompletion  # noqa: PLC0415 - one second of import
-
-    read = ChatCompletion.construct(**body) if isinstance(body, dict) else body
-    result = model._create_chat_result(read)  # noqa: SLF001 - LangChain has no public way
-    message: Any = result.generations[0].message
-    told = result.llm_output, result.generations[0].generation_info, message.response_metadata
-    message.response_metadata = {name: value for part in told for name, value in (part or {}).items()}
-    return cast("AIMessage", message)
 
 
 class BatchFiles:

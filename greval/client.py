@@ -15,6 +15,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from pydantic import JsonValue
 
+from greval.direct import can_ask
 from greval.faults import cut_short, failure_of, secrets_of, whole
 from greval.guard import Guard
 from greval.judge import LOCAL_TIMEOUT, Judge, chat_model, environment
@@ -34,12 +35,16 @@ RAW_SETTINGS = ("model_name", "model", "temperature", "seed", "max_tokens", "top
 
 @dataclass(frozen=True)
 class Line:
-    """A chat model with the pace of its provider, what must not be told of it, and what it was made from."""
+    """A chat model with the pace of its provider, what must not be told of it, and what it was made from.
+
+    `plain` tells that it can be asked without LangChain's way to it.
+    """
 
     model: BaseChatModel
     pace: Pace
     secrets: tuple[str, ...]
     environment: tuple[str | None, ...]
+    plain: bool = False
 
     def told(self, reply: Reply, tokens: int) -> None:
         """Tell the pace what came of a call for which so many tokens were counted on."""
@@ -190,7 +195,9 @@ class JudgeClient:
                     await line.pace.enter(tokens, cautious=self.guard.watchful)
                 try:
                     await self.guard.affordable()
-                    reply = await self._once(line, partial(question.ask, line.model, messages, config), tokens)
+                    reply = await self._once(
+                        line, partial(question.ask, line.model, messages, config, plain=line.plain), tokens
+                    )
                 finally:
                     line.pace.leave()
             spent.append(reply.usage)
@@ -217,7 +224,7 @@ class JudgeClient:
         """Give the line to a model, on which all calls to its address under its key share one pace."""
         pace = pace_of(model)
         pace.limit(self, requests=self.judge.requests_per_minute, tokens=self.judge.tokens_per_minute)
-        return Line(model, pace, secrets_of(model), environment())
+        return Line(model, pace, secrets_of(model), environment(), plain=self._given is None and can_ask(model))
 
     def _key(self, question: Question, messages: list[BaseMessage], repeat: int) -> str:
         """Give the key under which a reply is remembered: all that decides what comes back."""

@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 
+from greval import direct
 from greval.result import Tier
 from greval.schema import schema_name
 
 if TYPE_CHECKING:
     from langchain_core.runnables import Runnable, RunnableConfig
+    from langchain_openai import ChatOpenAI
 
 OPENAI_BASE = "BaseChatOpenAI"
 MAX_MODELS = 8
@@ -37,8 +39,20 @@ class Question:
         parts = [self.name, dict(self.schema), self.tier, self.confidence]
         object.__setattr__(self, "form", json.dumps(parts, sort_keys=False))
 
-    async def ask(self, model: BaseChatModel, messages: list[BaseMessage], config: RunnableConfig) -> AIMessage:
-        """Send messages to a model and give its message, whatever it holds."""
+    async def ask(
+        self, model: BaseChatModel, messages: list[BaseMessage], config: RunnableConfig, *, plain: bool = False
+    ) -> AIMessage:
+        """Send messages to a model and give its message, whatever it holds.
+
+        Args:
+            model: The model.
+            messages: What is asked.
+            config: LangChain's.
+            plain: Whether the model can be asked without LangChain's way to it (`greval.direct`).
+        """
+        if plain and self.tier != "tools" and not config.get("callbacks"):
+            arguments = self._once(model, native) if self.tier == "schema" else {}
+            return await direct.ask(cast("ChatOpenAI", model), messages, arguments)
         if self.tier == "tools":
             answer = await self._once(model, _structured).ainvoke(messages, config)
             raw = answer["raw"]

@@ -1,0 +1,93 @@
+"""The short way to a server: what it sends, and what it makes of the answer, is what LangChain's way does."""
+
+from __future__ import annotations
+
+import fault_server as fault
+import pytest
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.messages import HumanMessage, SystemMessage
+
+from greval.client import JudgeClient
+from greval.direct import can_ask
+from greval.judge import Judge, chat_model
+from greval.question import Question
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"reason": {"type": "string"}, "value": {"type": "integer", "minimum": 0, "maximum": 1}},
+    "required": ["reason", "value"],
+    "additionalProperties": False,
+}
+MESSAGES = [SystemMessage("Judge: ½ < 1."), HumanMessage("<answer>\n\u2028é\n</answer>")]
+TOKEN = {"token": "1", "bytes": [49], "logprob": -0.1, "top_logprobs": []}
+BEHAVIOURS = {
+    "an answer": fault.ok(),
+    "an answer with log-probabilities": fault.says('{"reason": "r", "value": 1}', tokens=[TOKEN]),
+    "an answer without usage": fault.says('{"reason": "r", "value": 1}', usage=None),
+    "nothing said": fault.says(None),
+    "a tool call": fault.says(None, calls=[{"name": "q", "arguments": '{"reason": "r", "value": 1}'}]),
+    "a broken tool call": fault.says(None, calls=[{"name": "q", "arguments": '{"reason": "r"'}]),
+    "a refusal": fault.refuses(),
+    "a cut answer": fault.cut(),
+    "a filtered answer": fault.filtered(),
+    "a wrong key": fault.error(401, "invalid_api_key", "Incorrect API key: {authorization}."),
+    "too many calls": fault.error(429, None, "Slow down.", Retry_After="0.5"),
+    "no money": fault.error(429, "insufficient_quota", "You exceeded your current quota."),
+    "a long case": fault.error(400, "context_length_exceeded", "maximum context length"),
+    "a server error": fault.error(500),
+    "a reset": fault.resets(),
+    "a page": fault.body("<html>", "text/html"),
+    "no JSON": fault.body("{"),
+    "null": fault.body("null"),
+    "no choices": fault.body('{"choices": null}'),
+    "an error as 200": fault.body('{"error": {"message": "Busy.", "code": 429}}'),
+}
+
+
+class Watching(BaseCallbackHandler):
+    """Makes LangChain's own way be taken."""
+
+
+@pytest.mark.parametrize("name", BEHAVIOURS)
+@pytest.mark.parametrize("tier", ["schema", "text"])
+async def test_both_ways_send_and_give_the_same(fault_server, name, tier):
+    """With a callback or without one the server sees the same body, and the reply has the same text, cost and kind."""
+    fault_server.plan = BEHAVIOURS[name]
+    settings = {"structured": tier, "confidence": True, "seed": 3, "max_tokens": 99, "max_retries": 0}
+    client = JudgeClient(Judge("openai:fake", base_url=fault_server.url, options={"top_p": 0.5}, **settings))
+    question = Question("q", SCHEMA, tier, confidence=True)
+    short = await client.ask(question, MESSAGES, {})
+    long = await client.ask(question, MESSAGES, {"callbacks": [Watching()]})
+    sent = [dict(body) for body in fault_server.bodies]
+    assert sent[0] == sent[1]
+    assert (short.text, short.usage, short.pause, [*short.tokens]) == (
+        long.text,
+        long.usage,
+        long.pause,
+        [*long.tokens],
+    )
+    told = [reply.failure and (reply.failure.kind, reply.failure.raw) for reply in (short, long)]
+    assert told[0] == told[1]
+    hidden = {"authorization", "content-length", "host", "x-stainless-raw-response"}
+    headers = [{k.lower(): v for k, v in seen.items() if k.lower() not in hidden} for seen in fault_server.headers]
+    assert headers[0] == headers[1]
+
+
+@pytest.mark.parametrize(
+    ("options", "plain"), [({}, True), ({"streaming": True}, False), ({"use_responses_api": True}, False)]
+)
+async def test_only_plain_requests_take_the_short_way(options, plain):
+    """A model that streams or speaks another API is asked through LangChain."""
+    model = await chat_model(Judge("openai:fake", base_url="http://127.0.0.1:9/v1", options=options))
+    assert can_ask(model) is plain
+
+
+async def test_headers_of_the_options_are_sent(fault_server):
+    """What a user sets on the model reaches the server in both ways."""
+    options = {"default_headers": {"X-Team": "harbour"}, "default_query": {"v": "2"}}
+    client = JudgeClient(Judge("openai:fake", base_url=fault_server.url, options=options))
+    question = Question("q", SCHEMA, "schema")
+    await client.ask(question, MESSAGES, {})
+    await client.ask(question, MESSAGES, {"callbacks": [Watching()]})
+    sent = [{name.lower(): value for name, value in seen.items()} for seen in fault_server.headers]
+    assert [seen["x-team"] for seen in sent] == ["harbour", "harbour"]
