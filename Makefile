@@ -13,7 +13,7 @@ demo: $(USE)
 	$(BIN)/greval demo
 
 test: $(DEV) check
-	$(BIN)/python -m pytest -n 2 --dist loadfile --cov=greval --cov-branch --cov-report=
+	$(BIN)/python -m pytest -n 3 --dist loadfile --cov=greval --cov-branch --cov-report=
 	$(BIN)/python -m coverage report
 
 check: $(DEV)

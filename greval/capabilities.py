@@ -60,7 +60,7 @@ async def check(model: Judge | BaseChatModel) -> Capabilities:
     Raises:
         JudgeError: Where the judge cannot be used at all.
     """
-    client = JudgeClient(model)
+    client = JudgeClient(model.model_copy(update={"max_retries": 0}) if isinstance(model, Judge) else model)
     await client.ready()
     start = clock()
     first = await _ask(client, client.tier, confidence=client.tier == "schema")

@@ -12,13 +12,16 @@ from pathlib import Path
 
 import pytest
 from fault_server import FaultServer, error
+from test_docs import ON_A_CLUSTER, blocks
 
+import greval
 from greval import (
     ComputedMetric,
     DataError,
     Judge,
     JudgeError,
     MeasureScale,
+    Store,
     StoreError,
     compile_metric,
     evaluate,
@@ -37,7 +40,7 @@ from cluster import CONCURRENCY, Killer, Provider, rows, within, written
 ray = pytest.importorskip("ray")
 
 METRIC = load("correctness")
-WORKERS = 4
+WORKERS = 2
 
 
 @pytest.fixture(scope="module")
@@ -198,3 +201,14 @@ def test_without_ray_it_says_what_to_install(tmp_path):
 def test_definitions_travel(name):
     """A judged metric comes out of a pickle as it went in."""
     assert pickle.loads(pickle.dumps(load(name))) == load(name)  # noqa: S301 - our own
+
+
+def test_the_page_runs(cluster, fault_server, tmp_path, monkeypatch):
+    """The Python blocks of docs/cluster.md run as they stand, but for the address: the workers' is another."""
+    monkeypatch.chdir(tmp_path)
+    shipped = (Path(greval.__file__).parent / "demo" / "cases.jsonl").read_text(encoding="utf-8")
+    (tmp_path / "cases.jsonl").write_text("".join(shipped.splitlines(keepends=True)[:4]), encoding="utf-8")
+    for block in blocks(ON_A_CLUSTER, "python"):
+        exec(block.replace("requests_per_minute", f'base_url="{fault_server.url}", requests_per_minute'), {})  # noqa: S102
+    with Store.open(tmp_path / "runs" / "cluster") as store:
+        assert {result.outcome.status for result in store.results()} == {"scored"}

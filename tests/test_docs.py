@@ -24,6 +24,8 @@ PAGES = {str(path.relative_to(ROOT)): path for path in (ROOT / "README.md", *sor
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"`([^`\n]+)`")
 CASES = 4
+ON_A_CLUSTER = "docs/cluster.md"
+"""Its blocks are run by tests/test_cluster.py, where a cluster is up."""
 DRAFT = {
     "needs": ["question", "answer"],
     "steps": ["Read the question to see which tone it calls for.", "Mark the words of the answer that carry its tone."],
@@ -72,7 +74,7 @@ def surroundings(openai, tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize("page", pages_with("python"))
+@pytest.mark.parametrize("page", [page for page in pages_with("python") if page != ON_A_CLUSTER])
 def test_python_blocks_run_in_order(page, surroundings):
     """Every Python block of a page runs as it stands, after the blocks before it."""
     namespace = {"__name__": "__main__"}
