@@ -335,3 +335,15 @@ def test_a_full_disk_is_told_and_the_folder_goes_on_when_there_is_space(tmp_path
             again.append(str(written), row(str(written)))
             assert len([*again.results()]) == written + 1
             assert again._db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def test_a_run_that_never_began_says_so(tmp_path):
+    """A log without tables, as a full disk leaves it, is told from one of another version; a new run takes it."""
+    sqlite3.connect(tmp_path / FILE).close()
+    (tmp_path / FILE).touch()
+    with pytest.raises(StoreError, match="never began"):
+        Store.open(tmp_path)
+    with Store.create(tmp_path) as store:
+        store.append("k", row())
+    with Store.open(tmp_path) as store:
+        assert [*store.results()] == [row()]

@@ -58,7 +58,7 @@ def prepare(database: sqlite3.Connection, folder: Path, *, write: bool) -> None:
     """Set up a connection, and the tables where they are missing.
 
     Raises:
-        StoreError: Where the tables are of another layout.
+        StoreError: Where there are none to read, or they are of another layout.
     """
     if write:
         database.executescript("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL")
@@ -66,6 +66,9 @@ def prepare(database: sqlite3.Connection, folder: Path, *, write: bool) -> None:
     (tables,) = database.execute("SELECT count(*) FROM sqlite_master").fetchone()
     if write and not tables:
         database.executescript(f"BEGIN; {TABLES} PRAGMA user_version={LAYOUT}; COMMIT")
+    elif not tables:
+        message = f"{folder}: the run there never began; run greval evaluate with -o {folder} again"
+        raise StoreError(message)
     elif layout != LAYOUT:
         message = (
             f"{folder / FILE}: its tables are of another version of greval (layout {layout}, this one "
