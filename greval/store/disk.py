@@ -18,6 +18,8 @@ FILE = "results.sqlite"
 LOCK = "lock"
 NO_SPACE = ("full", "no space", "quota", "too large", "disk i/o")
 """How SQLite and the system say it; a quota or a limit on files comes as an I/O error too."""
+PAGES = 16_384
+"""Pages in the "-wal" file, 64 MB, at which a writer moves them on itself; before, the flushing thread has."""
 COSTS = tuple(Usage.model_fields)
 TABLES = f"""
 CREATE TABLE results (
@@ -61,7 +63,7 @@ def prepare(database: sqlite3.Connection, folder: Path, *, write: bool) -> None:
         StoreError: Where there are none to read, or they are of another layout.
     """
     if write:
-        database.executescript("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL")
+        database.executescript(f"PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint={PAGES}")
     (layout,) = database.execute("PRAGMA user_version").fetchone()
     (tables,) = database.execute("SELECT count(*) FROM sqlite_master").fetchone()
     if write and not tables:
@@ -82,11 +84,13 @@ class Disk:
 
     SQLite appends to the file "-wal"; syncing that is enough, as SQLite syncs before it moves
     content on into the main file. (A file descriptor of its own is safe for the "-wal" file only:
-    closing one of the main file would drop SQLite's locks.)
+    closing one of the main file would drop SQLite's locks.) A connection of its own then moves
+    the content on, so that the one that appends has little left to move.
     """
 
     def __init__(self, folder: Path) -> None:
         self._closing = threading.Lock()
+        self._db = sqlite3.connect(folder / FILE, isolation_level=None, check_same_thread=False)
         self._wal: int | None = os.open(folder / f"{FILE}-wal", os.O_RDONLY | os.O_CREAT, 0o644)
         of_folder = os.open(folder, os.O_RDONLY)
         try:
@@ -99,12 +103,14 @@ class Disk:
         with self._closing:
             if self._wal is not None:
                 os.fsync(self._wal)
+                self._db.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def close(self) -> None:
         """Let go of the file, once a flush under way is done."""
         with self._closing:
             if self._wal is not None:
                 os.close(self._wal)
+                self._db.close()
             self._wal = None
 
 
