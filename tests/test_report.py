@@ -4,6 +4,7 @@ import io
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
@@ -13,8 +14,9 @@ from greval.cli.bar import Bar, line
 from greval.progress import Progress
 from greval.report.build import build
 from greval.report.console import render
+from greval.report.spending import spendings, told
 from greval.result import Failed, Failure, Result, Scored, Skipped, Usage
-from greval.stats.summary import summarise
+from greval.stats.summary import Summary, summarise
 from greval.testing import ScriptedJudge
 
 TONE = CategoricalMetric(
@@ -258,3 +260,28 @@ def test_more_unreadable_rows_than_are_kept_are_counted(tmp_path):
     assert len(report.unread) == 1000
     assert report.unread_count == 7_000_000
     assert "and 6999995 more rows that are no cases" in printed(report)
+
+
+@pytest.mark.parametrize(
+    ("price", "said"),
+    [
+        (None, "cost: not known"),
+        (
+            {"input": 0, "output": 0},
+            "cost: nothing; 4 calls, 4,000,000 input tokens (25% cached), 400,000 output tokens",
+        ),
+        (
+            {"input": 2, "cached_input": 1, "output": 10},
+            "cost: $11.0000 (tone (a) $5.5000, tone (b) $5.5000); 4 calls",
+        ),
+    ],
+)
+def test_the_cost_is_told_by_metric_and_group(price, said):
+    """What was asked has a price where one is known; nothing is made up, and cached tokens cost their own price."""
+    usage = Usage(calls=2, input_tokens=2_000_000, cached_tokens=500_000, output_tokens=200_000)
+    empty = {"planned": 1, "scored": 1, "skipped": 0, "failed": 0, "items": 1, "items_failed": 0, "distribution": {}}
+    rest = {"counted": 0, "mean": None, "interval": None, "failures": {}, "skips": {}}
+    groups = [Summary(metric="tone", group=name, usage=usage, **empty, **rest) for name in ("a", "b")]
+    silent = Summary(metric="latency", usage=Usage(), **empty, **rest)
+    assert told(spendings([*groups, silent], price)).startswith(said)
+    assert told(spendings([silent], price)) is None

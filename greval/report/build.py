@@ -74,6 +74,7 @@ def _built(store: Store, by: Sequence[str], show: int) -> Report:
     ends = {name: ends for name, scale in metrics.items() if (ends := _ends(scale))}
     names, summaries = _summarised(store, tuple(by), ends)
     found = sorted(dict.fromkeys(summary.metric for summary in summaries), key=lambda name: order.get(name, len(order)))
+    ranked = tuple(sorted(summaries, key=lambda summary: (order.get(summary.metric, len(order)), summary.group)))
     unread = store.fact("unread")
     unread = [*map(str, unread)] if isinstance(unread, list) else []
     count = store.fact("unread_count")
@@ -82,12 +83,12 @@ def _built(store: Store, by: Sequence[str], show: int) -> Report:
         folder=str(store.folder),
         judge=str(judge["label"]) if isinstance(judge, dict) else None,
         by=names,
-        summaries=tuple(sorted(summaries, key=lambda summary: (order.get(summary.metric, len(order)), summary.group))),
+        summaries=ranked,
         pending=_pending(store.fact("planned"), summaries),
         scales={name: _values(scale) for name, scale in metrics.items()},
         unread=tuple(unread[:MOST_UNREAD]),
         unread_count=max(len(unread), count if isinstance(count, int) else 0),
-        spending=spendings(summaries, store.fact("price")),
+        spending=spendings(ranked, store.fact("price")),
         verdicts=tuple(_spread(store, found, show)),
     )
 

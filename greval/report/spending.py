@@ -54,9 +54,12 @@ def told(parts: Sequence[Spending]) -> str | None:
 
 
 def _money(parts: Sequence[Spending]) -> str:
-    """Give the sum, and each part where there are several."""
+    """Give the sum, and each part where several cost something."""
     if any(part.cost is None for part in parts):
         return "not known (greval evaluate --prices FILE gives a price)"
-    each = ", ".join(f"{part.metric}{f' ({part.group})' if part.group else ''} ${part.cost:.4f}" for part in parts)
-    total = f"${sum(part.cost or 0.0 for part in parts):.4f}"
-    return f"{total} ({each})" if len(parts) > 1 else total
+    dear = [part for part in parts if part.cost]
+    if not dear:
+        return "nothing"
+    each = ", ".join(f"{part.metric}{f' ({part.group})' if part.group else ''} ${part.cost:.4f}" for part in dear)
+    total = f"${sum(part.cost or 0.0 for part in dear):.4f}"
+    return f"{total} ({each})" if len(dear) > 1 else total
