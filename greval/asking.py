@@ -15,7 +15,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langchain_core.runnables import RunnableConfig
 
 from greval.case import Case
-from greval.client import JudgeClient
+from greval.client import LETTERS_PER_TOKEN, JudgeClient
 from greval.errors import MalformedVerdictError
 from greval.judge import LOCAL_REASON_LENGTH
 from greval.material import Item, items
@@ -27,7 +27,6 @@ from greval.result import Failed, Failure, FailureKind, Judgement, Outcome, Scor
 from greval.schema import answer_schema, read_items, read_verdict
 from greval.verdict import Path, parse, probability
 
-LETTERS_PER_TOKEN = 4
 DEFAULT_MAX_ITEMS = 10
 LOCAL_MAX_ITEMS = 1
 """A small model drops and permutes items of a list: it judges one at a time (benchmarks/chunks.py)."""

@@ -33,6 +33,7 @@ from greval.record import Record
 from greval.replies import Replies
 from greval.reply import Reply
 from greval.result import Failure, Usage
+from greval.work import read_case, written
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
@@ -62,10 +63,14 @@ class Plan(Record):
 
 
 class Batched(Record):
-    """What was sent: the batch's name, None where nothing was left to ask, and how many requests."""
+    """What was sent: the batch's name, None where nothing was left to ask, and how many requests.
+
+    `unread` tells of each row that is no case.
+    """
 
     batch: str | None
     requests: int
+    unread: tuple[str, ...] = ()
 
 
 async def submit(
@@ -100,7 +105,9 @@ async def submit(
         if waiting := [batch for batch in known.sent if batch not in known.collected]:
             raise JudgeError(f"{out}: {', '.join(waiting)} is out; greval batch collect {out} comes first")
         plan = plan.model_copy(update={"sent": known.sent, "collected": known.collected})
-    return await _send(plan, _kept(cases, folder / CASES), Path(out))
+    unread = _kept(cases, folder / CASES)
+    sent = await _send(plan, Path(out))
+    return sent.model_copy(update={"unread": tuple(unread)})
 
 
 async def status(out: str | Path) -> dict[str, BatchState]:
@@ -134,7 +141,7 @@ async def collect(out: str | Path, **options: Unpack[Options]) -> Run:
     return run
 
 
-async def _send(plan: Plan, cases: Iterator[Case], out: Path) -> Batched:
+async def _send(plan: Plan, out: Path) -> Batched:
     """Write the requests down, send them, and keep the name of the batch as soon as there is one."""
     folder = out / FOLDER
     asked: set[str] = set()
@@ -147,8 +154,6 @@ async def _send(plan: Plan, cases: Iterator[Case], out: Path) -> Batched:
                 file.write(request_line(key, model, messages, native(model, question)) + "\n")
             raise StoppedError(PLACED)
 
-        for _ in cases:  # written down first: the run reads them from there, as it will again when answers came
-            pass
         await _run(plan, folder, out, place, {})
     if not asked:
         return Batched(batch=None, requests=0)
@@ -159,16 +164,16 @@ async def _send(plan: Plan, cases: Iterator[Case], out: Path) -> Batched:
     return Batched(batch=batch, requests=len(asked))
 
 
-def _kept(cases: Iterable[CaseLike | RowFault], path: Path) -> Iterator[Case]:
-    """Write the cases down while they are read."""
+def _kept(cases: Iterable[CaseLike | RowFault], path: Path) -> list[str]:
+    """Write the cases down, and give what is wrong with each row that is none: it stops no other."""
+    unread: list[str] = []
     with path.open("w", encoding="utf-8") as file:
         for number, given in enumerate(cases, 1):
-            if isinstance(given, RowFault):
-                raise DataError(f"{given.place}: {given.message}")
-            case = Case.model_validate(given)
-            case = case if case.id else case.model_copy(update={"id": f"row-{number}"})
-            file.write(case.model_dump_json(exclude_defaults=True) + "\n")
-            yield case
+            try:
+                file.write(written(read_case(given, number)) + "\n")
+            except DataError as error:
+                unread.append(str(error) if isinstance(given, RowFault) else f"case {number}: {error}")
+    return unread
 
 
 def _cases(folder: Path) -> Iterator[Case]:

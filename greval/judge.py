@@ -57,12 +57,10 @@ class Judge(Record):
 
     `model` is `openai:NAME` (with `base_url` for any OpenAI-compatible server), `local` or
     `local:NAME` (the embedded model), or `PROVIDER:NAME` for what `langchain`'s `init_chat_model`
-    knows. Keys are read from the environment. `timeout` is seconds for one call, which is made again
-    up to `max_retries` times where its failure may pass; `requests_per_minute` and
-    `tokens_per_minute` are the provider's limits, kept by all metrics together. `structured` fixes
-    how the answer is asked for (`auto` takes the best that the model has); `max_items` is the most
-    items judged in one call (None: by the kind of judge) and `item_tokens` their estimated tokens;
-    `confidence` asks for the probability of each verdict; `options` go to the model as they are.
+    knows. Keys are read from the environment. `timeout` is seconds for one call, made again up to
+    `max_retries` times; `requests_per_minute` and `tokens_per_minute` are the provider's limits.
+    `structured` fixes how the answer is asked for; `max_items` is the most items judged in one call
+    and `item_tokens` their tokens; `confidence` asks for probabilities; `options` go to the model.
 
     Raises:
         pydantic.ValidationError: Where a setting is wrong, or holds a secret.

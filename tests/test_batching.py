@@ -175,3 +175,12 @@ def test_the_commands_send_tell_and_collect(tmp_path, monkeypatch):
     loop.call_soon_threadsafe(loop.stop)
     thread.join()
     loop.close()
+
+
+async def test_a_row_that_is_no_case_stops_no_other(server, judge, tmp_path):
+    """A faulty row is told with its place, and all others are sent and judged."""
+    sent = await submit([{"id": "bad"}, *cases(2)], [TONE], judge, out=tmp_path)
+    assert sent.requests == 2
+    assert [row.split(":")[0] for row in sent.unread] == ["case 1"]
+    await done(tmp_path)
+    assert (await collect(tmp_path)).progress.scored == 2

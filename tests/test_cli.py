@@ -513,3 +513,14 @@ def test_local_list(greval_says):
     code, out, _ = greval_says("local", "list")
     assert code == 0
     assert [name for name, model in MODELS.items() if name not in out or model.licence not in out] == []
+
+
+def test_a_file_that_cannot_be_written_is_told(greval_says, fault_server):
+    """Results that go to a folder that is not there end with one clear line, no traceback."""
+    write("cases.jsonl", [case(1)])
+    greval_says("evaluate", "cases.jsonl", "-m", "correctness", *judged_by(fault_server), "-o", "run")
+    for format_ in ("jsonl", "csv", "parquet"):
+        code, _, err = greval_says("results", "run", "--format", format_, "-o", "nowhere/out")
+        assert code == 2
+        assert "nowhere/out: cannot be written" in err
+        assert "Traceback" not in err

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from greval.cli.bar import Bar
-from greval.cli.evaluate import finish
+from greval.cli.evaluate import FAILED, finish
 from greval.cli.options import (
     AnswerForm,
     BaseUrl,
@@ -67,10 +67,14 @@ def submit(  # noqa: PLR0913 - the options of a command
     )
     rows = islice(read_cases(cases, method=method), limit)
     sent = asyncio.run(send(rows, metrics, model, out=out, repeats=repeats))
+    for row in sent.unread:
+        typer.echo(f"not a case: {row}", err=True)
     if sent.batch is None:
         typer.echo(f"nothing is left to ask; greval report {out}")
     else:
         typer.echo(f"{sent.batch}: {sent.requests} requests are out; greval batch status {out}")
+    if sent.unread:
+        raise typer.Exit(FAILED)
 
 
 @app.command("status")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +12,7 @@ from typing import Annotated
 import typer
 
 from greval.cli.options import By, Show, page
+from greval.errors import StoreError
 from greval.report.build import build
 from greval.report.console import render
 from greval.store import Store
@@ -61,7 +63,7 @@ def results(
     """Print the rows of a run, the newest of each sample, method and metric."""
     if format is Format.parquet and out is None:
         raise typer.BadParameter("parquet is no text: give a file with -o FILE")
-    with Store.open(run) as store, ExitStack() as opened:
+    with Store.open(run) as store, _told(out), ExitStack() as opened:
         if format is Format.parquet and out:
             write_parquet(store.lines(), out)
             return
@@ -70,6 +72,17 @@ def results(
             write_csv(store.lines(), file)
         else:
             file.writelines(f"{line}\n" for line in store.lines())
+
+
+@contextmanager
+def _told(out: Path | None) -> Iterator[None]:
+    """Say what is wrong with the file that is written to."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise StoreError(f"{out or 'stdout'}: cannot be written: {error.strerror or error}") from error
 
 
 def merge(
