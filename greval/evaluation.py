@@ -223,7 +223,7 @@ def _guard(judge: Judge | BaseChatModel | None, options: Options) -> Guard:
     prices = prices_of(options)
     cap = options.get("max_cost")
     if cap is not None and prices.of(label) is None:
-        message = f"{label}: no price is known, so that no cost can be capped; give one (--prices), or cap calls (--max-calls)"
+        message = f"{label}: no price is known to cap a cost by; give one (--prices) or cap calls (--max-calls)"
         raise JudgeError(message)
     hint = key_hint(judge.model) if isinstance(judge, Judge) else "check the model's key"
     return Guard(max_calls=options.get("max_calls"), max_cost=cap, cost=partial(prices.cost, label), hint=hint)

@@ -524,3 +524,28 @@ def test_a_file_that_cannot_be_written_is_told(greval_says, fault_server):
         assert code == 2
         assert "nowhere/out: cannot be written" in err
         assert "Traceback" not in err
+
+
+def test_shards_are_merged_once(greval_says, fault_server):
+    """The shards' rows become one run; merging again takes nothing over, and what is no run is told."""
+    write("cases.jsonl", [case(n) for n in range(6)])
+    for shard in ("1/2", "2/2"):
+        words = ["-m", "correctness", *judged_by(fault_server), "--shard", shard, "-o", f"part-{shard[0]}"]
+        assert greval_says("evaluate", "cases.jsonl", *words)[0] == 0
+    assert "6 rows taken over, 0 were there" in greval_says("merge", "all", "part-1", "part-2")[1]
+    assert "0 rows taken over, 6 were there" in greval_says("merge", "all", "part-1", "part-2")[1]
+    assert len(greval_says("results", "all")[1].splitlines()) == 6
+    assert greval_says("merge", "other", "nobody")[0] == 2
+
+
+def test_the_cache_is_shown_and_cleared(greval_says, fault_server, monkeypatch, tmp_path):
+    """Kept answers are counted, serve another run without a call, and are forgotten on request."""
+    monkeypatch.setenv("GREVAL_CACHE", str(tmp_path / "kept"))
+    write("cases.jsonl", [case(n) for n in range(3)])
+    for folder in ("one", "two"):
+        words = ["-m", "correctness", *judged_by(fault_server), "--cache", "-o", folder]
+        assert greval_says("evaluate", "cases.jsonl", *words)[0] == 0
+    assert fault_server.calls == len({body["messages"][-1]["content"] for body in fault_server.bodies})
+    assert f"{fault_server.calls} answers" in greval_says("cache", "show")[1]
+    assert f"{fault_server.calls} answers forgotten" in greval_says("cache", "clear")[1]
+    assert "0 answers" in greval_says("cache", "show")[1]
