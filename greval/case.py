@@ -43,22 +43,30 @@ class Traversal(Record):
 
 
 class Gold(Record):
-    """What should have been retrieved and walked; None means not recorded, empty means none."""
+    """What should have been retrieved, walked and answered; None means not recorded, empty means none.
+
+    `start_nodes` are where the walk should begin, `answers` other answers that are as good as the
+    expected one, `aliases` the other names of a node by the name that the gold uses.
+    """
 
     essential_docs: tuple[str, ...] | None = None
     helpful_docs: tuple[str, ...] | None = None
     essential_repos: tuple[str, ...] | None = None
     expected_edges: tuple[Edge, ...] | None = None
     expected_nodes: tuple[str, ...] | None = None
+    start_nodes: tuple[str, ...] | None = None
+    answers: tuple[str, ...] | None = None
+    aliases: dict[str, tuple[str, ...]] | None = None
 
 
 class Effort(Record):
-    """What a method spent on a response: `latency` in seconds, the others are counts."""
+    """What a method spent on a response: `latency` in seconds, `cost` in US dollars, the others are counts."""
 
     latency: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
     llm_calls: Count | None = None
     prompt_tokens: Count | None = None
     output_tokens: Count | None = None
+    cost: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
 
 
 def _placed(prefix: str, read: Any) -> BeforeValidator:  # noqa: ANN401 - a reader of whatever stands there
@@ -119,14 +127,21 @@ class Sample(Record):
 
 
 class Response(Record):
-    """What one method gave for a sample."""
+    """What one method gave for a sample.
+
+    `aggregates` are computed texts, such as counts over many documents, that the method gave to its
+    answering model beside chunks and triples. `error` tells why the method gave nothing: a response
+    that has one is judged by no metric, each row is failed with the kind `method`.
+    """
 
     method: str = ""
     answer: str | None = None
     chunks: Chunks | None = None
     triples: Triples | None = None
+    aggregates: tuple[str, ...] | None = None
     traversal: Traversal | None = None
     usage: Effort | None = None
+    error: str | None = None
 
 
 class Case(Sample, Response):

@@ -138,10 +138,12 @@ class MetricRunnable(Runnable[CaseLike, Result]):
         """Judge a case and put the outcome into its row; what `config` calls back belongs to this run already."""
         start = clock()
         case = as_case(given)
-        lacks = lacking(self.metric, case)
-        if lacks:
-            outcome: Outcome = Skipped(reason=lacks)
-            usage = Usage()
+        usage = Usage()
+        if case.error is not None:
+            why = f"the method gave no response: {case.error}"
+            outcome: Outcome = Failed(error=Failure(kind="method", message=why))
+        elif lacks := lacking(self.metric, case):
+            outcome = Skipped(reason=lacks)
         else:
             outcome, usage = await self._guarded(case, config)
         return self.row(case, outcome, usage=usage, latency=clock() - start)

@@ -156,7 +156,7 @@ class _Part:
         if old and (old.finished or not self._retry_failed):
             self._more(kept=1)
             return old
-        if lacking(self._metric, seen):
+        if seen.error is not None or lacking(self._metric, seen):
             self._more(skipped=1)
         elif broken or self._asking is None or content in self._seen or (known and known.same(content)):
             self._more(judged=1)

@@ -61,7 +61,8 @@ def seen(metric: Metric, case: Case) -> dict[str, JsonValue]:
     fields = {field for need in metric.needs for field in (("chunks", "triples") if need == "context" else (need,))}
     tags = {need for need in fields if need.startswith(TAG)}
     part: dict[str, JsonValue] = case.model_dump(mode="json", include=fields - tags, exclude_none=True)
-    return {**part, **{tag: case.tags.get(tag.removeprefix(TAG)) for tag in tags}}
+    broken = {} if case.error is None else {"error": case.error}
+    return {**part, **broken, **{tag: case.tags.get(tag.removeprefix(TAG)) for tag in tags}}
 
 
 def narrowed(metric: JudgedMetric, case: Case, judged: Mapping[str, Mapping[str, object]]) -> Case:

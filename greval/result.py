@@ -28,6 +28,7 @@ FailureKind = Literal[
     "connection",
     "server",
     "request",
+    "method",
     "error",
 ]
 """Why a judgement failed; docs/reference/failures.md tells each with what to do."""

@@ -127,7 +127,7 @@ class Work:
         if old and (old.finished or not self.retry_failed):
             return self._count(old, kept=True, instead=instead)
         try:
-            if broken and not lacking(runnable.metric, case):
+            if broken and case.error is None and not lacking(runnable.metric, case):
                 result = runnable.row(case, Failed(error=broken))
             else:
                 result = await self._once(seen, runnable, content, old)

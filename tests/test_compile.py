@@ -365,3 +365,14 @@ def test_compiled_once_for_any_number_of_cases(fault_server):
     assert len({body["messages"][0]["content"] for body in fault_server.bodies}) == 1
     assert len({str(body["response_format"]) for body in fault_server.bodies}) == 1
     assert len({body["messages"][1]["content"] for body in fault_server.bodies}) == 5
+
+
+def test_a_response_that_the_method_failed_to_give_is_a_failure_of_the_method_and_costs_no_call():
+    """Neither an empty answer nor a skip: the row is failed with the method's error, for computed metrics too."""
+    judge = ScriptedJudge([])
+    broken = {"question": "Who?", "answer": "Ada.", "usage": {"latency": 1.0}, "error": "TimeoutError: no answer"}
+    for metric in (load("completeness"), load("latency")):
+        result = compile_metric(metric, judge).invoke(broken)
+        assert [failure.kind for failure in result.failures] == ["method"]
+        assert "TimeoutError: no answer" in result.failures[0].message
+        assert result.usage.calls == 0

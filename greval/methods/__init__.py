@@ -1,0 +1,28 @@
+"""Methods under test: what answers a sample. Adapters for systems of others are in the modules beside this one."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from typing import Protocol, runtime_checkable
+
+from greval.case import Response, Sample
+
+__all__ = ["Method"]
+
+
+@runtime_checkable
+class Method(Protocol):
+    """A retrieval method under test: an asynchronous function from a sample to its response.
+
+    It raises where it cannot answer; the error becomes the response's `error`, never an empty answer.
+
+    Example:
+        >>> async def nothing_found(sample: Sample) -> Response:
+        ...     return Response(answer="I do not know.", chunks=())
+        >>> isinstance(nothing_found, Method)
+        True
+    """
+
+    def __call__(self, sample: Sample, /) -> Awaitable[Response]:
+        """Give what the method retrieved and answered, with what it spent."""
+        ...
