@@ -15,6 +15,7 @@ from greval.case import Case
 from greval.compile import _end, compile_metric
 from greval.errors import DataError, JudgeError
 from greval.judge import Judge
+from greval.library import load
 from greval.metric import CategoricalMetric, ComputedMetric, ValueMetric
 from greval.result import Failed, Judgement, Result, Scored, Skipped, Usage
 from greval.scale import MeasureScale
