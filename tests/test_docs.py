@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import shlex
-import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
 from itertools import islice
 from pathlib import Path
 from typing import get_args
@@ -16,6 +17,7 @@ from typer.main import get_command
 
 import greval
 from greval import errors, parse_metric, predefined
+from greval.cli import main
 from greval.cli.app import app
 from greval.result import FailureKind
 
@@ -103,12 +105,23 @@ def run(words, folder):
         assert command == "greval", words
         out = folder / rest[-1] if ">" in rest else None
         plain = rest[: rest.index(">")] if out else rest
-        program = Path(sys.executable).with_name("greval")
-        done = subprocess.run([program, *plain], capture_output=True, text=True, cwd=folder, check=False)
-        assert done.returncode == 0, (words, done.stdout, done.stderr)
-        assert "Traceback" not in done.stderr
+        code, printed, told = greval_says(plain)
+        assert code == 0, (words, printed, told)
+        assert "Traceback" not in told
         if out:
-            out.write_text(done.stdout, encoding="utf-8")
+            out.write_text(printed, encoding="utf-8")
+
+
+def greval_says(words):
+    """Run the command line in this process: a new one would spend a second on imports for each line."""
+    printed, told, given = StringIO(), StringIO(), sys.argv
+    sys.argv = ["greval", *words]
+    try:
+        with redirect_stdout(printed), redirect_stderr(told), pytest.raises(SystemExit) as ended:
+            main()
+    finally:
+        sys.argv = given
+    return ended.value.code, printed.getvalue(), told.getvalue()
 
 
 def whole_metrics():
