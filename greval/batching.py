@@ -23,9 +23,8 @@ from greval.datasets import RowFault
 from greval.errors import DataError, JudgeError, StoppedError
 from greval.evaluation import JOURNAL, Run, evaluate_async
 from greval.judge import LOCAL, Judge
-from greval.library import with_dependencies
+from greval.library import load, with_dependencies
 from greval.metric import JudgedMetric, Metric, define
-from greval.metrics import COMPUTED
 from greval.options import Options, prices_of
 from greval.prices import FREE, Prices
 from greval.question import Question, native
@@ -186,7 +185,7 @@ def _cases(folder: Path) -> Iterator[Case]:
 async def _run(plan: Plan, folder: Path, out: Path, desk: Desk, options: Options) -> Run:
     """Run as ever, with a desk in place of the judge's model."""
     own = {definition["name"]: define(definition) for definition in plan.definitions}
-    metrics: list[Metric] = [own.get(name) or COMPUTED[name] for name in plan.metrics]
+    metrics: list[Metric] = [own.get(name) or load(name) for name in plan.metrics]
     price = prices_of(options).of(plan.judge.label)
     table = {plan.judge.label: price.times(DISCOUNT)} if price else {}
     prices = Prices(models=table or {LOCAL: FREE}, as_of="the batch", source="half of the listed price")

@@ -24,10 +24,10 @@ from greval.datasets import read_cases
 from greval.errors import DataError, GrevalError, MissingExtraError, StoreError
 from greval.evaluation import Run, evaluate_async
 from greval.judge import Judge
-from greval.library import with_dependencies
+from greval.library import load, with_dependencies
 from greval.merge import merge
 from greval.metric import Metric
-from greval.metrics import COMPUTED
+from greval.metrics import parse
 from greval.options import Options
 from greval.progress import Progress
 from greval.result import Usage
@@ -104,7 +104,7 @@ def evaluate_on_ray(  # noqa: PLR0913 - what a run is made of
     """
     source, folder = Path(source).resolve(), Path(out).resolve()
     _check_begun(folder, shards)
-    sent = tuple(m.name if COMPUTED.get(m.name) is m else m for m in with_dependencies(metrics))
+    sent = tuple(m.name if parse(m.name) is m else m for m in with_dependencies(metrics))
     job = Job(source, sent, judge, folder, shards, method, limit, _divided(options, shards))
     total = (read_cases(job.source).count(limit) or 0) * len(job.metrics)
     with _cluster(address, workers) as ray:
@@ -231,7 +231,7 @@ async def _judge_shard(job: Job, number: int, pause: float) -> Run:
     options: Options = {**job.options, "shard": Shard(number=number, count=job.shards)}
     run = await evaluate_async(
         islice(read_cases(job.source, method=job.method), job.limit),
-        [COMPUTED[metric] if isinstance(metric, str) else metric for metric in job.metrics],
+        [load(metric) if isinstance(metric, str) else metric for metric in job.metrics],
         job.judge,
         out=job.folder(number),
         stop=stop,

@@ -10,7 +10,7 @@ from pathlib import Path
 from greval.errors import DefinitionError
 from greval.metric import JudgedMetric, Metric
 from greval.metric_file import did_you_mean, read_metric
-from greval.metrics import COMPUTED
+from greval.metrics import COMPUTED, misnamed, parse, variants
 from greval.plan import missing, ordered
 
 ENDING = ".yaml"
@@ -18,6 +18,8 @@ ENDING = ".yaml"
 
 def predefined() -> dict[str, Metric]:
     """Give the metrics that ship with greval, judged and computed, by name and sorted.
+
+    Computed metrics with other cut-offs and options, such as `ndcg@5`, are found by `load`.
 
     Example:
         >>> [name for name in predefined() if "evaluation" in name]
@@ -44,7 +46,7 @@ def load(name_or_path: str | Path, *folders: str | Path) -> Metric:
     """Give the metric of a name or of a file.
 
     Args:
-        name_or_path: A metric's name, or a path that ends in `.yaml`.
+        name_or_path: A metric's name, a computed one with any setting (`ndcg@5`), or a path that ends in `.yaml`.
         folders: Where a name is looked for first, in this order; then come the predefined metrics.
 
     Returns:
@@ -54,8 +56,8 @@ def load(name_or_path: str | Path, *folders: str | Path) -> Metric:
         DefinitionError: Where there is no such metric, with the nearest name, or where its file is faulty.
 
     Example:
-        >>> load("latency").scale.better
-        'lower'
+        >>> load("latency").scale.better, load("ndcg@5").name
+        ('lower', 'ndcg@5')
     """
     text = unicodedata.normalize("NFC", str(name_or_path))
     if isinstance(name_or_path, Path) or text.endswith(ENDING):
@@ -64,9 +66,12 @@ def load(name_or_path: str | Path, *folders: str | Path) -> Metric:
     for found in (*files, _files(predefined_folder())):
         if text in found:
             return _read_named(found[text])
-    if text in COMPUTED:
-        return COMPUTED[text]
-    known = sorted({*COMPUTED, *_files(predefined_folder()), *(name for found in files for name in found)})
+    if computed := parse(text):
+        return computed
+    if fault := misnamed(text):
+        raise DefinitionError(f"{text}: {fault}")
+    names = {*COMPUTED, *variants(text), *_files(predefined_folder())}
+    known = sorted(names.union(*files))
     looked = " and ".join((*map(str, folders), "the predefined metrics"))
     raise DefinitionError(f"{text}: no such metric in {looked}{did_you_mean(text, known)}")
 

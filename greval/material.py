@@ -8,7 +8,7 @@ from pydantic import JsonValue
 
 from greval.case import Case, Chunk, Triple
 from greval.errors import DataError
-from greval.metric import JudgedMetric, Metric
+from greval.metric import ComputedMetric, JudgedMetric, Metric
 from greval.need import TAG, content
 
 Item = Chunk | Triple
@@ -58,7 +58,9 @@ def keep(case: Case, field: str, ids: frozenset[str]) -> Case:
 
 def seen(metric: Metric, case: Case) -> dict[str, JsonValue]:
     """Give the part of a case that the metric sees, as JSON: what decides whether it is judged anew."""
-    fields = {field for need in metric.needs for field in (("chunks", "triples") if need == "context" else (need,))}
+    context = ("chunks", "triples", *(("aggregates",) if case.aggregates else ()))
+    needs = (*metric.needs, *(metric.optional if isinstance(metric, ComputedMetric) else ()))
+    fields = {field for need in needs for field in (context if need == "context" else (need,))}
     tags = {need for need in fields if need.startswith(TAG)}
     part: dict[str, JsonValue] = case.model_dump(mode="json", include=fields - tags, exclude_none=True)
     broken = {} if case.error is None else {"error": case.error}

@@ -61,8 +61,12 @@ class Metric(Record):
 
 
 class ComputedMetric(Metric):
-    """A metric that is a function of the case; `compute` gives judgements, or why there are none."""
+    """A metric that is a function of the case; `compute` gives judgements, or why there are none.
 
+    `optional` is what the function also reads: where that is missing or empty, it says itself what follows.
+    """
+
+    optional: tuple[Need, ...] = ()
     scale: CategoricalScale | ValueScale | MeasureScale
     compute: Annotated[Callable[[Case], tuple[Judgement, ...] | Skipped], Field(exclude=True, repr=False)]
 

@@ -9,7 +9,10 @@ from pydantic import AfterValidator
 from greval.case import Case
 
 FIELDS = ("question", "expected_answer", "answer", "chunks", "triples", "context", "traversal", "gold", "usage")
-"""What a metric can need of a case; `context` is the chunks and triples together, `tags.NAME` a tag."""
+"""What a metric can need of a case; `tags.NAME` is a tag.
+
+`context` is all that an answer was built from: chunks, triples, and aggregates where there are any.
+"""
 
 PROMPT_FIELDS = FIELDS[:7]
 """What a judged metric can show to the judge."""
@@ -31,7 +34,7 @@ Need = Annotated[str, AfterValidator(_known)]
 def content(case: Case, need: str) -> object:
     """Give what a case holds of a need, None where it is not recorded; texts are stripped."""
     if need == "context":
-        known = [part for part in (case.chunks, case.triples) if part is not None]
+        known = [part for part in (case.chunks, case.triples, case.aggregates or None) if part is not None]
         return [item for part in known for item in part] if known else None
     if need.startswith(TAG):
         return case.tags.get(need.removeprefix(TAG))

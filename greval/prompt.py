@@ -26,6 +26,10 @@ FENCES = (
     *("question", "expected_answer", "answer", "chunks", "chunk", "triples", "triple", "context"),
     *("traversal", "tag", "items", "item"),
 )
+AGGREGATES_COUNT = (
+    "What stands in a context of the kind aggregate was computed from documents. It is part of the context: "
+    "what it states counts as what a chunk states."
+)
 OPENER = re.compile("[<\uff1c\ufe64\u226e\u02c2\u1438]")
 """`<` and what is read as one."""
 
@@ -98,7 +102,7 @@ def case_text(metric: JudgedMetric, case: Case, numbered: Sequence[Item] = ()) -
         case: What is judged.
         numbered: The items to judge in this message, numbered from 1 in their order.
     """
-    parts = [_field(need, case) for need in metric.needs if need != metric.over]
+    parts = [fenced(need, case) for need in metric.needs if need != metric.over]
     if numbered:
         parts.append(_fence("items", _numbered("item", numbered)))
     return "\n".join(part for part in (*parts, _closing(metric, len(numbered))) if part)
@@ -178,12 +182,14 @@ def _fence(word: str, content: str, attribute: str = "") -> str:
     return f"<{word}{attribute}>\n{content}\n</{word}>"
 
 
-def _field(need: str, case: Case) -> str:
+def fenced(need: str, case: Case) -> str:
+    """Give what a case holds of a need between its fences, as a model is shown it."""
     if need.startswith(TAG):
         name = need.removeprefix(TAG)
         return _fence("tag", neutral(case.tags[name]), f" name={json.dumps(neutral(name), ensure_ascii=False)}")
     if need == "context":
-        return "\n".join(_listed(field, case) for field in ("chunks", "triples") if getattr(case, field) is not None)
+        listings = (_listed(field, case) for field in ("chunks", "triples") if getattr(case, field) is not None)
+        return "\n".join((*listings, *_computed(case.aggregates or ())))
     if need in {"chunks", "triples"}:
         return _listed(need, case)
     if need == "traversal":
@@ -195,6 +201,18 @@ def _listed(field: str, case: Case) -> str:
     """Show the chunks or triples as context, each in a fence of its own."""
     found = listed(field, case)
     return _fence(field, _numbered(field.removesuffix("s"), found) if found else "(none)")
+
+
+def _computed(aggregates: Sequence[str]) -> Iterator[str]:
+    """Show what was computed for the answering model, with how it counts; nothing where there is none.
+
+    The fence is of the word for the whole context: a word of its own would change how texts of all
+    other cases are neutralised, and with that what their judges were asked.
+    """
+    for n, text in enumerate(aggregates, 1):
+        yield _fence("context", neutral(text), f' kind="aggregate" n="{n}"')
+    if aggregates:
+        yield AGGREGATES_COUNT
 
 
 def _numbered(word: str, found: Iterable[Item]) -> str:

@@ -62,6 +62,15 @@ class TestLoad:
         """Each predefined metric is found by its name."""
         assert load(name) == predefined()[name]
 
+    @pytest.mark.parametrize(
+        "name", ["ndcg@5", "ndcg@5-exponential", "edge_recall-undirected", "fuzzy_containment@0.85"]
+    )
+    def test_any_setting(self, name):
+        """A computed metric is found with settings that are not listed too, the same one each time."""
+        assert name not in predefined()
+        assert load(name) is load(name)
+        assert load(name).name == name
+
     def test_by_path(self, tmp_path):
         """A file is loaded by its path, as text or as Path, whatever its own name."""
         file = tmp_path / "anything.yaml"

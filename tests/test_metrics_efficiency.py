@@ -12,7 +12,7 @@ from greval.case import Case
 from greval.metrics import COMPUTED
 from greval.result import Skipped
 
-SPENT = {"latency": 3.42, "llm_calls": 8, "prompt_tokens": 4200, "output_tokens": 1}
+SPENT = {"latency": 3.42, "llm_calls": 8, "prompt_tokens": 4200, "output_tokens": 1, "cost": 0.00042}
 NAMES = [*SPENT]
 
 
@@ -32,6 +32,7 @@ def test_table():
         ("llm_calls", "8 calls"),
         ("prompt_tokens", "4,200 prompt tokens"),
         ("output_tokens", "1 output token"),
+        ("cost", "0.00042 US dollars"),
     ],
 )
 def test_recorded(name, reason):

@@ -127,10 +127,12 @@ def test_a_mean_stands_with_its_interval_and_its_number(tmp_path):
 
 
 def test_many_values_are_told_by_their_ends_and_middle(tmp_path):
-    """A measure with many values is not listed value by value."""
+    """A measure with many values is not listed value by value: one without an upper end is told by its quantiles."""
+    share = WORDS.model_copy(update={"name": "share", "scale": MeasureScale(high=100.0)})
     cases = [Case(id=str(n), question="?", answer="x" * n) for n in range(1, 10)]
-    with finished(tmp_path, metrics=(WORDS, DEPTH), given=cases) as store:
+    with finished(tmp_path, metrics=(WORDS, share, DEPTH), given=cases) as store:
         text = printed(build(store))
+    assert "p50 5, p95 8.6" in text
     assert "min 1, median 5, max 9" in text
     assert "7: 9" in text
 

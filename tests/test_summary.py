@@ -1,12 +1,20 @@
 """Summaries: nothing is lost in them, and failures never enter a mean."""
 
+import tracemalloc
 from collections import Counter
+from io import StringIO
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rich.console import Console
 
+from greval import Case, Store, evaluate
+from greval.library import load
+from greval.report.build import build
+from greval.report.console import render
 from greval.result import Failed, Failure, Judgement, Result, Scored, Skipped, Usage
-from greval.stats.summary import summarise
+from greval.stats.summary import Tallies, summarise
 from greval.stats.tally import MOST_KINDS
 
 
@@ -123,3 +131,61 @@ def test_every_count_is_that_of_the_rows(found):
     assert summary.failures == Counter(failure.kind for failure in failures)
     assert summary.items_failed == sum(failure.item is not None for failure in failures)
     assert summary.skips == Counter(result.outcome.reason for result in rows if result.outcome == SKIPPED)
+
+
+@settings(deadline=None)  # the first quantile loads numpy
+@given(st.lists(st.integers(0, 10**6).map(lambda n: n / 1000), min_size=1, max_size=40))
+def test_quantiles_of_a_measure(numbers):
+    """Half of the numbers are at most p50, 95 % at most p95; failures and skips do not count."""
+    np = pytest.importorskip("numpy")
+    rows = [*(row(scored(number)) for number in numbers), row(FAILED), row(SKIPPED)]
+    (summary,) = summarise(rows, unbounded=["m"])
+    assert summary.p50 == pytest.approx(np.quantile(numbers, 0.5))
+    assert summary.p95 == pytest.approx(np.quantile(numbers, 0.95))
+    assert (summary.items, summary.counted, summary.distribution) == (len(numbers), len(numbers), {})
+
+
+def test_no_quantiles_without_numbers_or_of_other_scales():
+    """Where nothing was counted there is no quantile; other metrics count their values as ever."""
+    (nothing,) = summarise([row(FAILED), row(SKIPPED)], unbounded=["m"])
+    assert (nothing.p50, nothing.p95, nothing.mean) == (None, None, None)
+    (other,) = summarise([row(scored(1)), row(scored(2))], unbounded=["n"])
+    assert (other.p50, other.distribution) == (None, {"1": 1, "2": 1})
+
+
+def test_a_measure_needs_little_memory():
+    """Twenty thousand further numbers take a few bytes each, though all of them differ."""
+    tallies, used = Tallies(["m"]), []
+    tracemalloc.start()
+    for n in range(30_001):
+        tallies.add("m", "", f'["scored",[["{n}.5",{n}.5]],[],null]', ())
+        if n in {10_000, 30_000}:
+            used.append(tracemalloc.get_traced_memory()[0])
+    tracemalloc.stop()
+    assert used[1] - used[0] < 20_000 * 40
+    assert tallies.summaries()[0].p50 == 15_000.5
+
+
+def test_the_report_shows_the_quantiles(tmp_path):
+    """A run of latencies is told by p50 and p95, equal shares have an interval; small figures keep their digits."""
+    cases = [
+        Case(
+            id=str(n),
+            question="?",
+            usage={"latency": n / 4, "cost": n / 10_000},
+            answer="Ada x",
+            expected_answer="Ada b",
+        )
+        for n in range(21)
+    ]
+    evaluate(cases, [load("latency"), load("cost"), load("token_f1")], out=tmp_path)
+    text = StringIO()
+    with Store.open(tmp_path) as store:
+        render(build(store), Console(file=text, width=150))
+    lines = {line.split()[0]: line for line in text.getvalue().splitlines() if line}
+    assert "p50 2.5, p95 4.75 " in lines["latency"]
+    assert "2.50 [1.79, 3.21] n=21" in lines["latency"]
+    assert "p50 0.001, p95 0.0019 " in lines["cost"]
+    assert "0.001 [0.000718, 0.00128] n=21" in lines["cost"]
+    assert "0.5: 21" in lines["token_f1"]
+    assert "0.50 [0.30, 0.70] n=21" in lines["token_f1"]

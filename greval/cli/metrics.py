@@ -35,7 +35,7 @@ def list_metrics(library: Folders = None) -> None:
         known.update(load_folder(folder))
     for name, metric in known.items():
         judged = "computed" if isinstance(metric, ComputedMetric) else metric.over or "answer"
-        table.add_row(*map(escape, (name, judged, ", ".join(metric.needs), _scale(metric), metric.description)))
+        table.add_row(*map(escape, (name, judged, _needs(metric), _scale(metric), metric.description)))
     page().print(table)
 
 
@@ -46,7 +46,7 @@ def show(name: Annotated[str, typer.Argument(help="a name or a file")], library:
     if isinstance(metric, JudgedMetric):
         typer.echo(write_metric(metric), nl=False)
     else:
-        typer.echo(f"name: {metric.name}\ndescription: {metric.description}\nneeds: [{', '.join(metric.needs)}]")
+        typer.echo(f"name: {metric.name}\ndescription: {metric.description}\nneeds: [{_needs(metric)}]")
         typer.echo(f"scale: {_scale(metric)}\ncomputed: true")
 
 
@@ -116,11 +116,18 @@ def _wanted(scale: str) -> DraftScale:
     raise typer.BadParameter(f"{scale!r}: use categorical, value, LOW..HIGH or names such as Good,Fair,Poor")
 
 
+def _needs(metric: Metric) -> str:
+    """Give what a metric reads of a case."""
+    return ", ".join((*metric.needs, *(metric.optional if isinstance(metric, ComputedMetric) else ())))
+
+
 def _scale(metric: Metric) -> str:
     """Give a scale in a few words."""
     scale = metric.scale
     if isinstance(scale, CategoricalScale):
         return ", ".join(scale.names)
     if isinstance(scale, MeasureScale):
-        return f"number{f' ({scale.unit})' if scale.unit else ''}"
+        ends = "number" if scale.high is None else f"{scale.low:g} to {scale.high:g}"
+        unit = f" ({scale.unit})" if scale.unit else ""
+        return f"{ends}{unit}{', lower is better' if scale.better == 'lower' else ''}"
     return f"{scale.range[0]} to {scale.range[1]}"

@@ -1,4 +1,4 @@
-"""What a response cost: time, calls and tokens, as the method recorded them in `usage`."""
+"""What a response cost: time, calls, tokens and money, as the method recorded them in `usage`."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from collections.abc import Callable
 
 from greval.case import Case
 from greval.metric import ComputedMetric
+from greval.metrics.making import Family, judged
+from greval.metrics.telling import counted
 from greval.result import Judgement, Skipped
 from greval.scale import MeasureScale
 
 
-def _spent(name: str, description: str, *, unit: str, tell: Callable[[float], str]) -> ComputedMetric:
-    """Make the metric of the field of `usage` that has its name.
+def _spent(name: str, description: str, *, unit: str, tell: Callable[[float], str]) -> Family:
+    """Give the family of the metric of the field of `usage` that has its name.
 
     Args:
         name: The metric's name and the field's.
@@ -24,38 +26,52 @@ def _spent(name: str, description: str, *, unit: str, tell: Callable[[float], st
         spent: float | None = getattr(case.usage, name, None)
         if spent is None:
             return Skipped(reason=f"usage.{name} is not recorded")
-        return (Judgement(value=spent, number=float(spent), reason=tell(spent)),)
+        return judged(spent, tell(spent))
 
     scale = MeasureScale(unit=unit, better="lower")
-    return ComputedMetric(name=name, description=description, needs=("usage",), scale=scale, compute=compute)
+    return Family(
+        name,
+        lambda name, _: ComputedMetric(
+            name=name, description=description, needs=("usage",), scale=scale, compute=compute
+        ),
+    )
 
 
 def _counted(what: str) -> Callable[[float], str]:
     """Give the reason for a count, in the singular or the plural."""
-    return lambda count: f"{count:,} {what}{'' if count == 1 else 's'}"
+    return lambda count: counted(int(count), what)
 
 
-LATENCY = _spent(
-    "latency",
-    "Seconds from the question to the whole answer.",
-    unit="s",
-    tell=lambda seconds: f"{seconds:.2f} s from question to answer",
+FAMILIES = (
+    _spent(
+        "latency",
+        "Seconds from the question to the whole answer.",
+        unit="s",
+        tell=lambda seconds: f"{seconds:.2f} s from question to answer",
+    ),
+    _spent(
+        "llm_calls",
+        "How often a language model was called for the answer.",
+        unit="calls",
+        tell=_counted("call"),
+    ),
+    _spent(
+        "prompt_tokens",
+        "Tokens that the answer's model calls read.",
+        unit="tokens",
+        tell=_counted("prompt token"),
+    ),
+    _spent(
+        "output_tokens",
+        "Tokens that the answer's model calls wrote.",
+        unit="tokens",
+        tell=_counted("output token"),
+    ),
+    _spent(
+        "cost",
+        "What the answer's model calls cost, in US dollars.",
+        unit="USD",
+        tell=lambda dollars: f"{dollars:.6g} US dollars",
+    ),
 )
-LLM_CALLS = _spent(
-    "llm_calls",
-    "How often a language model was called for the answer.",
-    unit="calls",
-    tell=_counted("call"),
-)
-PROMPT_TOKENS = _spent(
-    "prompt_tokens",
-    "Tokens that the answer's model calls read.",
-    unit="tokens",
-    tell=_counted("prompt token"),
-)
-OUTPUT_TOKENS = _spent(
-    "output_tokens",
-    "Tokens that the answer's model calls wrote.",
-    unit="tokens",
-    tell=_counted("output token"),
-)
+"""The metrics of what was spent."""

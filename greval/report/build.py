@@ -72,7 +72,7 @@ def _built(store: Store, by: Sequence[str], show: int) -> Report:
     metrics = _metrics(store.fact("metrics"))
     order = {name: place for place, name in enumerate(metrics)}
     ends = {name: ends for name, scale in metrics.items() if (ends := _ends(scale))}
-    names, summaries = _summarised(store, tuple(by), ends)
+    names, summaries = _summarised(store, tuple(by), ends, [name for name, scale in metrics.items() if _open(scale)])
     found = sorted(dict.fromkeys(summary.metric for summary in summaries), key=lambda name: order.get(name, len(order)))
     ranked = tuple(sorted(summaries, key=lambda summary: (order.get(summary.metric, len(order)), summary.group)))
     unread = store.fact("unread")
@@ -94,7 +94,7 @@ def _built(store: Store, by: Sequence[str], show: int) -> Report:
 
 
 def _summarised(
-    store: Store, by: tuple[str, ...], ends: Mapping[str, tuple[float, float]]
+    store: Store, by: tuple[str, ...], ends: Mapping[str, tuple[float, float]], unbounded: Sequence[str]
 ) -> tuple[tuple[str, ...], tuple[Summary, ...]]:
     """Give the names of the groups, and the summaries; one row at a time is in memory."""
     names = by or ("method",)
@@ -106,7 +106,7 @@ def _summarised(
         told = json.loads(tags)
         return " · ".join((method if name == "method" else told.get(name)) or NOT_TOLD for name in names)
 
-    tallies = Tallies()
+    tallies = Tallies(unbounded)
     for metric, method, tags, outline, *costs in store.outlines():
         tallies.add(metric, group(method, tags), outline, costs)
     summaries = tallies.summaries(ends)
@@ -166,4 +166,11 @@ def _ends(scale: Mapping[str, Any]) -> tuple[float, float] | None:
     if "categories" in scale:
         scores = [content["score"] for content in scale["categories"].values() if "score" in content]
         return (min(scores), max(scores)) if len(set(scores)) > 1 else None
-    return tuple(scale["range"]) if "range" in scale else None
+    if "range" in scale:
+        return tuple(scale["range"])
+    return None if scale.get("high") is None else (scale["low"], scale["high"])
+
+
+def _open(scale: Mapping[str, Any]) -> bool:
+    """Say whether a scale is a measure without an upper end."""
+    return "unit" in scale and scale.get("high") is None

@@ -18,6 +18,8 @@ from greval.stats.summary import Summary
 MAX_UNREAD = 5
 FEW = 5
 VALUES_WIDTH = 26
+FINE, COARSE = 0.1, 1000
+"""Between these, two digits after the point tell a measure well."""
 
 
 def render(report: Report, console: Console) -> None:
@@ -63,7 +65,9 @@ def _cells(report: Report, summary: Summary) -> list[str]:
 
 
 def spread(report: Report, summary: Summary) -> str:
-    """Give how often each value of the scale was given, in the scale's order."""
+    """Give how often each value of the scale was given, in the scale's order; quantiles where it has no end."""
+    if summary.p50 is not None and summary.p95 is not None:
+        return f"p50 {figure(summary.p50)}, p95 {figure(summary.p95)}"
     values = report.scales.get(summary.metric, ())
     listed = [f"{value}: {summary.distribution.get(value, 0)}" for value in values]
     others = [f"{value}: {count}" for value, count in summary.distribution.items() if value not in values]
@@ -86,8 +90,20 @@ def mean(summary: Summary) -> str:
     if summary.mean is None:
         return "-"
     interval = summary.interval
-    ends = f" [{interval.low:.2f}, {interval.high:.2f}]" if interval else " [no interval]"
-    return f"{summary.mean:.2f}{ends} n={summary.counted}"
+    usual = summary.p50 is None or FINE <= abs(summary.mean) < COARSE
+    write = "{:.2f}".format if usual else figure
+    ends = f" [{write(interval.low)}, {write(interval.high)}]" if interval else " [no interval]"
+    return f"{write(summary.mean)}{ends} n={summary.counted}"
+
+
+def figure(number: float) -> str:
+    """Write a number of any size: three digits that count, all of those before the point.
+
+    Example:
+        >>> figure(1.234), figure(12345.6), figure(0.000123)
+        ('1.23', '12,346', '0.000123')
+    """
+    return f"{number:,.0f}" if abs(number) >= COARSE else f"{number:.3g}"
 
 
 def _troubles(report: Report) -> Iterable[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from greval.record import Record
 from greval.result import Result, Usage
@@ -17,7 +17,9 @@ class Summary(Record):
     Of the `planned` cases each is `scored` (some items of which may have failed), `skipped` or
     `failed`. `items` is how many judgements were given, `items_failed` how many single items
     failed. `distribution` counts the values; `mean` is over the judgements that read as a number
-    (`counted`), None where there is none.
+    (`counted`), None where there is none. Of a measure without an upper end, such as a latency,
+    `p50` and `p95` tell the spread (half and 95 % of the numbers are at most this), and
+    `distribution` is empty.
     """
 
     metric: str
@@ -31,6 +33,8 @@ class Summary(Record):
     distribution: dict[str, int]
     counted: int
     mean: float | None
+    p50: float | None = None
+    p95: float | None = None
     interval: Interval | None
     usage: Usage
     failures: dict[str, int]
@@ -47,14 +51,16 @@ class Tallies:
         [('tone', 1.0)]
     """
 
-    def __init__(self) -> None:
+    def __init__(self, unbounded: Collection[str] = ()) -> None:
+        """Begin with nothing; `unbounded` names the metrics whose scale has no upper end."""
+        self._unbounded = frozenset(unbounded)
         self._tallies: dict[tuple[str, str], Tally] = {}
 
     def add(self, metric: str, group: str, outline: str, costs: Sequence[int | None]) -> None:
         """Take a result by its outline and the fields of its usage."""
         tally = self._tallies.get((metric, group))
         if tally is None:
-            tally = self._tallies[metric, group] = Tally()
+            tally = self._tallies[metric, group] = Tally(unbounded=metric in self._unbounded)
         tally.add(outline, costs)
 
     def summaries(self, ends: Mapping[str, tuple[float, float]] | None = None) -> tuple[Summary, ...]:
@@ -70,6 +76,7 @@ def summarise(
     *,
     by: Callable[[Result], str] = lambda _: "",
     ends: Mapping[str, tuple[float, float]] | None = None,
+    unbounded: Collection[str] = (),
 ) -> tuple[Summary, ...]:
     """Summarise results, one summary for each metric and group, in order of their first result.
 
@@ -77,11 +84,12 @@ def summarise(
         results: The rows; each judgement counts once.
         by: Names the group of a row, such as its query type.
         ends: The lowest and highest number of each metric's scale, for the interval of equal values.
+        unbounded: Names of metrics whose scale has no upper end: `p50` and `p95` instead of counted values.
 
     Returns:
         The summaries; a mean over several items of one case has a cluster bootstrap interval.
     """
-    tallies = Tallies()
+    tallies = Tallies(unbounded)
     for result in results:
         costs = tuple(getattr(result.usage, name) for name in Usage.model_fields)
         tallies.add(result.metric, by(result), outline(result), costs)
@@ -97,11 +105,13 @@ def _summary(tally: Tally, *, metric: str, group: str, ends: tuple[float, float]
         scored=tally.statuses["scored"],
         skipped=tally.statuses["skipped"],
         failed=tally.statuses["failed"],
-        items=tally.distribution.total(),
+        items=tally.items,
         items_failed=tally.items_failed,
         distribution=dict(tally.distribution),
         counted=tally.counted,
         mean=tally.mean,
+        p50=tally.quantile(0.5),
+        p95=tally.quantile(0.95),
         interval=tally.interval(ends),
         usage=tally.usage,
         failures=dict(tally.failures),

@@ -1,0 +1,159 @@
+"""Whether an answer contains a text, nearly word for word, where nothing that matters differs.
+
+Numbers, dates, units and words under five letters must be there exactly and in order; what stands
+between may differ a little. The words are compared in windows that begin and end at whole words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from greval.metrics.words import Word, told, words, written
+
+EXACT_UNDER = 5
+MOST_SLACK = 5
+FEWEST_ENTRIES = 2
+JOINED_BY = frozenset({"and"})
+LIKE_WORDS = frozenset(
+    {
+        *(
+            "all",
+            "am",
+            "an",
+            "and",
+            "are",
+            "as",
+            "at",
+            "be",
+            "by",
+            "can",
+            "did",
+            "do",
+            "has",
+            "he",
+            "him",
+            "his",
+            "how",
+        ),
+        *("i", "in", "is", "it", "its", "may", "me", "my", "not", "of", "on", "one", "or", "our", "out", "she", "so"),
+        *("the", "they", "to", "too", "two", "up", "us", "was", "we", "who", "will"),
+    }
+)
+"""Words that an abbreviation in capitals must not be taken for: US and us, WHO and who."""
+
+
+class Match(NamedTuple):
+    """The words of the answer that come nearest: how alike, 0 to 1, and how they are written; `lacks` what is missing.
+
+    `sought` is the text, or the entry of a list, that was found least well.
+    """
+
+    alike: float
+    sought: str
+    text: str = ""
+    lacks: tuple[str, ...] = ()
+
+
+def contains(answer: str, gold: str, threshold: float) -> Match | None:
+    """Give how an answer contains a text; None where the text has no word.
+
+    Args:
+        answer: Where to look.
+        gold: What to look for; where it is not there as a whole and is a list, each entry is looked for.
+        threshold: How alike, 0 to 1, is enough; only the whole is looked for where that is.
+
+    Example:
+        >>> contains("It belongs to the harbor team.", "Harbour team", 0.8).text
+        'harbor team'
+    """
+    sought, there = told(words(gold)), told(words(answer))
+    if not sought:
+        return None
+    texts = written(answer), written(gold)
+    whole = _best(there, sought, texts)
+    entries = [] if whole.alike >= threshold else [*_entries(texts[1], sought)]
+    if len(entries) < FEWEST_ENTRIES:
+        return whole
+    return min((_best(there, entry, texts) for entry in entries), key=lambda match: match.alike)
+
+
+def _entries(gold: str, sought: Sequence[Word]) -> Iterator[list[Word]]:
+    """Split the words where a list has its commas, semicolons and `and`."""
+    entry: list[Word] = []
+    for word in sought:
+        joined = word.key in JOINED_BY
+        if entry and (joined or any(mark in gold[entry[-1].end : word.start] for mark in ",;、&")):
+            yield entry
+            entry = []
+        if not joined:
+            entry.append(word)
+    if entry:
+        yield entry
+
+
+def _exact(word: Word) -> bool:
+    """Say whether a word must be there as it is."""
+    return word.kind != "word" or len(word.key) < EXACT_UNDER
+
+
+def _same(wanted: Word, found: Word) -> bool:
+    """Say whether a word is the exact one: a closer date counts, and a date of a year for the year."""
+    if wanted.date and found.date:
+        return wanted.date.fits(found.date)
+    if found.date and wanted.kind == "number":
+        return found.date.year is not None and wanted.key == str(found.date.year)
+    if wanted.key != found.key or (wanted.kind == "unit") != (found.kind == "unit"):
+        return False
+    abbreviation = len(wanted.key) > 1 and wanted.text.isupper() and wanted.key in LIKE_WORDS
+    return found.text.isupper() or not abbreviation
+
+
+def _best(there: Sequence[Word], sought: Sequence[Word], texts: tuple[str, str]) -> Match:
+    """Give the window that is most alike; `texts` are the answer and what is sought, as they are written."""
+    from rapidfuzz import fuzz  # noqa: PLC0415 - 45 ms
+
+    wanted = [word for word in sought if _exact(word)]
+    text, shown = _joined(sought), texts[1][sought[0].start : max(word.end for word in sought)]
+    lacks = tuple(word.text for word in wanted if not any(_same(word, found) for found in there))
+    best = Match(0.0, shown, lacks=lacks)
+    if lacks:
+        return best
+    for window in _windows(there, sought, wanted):
+        alike = fuzz.ratio(text, _joined(window, wanted), score_cutoff=best.alike * 100) / 100
+        if alike > best.alike:
+            best = Match(alike, shown, texts[0][window[0].start : max(word.end for word in window)])
+            if alike == 1.0:
+                break
+    return best
+
+
+def _windows(there: Sequence[Word], sought: Sequence[Word], wanted: Sequence[Word]) -> Iterator[Sequence[Word]]:
+    """Give the runs of words, about as many as are sought, that hold the exact ones in order."""
+    slack = min(MOST_SLACK, 1 + len(sought) // 4)
+    for start in range(len(there)):
+        least = _reach(there, start, wanted, len(sought) + slack)
+        if least is None:
+            continue
+        for end in range(max(least, start + max(1, len(sought) - slack)), start + len(sought) + slack + 1):
+            if end > len(there):
+                break
+            yield there[start:end]
+
+
+def _reach(there: Sequence[Word], start: int, wanted: Sequence[Word], most: int) -> int | None:
+    """Give where a window from `start` must end at least to hold the exact words in order, None beyond the most."""
+    place, end = 0, start
+    while place < len(wanted) and end < min(len(there), start + most):
+        place += _same(wanted[place], there[end])
+        end += 1
+    return end if place == len(wanted) else None
+
+
+def _joined(window: Sequence[Word], wanted: Sequence[Word] = ()) -> str:
+    """Write words as they are compared; a date that fits the sought one is written as that; letters stand together."""
+    text = ""
+    for word in window:
+        key = next((one.key for one in wanted if word.date and _same(one, word)), word.key)
+        text += key if word.kind == "letter" and text[-1:] != " " else f" {key}"
+    return text.strip()

@@ -1,0 +1,114 @@
+"""Dates in a text, whichever way they are written: 2 September 2024, September 2, 2024, 2024-09-02, 2024年9月2日.
+
+The names of months are English. 03/04/2024 is read in two ways: it stays as it is written.
+"""
+
+from __future__ import annotations
+
+import re
+from calendar import monthrange
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import NamedTuple
+
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+LEAP = 2024
+"""A year that has all days, for dates without one."""
+
+
+class Date(NamedTuple):
+    """A date, parts of which may not be told."""
+
+    year: int | None = None
+    month: int | None = None
+    day: int | None = None
+
+    def __str__(self) -> str:
+        """Write it as ISO 8601 does."""
+        month = "" if self.month is None else f"-{self.month:02}"
+        day = "" if self.day is None else f"-{self.day:02}"
+        return f"{'-' if self.year is None else f'{self.year:04}'}{month}{day}"
+
+    def fits(self, other: Date) -> bool:
+        """Say whether the other is this date, or a closer one within it."""
+        return all(mine in {None, its} for mine, its in zip(self, other, strict=True))
+
+
+class Found(NamedTuple):
+    """A date at its place in a text; None where it can be read in two ways."""
+
+    start: int
+    end: int
+    date: Date | None
+
+
+_MONTH = (
+    r"(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
+    r"|sep(?:t(?:ember)?)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?"
+)
+_VERB = r"(?!(?-i:may|march)\b)"
+"""In small letters and without a whole date beside them, these are no months."""
+_DAY = r"(\d{1,2})(?:st|nd|rd|th)?"
+_OF = r"\s+(?:of\s+)?"
+
+
+def _written(year: str, month: str, day: str) -> Date | None:
+    """Read the parts of a date, a month by its name or number."""
+    named = month[:3].casefold()
+    number = (MONTHS.index(named) + 1 if named in MONTHS else int(month)) if month else None
+    return _real(int(year) if year else None, number, int(day) if day else None)
+
+
+def _real(year: int | None, month: int | None, day: int | None) -> Date | None:
+    """Give the date if the calendar has it."""
+    if year == 0 or (month is not None and not 1 <= month <= len(MONTHS)):
+        return None
+    if day is not None and not 1 <= day <= monthrange(year or LEAP, month or 1)[1]:
+        return None
+    return Date(year, month, day)
+
+
+def _numeric(first: str, second: str, year: str) -> Date | None:
+    """Read 25/12/2024 or 12/25/2024; None where both readings are dates and differ."""
+    readings = {date for date in (_written(year, second, first), _written(year, first, second)) if date}
+    return readings.pop() if len(readings) == 1 else None
+
+
+_FORMS: tuple[tuple[str, Callable[..., Date | None]], ...] = (
+    (rf"\b{_DAY}{_OF}{_MONTH},?\s+(\d{{4}})\b", lambda day, month, year: _written(year, month, day)),
+    (rf"\b{_MONTH}\s+{_DAY},?\s+(\d{{4}})\b", lambda month, day, year: _written(year, month, day)),
+    (r"(?<!\d)(\d{4})\s*年\s*(\d{1,2})\s*月\s*(\d{1,2})\s*日", _written),
+    (r"(?<![\d.])(\d{4})-(\d{1,2})-(\d{1,2})(?!\d)", _written),
+    (r"(?<![\d.])(\d{4})/(\d{1,2})/(\d{1,2})(?![\d/])", _written),
+    (r"(?<![\d.])(\d{4})\.(\d{1,2})\.(\d{1,2})(?!\.?\d)", _written),
+    (r"(?<![\d./-])(\d{1,2})/(\d{1,2})/(\d{4})(?![\d/])", _numeric),
+    (r"(?<![\d./-])(\d{1,2})\.(\d{1,2})\.(\d{4})(?!\.?\d)", _numeric),
+    (r"(?<![\d./-])(\d{1,2})-(\d{1,2})-(\d{4})(?![\d-])", _numeric),
+    (rf"\b{_VERB}{_MONTH},?\s+(\d{{4}})\b", lambda month, year: _written(year, month, "")),
+    (rf"\b{_DAY}{_OF}{_VERB}{_MONTH}", lambda day, month: _written("", month, day)),
+    (rf"\b{_VERB}{_MONTH}\s+{_DAY}\b", lambda month, day: _written("", month, day)),
+)
+
+
+@cache
+def _forms() -> list[tuple[re.Pattern[str], Callable[..., Date | None]]]:
+    """Give the forms ready to be sought; nothing is compiled where no text is read."""
+    return [(re.compile(pattern, re.IGNORECASE), reading) for pattern, reading in _FORMS]
+
+
+def dates(text: str) -> Iterator[Found]:
+    """Find the dates of a text, in order; what stands in a longer date is not found again.
+
+    Example:
+        >>> [str(found.date) for found in dates("From September 2, 2024 to 3/4/2025, each May 5")]
+        ['2024-09-02', 'None', '--05-05']
+    """
+    taken: list[Found] = []
+    for pattern, reading in _forms():
+        for match in pattern.finditer(text):
+            date = reading(*match.groups())
+            start, end = match.span()
+            free = all(end <= found.start or found.end <= start for found in taken)
+            if free and (date or reading is _numeric):
+                taken.append(Found(start, end, date))
+    yield from sorted(taken)

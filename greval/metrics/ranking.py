@@ -1,0 +1,204 @@
+"""Ranked retrieval: which documents stand where, against the essential and helpful documents of the gold.
+
+The ranking is the documents of the chunks in their order: the chunk's `doc_id`, or its own id where
+it has none. A document that comes again counts once, at its first place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from greval.case import Case
+from greval.metric import ComputedMetric
+from greval.metrics import formulas
+from greval.metrics.formulas import ESSENTIAL, HELPFUL
+from greval.metrics.making import Family, Setting, judged, share, within, yes_no
+from greval.metrics.telling import shares
+from greval.result import Judgement, Skipped
+from greval.scale import MeasureScale, Value, ValueScale
+
+Wanted = Literal["essential", "relevant"]
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """What was retrieved, in order, each document once; and what was due, each once, the essential first."""
+
+    documents: tuple[str, ...]
+    due: dict[str, int]
+
+    @property
+    def gains(self) -> list[int]:
+        """The gain at each rank."""
+        return [self.due.get(document, 0) for document in self.documents]
+
+    @property
+    def hits(self) -> list[bool]:
+        """Whether a document that was due stands at each rank."""
+        return [document in self.due for document in self.documents]
+
+
+Formula = Callable[[Ranking, Setting], Value]
+
+
+def ranked(case: Case) -> tuple[str, ...] | None:
+    """Give the documents of the chunks in order, each at its first place; None where chunks are not recorded.
+
+    Example:
+        >>> chunks = [{"id": "a#1", "doc_id": "a", "text": ""}, {"id": "b", "text": ""}, {"doc_id": "a", "text": ""}]
+        >>> ranked(Case(question="?", chunks=chunks))
+        ('a', 'b')
+    """
+    if case.chunks is None:
+        return None
+    return tuple(dict.fromkeys(chunk.id if chunk.doc_id is None else chunk.doc_id for chunk in case.chunks))
+
+
+def due(case: Case, wanted: Wanted) -> dict[str, int] | Skipped:
+    """Give the gain of each document that is due, or why none is."""
+    gold = case.gold
+    if gold is None:
+        return Skipped(reason="gold is not recorded")
+    if wanted == "essential":
+        if gold.essential_docs is None:
+            return Skipped(reason="gold.essential_docs is not recorded")
+        gains = dict.fromkeys(gold.essential_docs, ESSENTIAL)
+        return gains or Skipped(reason="gold.essential_docs is empty")
+    if gold.essential_docs is None and gold.helpful_docs is None:
+        return Skipped(reason="gold.essential_docs and gold.helpful_docs are not recorded")
+    helpful = dict.fromkeys(gold.helpful_docs or (), HELPFUL)
+    essential = dict.fromkeys(gold.essential_docs or (), ESSENTIAL)
+    return {**essential, **helpful, **essential} or Skipped(reason="gold has no essential and no helpful document")
+
+
+def read(case: Case, wanted: Wanted) -> Ranking | Skipped:
+    """Give the ranking of a case with what was due, or why there is none."""
+    documents = ranked(case)
+    if documents is None:
+        return Skipped(reason="chunks is not recorded")
+    gains = due(case, wanted)
+    return gains if isinstance(gains, Skipped) else Ranking(documents, gains)
+
+
+def _found(ranking: Ranking, setting: Setting) -> str:
+    """Tell what was found and missed, essential and helpful documents apart."""
+    where = within(setting.k) if ranking.documents else "as nothing was retrieved"
+    found = {*ranking.documents[: setting.k]}
+    told: list[str] = []
+    for gain, kind in ((ESSENTIAL, "essential"), (HELPFUL, "helpful")):
+        if documents := [document for document, given in ranking.due.items() if given == gain]:
+            told.append(shares(found, documents, f"{kind} document", where))
+    return ". ".join(told)
+
+
+def _first(ranking: Ranking, setting: Setting) -> str:
+    """Tell where the first essential document stands."""
+    hit = next((n for n, document in enumerate(ranking.documents[: setting.k], 1) if document in ranking.due), None)
+    if hit is None:
+        return _found(ranking, setting)
+    return f"the first essential document is {ranking.documents[hit - 1]}, at rank {hit:,}"
+
+
+def _metric(  # noqa: PLR0913 - the parts of a definition
+    name: str,
+    setting: Setting,
+    formula: Formula,
+    *,
+    description: str,
+    wanted: Wanted,
+    scale: MeasureScale | ValueScale,
+    tell: Callable[[Ranking, Setting], str],
+) -> ComputedMetric:
+    """Make the metric of a formula."""
+
+    def compute(case: Case) -> tuple[Judgement, ...] | Skipped:
+        ranking = read(case, wanted)
+        if isinstance(ranking, Skipped):
+            return ranking
+        return judged(formula(ranking, setting), tell(ranking, setting))
+
+    return ComputedMetric(
+        name=name,
+        description=description.format(where=within(setting.k)),
+        needs=("gold",),
+        optional=("chunks",),
+        scale=scale,
+        compute=compute,
+    )
+
+
+def _family(  # noqa: PLR0913 - the parts of a definition
+    name: str,
+    formula: Formula,
+    description: str,
+    *,
+    wanted: Wanted,
+    levels: tuple[str, str] | None = None,
+    options: tuple[str, ...] = (),
+    tell: Callable[[Ranking, Setting], str] = _found,
+) -> Family:
+    """Give the family of a formula; `levels` say what 1 and 0 mean where it gives nothing else."""
+
+    def make(name: str, setting: Setting) -> ComputedMetric:
+        scale = yes_no(*levels) if levels else share()
+        return _metric(name, setting, formula, description=description, wanted=wanted, scale=scale, tell=tell)
+
+    return Family(name, make, at="cutoff", options=options)
+
+
+def _ndcg(ranking: Ranking, setting: Setting) -> float:
+    exponential = "exponential" in setting.options
+    return formulas.ndcg(ranking.gains, ranking.due.values(), setting.k, exponential=exponential)
+
+
+def _recall(ranking: Ranking, setting: Setting) -> float:
+    return formulas.recall(ranking.hits, len(ranking.due), setting.k)
+
+
+FAMILIES = (
+    _family(
+        "ndcg",
+        _ndcg,
+        "How near the documents {where} come to the best order: normalised discounted cumulative gain.",
+        wanted="relevant",
+        options=("exponential",),
+    ),
+    _family("recall", _recall, "Share of the essential and helpful documents that is {where}.", wanted="relevant"),
+    _family("essential_recall", _recall, "Share of the essential documents that is {where}.", wanted="essential"),
+    _family(
+        "precision",
+        lambda ranking, setting: formulas.precision(ranking.hits, setting.k),
+        "Share of the documents {where} that is essential or helpful.",
+        wanted="relevant",
+    ),
+    _family(
+        "hit_rate",
+        lambda ranking, setting: int(any(ranking.hits[: setting.k])),
+        "Whether an essential or helpful document is {where}.",
+        wanted="relevant",
+        levels=("An essential or helpful document is there.", "None is there."),
+    ),
+    _family(
+        "perfect_recall",
+        lambda ranking, setting: int(sum(ranking.hits[: setting.k]) == len(ranking.due)),
+        "Whether all essential documents are {where}.",
+        wanted="essential",
+        levels=("All essential documents are there.", "One is missing."),
+    ),
+    _family(
+        "mrr",
+        lambda ranking, setting: formulas.reciprocal_rank(ranking.hits, setting.k),
+        "1 / rank of the first essential document {where}, 0 where there is none.",
+        wanted="essential",
+        tell=_first,
+    ),
+    _family(
+        "map",
+        lambda ranking, setting: formulas.average_precision(ranking.hits, len(ranking.due), setting.k),
+        "Precision at each essential or helpful document {where}, averaged over all that were due.",
+        wanted="relevant",
+    ),
+)
+"""The metrics of ranked retrieval."""

@@ -1,0 +1,49 @@
+"""How a reason tells what was found and what was missed: counts, and a few names."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+MOST_NAMES = 5
+LONGEST_NAME = 60
+
+
+def names(found: Iterable[str], most: int = MOST_NAMES) -> str:
+    """Give names as a list that a person reads: the first few, each shortened, and how many more there are.
+
+    Example:
+        >>> names("abcdefg")
+        'a, b, c, d, e and 2 more'
+    """
+    listed = [*found]
+    shown = ", ".join(short(name) for name in listed[:most])
+    return shown if len(listed) <= most else f"{shown} and {len(listed) - most:,} more"
+
+
+def short(text: str, longest: int = LONGEST_NAME) -> str:
+    """Give a text on one line, cut where it is long."""
+    line = " ".join(text.split())
+    return line if len(line) <= longest else f"{line[: longest - 3]}..."
+
+
+def counted(count: int, what: str) -> str:
+    """Give a count with its noun, in the singular or the plural.
+
+    Example:
+        >>> counted(1, "edge"), counted(2, "repository")
+        ('1 edge', '2 repositories')
+    """
+    plural = f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
+    return f"{count:,} {what if count == 1 else plural}"
+
+
+def shares(found: Collection[str], due: Collection[str], what: str, where: str) -> str:
+    """Tell how much of what was due was found, and name what was missed.
+
+    Example:
+        >>> shares({"d1"}, ["d1", "d7"], "essential document", "in the first 10")
+        '1 of 2 essential documents in the first 10; missed: d7'
+    """
+    missed = [name for name in due if name not in found]
+    told = f"{len(due) - len(missed):,} of {counted(len(due), what)} {where}"
+    return f"{told}; missed: {names(missed)}" if missed else told

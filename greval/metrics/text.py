@@ -1,0 +1,141 @@
+"""Answers beside the expected ones, without a model: the same words, shared words, contained words.
+
+The expected answers are `expected_answer`, each of its lines where it has several, and
+`gold.answers`; the best of them counts.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+from greval.case import Case
+from greval.metric import ComputedMetric
+from greval.metrics.containment import contains
+from greval.metrics.making import Family, Setting, judged, share, yes_no
+from greval.metrics.telling import names, short
+from greval.metrics.words import told, words, written
+from greval.result import Judgement, Skipped
+from greval.scale import MeasureScale, Value, ValueScale
+
+Compare = Callable[[str, str, Setting], tuple[Value, float, str]]
+"""Gives the value of an answer beside an expected one, how near it came, and the reason."""
+
+
+def expected(case: Case) -> tuple[str, ...] | Skipped:
+    """Give the answers that are right, or why there are none."""
+    whole = case.expected_answer
+    others = case.gold.answers if case.gold else None
+    if whole is None and others is None:
+        return Skipped(reason="expected_answer is not recorded")
+    lines = (whole or "").splitlines()
+    found = (whole or "", *(lines if len(lines) > 1 else ()), *(others or ()))
+    kept = dict.fromkeys(text.strip() for text in found if text.strip())
+    return tuple(kept) or Skipped(reason="expected_answer is empty")
+
+
+def _keys(text: str) -> list[str]:
+    """Give the words of a text as they are compared; a text of marks only is compared as it stands."""
+    return [word.key for word in told(words(text))] or written(text).split()
+
+
+def _exact_match(answer: str, right: str, _: Setting) -> tuple[Value, float, str]:
+    same = _keys(answer) == _keys(right)
+    if same:
+        return 1, 1.0, f'the answer is "{short(right)}"'
+    return 0, token_f1(answer, right), f'the answer is "{short(answer)}", expected "{short(right)}"'
+
+
+def token_f1(answer: str, right: str) -> float:
+    """Give the harmonic mean of precision and recall of the words that two texts share.
+
+    Example:
+        >>> token_f1("the harbour crew", "Harbour team")
+        0.5
+    """
+    given, due = Counter(_keys(answer)), Counter(_keys(right))
+    shared = (given & due).total()
+    return 2 * shared / (given.total() + due.total()) if shared else 0.0
+
+
+def _token_f1(answer: str, right: str, _: Setting) -> tuple[Value, float, str]:
+    value = token_f1(answer, right)
+    given, due = Counter(_keys(answer)), Counter(_keys(right))
+    reason = (
+        f'{(given & due).total():,} shared words, {given.total():,} in the answer, {due.total():,} in "{short(right)}"'
+    )
+    missed = (due - given).elements()
+    return value, value, f"{reason}; missed: {names(missed)}" if due - given else reason
+
+
+def _fuzzy_containment(answer: str, right: str, setting: Setting) -> tuple[Value, float, str]:
+    found = contains(answer, right, float(setting.threshold))
+    if found is None:
+        there = written(right).casefold() in written(answer).casefold()
+        return int(there), float(there), f'"{short(right)}" is {"" if there else "not "}in the answer'
+    sought = f'"{short(found.sought)}"'
+    if found.lacks:
+        return 0, found.alike, f"{sought} is not in the answer; missing: {names(found.lacks)}"
+    if not found.text:
+        return 0, found.alike, f"{sought} is not in the answer"
+    enough = found.alike >= float(setting.threshold)
+    reason = f'"{short(found.text)}" is {found.alike:.2f} alike {sought}, {setting.threshold} is enough'
+    return int(enough), found.alike, reason
+
+
+def _family(
+    name: str,
+    compare: Compare,
+    description: str,
+    *,
+    scale: MeasureScale | ValueScale,
+    threshold: str = "",
+) -> Family:
+    """Give the family of a comparison."""
+
+    def make(name: str, setting: Setting) -> ComputedMetric:
+        def compute(case: Case) -> tuple[Judgement, ...] | Skipped:
+            rights, answer = expected(case), case.answer
+            if isinstance(rights, Skipped):
+                return rights
+            if answer is None:
+                return Skipped(reason="answer is not recorded")
+            if not answer.strip():
+                return judged(0, "the answer is empty")
+            value, _, reason = max((compare(answer, right, setting) for right in rights), key=lambda one: one[:2])
+            return judged(value, reason)
+
+        return ComputedMetric(
+            name=name,
+            description=description.format(threshold=setting.threshold),
+            needs=("answer",),
+            optional=("expected_answer", "gold"),
+            scale=scale,
+            compute=compute,
+        )
+
+    return Family(name, make, at="threshold" if threshold else "", threshold=threshold)
+
+
+FAMILIES = (
+    _family(
+        "exact_match",
+        _exact_match,
+        "Whether the answer is an expected one, apart from case, punctuation, articles and how numbers are written.",
+        scale=yes_no("The answer is an expected one.", "It is not."),
+    ),
+    _family(
+        "token_f1",
+        _token_f1,
+        "How many words the answer shares with an expected one: harmonic mean of precision and recall.",
+        scale=share(),
+    ),
+    _family(
+        "fuzzy_containment",
+        _fuzzy_containment,
+        "Whether an expected answer stands in the answer, its words at least {threshold} alike, its numbers exactly.",
+        scale=yes_no("An expected answer stands in the answer.", "None does."),
+        threshold="0.80",
+    ),
+)
+"""The metrics of answers."""

@@ -1,0 +1,211 @@
+"""The words of an answer as they are compared: words, numbers with their units, dates; of any script.
+
+Texts are compared in Unicode's NFKC form, without case and punctuation. Scripts that write no
+spaces are read letter by letter. A number or a date is the same however it is written.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from functools import lru_cache
+from itertools import zip_longest
+from typing import Literal, NamedTuple
+
+from greval.metrics.dates import Date, dates
+
+Kind = Literal["word", "letter", "number", "unit", "date", "symbol"]
+ARTICLES = frozenset({"a", "an", "the"})
+
+
+class Word(NamedTuple):
+    """A word: what it is, its form for comparing, and as it was written; `date` is of a date only."""
+
+    kind: Kind
+    key: str
+    text: str
+    start: int
+    end: int
+    date: Date | None = None
+
+
+_SCALES = {"thousand": 3, "million": 6, "billion": 9, "trillion": 12}
+_CURRENCIES = {"$": "dollar", "€": "euro", "£": "pound", "¥": "yen", "usd": "dollar", "eur": "euro", "gbp": "pound"}
+_FORMS = (
+    *("% percent pct", "h hr hrs hour hours", "min mins minute minutes", "s sec secs second seconds"),
+    *("ms msec millisecond milliseconds", "day days", "week weeks", "month months", "year years yr yrs"),
+    *("km kilometer kilometers kilometre kilometres", "metre metres meter meters", "mile miles mi"),
+    *("kg kilogram kilograms kilo kilos", "gram grams g", "dollar dollars", "euro euros", "pound pounds", "yen jpy"),
+)
+_UNITS = {form: forms.split()[0] for forms in _FORMS for form in forms.split()} | _CURRENCIES
+"""Units behind a number, by every way they are written."""
+
+_UNSPACED = ((0x0E00, 0x0EFF), (0x1000, 0x109F), (0x1780, 0x17FF), (0x2E80, 0x2FDF), (0x3005, 0x3007),
+             (0x3040, 0x30FF), (0x31F0, 0x31FF), (0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF),
+             (0x20000, 0x3FFFF))  # fmt: skip
+"""Thai, Lao, Burmese, Khmer, Chinese characters and Japanese syllables."""
+
+_QUOTES = "\u2019\u02bc"
+_KEPT = {**dict.fromkeys(_QUOTES, "'"), "\u2212": "-", "\u066b": ".", "\u066c": ",", "<": "c", ">": "c"}
+"""Marks that are read as others: curly apostrophes, the minus sign, the marks of Arabic numbers."""
+_ASCII = frozenset(".,-'+#%$€£¥")
+
+
+class _Shapes(dict[int, str]):
+    """What each character is: a letter, 0 digit, c a word by itself, the marks that numbers hold, or a gap."""
+
+    def __missing__(self, code: int) -> str:
+        """Look a character up, once."""
+        self[code] = shape = self._of(chr(code))
+        return shape
+
+    @staticmethod
+    def _of(character: str) -> str:
+        category = unicodedata.category(character)
+        if character in _KEPT or character in _ASCII:
+            return _KEPT.get(character, character)
+        if category == "Nd":
+            return "0"
+        if category[0] in "LMN":
+            unspaced = any(low <= ord(character) <= high for low, high in _UNSPACED)
+            return "c" if unspaced else "a"
+        return "c" if category in {"So", "Sm"} and not character.isascii() else " "
+
+
+_SHAPES = _Shapes()
+_NUMBER = (
+    r"(?:0{1,3}(?:,0{2,3})*,000(?!0)(?:\.0+)?"  # 1,000.5
+    r"|0{1,3}(?:\.000){2,}(?![.0])(?:,0+)?|0{1,3}(?:\.000)+,0+(?![,0])"  # 1.000.000 and 1.000,5
+    r"|0+,0{1,2}(?![,.]?0)|0*\.0+(?!\.0)|0+)"  # 3,5 and 3.5 and 3
+)
+_WORD = re.compile(
+    rf"(?P<version>(?<![0.])0+(?:\.0+){{2,}}(?!0))(?<!\.000\.000)"
+    rf"|(?P<number>(?:(?<![a0c)])-)?{_NUMBER})(?P<tail>a[a0]*)?"
+    r"|(?P<initials>(?<![a0])(?:a\.){2,}a?(?!a))"
+    r"|(?P<elided>(?<![a0])a(?='a{2}))"
+    r"|(?P<word>a[a0]*(?:'a+)*(?:(?<=0)\.0+)*(?:\+\+|#)?)"
+    r"|(?P<letter>c)"
+    r"|(?P<symbol>[%$€£¥])"
+)
+_GROUPED = re.compile(r"(?<=\d)[\u00a0\u202f\u2009'\u2019](?=\d{3}(?!\d))")
+_QUOTED = re.compile(f"[{_QUOTES}]")
+_PER_CENT = re.compile(r"\bper cent\b", re.IGNORECASE)
+_RAISED = re.compile(r"(?<=\d)(?=[²³¹⁰⁴-⁹¼-¾⅐-⅞])")
+
+
+def written(text: str) -> str:
+    """Give the text in which the words of `words` have their places."""
+    plain = unicodedata.normalize("NFKC", _RAISED.sub(" ", _GROUPED.sub("", text)))
+    return _PER_CENT.sub("percent", plain)
+
+
+@lru_cache(maxsize=64)  # several metrics read the same answer
+def words(text: str) -> tuple[Word, ...]:
+    """Give the words of a text in order.
+
+    Example:
+        >>> [word.key for word in words("The fee is $1,000.50 from 2 Sept. 2024; Ada's 20 hours.")]
+        ['the', 'fee', 'is', '1000.5', 'dollar', 'from', '2024-09-02', 'ada', '20', 'h']
+    """
+    plain = written(text)
+    shape = plain.translate(_SHAPES)
+    found: list[Word] = []
+    place = 0
+    for start, end, date in dates(plain) if "0" in shape else ():
+        found.extend(_between(plain, shape, place, start))
+        key = str(date) if date else re.sub(r"\b0", "", plain[start:end])
+        found.append(Word("date", key, plain[start:end], start, end, date))
+        place = end
+    found.extend(_between(plain, shape, place, len(plain)))
+    return tuple(_with_units(plain, found))
+
+
+def told(found: Sequence[Word]) -> list[Word]:
+    """Give the words without English articles: a, an and the where a word follows; A within a sentence is a name."""
+    followed = zip_longest(found, found[1:])
+    return [word for n, (word, after) in enumerate(followed) if not _article(word, after, first=n == 0)]
+
+
+def _article(word: Word, after: Word | None, *, first: bool) -> bool:
+    if word.key not in ARTICLES or after is None or after.start - word.end > 1:
+        return False
+    return word.kind == "word" and (first or word.text != "A")
+
+
+def _between(plain: str, shape: str, start: int, end: int) -> Iterator[Word]:
+    """Give the words of a part without dates."""
+    for match in _WORD.finditer(shape, start, end):
+        first, last = match.span()
+        text = plain[first:last]
+        if match["number"]:
+            yield from _numbered(plain, shape, match)
+        elif match["symbol"] or match["letter"]:
+            yield Word("symbol" if match["symbol"] else "letter", _key(text), text, first, last)
+        else:
+            yield Word("word", _key(text.replace(".", "") if match["initials"] else text), text, first, last)
+
+
+def _numbered(plain: str, shape: str, match: re.Match[str]) -> Iterator[Word]:
+    """Give a number and the unit that is written to it; with other letters it is a word: 17th, 3D."""
+    (first, last), split = match.span(), match.end("number")
+    tail = plain[split:last]
+    if tail and tail.casefold() not in _UNITS:
+        yield Word("word", plain[first:last].casefold(), plain[first:last], first, last)
+        return
+    yield Word("number", _number(plain, shape, first, split), plain[first:split], first, split)
+    if tail:
+        yield Word("word", tail.casefold(), tail, split, last)
+
+
+def _key(text: str) -> str:
+    """Give the form of a word for comparing: `Ada's` is ada, `don't` is dont."""
+    folded = _QUOTED.sub("'", unicodedata.normalize("NFKC", text.casefold()))
+    return folded.removesuffix("'s").replace("'", "") or folded
+
+
+def _number(plain: str, shape: str, start: int, end: int) -> str:
+    """Give a number as plain digits, without zeros that say nothing."""
+    marks = shape[start:end]
+    digits = "".join(
+        str(unicodedata.digit(c)) if mark == "0" else mark for c, mark in zip(plain[start:end], marks, strict=True)
+    )
+    decimal_comma = re.fullmatch(r"-?(?:0{1,3}(?:\.000)+,0+|0+,0{1,2}|0{1,3}(?:\.000){2,})", marks)
+    return _plain(digits.replace(".", "").replace(",", ".") if decimal_comma else digits.replace(",", ""))
+
+
+def _plain(digits: str, shift: int = 0) -> str:
+    """Write a decimal number in one way."""
+    text = format(Decimal(digits).scaleb(shift) if shift else Decimal(digits), "f")
+    text = text.rstrip("0").rstrip(".") if "." in text else text
+    return "0" if text == "-0" else text
+
+
+def _with_units(plain: str, found: Sequence[Word]) -> list[Word]:
+    """Read what stands beside numbers: 5 million is 5000000, $5 is 5 dollar, 5 hours is 5 h; drop other symbols."""
+    read: list[Word] = []
+    currency = pending = ""
+    for word, after in zip_longest(found, found[1:]):
+        number = bool(read) and read[-1].kind == "number" and not plain[read[-1].end : word.start].strip(" -")
+        if number and word.key in _SCALES:
+            read[-1] = read[-1]._replace(key=_plain(read[-1].key, _SCALES[word.key]), end=word.end)
+            continue
+        if pending:
+            read.append(read[-1]._replace(kind="unit", key=pending))
+            pending, number = "", False
+        if _leads(word, after, behind=number):
+            currency = _CURRENCIES[word.key]
+        elif number and word.key in _UNITS:
+            read.append(word._replace(kind="unit", key=_UNITS[word.key]))
+        elif word.kind != "symbol":
+            read.append(word)
+            pending, currency = currency, ""
+    return [*read, read[-1]._replace(kind="unit", key=pending)] if pending else read
+
+
+def _leads(word: Word, after: Word | None, *, behind: bool) -> bool:
+    """Say whether a word is a currency before its number: $5, USD 5."""
+    if word.key not in _CURRENCIES or after is None or after.kind != "number":
+        return False
+    return after.start - word.end <= (word.kind == "word" and not behind)

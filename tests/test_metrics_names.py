@@ -1,0 +1,133 @@
+"""Names of computed metrics: one name for one metric, and near misses told with what to write."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from greval.errors import DefinitionError
+from greval.library import load, predefined
+from greval.metric import ComputedMetric, define
+from greval.metric_file import write_metric
+from greval.metrics import COMPUTED, FAMILIES, misnamed, parse, variants
+
+
+@st.composite
+def known(draw):
+    """Draw a name of a metric that there is, its options in any order."""
+    family = draw(st.sampled_from([*FAMILIES.values()]))
+    at = ""
+    if family.at == "cutoff" and draw(st.booleans()):
+        at = f"@{draw(st.integers(1, 999_999))}"
+    if family.at == "threshold" and draw(st.booleans()):
+        at = f"@0.{draw(st.integers(1, 9999))}"
+    options = draw(st.permutations(family.options))[: draw(st.integers(0, len(family.options)))]
+    return "-".join([f"{family.name}{at}", *options])
+
+
+@given(known())
+def test_a_metric_is_found_by_its_own_name(name):
+    """The name of what a name gives leads to the same metric, however the first one was written."""
+    found = parse(name)
+    assert isinstance(found, ComputedMetric)
+    assert parse(found.name) is found
+    assert load(name) is found
+    assert misnamed(name) is None
+
+
+@given(known())
+def test_every_metric_has_a_definition(name):
+    """Each is described, says what it needs, and ends its description as a sentence."""
+    metric = load(name)
+    assert metric.description.endswith(".")
+    assert "{" not in metric.description
+    assert metric.needs
+
+
+@given(st.text(max_size=20) | st.text("abcdgnrel@-0123456789._", max_size=20))
+def test_any_text_is_no_name_or_a_name(text):
+    """Whatever is written gives a metric or None, never an error, and a metric's name is told by nobody as wrong."""
+    found = parse(text)
+    assert (found is None) or (misnamed(text) is None and parse(found.name) is found)
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ("edge_recall-unlabelled-undirected", "edge_recall-undirected-unlabelled"),
+        ("edge_recall-undirected-undirected", "edge_recall-undirected"),
+        ("fuzzy_containment", "fuzzy_containment@0.80"),
+        ("fuzzy_containment@0.8", "fuzzy_containment@0.80"),
+        ("fuzzy_containment@.855", "fuzzy_containment@0.855"),
+        ("fuzzy_containment@1", "fuzzy_containment@1.00"),
+        ("ndcg", "ndcg"),
+        ("ndcg-exponential", "ndcg-exponential"),
+        ("ndcg@10-exponential", "ndcg@10-exponential"),
+        ("mrr@10", "mrr@10"),
+    ],
+)
+def test_one_usual_name(given, name):
+    """Different ways to write a metric have one name."""
+    assert load(given).name == name
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ("ndcg@0", "after @ stands a whole number from 1 to 999999, got '0'; write ndcg@10"),
+        ("recall@ten", "after @ stands a whole number from 1 to 999999, got 'ten'; write recall@10"),
+        ("recall@", "after @ stands a whole number from 1 to 999999, got ''; write recall@10"),
+        ("recall@010", "after @ stands a whole number from 1 to 999999, got '010'; write recall@10"),
+        ("mrr@1000000", "after @ stands a whole number from 1 to 999999, got '1000000'; write mrr@10"),
+        ("ndcg@5-exponentail", "'exponentail' is no option, ndcg has exponential; write ndcg@5-exponential"),
+        ("ndcg@5-x", "'x' is no option, ndcg has exponential; write ndcg@5"),
+        ("recall-exponential", "'exponential' is no option, recall has none; write recall"),
+        ("edge_recall@3", "edge_recall has no number after @; write edge_recall"),
+        ("latency-p50", "'p50' is no option, latency has none; write latency"),
+        ("fuzzy_containment@2", "after @ stands a number above 0, up to 1, got '2'; write fuzzy_containment@0.80"),
+        ("fuzzy_containment@0.0", "after @ stands a number above 0, up to 1, got '0.0'; write fuzzy_containment@0.80"),
+        ("ndgc@7", "no such metric in the predefined metrics; did you mean ndcg@7?"),
+        ("edge_recal-undirected", "no such metric in the predefined metrics; did you mean edge_recall-undirected?"),
+        ("ndgc", "no such metric in the predefined metrics; did you mean ndcg?"),
+    ],
+)
+def test_near_misses(given, told):
+    """What is wrong with a name is told with the name to write."""
+    assert parse(given) is None
+    with pytest.raises(DefinitionError) as caught:
+        load(given)
+    assert caught.value.faults == (f"{given}: {told}",)
+
+
+def test_what_is_written_in_an_error_can_be_loaded():
+    """Every name that an error offers is one."""
+    for name in ("ndcg@0", "ndcg@5-exponentail", "edge_recall@3", "fuzzy_containment@2"):
+        assert parse(str(misnamed(name)).rsplit(" ", 1)[1])
+
+
+def test_a_users_file_goes_first(tmp_path):
+    """A metric file of the same name, or of a name that is none of a computed metric, is what is loaded."""
+    content = {
+        "description": "d",
+        "needs": ["answer"],
+        "steps": ["s"],
+        "scale": {"categories": {"Good": "", "Bad": ""}},
+    }
+    for name in ("ndcg@10", "ndcg@0", "recall-mine"):
+        (tmp_path / f"{name}.yaml").write_text(write_metric(define({**content, "name": name})), encoding="utf-8")
+        assert load(name, tmp_path).description == "d"
+    assert isinstance(load("ndcg@10"), ComputedMetric)
+
+
+def test_the_list_is_of_usual_names():
+    """Every family is listed with a usual setting, under its own name."""
+    assert all(load(name).name == name for name in COMPUTED)
+    assert {name.split("@")[0] for name in COMPUTED} == {*FAMILIES}
+    assert {*COMPUTED} <= {*predefined()}
+
+
+def test_variants():
+    """The names that could have been meant have the setting that was written, where the family takes it."""
+    assert "ndcg@3" in variants("x@3")
+    assert "latency@3" not in variants("x@3")

@@ -1,0 +1,229 @@
+"""Ranked retrieval: equal to the usual tools, and true to its definitions where these differ."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from greval import Case, compile_metric
+from greval.library import load
+from greval.material import seen
+from greval.metrics.formulas import ndcg
+from greval.metrics.ranking import FAMILIES
+from greval.result import Skipped
+
+NAMES = [family.name for family in FAMILIES]
+CUT = [f"{name}@{k}" for name in NAMES for k in (1, 3, 10)] + [*NAMES, "ndcg@3-exponential", "ndcg-exponential"]
+DOCUMENTS = st.sampled_from([f"d{n}" for n in range(12)])
+
+
+def case(retrieved, essential=(), helpful=(), **more):
+    """Make a case of document names."""
+    chunks = [{"id": f"c{n}", "doc_id": document, "text": ""} for n, document in enumerate(retrieved)]
+    return Case(question="?", chunks=chunks, gold={"essential_docs": essential, "helpful_docs": helpful}, **more)
+
+
+def value(name, *args, **more):
+    (judgement,) = load(name).compute(case(*args, **more))
+    assert judgement.number == float(judgement.value)
+    return judgement.number
+
+
+def reason(name, found):
+    given = load(name).compute(found)
+    return given.reason if isinstance(given, Skipped) else given[0].reason
+
+
+rankings = st.lists(DOCUMENTS, max_size=12, unique=True)
+golds = st.lists(DOCUMENTS, min_size=1, max_size=6, unique=True)
+
+
+@settings(deadline=None)  # the first example loads pytrec_eval
+@given(retrieved=rankings, essential=golds, helpful=st.lists(DOCUMENTS, max_size=6, unique=True))
+def test_as_trec_eval(retrieved, essential, helpful):
+    """Ranking measures are those of trec_eval, essential documents graded 2, helpful ones 1."""
+    pytrec_eval = pytest.importorskip("pytrec_eval")
+    grades = {**dict.fromkeys(helpful, 1), **dict.fromkeys(essential, 2)}
+    scores = {document: -float(rank) for rank, document in enumerate(retrieved)}
+    if not scores:
+        return
+    theirs = {
+        "ndcg@3": "ndcg_cut_3",
+        "ndcg@10": "ndcg_cut_10",
+        "ndcg": "ndcg",
+        "recall@3": "recall_3",
+        "recall": "set_recall",
+        "precision@3": "P_3",
+        "precision": "set_P",
+        "map": "map",
+        "map@3": "map_cut_3",
+        "hit_rate@3": "success_3",
+    }
+    measures = {"ndcg_cut", "ndcg", "recall", "set_recall", "P", "set_P", "map", "map_cut", "success"}
+    measured = {}
+    for measure in measures:
+        cut = f"{measure}.3,10" if measure in {"ndcg_cut", "recall", "P", "map_cut", "success"} else measure
+        measured |= pytrec_eval.RelevanceEvaluator({"q": grades}, {cut}).evaluate({"q": scores})["q"]
+    for ours, name in theirs.items():
+        assert value(ours, retrieved, essential, helpful) == pytest.approx(measured[name], abs=1e-12), ours
+    only = pytrec_eval.RelevanceEvaluator({"q": dict.fromkeys(essential, 1)}, {"recip_rank", "recall.3"})
+    measured = only.evaluate({"q": scores})["q"]
+    assert value("mrr", retrieved, essential, helpful) == pytest.approx(measured["recip_rank"], abs=1e-12)
+    assert value("essential_recall@3", retrieved, essential, helpful) == pytest.approx(measured["recall_3"], abs=1e-12)
+
+
+@settings(deadline=None)  # the first example loads scikit-learn
+@given(st.permutations(range(8)), st.lists(st.integers(0, 2), min_size=8, max_size=8), st.integers(1, 10))
+def test_ndcg_as_scikit_learn(order, grades, k):
+    """Where all that was due is retrieved, nDCG is scikit-learn's, with linear and exponential gain."""
+    metrics = pytest.importorskip("sklearn.metrics")
+    if not any(grades):
+        return
+    gains = [grades[place] for place in order]
+    scores = [[-rank for rank in range(8)]]
+    assert ndcg(gains, grades, k) == pytest.approx(metrics.ndcg_score([gains], scores, k=k), abs=1e-12)
+    raised = [2**gain - 1 for gain in gains]
+    assert ndcg(gains, grades, k, exponential=True) == pytest.approx(
+        metrics.ndcg_score([raised], scores, k=k), abs=1e-12
+    )
+
+
+@settings(deadline=None)  # the machine may be busy
+@given(st.lists(DOCUMENTS, max_size=15), golds, st.lists(DOCUMENTS, max_size=6))
+def test_laws(retrieved, essential, helpful):
+    """Each is of 0 to 1; what comes again counts once; what stands after k counts for nothing; best is 1."""
+    once = [*dict.fromkeys(retrieved)]
+    best = [*dict.fromkeys([*essential, *helpful])]
+    for name in CUT:
+        found = value(name, retrieved, essential, helpful)
+        assert 0 <= found <= 1
+        assert found == value(name, once, essential, helpful)
+        if "@3" in name:
+            assert found == value(name, [*once[:3], *reversed(once[3:])], essential, helpful)
+        if "@" not in name:
+            assert value(name, best, essential, helpful) == 1
+    assert value("ndcg@3", best, essential, helpful) == 1
+
+
+@settings(deadline=None)  # the machine may be busy
+@given(rankings, golds)
+def test_a_document_in_place_of_a_stranger_never_makes_it_worse(retrieved, essential):
+    """Where a document that was due takes the place of one that was not, no measure falls."""
+    for rank, document in enumerate(retrieved):
+        missing = [other for other in essential if other not in retrieved]
+        if document not in essential and missing:
+            better = [*retrieved[:rank], missing[0], *retrieved[rank + 1 :]]
+            assert all(value(name, better, essential) >= value(name, retrieved, essential) for name in CUT)
+
+
+def test_by_hand():
+    """Figures of one small ranking, worked out by hand."""
+    given = (["x", "h", "e1", "y", "e2"], ["e1", "e2", "e3"], ["h", "i"])
+    ideal = 2 + 2 / math.log2(3) + 2 / math.log2(4) + 1 / math.log2(5) + 1 / math.log2(6)
+    assert value("ndcg@10", *given) == pytest.approx((1 / math.log2(3) + 1 + 2 / math.log2(6)) / ideal)
+    exponential = 3 + 3 / math.log2(3) + 1.5
+    assert value("ndcg@3-exponential", *given) == pytest.approx((1 / math.log2(3) + 1.5) / exponential)
+    expected = {
+        "recall@3": 2 / 5,
+        "essential_recall@3": 1 / 3,
+        "essential_recall": 2 / 3,
+        "precision@10": 3 / 10,
+        "precision": 3 / 5,
+        "hit_rate@1": 0,
+        "hit_rate@2": 1,
+        "perfect_recall@10": 0,
+        "mrr": 1 / 3,
+        "mrr@2": 0,
+        "map": (1 / 2 + 2 / 3 + 3 / 5) / 5,
+        "map@3": (1 / 2 + 2 / 3) / 5,
+    }
+    for name, figure in expected.items():
+        assert value(name, *given) == pytest.approx(figure), name
+    assert value("perfect_recall@5", ["e2", "x", "e1"], ["e1", "e2"]) == 1
+    assert value("perfect_recall@2", ["e2", "x", "e1"], ["e1", "e2"]) == 0
+
+
+def test_a_document_of_both_lists_is_essential():
+    """A document that the gold has twice counts once, with the greater gain."""
+    assert value("ndcg", ["a"], ["a", "a"], ["a", "b"]) == value("ndcg", ["a"], ["a"], ["b"])
+    assert value("recall", ["a"], ["a", "a"], ["a", "b"]) == 1 / 2
+
+
+def test_a_chunk_without_a_document_is_one():
+    """Where a chunk names no document, its own id stands for it."""
+    found = Case(question="?", chunks=[{"id": "c1", "text": ""}], gold={"essential_docs": ["c1"]})
+    assert load("recall").compute(found)[0].value == 1
+
+
+SKIPS = [
+    ({"chunks": None}, "chunks is not recorded", NAMES),
+    ({"gold": None}, "gold is not recorded", NAMES),
+    (
+        {"gold": {"helpful_docs": ["a"]}},
+        "gold.essential_docs is not recorded",
+        ["essential_recall", "perfect_recall", "mrr"],
+    ),
+    ({"gold": {"essential_docs": []}}, "gold.essential_docs is empty", ["essential_recall", "perfect_recall", "mrr"]),
+    (
+        {"gold": {}},
+        "gold.essential_docs and gold.helpful_docs are not recorded",
+        ["ndcg", "recall", "precision", "hit_rate", "map"],
+    ),
+    (
+        {"gold": {"essential_docs": [], "helpful_docs": []}},
+        "gold has no essential and no helpful document",
+        ["ndcg", "recall", "precision", "hit_rate", "map"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("changes", "told", "names"), SKIPS)
+def test_skipped(changes, told, names):
+    """What is not defined is skipped with its reason, never 0."""
+    found = {"question": "?", "chunks": ["text"], "gold": {"essential_docs": ["a"], "helpful_docs": ["b"]}, **changes}
+    for name in names:
+        assert load(name).compute(Case.model_validate(found)) == Skipped(reason=told), name
+        assert compile_metric(load(name)).invoke(found).outcome == Skipped(reason=told), name
+
+
+@pytest.mark.parametrize("name", CUT)
+def test_nothing_retrieved(name):
+    """Where something was due and nothing came, it is 0, in a run too."""
+    assert value(name, [], ["a"]) == 0
+    assert reason(name, case([], ["a"])) == "0 of 1 essential document as nothing was retrieved; missed: a"
+    (judgement,) = compile_metric(load(name)).invoke(case([], ["a"])).judgements
+    assert judgement.value == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("ndcg@2", "1 of 2 essential documents in the first 2; missed: d. 1 of 1 helpful document in the first 2"),
+        ("essential_recall@10", "2 of 2 essential documents in the first 10"),
+        ("essential_recall", "2 of 2 essential documents retrieved"),
+        ("perfect_recall@3", "1 of 2 essential documents in the first 3; missed: d"),
+        ("mrr", "the first essential document is b, at rank 2"),
+        ("mrr@1", "0 of 2 essential documents in the first 1; missed: b, d"),
+    ],
+)
+def test_reasons(name, told):
+    """The reason names what was found, where, and what was missed."""
+    assert reason(name, case(["a", "b", "c", "d"], ["b", "d"], ["a"])) == told
+
+
+def test_a_long_reason_is_cut():
+    """Of many that were missed a few are named, long names shortened."""
+    told = reason("recall@10", case(["a"], [f"d{n}" for n in range(17)]))
+    assert told == "0 of 17 essential documents in the first 10; missed: d0, d1, d2, d3, d4 and 12 more"
+    assert len(reason("recall@10", case(["a"], ["x" * 5000]))) < 150
+
+
+def test_what_is_looked_at_decides_whether_it_is_computed_anew():
+    """Other chunks, or another gold, have another key in a run."""
+    metric = load("ndcg@10")
+    first = seen(metric, case(["a"], ["a"]))
+    assert seen(metric, case(["b"], ["a"])) != first
+    assert seen(metric, case(["a"], ["b"])) != first
