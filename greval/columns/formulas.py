@@ -1,0 +1,178 @@
+"""Ranking measures over arrays: the twins of the per-case ones, for all questions at once.
+
+What each measure is and when it is skipped is told in `docs/measures.md`; here are the same
+formulas, of judged documents found with their ranks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from greval.columns.qrels import Qrels
+from greval.columns.rankings import Hits
+from greval.columns.stretches import Flags, Ints
+from greval.errors import DefinitionError
+
+Floats = npt.NDArray[np.float64]
+_NAME = re.compile(r"(?P<base>[a-z_]+)(?:@(?P<cut>[1-9][0-9]{0,8}))?(?P<exponential>-exponential)?")
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a measure looks at: the judged documents that were found, up to its cut-off.
+
+    Args:
+        qrels: The judged documents.
+        hits: Those that were found.
+        cut: The number of first documents that count; None for all.
+        exponential: Whether a gain is `2**grade - 1` and not the grade.
+    """
+
+    qrels: Qrels
+    hits: Hits
+    cut: int | None
+    exponential: bool
+
+    @property
+    def first(self) -> Flags:
+        """Which finds are in the first documents."""
+        return np.ones(len(self.hits.ranks), np.bool_) if self.cut is None else self.hits.ranks <= self.cut
+
+    def graded(self, lowest: int) -> Flags:
+        """Which finds have at least a grade, up to the cut-off."""
+        marked: Flags = self.first & (self.qrels.grades[self.hits.gold] >= lowest)
+        return marked
+
+    def count(self, lowest: int) -> Ints:
+        """Count these by question."""
+        return np.bincount(self.hits.questions[self.graded(lowest)], minlength=len(self.qrels.questions))
+
+    def add(self, marked: Flags, terms: Floats) -> Floats:
+        """Add up a term of each marked find by question."""
+        added: Floats = np.bincount(self.hits.questions[marked], terms, len(self.qrels.questions)).astype(np.float64)
+        return added
+
+    def due(self, lowest: int) -> Ints:
+        """Count the judged documents of at least a grade by question."""
+        return self.qrels.count(self.qrels.grades >= lowest)
+
+    def gains(self, grades: npt.NDArray[np.integer[Any]]) -> Floats:
+        """Give the gains of grades."""
+        positive = np.maximum(grades, 0).astype(np.float64)
+        gains: Floats = np.exp2(positive) - 1 if self.exponential else positive
+        return gains
+
+
+def _ndcg(found: Found) -> tuple[Floats, Flags]:
+    first, hits, grades = found.first, found.hits, found.qrels.grades
+    gains = found.gains(grades[hits.gold[first]])
+    return _shares(found.add(first, gains / np.log2(hits.ranks[first] + 1)), _ideal(found))
+
+
+def _ideal(found: Found) -> Floats:
+    """Give the best DCG of each question: the highest grades first, as many ranks for each as it has documents."""
+    qrels = found.qrels
+    longest = int(qrels.grouped.lengths.max(initial=0))
+    cut = longest if found.cut is None else min(found.cut, longest)
+    discounts = np.concatenate([[0.0], np.cumsum(1 / np.log2(np.arange(cut) + 2))])
+    best, ranks = np.zeros(len(qrels.questions)), np.zeros(len(qrels.questions), np.intp)
+    for grade in np.unique(qrels.grades[qrels.grades > 0])[::-1]:
+        filled = np.minimum(ranks + qrels.count(qrels.grades == grade), cut)
+        best += found.gains(grade) * (discounts[filled] - discounts[ranks])
+        ranks = filled
+    return best
+
+
+def _recall(found: Found) -> tuple[Floats, Flags]:
+    return _shares(found.count(found.qrels.relevant), found.due(found.qrels.relevant))
+
+
+def _essential_recall(found: Found) -> tuple[Floats, Flags]:
+    return _shares(found.count(found.qrels.essential), found.due(found.qrels.essential))
+
+
+def _precision(found: Found) -> tuple[Floats, Flags]:
+    relevant = found.count(found.qrels.relevant)
+    size = np.maximum(found.hits.depths, 1) if found.cut is None else np.full(len(relevant), found.cut)
+    return relevant / size, found.due(found.qrels.relevant) > 0
+
+
+def _hit_rate(found: Found) -> tuple[Floats, Flags]:
+    relevant = found.count(found.qrels.relevant)
+    return (relevant > 0).astype(np.float64), found.due(found.qrels.relevant) > 0
+
+
+def _perfect_recall(found: Found) -> tuple[Floats, Flags]:
+    due = found.due(found.qrels.essential)
+    return (found.count(found.qrels.essential) == due).astype(np.float64), due > 0
+
+
+def _mrr(found: Found) -> tuple[Floats, Flags]:
+    marked = found.graded(found.qrels.essential)
+    questions, at = np.unique(found.hits.questions[marked], return_index=True)
+    values = np.zeros(len(found.qrels.questions))
+    values[questions] = 1 / found.hits.ranks[marked][at]
+    return values, found.due(found.qrels.essential) > 0
+
+
+def _map(found: Found) -> tuple[Floats, Flags]:
+    marked = found.graded(found.qrels.relevant)
+    questions, ranks = found.hits.questions[marked], found.hits.ranks[marked]
+    sofar = np.arange(1, len(ranks) + 1) - np.searchsorted(questions, questions)
+    return _shares(found.add(marked, sofar / ranks), found.due(found.qrels.relevant))
+
+
+def _shares(part: npt.NDArray[np.generic], whole: npt.NDArray[np.generic]) -> tuple[Floats, Flags]:
+    """Divide, and tell where there is something to divide by."""
+    defined: Flags = np.asarray(whole, np.float64) > 0
+    return np.divide(part, whole, out=np.zeros(len(defined)), where=defined), defined
+
+
+FORMULAS: dict[str, Callable[[Found], tuple[Floats, Flags]]] = {
+    "ndcg": _ndcg,
+    "recall": _recall,
+    "essential_recall": _essential_recall,
+    "precision": _precision,
+    "hit_rate": _hit_rate,
+    "perfect_recall": _perfect_recall,
+    "mrr": _mrr,
+    "map": _map,
+}
+"""By the name without its cut-off; each gives a value for every question, and for which it is defined."""
+
+
+def values_of(name: str, qrels: Qrels, hits: Hits) -> tuple[Floats, Flags]:
+    """Compute a measure for every question of the qrels.
+
+    Args:
+        name: Its name, such as `ndcg@10`, `ndcg@10-exponential` or `mrr`.
+        qrels: The judged documents.
+        hits: Those that were found.
+
+    Returns:
+        The values, and for which questions they are defined.
+
+    Raises:
+        DefinitionError: Where there is no such measure.
+    """
+    read = _NAME.fullmatch(name)
+    if not read or read["base"] not in FORMULAS or (read["exponential"] and read["base"] != "ndcg"):
+        raise DefinitionError(_unknown(name))
+    cut = int(read["cut"]) if read["cut"] else None
+    return FORMULAS[read["base"]](Found(qrels, hits, cut, bool(read["exponential"])))
+
+
+def _unknown(name: str) -> str:
+    base, mark, rest = name.partition("@")
+    near = get_close_matches(base.split("-")[0], FORMULAS, 1)
+    hint = (
+        f"; is it {near[0]}{mark and '@'}{re.sub('[^0-9]', '', rest).lstrip('0') or (mark and '10')}?" if near else ""
+    )
+    return f"no ranking measure is called {name!r}{hint} (measures: {', '.join(FORMULAS)}; with @k the first k count)"

@@ -1,0 +1,140 @@
+"""Measuring whole runs: a value for each question, and means that say over how many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from greval.columns.formulas import Floats, values_of
+from greval.columns.qrels import Qrels
+from greval.columns.rankings import Hits, Rankings
+from greval.columns.stretches import Flags, Ints
+
+Missing = Literal["zero", "drop"]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A measure over the questions of a run.
+
+    Args:
+        measure: Its name.
+        values: Its value for each question that was measured, none of them NaN.
+        places: Where these questions stand in the qrels.
+        names: The questions of the qrels.
+        asked: The questions of the qrels or the rankings.
+        skipped: Those of them for which the measure is not defined, as no judged document is relevant.
+        missing: Those that have relevant documents and that the rankings do not answer.
+    """
+
+    measure: str
+    values: Floats
+    places: Ints
+    names: tuple[str, ...]
+    asked: int
+    skipped: int
+    missing: int
+
+    @property
+    def measured(self) -> int:
+        """The number of questions that have a value."""
+        return len(self.values)
+
+    @property
+    def mean(self) -> float | None:
+        """The mean of the values; None where there is none."""
+        return float(self.values.mean()) if self.measured else None
+
+    @property
+    def questions(self) -> tuple[str, ...]:
+        """The questions that have a value, in the order of the values."""
+        return tuple(self.names[n] for n in self.places.tolist())
+
+    def by_question(self) -> dict[str, float]:
+        """Give the value of each question that has one."""
+        return dict(zip(self.questions, self.values.tolist(), strict=True))
+
+    def __str__(self) -> str:
+        mean = "no value" if self.mean is None else f"{self.mean:.4f}"
+        counts = f"{self.measured:,} of {self.asked:,} questions measured, {self.skipped:,} skipped"
+        left_out = "" if self.missing <= self.asked - self.skipped - self.measured else ", counted as 0"
+        missing = f", {self.missing:,} missing from the run{left_out or ', left out'}" if self.missing else ""
+        return f"{self.measure} {mean} ({counts}{missing})"
+
+
+@dataclass(frozen=True)
+class Measured(Mapping[str, Figure]):
+    """Measures over the questions of a run, by name.
+
+    Args:
+        figures: The measures.
+        missing: The questions of the qrels that the rankings do not answer.
+        unknown: The questions of the rankings that have no judgements.
+    """
+
+    figures: dict[str, Figure]
+    missing: tuple[str, ...]
+    unknown: tuple[str, ...]
+
+    def __getitem__(self, name: str) -> Figure:
+        return self.figures[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.figures)
+
+    def __len__(self) -> int:
+        return len(self.figures)
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.figures.values()))
+
+
+def measure(qrels: Qrels, rankings: Rankings, names: Iterable[str], *, missing: Missing = "zero") -> Measured:
+    """Measure rankings.
+
+    Args:
+        qrels: The judged documents.
+        rankings: What a method retrieved.
+        names: The measures: `ndcg`, `recall`, `essential_recall`, `precision`, `hit_rate`, `perfect_recall`,
+            `mrr`, `map`, each with `@k` for the first k documents; `ndcg@10-exponential` for gains of `2**grade - 1`.
+        missing: What becomes of a question with relevant documents that the rankings do not answer: it counts
+            as 0, or is dropped from values and mean, as trec_eval does. Either way it is counted in `missing`.
+
+    Returns:
+        Values, means and counts by measure.
+
+    Raises:
+        DefinitionError: Where there is no such measure.
+        DataError: Where a score is no number.
+
+    Example:
+        >>> qrels = Qrels.from_dicts({"q1": {"d1": 1, "d2": 1}, "q2": {"d5": 1}, "q3": {"d9": 0}})
+        >>> rankings = Rankings.from_dicts({"q1": {"d7": 3.5, "d1": 2.5}, "q3": {"d9": 1.0}})
+        >>> print(measure(qrels, rankings, ["mrr", "recall@10"]))
+        mrr 0.2500 (2 of 3 questions measured, 1 skipped, 1 missing from the run, counted as 0)
+        recall@10 0.2500 (2 of 3 questions measured, 1 skipped, 1 missing from the run, counted as 0)
+    """
+    hits = rankings.hits(qrels)
+    answered = hits.depths >= 0
+    figures = {name: _figure(name, qrels, hits, answered if missing == "drop" else None) for name in names}
+    absent = tuple(qrels.questions[n] for n in np.flatnonzero(~answered).tolist())
+    return Measured(figures, absent, hits.unknown)
+
+
+def _figure(name: str, qrels: Qrels, hits: Hits, counted: Flags | None) -> Figure:
+    """Compute a measure for the questions that count."""
+    values, defined = values_of(name, qrels, hits)
+    places = np.flatnonzero(defined if counted is None else defined & counted)
+    asked = len(qrels.questions) + len(hits.unknown)
+    return Figure(
+        measure=name,
+        values=values[places],
+        places=places,
+        names=qrels.questions,
+        asked=asked,
+        skipped=asked - int(defined.sum()),
+        missing=int((defined & (hits.depths < 0)).sum()),
+    )

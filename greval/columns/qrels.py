@@ -1,0 +1,177 @@
+"""Judged documents of many questions, as arrays: what a ranking is measured against."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from greval.case import Case
+from greval.columns.grouping import Grouped, group, group_lists
+from greval.columns.matching import Block, Owners, repeats
+from greval.columns.reading import numbers_of
+from greval.columns.stretches import Flags, Ints
+from greval.errors import DataError
+
+Grades = npt.NDArray[np.int16]
+HIGHEST = 1_000
+"""The highest grade that is taken: an exponential gain of a higher one is no number any more."""
+
+
+@dataclass(frozen=True)
+class Qrels:
+    """Judged documents by question.
+
+    A document of a grade below 1 is judged and not relevant.
+
+    Args:
+        grouped: The documents.
+        grades: The grade of each, in the order of the places.
+        relevant: The lowest grade that counts as relevant.
+        essential: The lowest grade that counts as essential.
+
+    Example:
+        >>> qrels = Qrels.from_columns(["q1", "q1", "q2"], ["d1", "d7", "d2"], [1, 0, 1])
+        >>> qrels.questions, len(qrels)
+        (('q1', 'q2'), 3)
+    """
+
+    grouped: Grouped
+    grades: Grades
+    relevant: int = 1
+    essential: int = 1
+
+    def __len__(self) -> int:
+        return len(self.grades)
+
+    @classmethod
+    def from_columns(
+        cls, questions: object, documents: object, grades: object, *, relevant: int = 1, essential: int | None = None
+    ) -> Qrels:
+        """Read three columns of the same length: Arrow, pandas, polars, numpy or lists.
+
+        Args:
+            questions: The question of each row.
+            documents: The document of each row.
+            grades: The grade, a whole number.
+            relevant: The lowest grade that counts as relevant, 1 or more.
+            essential: The lowest grade that counts as essential; the same as `relevant` if not given.
+
+        Raises:
+            DataError: Where columns differ in length, hold something else, or grade a document twice.
+            MissingExtraError: Where a column is Arrow's and pyarrow is not installed.
+        """
+        grouped, numbers = group(questions, documents), numbers_of(grades, "grades")
+        if len(numbers) != len(grouped):
+            message = f"documents and grades must be equally long, got {len(grouped):,} and {len(numbers):,} rows"
+            raise DataError(message)
+        grouped = replace(grouped, documents=grouped.documents.joined())
+        values = numbers.read(grouped.rows(slice(0, len(grouped))))
+        return _checked(grouped, values, relevant, relevant if essential is None else essential)
+
+    @classmethod
+    def from_dicts(
+        cls, qrels: Mapping[str, Mapping[str, int]], *, relevant: int = 1, essential: int | None = None
+    ) -> Qrels:
+        """Read grades by question and document.
+
+        Args:
+            qrels: The grades, `{question: {document: grade}}`.
+            relevant: As in `from_columns`.
+            essential: As in `from_columns`.
+
+        Raises:
+            DataError: Where an id or a grade is none.
+        """
+        grouped = group_lists([(name, tuple(judged)) for name, judged in qrels.items()])
+        grades = numbers_of([grade for judged in qrels.values() for grade in judged.values()], "grades")
+        values = grades.read(slice(0, len(grades)))
+        return _checked(grouped, values, relevant, relevant if essential is None else essential)
+
+    @classmethod
+    def from_cases(cls, cases: Iterable[Case]) -> Qrels:
+        """Read the gold documents of cases: an essential one has the grade 2, a helpful one 1.
+
+        Raises:
+            DataError: Where two cases have the same id and different gold.
+        """
+        judged: dict[str, dict[str, int]] = {}
+        for case in cases:
+            gold = _graded(case)
+            if judged.setdefault(case.id, gold) != gold:
+                message = f"two cases with the id {case.id!r} have different gold; give each question its own id"
+                raise DataError(message)
+        return cls.from_dicts(judged, essential=2)
+
+    @property
+    def questions(self) -> tuple[str, ...]:
+        """The questions, each once."""
+        return self.grouped.names
+
+    @cached_property
+    def owners(self) -> npt.NDArray[np.int32]:
+        """The question of each document."""
+        return np.repeat(np.arange(len(self.questions), dtype=np.int32), self.grouped.lengths)
+
+    @cached_property
+    def documents(self) -> Sequence[str]:
+        """The documents' ids."""
+        if self.grouped.listed is not None:
+            return self.grouped.listed
+        return self.grouped.documents.read(self.grouped.rows_at(np.arange(len(self))))
+
+    def count(self, marked: Flags) -> Ints:
+        """Count the marked documents of each question."""
+        return np.bincount(self.owners[marked], minlength=len(self.questions))
+
+
+def _graded(case: Case) -> dict[str, int]:
+    gold = case.gold
+    helpful, essential = (gold.helpful_docs or (), gold.essential_docs or ()) if gold else ((), ())
+    return dict.fromkeys(helpful, 1) | dict.fromkeys(essential, 2)
+
+
+def _checked(grouped: Grouped, values: npt.NDArray[Any], relevant: int, essential: int) -> Qrels:
+    if not 1 <= relevant <= essential:
+        message = f"relevant must be 1 or more and essential not less, got {relevant} and {essential}"
+        raise DataError(message)
+    odd = values != np.floor(values) if values.dtype.kind == "f" else np.zeros(1, np.bool_)
+    if (wrong := np.flatnonzero(odd | (values > HIGHEST) | (values < -HIGHEST))).size:
+        message = f"grade {values[wrong[0]]:g}: must be a whole number up to {HIGHEST}; round or scale the grades"
+        raise DataError(message)
+    return Qrels(*_once(grouped, values.astype(np.int16)), relevant=relevant, essential=essential)
+
+
+def _once(grouped: Grouped, grades: Grades) -> tuple[Grouped, Grades]:
+    """Drop judgements that are there twice; refuse those that contradict each other."""
+    if grouped.listed is not None:  # the texts of a dictionary are there once
+        return grouped, grades
+    again = _again(grouped)
+    if not again.size:
+        return grouped, grades
+    owners = np.repeat(np.arange(len(grouped.names)), grouped.lengths)
+    names = grouped.documents.read(grouped.rows_at(np.arange(len(grouped))))
+    first: dict[tuple[int, str], int] = {}
+    for pair, grade in zip(zip(owners.tolist(), names, strict=True), grades.tolist(), strict=True):
+        if first.setdefault(pair, grade) != grade:
+            question, document = grouped.names[pair[0]], pair[1]
+            message = f"question {question!r}: document {document!r} is graded {first[pair]} and {grade}; keep one"
+            raise DataError(message)
+    kept = np.delete(np.arange(len(grouped)), again)
+    starts = np.searchsorted(kept, grouped.starts)
+    return Grouped(grouped.names, starts, grouped.documents, grouped.rows_at(kept)), grades[kept]
+
+
+def _again(grouped: Grouped) -> Ints:
+    """Give the places of documents that their question has before."""
+    owners, found = Owners(), [np.empty(0, np.intp)]
+    for first, last in grouped.blocks():
+        block = Block(grouped, first, last, grouped.hashes)
+        marks = repeats(block, owners)
+        if marks is not None:
+            found.append(np.flatnonzero(marks) + block.span.start)
+    return np.concatenate(found)

@@ -1,0 +1,228 @@
+"""Rankings of many questions: what a method retrieved, best first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, repeat
+from typing import Literal, Protocol
+
+import numpy as np
+
+from greval.case import Case
+from greval.columns.grouping import Grouped, arranged, group, group_lists
+from greval.columns.lookup import lookups
+from greval.columns.matching import Block, Matcher
+from greval.columns.qrels import Qrels
+from greval.columns.reading import numbers_of
+from greval.columns.stretches import Ints
+from greval.errors import DataError
+
+_RANK_BITS = 32
+
+Ties = Literal["given", "trec_eval"]
+
+
+@dataclass(frozen=True)
+class Hits:
+    """The judged documents that rankings hold, by question and rank.
+
+    Args:
+        questions: The question of each, by its place in the qrels; ascending.
+        ranks: Its rank, from 1; ascending within a question.
+        gold: Its place in the qrels.
+        depths: How many different documents each question of the qrels got; -1 where it was not answered.
+        unknown: The questions that were answered and have no judgements.
+    """
+
+    questions: Ints
+    ranks: Ints
+    gold: Ints
+    depths: Ints
+    unknown: tuple[str, ...]
+
+
+class Source(Protocol):
+    """Where rankings come from."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The questions that were answered."""
+
+    def hits(self, qrels: Qrels, of: Ints) -> tuple[Ints, Ints, Ints, Ints]:
+        """Find the judged documents.
+
+        Args:
+            qrels: The judged documents.
+            of: The place of each answered question in the qrels, -1 where it is not there.
+
+        Returns:
+            The answered question, the rank and the judged place of each find; the depth of each question.
+        """
+
+
+@dataclass(frozen=True)
+class Rankings:
+    """Ranked documents by question. A document that comes again in a ranking counts once, at its first place.
+
+    Example:
+        >>> rankings = Rankings.from_dicts({"q1": {"d3": 0.9, "d1": 0.7}})
+        >>> rankings.questions
+        ('q1',)
+    """
+
+    source: Source
+
+    @classmethod
+    def from_columns(
+        cls,
+        questions: object,
+        documents: object,
+        *,
+        scores: object = None,
+        ranks: object = None,
+        ties: Ties = "given",
+    ) -> Rankings:
+        """Read columns of the same length: Arrow, pandas, polars, numpy or lists.
+
+        Columns whose rows stand by question, best first, are read fastest; any other order is right too.
+
+        Args:
+            questions: The question of each row.
+            documents: The document of each row.
+            scores: The higher, the better. Without scores and ranks the first row is the best.
+            ranks: The lower, the better.
+            ties: Rows with the same score keep their order; "trec_eval" puts them in falling order of their ids.
+
+        Raises:
+            DataError: Where columns differ in length or hold something else, or both scores and ranks are given.
+            MissingExtraError: Where a column is Arrow's and pyarrow is not installed.
+        """
+        if scores is not None and ranks is not None:
+            message = "rankings have scores or ranks, not both; leave one out"
+            raise DataError(message)
+        grouped = group(questions, documents)
+        if scores is None and ranks is None:
+            return cls(Columns(grouped))
+        what, column = ("scores", scores) if ranks is None else ("ranks", ranks)
+        numbers = numbers_of(column, what)
+        if len(numbers) != len(grouped):
+            message = f"documents and {what} must be equally long, got {len(grouped):,} and {len(numbers):,} rows"
+            raise DataError(message)
+        return cls(Columns(arranged(grouped, numbers, falling=ranks is None, by_name=ties == "trec_eval")))
+
+    @classmethod
+    def from_dicts(cls, rankings: Mapping[str, Mapping[str, float]], *, ties: Ties = "given") -> Rankings:
+        """Read scores by question and document; the mappings are not copied.
+
+        Args:
+            rankings: The scores, `{question: {document: score}}`; the higher, the better.
+            ties: As in `from_columns`.
+        """
+        return cls(Dicts(rankings, ties))
+
+    @classmethod
+    def from_lists(cls, rankings: Mapping[str, Sequence[str]]) -> Rankings:
+        """Read the documents of each question, best first.
+
+        Raises:
+            DataError: Where a document's id is neither a text nor a whole number.
+        """
+        return cls(Columns(group_lists(list(rankings.items()))))
+
+    @classmethod
+    def from_cases(cls, cases: Iterable[Case]) -> Rankings:
+        """Read the documents of the chunks of one method's cases, in order.
+
+        A chunk stands for its `doc_id`, or for itself where it has none. A case whose chunks are not
+        recorded is not answered.
+
+        Raises:
+            DataError: Where two cases have the same id.
+        """
+        lists: dict[str, tuple[str, ...] | None] = {}
+        for case in cases:
+            if case.id in lists:
+                message = f"two cases have the id {case.id!r}; give the cases of one method at a time"
+                raise DataError(message)
+            lists[case.id] = (
+                None
+                if case.chunks is None
+                else tuple(chunk.id if chunk.doc_id is None else chunk.doc_id for chunk in case.chunks)
+            )
+        return cls.from_lists({name: documents for name, documents in lists.items() if documents is not None})
+
+    @property
+    def questions(self) -> tuple[str, ...]:
+        """The questions, each once."""
+        return self.source.names
+
+    def hits(self, qrels: Qrels) -> Hits:
+        """Find the judged documents in the rankings.
+
+        Args:
+            qrels: The judged documents.
+        """
+        names = self.questions
+        if names == qrels.questions:
+            of = np.arange(len(names))
+        else:
+            of = np.fromiter(map(qrels.grouped.places.get, names, repeat(-1)), np.intp, len(names))
+        answered, ranks, gold, found = self.source.hits(qrels, of)
+        questions = of[answered]
+        keys = questions << _RANK_BITS | ranks
+        order = slice(None) if bool(np.all(keys[1:] > keys[:-1])) else np.argsort(keys)
+        depths = np.full(len(qrels.questions), -1, dtype=np.intp)
+        depths[of[of >= 0]] = found[of >= 0]
+        unknown = tuple(names[n] for n in np.flatnonzero(of < 0).tolist())
+        return Hits(questions[order], ranks[order], gold[order], depths, unknown)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Rankings that are columns."""
+
+    grouped: Grouped
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The questions that were answered."""
+        return self.grouped.names
+
+    def hits(self, qrels: Qrels, of: Ints) -> tuple[Ints, Ints, Ints, Ints]:
+        """Find the judged documents, a block of questions at a time."""
+        matcher = Matcher(qrels.grouped, of)
+        whole = qrels.grouped.whole
+        found = [matcher.find(Block(self.grouped, *block, whole=whole)) for block in self.grouped.blocks()]
+        none = np.empty(0, np.intp)
+        return (
+            np.concatenate([none, *(some.questions for some in found)]),
+            np.concatenate([none, *(some.places for some in found)]) + 1,
+            np.concatenate([none, *(some.gold for some in found)]),
+            np.concatenate([none, *(some.depths for some in found)]),
+        )
+
+
+@dataclass(frozen=True)
+class Dicts:
+    """Rankings that are dictionaries of scores."""
+
+    scores: Mapping[str, Mapping[str, float]]
+    ties: Ties
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The questions that were answered."""
+        return tuple(self.scores)
+
+    def hits(self, qrels: Qrels, of: Ints) -> tuple[Ints, Ints, Ints, Ints]:
+        """Look the judged documents up.
+
+        Raises:
+            DataError: Where an id is no text, or a score no number.
+        """
+        ids = chain(self.scores, (next(iter(found), "") for found in self.scores.values()))
+        if (wrong := next((name for name in ids if not isinstance(name, str)), None)) is not None:
+            message = f"ids must be texts, got {wrong!r}; give texts here and in the qrels"
+            raise DataError(message)
+        return lookups(tuple(self.scores.values()), qrels, of, by_name=self.ties == "trec_eval")

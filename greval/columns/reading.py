@@ -1,0 +1,166 @@
+"""Columns of strangers: Arrow, pandas, polars, numpy and lists become texts and numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from greval.columns.stretches import Numbers
+from greval.columns.texts import WORD, Edges, Part, Texts
+from greval.errors import DataError, MissingExtraError
+
+_ARROW = ("__arrow_c_stream__", "__arrow_c_array__", "__arrow_array__")
+
+
+def texts_of(column: object, what: str) -> Texts:
+    """Read a column of ids: of Arrow, pandas, polars, numpy, or any sequence of texts or whole numbers.
+
+    Args:
+        column: The column. Whole numbers are read as their digits, so 7 and "7" are the same id.
+        what: What it holds, for messages.
+
+    Returns:
+        The texts; Arrow's own columns of texts are not copied.
+
+    Raises:
+        DataError: Where a value is missing, or neither a text nor a whole number.
+        MissingExtraError: Where the column is Arrow's and pyarrow is not installed.
+    """
+    if isinstance(column, Texts):
+        return column
+    if any(hasattr(column, name) for name in _ARROW):
+        pa, chunks = _chunks(column, what)
+        return Texts([part for chunk in chunks for part in _parts(pa, chunk, what)])
+    return _joined(_sequence(column, what), what)
+
+
+def numbers_of(column: object, what: str) -> Numbers:
+    """Read a column of numbers.
+
+    Args:
+        column: A column as for `texts_of`.
+        what: What it holds, for messages.
+
+    Raises:
+        DataError: Where a value is missing or no number.
+        MissingExtraError: Where the column is Arrow's and pyarrow is not installed.
+    """
+    if isinstance(column, Numbers):
+        return column
+    try:
+        if any(hasattr(column, name) for name in _ARROW):
+            _, chunks = _chunks(column, what)
+            parts = [_plain(chunk.to_numpy(zero_copy_only=False)) for chunk in chunks]
+        else:
+            parts = [_plain(np.asarray(_values(column)))]
+    except (TypeError, ValueError) as error:
+        message = f"{what}: must be a column of numbers: {error}"
+        raise DataError(message) from error
+    first = 1
+    for part in parts:
+        if part.ndim != 1:
+            message = f"{what}: must be one column of numbers"
+            raise DataError(message)
+        if part.dtype.kind == "f" and (wrong := np.flatnonzero(np.isnan(part))).size:
+            message = f"{what}, row {first + int(wrong[0])}: is no number (NaN); fill it in or drop the row"
+            raise DataError(message)
+        first += len(part)
+    return Numbers(parts)
+
+
+def _plain(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Leave numbers as they are, and make numbers of what can be one."""
+    return values if values.dtype.kind in "iuf" else values.astype(np.float64)
+
+
+def _values(column: object) -> Any:  # noqa: ANN401 - whatever numpy can read
+    return column if isinstance(column, np.ndarray | Sequence) else list(column)  # type: ignore[call-overload]
+
+
+def _sequence(column: object, what: str) -> Sequence[object]:
+    values = column.tolist() if hasattr(column, "tolist") else column
+    if not isinstance(values, Sequence) or isinstance(values, str | bytes):
+        message = f"{what}: must be a column of ids, got {type(column).__name__}; give a list or an array"
+        raise DataError(message)
+    return values
+
+
+def _joined(values: Sequence[object], what: str) -> Texts:
+    """Put texts one after the other, as Arrow has them."""
+    if set(map(type, values)) - {str}:
+        values = [_id(value, f"{what}, row {n}") for n, value in enumerate(values, 1)]
+    texts: Sequence[str] = values  # type: ignore[assignment]
+    try:
+        joined = "".join(texts)
+        encoded = joined.encode()
+    except UnicodeEncodeError as error:
+        message = f"{what}: an id holds half of a character (a lone surrogate), which is no text; mend it"
+        raise DataError(message) from error
+    if len(encoded) == len(joined):  # ASCII, so that a text has as many bytes as characters
+        return Texts([_part_of(encoded, map(len, texts), len(texts))])
+    return Texts([part_of([text.encode() for text in texts])])
+
+
+def part_of(pieces: Sequence[bytes]) -> Part:
+    """Put encoded texts one after the other, as Arrow has them."""
+    return _part_of(b"".join(pieces), map(len, pieces), len(pieces))
+
+
+def _part_of(encoded: bytes, lengths: Iterable[int], count: int) -> Part:
+    edges = np.zeros(count + 1, np.int64)
+    np.cumsum(np.fromiter(lengths, np.int64, count), out=edges[1:])
+    return Part(edges, np.frombuffer(encoded + bytes(WORD), np.uint8))
+
+
+def _id(value: object, place: str) -> str:
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, int | np.integer) and not isinstance(value, bool):
+        return str(int(value))
+    message = f"{place}: an id must be a text or a whole number, got {value!r}; fill it in or drop the row"
+    raise DataError(message)
+
+
+def _chunks(column: Any, what: str) -> tuple[Any, Sequence[Any]]:  # noqa: ANN401 - pyarrow is untyped
+    """Give a column as Arrow's chunks, without a missing value."""
+    try:
+        import pyarrow as pa  # noqa: PLC0415 - an extra
+    except ImportError as error:
+        raise MissingExtraError("stats", "pyarrow") from error
+    whole = pa.chunked_array(column) if hasattr(column, "__arrow_c_stream__") else pa.array(column)
+    if not len(whole):
+        return pa, []
+    if whole.null_count:
+        row = 1 + whole.is_valid().to_pylist().index(False)
+        message = f"{what}, row {row}: the value is missing; fill it in or drop the row"
+        raise DataError(message)
+    return pa, whole.chunks if isinstance(whole, pa.ChunkedArray) else [whole]
+
+
+def _parts(pa: Any, chunk: Any, what: str) -> Iterator[Part]:  # noqa: ANN401 - pyarrow is untyped
+    """Give the bytes of Arrow's texts as they are; other columns become texts first."""
+    plain = (pa.types.is_string, pa.types.is_large_string)
+    kind = chunk.type.value_type if pa.types.is_dictionary(chunk.type) else chunk.type
+    if not any(tells(kind) for tells in (*plain, pa.types.is_integer, pa.types.is_string_view)):
+        message = f"{what}: ids must be texts or whole numbers, got {kind}; convert the column"
+        raise DataError(message)
+    if not any(tells(chunk.type) for tells in plain):
+        chunk = chunk.cast(kind).cast(pa.large_string())
+    if len(chunk):
+        _, edges, data = chunk.buffers()
+        width: np.dtype[np.integer[Any]] = np.dtype(np.int64 if pa.types.is_large_string(chunk.type) else np.int32)
+        places = np.frombuffer(edges, width)[chunk.offset : chunk.offset + len(chunk) + 1]
+        yield from _padded(places, np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8))
+
+
+def _padded(edges: Edges, data: npt.NDArray[np.uint8]) -> Iterator[Part]:
+    """Copy the last few texts where nothing follows them, as eight bytes are read at once."""
+    safe = max(0, int(np.searchsorted(edges, len(data) - WORD, side="right")) - 1)
+    if safe:
+        yield Part(edges[: safe + 1], data)
+    rest = edges[safe:]
+    if len(rest) > 1:
+        yield Part(rest - rest[0], np.concatenate([data[rest[0] : rest[-1]], np.zeros(WORD, np.uint8)]))

@@ -1,0 +1,88 @@
+"""Columns that come in several stretches, as Arrow's do: read by ranges of rows, without joining them."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence, Sized
+from itertools import accumulate
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+Ints = npt.NDArray[np.intp]
+Flags = npt.NDArray[np.bool_]
+Held = TypeVar("Held", bound=Sized)
+
+
+class Stretches(Generic[Held]):
+    """A column of several stretches.
+
+    Args:
+        parts: The stretches, in order.
+    """
+
+    def __init__(self, parts: Sequence[Held]) -> None:
+        self.parts = tuple(part for part in parts if len(part))
+        self._bounds = [0, *accumulate(len(part) for part in self.parts)]
+        self.edges = np.array(self._bounds, dtype=np.intp)
+
+    def __len__(self) -> int:
+        return int(self.edges[-1])
+
+    def within(self, rows: slice) -> Iterator[tuple[Held, slice]]:
+        """Give the stretches that hold a range of rows, and which rows of each."""
+        at = self._at(rows.start)
+        while at < len(self.parts) and self.edges[at] < rows.stop:
+            first, part = int(self.edges[at]), self.parts[at]
+            yield part, slice(max(0, rows.start - first), min(len(part), rows.stop - first))
+            at += 1
+
+    def _at(self, row: int) -> int:
+        """Give the stretch that a row is in."""
+        return bisect_right(self._bounds, row) - 1
+
+    def located(self, rows: Ints) -> Iterator[tuple[slice | Ints, Held, Ints]]:
+        """Give which of some rows are in which stretch, and their places there."""
+        if not len(rows):
+            return
+        at = self._at(int(rows.min()))
+        if at == self._at(int(rows.max())):
+            yield slice(None), self.parts[at], rows - self.edges[at]
+            return
+        order = None if bool(np.all(rows[1:] >= rows[:-1])) else np.argsort(rows, kind="stable")
+        ascending = rows if order is None else rows[order]
+        cuts = np.searchsorted(ascending, self.edges)
+        for at in np.flatnonzero(cuts[1:] > cuts[:-1]).tolist():
+            some = slice(int(cuts[at]), int(cuts[at + 1]))
+            yield some if order is None else order[some], self.parts[at], ascending[some] - self.edges[at]
+
+
+class Numbers(Stretches[npt.NDArray[Any]]):
+    """A column of numbers."""
+
+    def read(self, rows: slice | Ints) -> npt.NDArray[Any]:
+        """Give some of the numbers."""
+        if isinstance(rows, slice):
+            pieces = [part[local] for part, local in self.within(rows)]
+            return pieces[0] if len(pieces) == 1 else np.concatenate([np.empty(0, self._type), *pieces])
+        found = np.empty(len(rows), self._type)
+        for which, part, local in self.located(rows):
+            found[which] = part[local]
+        return found
+
+    @property
+    def _type(self) -> np.dtype[Any]:
+        return np.result_type(*self.parts) if self.parts else np.dtype(np.float64)
+
+
+def spans(starts: Ints, lengths: Ints) -> Ints:
+    """Give the rows of several ranges, one range after the other.
+
+    Example:
+        >>> spans(np.array([5, 0]), np.array([2, 3])).tolist()
+        [5, 6, 0, 1, 2]
+    """
+    ends = np.cumsum(lengths)
+    shifts = np.repeat(starts - (ends - lengths), lengths)
+    return shifts + np.arange(len(shifts))

@@ -1,0 +1,261 @@
+"""The measures of trec_eval (`-m all_trec`), in its own way and under its own names.
+
+They are for results that must be comparable with published ones. Other than greval's own measures, a question
+that the run does not answer is left out, and one without a relevant document counts as 0. Sources: the help
+texts of trec_eval 10 (`trec_eval -h -m all_trec`), which name the papers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from math import exp, floor, log
+
+import numpy as np
+import numpy.typing as npt
+
+from greval.columns.qrels import Qrels
+from greval.columns.rankings import Rankings
+from greval.columns.stretches import Flags
+
+Floats = npt.NDArray[np.float64]
+Values = dict[str, float]
+CUTS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
+SHARES = tuple(n / 10 for n in range(11))
+MULTIPLES = tuple(n / 5 for n in range(1, 11))
+SUCCESS_CUTS = (1, 5, 10)
+UNJUDGED_CUTS = (5, 10, 20)
+SUMS = ("num_ret", "num_rel", "num_rel_ret", "num_nonrel_judged_ret")
+GEOMETRIC = {"gm_map": "map", "gm_bpref": "bpref"}
+PERSISTENCE = 0.9
+LEAST_OF_GEOMETRIC = 1e-5
+INFERRED = 1e-5
+"""What inferred average precision adds to counts, so that none is 0."""
+NOT_IN_POOL, NOT_JUDGED = -1, -2
+
+
+@dataclass(frozen=True)
+class TrecEval:
+    """What trec_eval prints.
+
+    Args:
+        by_question: The measures of each question that was judged and answered.
+        overall: Their means; counts of documents are summed, `gm_map` and `gm_bpref` are geometric means.
+    """
+
+    by_question: dict[str, Values]
+    overall: Values
+
+
+def trec_eval(qrels: Qrels, rankings: Rankings) -> TrecEval:
+    """Compute the measures of trec_eval.
+
+    Args:
+        qrels: The judged documents; `relevant` is trec_eval's `-l`.
+        rankings: A run, read with `ties="trec_eval"` for its order.
+
+    Example:
+        >>> qrels = Qrels.from_dicts({"q1": {"d1": 1, "d2": 0}})
+        >>> found = trec_eval(qrels, Rankings.from_dicts({"q1": {"d2": 2.0, "d1": 1.0}}, ties="trec_eval"))
+        >>> found.overall["recip_rank"], found.by_question["q1"]["P_5"]
+        (0.5, 0.2)
+    """
+    by_question = {ranked.name: ranked.values() for ranked in _ranked(qrels, rankings)}
+    return TrecEval(by_question, _overall(list(by_question.values())))
+
+
+def relevance_strings(qrels: Qrels, rankings: Rankings, length: int = 10) -> dict[str, str]:
+    """Give the grades of each question's first documents, a sign each (`relstring`).
+
+    Args:
+        qrels: The judged documents.
+        rankings: A run.
+        length: How many documents.
+
+    Returns:
+        By question a digit for a grade, > for one above 9, - for a document that is not in the qrels
+        and . for one with a grade below 0.
+    """
+    signs = {NOT_IN_POOL: "-", NOT_JUDGED: "."}
+    return {
+        ranked.name: "".join(signs.get(grade, ">" if grade > 9 else str(grade)) for grade in ranked.grades[:length])  # noqa: PLR2004 - a digit
+        for ranked in _ranked(qrels, rankings)
+    }
+
+
+def _ranked(qrels: Qrels, rankings: Rankings) -> Iterator[_Ranked]:
+    hits = rankings.hits(qrels)
+    edges = np.searchsorted(hits.questions, np.arange(len(qrels.questions) + 1))
+    for n in np.flatnonzero(hits.depths >= 0).tolist():
+        found = slice(int(edges[n]), int(edges[n + 1]))
+        grades = np.full(hits.depths[n], NOT_IN_POOL)
+        given = qrels.grades[hits.gold[found]]
+        grades[hits.ranks[found] - 1] = np.where(given < 0, NOT_JUDGED, given)
+        judged = qrels.grades[qrels.grouped.starts[n] : qrels.grouped.starts[n + 1]]
+        yield _Ranked(qrels.questions[n], grades, judged.astype(np.int64), qrels.relevant)
+
+
+def _overall(rows: list[Values]) -> Values:
+    if not rows:
+        return {"num_q": 0}
+    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    means = {name: sum(column) / (1 if name in SUMS else len(rows)) for name, column in columns.items()}
+    logs = {name: [log(max(value, LEAST_OF_GEOMETRIC)) for value in columns[of]] for name, of in GEOMETRIC.items()}
+    return {"num_q": len(rows), **means, **{name: exp(sum(some) / len(rows)) for name, some in logs.items()}}
+
+
+@dataclass(frozen=True)
+class _Ranked:
+    """A question's ranking: the grade at each rank, all judged grades, and from which grade one is relevant."""
+
+    name: str
+    grades: npt.NDArray[np.int64]
+    judged: npt.NDArray[np.int64]
+    relevant: int
+
+    @cached_property
+    def hits(self) -> Flags:
+        return self.grades >= self.relevant
+
+    @cached_property
+    def ranks(self) -> npt.NDArray[np.int64]:
+        """The ranks of the relevant documents."""
+        return np.flatnonzero(self.hits) + 1
+
+    @cached_property
+    def due(self) -> int:
+        return int((self.judged >= self.relevant).sum())
+
+    def within(self, cut: int) -> int:
+        """Count the relevant documents of the first ones."""
+        return int((self.ranks <= cut).sum())
+
+    def values(self) -> Values:
+        """Give every measure."""
+        cuts, sets = self._at_cuts(), self._sets()
+        return {**self._counts(), **cuts, **self._precision(), **self._preference(), **sets, **self._gain()}
+
+    def _counts(self) -> Values:
+        not_relevant = (self.grades >= 0) & ~self.hits
+        return {
+            "num_ret": len(self.grades),
+            "num_rel": self.due,
+            "num_rel_ret": len(self.ranks),
+            "num_nonrel_judged_ret": int(not_relevant.sum()),
+            "utility": 2 * len(self.ranks) - len(self.grades),
+        }
+
+    def _at_cuts(self) -> Values:
+        found: Values = {}
+        for cut in CUTS:
+            hits = self.within(cut)
+            found |= {f"P_{cut}": hits / cut, f"recall_{cut}": _share(hits, self.due)}
+            found |= {f"relative_P_{cut}": _share(hits, min(cut, self.due)), f"map_cut_{cut}": self._average(cut)}
+            found |= {f"ndcg_cut_{cut}": self._ndcg(cut)}
+        found |= {f"success_{cut}": float(self.within(cut) > 0) for cut in SUCCESS_CUTS}
+        return found | {f"unj_{cut}": int((self.grades[:cut] < 0).sum()) / cut for cut in UNJUDGED_CUTS}
+
+    def _precision(self) -> Values:
+        inner = {f"iprec_at_recall_{share:.2f}": self._interpolated(share) for share in SHARES}
+        cuts = {multiple: floor(multiple * self.due + 0.9) for multiple in MULTIPLES}
+        return {
+            **inner,
+            **{f"Rprec_mult_{multiple:.2f}": _share(self.within(cut), cut) for multiple, cut in cuts.items()},
+            "11pt_avg": sum(inner.values()) / len(inner),
+            "Rprec": _share(self.within(self.due), self.due),
+            "map": self._average(len(self.grades)),
+            "recip_rank": float(1 / self.ranks[0]) if len(self.ranks) else 0.0,
+        }
+
+    def _average(self, cut: int) -> float:
+        first = self.ranks[: self.within(cut)]
+        return _share(float((np.arange(1, len(first) + 1) / first).sum()), self.due)
+
+    def _interpolated(self, share: float) -> float:
+        """Give the best precision at or after the rank where a share of the relevant documents is found."""
+        wanted = floor(share * self.due + 0.5)
+        precisions = np.arange(1, len(self.ranks) + 1) / self.ranks
+        return float(precisions[max(wanted, 1) - 1 :].max(initial=0))
+
+    def _preference(self) -> Values:
+        """Give the measures for incomplete judgements."""
+        at = self.ranks - 1
+        before = np.arange(len(at))
+        wrong = np.cumsum((self.grades >= 0) & ~self.hits)[at]
+        unjudged = np.cumsum(self.grades == NOT_JUDGED)[at]
+        known = min(int(((self.judged >= 0) & (self.judged < self.relevant)).sum()), self.due)
+        preferred = 1 - np.minimum(wrong, self.due) / max(known, 1)
+        pooled = (before + wrong + unjudged) * (before + INFERRED) / (before + wrong + 2 * INFERRED)
+        binary = 1 / np.log2(2 + at - before)
+        return {
+            "bpref": _share(float(preferred.sum()), self.due),
+            "infAP": _share(float(((1 + pooled) / self.ranks).sum()), self.due),
+            "binG": _share(float(binary.sum()), self.due),
+        }
+
+    def _sets(self) -> Values:
+        precision, recall = _share(len(self.ranks), len(self.grades)), _share(len(self.ranks), self.due)
+        return {
+            "set_P": precision,
+            "set_recall": recall,
+            "set_relative_P": _share(len(self.ranks), min(len(self.grades), self.due)),
+            "set_map": precision * recall,
+            "set_F": _share(2 * precision * recall, precision + recall),
+        }
+
+    @cached_property
+    def gains(self) -> Floats:
+        """The gain at each rank."""
+        return np.maximum(self.grades, 0).astype(np.float64)
+
+    @cached_property
+    def best(self) -> Floats:
+        """The gains above 0, in the best order."""
+        return np.sort(self.judged[self.judged > 0])[::-1].astype(np.float64)
+
+    def _ndcg(self, cut: int) -> float:
+        return _share(_dcg(self.gains[:cut]), _dcg(self.best[:cut]))
+
+    def _gain(self) -> Values:
+        """Give the measures of graded gains."""
+        gains, best = self.gains, self.best
+        ideal = np.zeros(len(gains))
+        ideal[: len(best)] = best[: len(gains)]
+        lead = np.cumsum(np.maximum(ideal, 1)) - np.cumsum(gains)
+        weights = PERSISTENCE ** np.arange(len(gains))
+        top = max(int(self.judged.max(initial=0)), 1)
+        unjudged = self.grades < 0
+        residual = PERSISTENCE ** len(gains) + (1 - PERSISTENCE) * float(weights[unjudged].sum())
+        return {
+            "ndcg": self._ndcg(max(len(gains), len(best))),
+            "ndcg_rel": self._ndcg_at_hits(),
+            "Rndcg": self._ndcg_at_levels(),
+            "G": _share(float((gains / np.log2(2 + lead)).sum()), float(best.sum())),
+            "rbp": (1 - PERSISTENCE) * float((gains / top * weights).sum()),
+            "rbp_resid": residual if unjudged.any() else 0.0,
+        }
+
+    def _ndcg_at_hits(self) -> float:
+        """Average nDCG over the ranks of documents with a gain, those that were not found at the end."""
+        ranks = (np.flatnonzero(self.gains > 0) + 1).tolist()
+        ends = [len(self.gains) + len(self.best)] * (len(self.best) - len(ranks))
+        return _share(sum(self._ndcg(cut) for cut in (*ranks, *ends)), len(self.best))
+
+    def _ndcg_at_levels(self) -> float:
+        """Average nDCG over the ranks where the ideal ranking has no more documents of a grade, and the end."""
+        if not self.due:
+            return 0.0
+        cuts = [int((self.best >= grade).sum()) for grade in np.unique(self.best)]
+        if len(self.best) + 1 < len(self.gains):
+            cuts.append(len(self.gains))
+        return sum(self._ndcg(cut) for cut in cuts) / len(cuts)
+
+
+def _dcg(gains: Floats) -> float:
+    return float((gains / np.log2(np.arange(len(gains)) + 2)).sum())
+
+
+def _share(part: float, whole: float) -> float:
+    """Divide; nothing of nothing is 0 here, as trec_eval has it."""
+    return part / whole if whole else 0.0

@@ -1,0 +1,238 @@
+"""Files of TREC: qrels and runs, as arrays for `greval.columns` or as cases.
+
+    qrels   question  iteration  document  grade
+    run     question  Q0  document  rank  score  name
+
+Columns are set apart by any white space; a name that ends in `.gz` is read as gzip. Grades below 0 count
+as 0, but those measures of trec_eval that tell judged documents from others see them as they are.
+"""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from greval.case import Case, Chunk, Gold
+from greval.columns.grouping import Grouped, arranged, group
+from greval.columns.qrels import Qrels
+from greval.columns.rankings import Columns, Rankings, Ties
+from greval.columns.reading import part_of
+from greval.columns.stretches import Numbers
+from greval.columns.texts import Part, Texts
+from greval.errors import DataError
+
+Order = Literal["score", "rank", "file"]
+BATCH = 65_536
+SHOWN = 80
+_BOM = b"\xef\xbb\xbf"
+_QRELS = ("question", "iteration", "document", "grade")
+_RUN = ("question", "Q0", "document", "rank", "score", "name")
+
+
+@dataclass(frozen=True)
+class _Table:
+    """The columns of a file that are used, and the last word of its first line."""
+
+    questions: Texts
+    documents: Texts
+    numbers: Numbers
+    name: str
+
+
+def read_qrels(path: str | Path, *, relevant: int = 1, essential: int | None = None) -> Qrels:
+    """Read a file of judgements.
+
+    Args:
+        path: The file.
+        relevant: The lowest grade that counts as relevant (`-l` of trec_eval).
+        essential: The lowest grade that counts as essential; the same as `relevant` if not given.
+
+    Raises:
+        DataError: Where the file cannot be read, or a line is no judgement: file and line are named.
+    """
+    table = _read(Path(path), _QRELS, "grade")
+    try:
+        return Qrels.from_columns(
+            table.questions, table.documents, table.numbers, relevant=relevant, essential=essential
+        )
+    except DataError as error:
+        message = f"{path}: {error}"
+        raise DataError(message) from error
+
+
+def read_run(path: str | Path, *, order: Order = "score", ties: Ties = "given") -> Rankings:
+    """Read a run.
+
+    Args:
+        path: The file.
+        order: What ranks the documents of a question: their scores, their ranks, or their order in the file.
+        ties: Documents with the same score stay in the file's order; "trec_eval" puts them in falling order
+            of their ids. trec_eval always takes the scores: `order="score", ties="trec_eval"`.
+
+    Raises:
+        DataError: Where the file cannot be read, or a line is no result: file and line are named.
+    """
+    return Rankings(Columns(_ranked(_read(Path(path), _RUN, _column(order)), order, ties)))
+
+
+def read_trec(
+    qrels: str | Path,
+    run: str | Path,
+    *,
+    essential: int = 1,
+    order: Order = "score",
+    ties: Ties = "given",
+    questions: Mapping[str, str] | None = None,
+) -> Iterator[Case]:
+    """Read judgements and a run as cases: judged documents are gold, retrieved ones are chunks without text.
+
+    Questions of the qrels that the run does not answer have no chunks; those that only the run has, no gold.
+
+    Args:
+        qrels: The file of judgements.
+        run: The run; its name becomes the method.
+        essential: The lowest grade of an essential document; grades from 1 below it are helpful.
+        order: As in `read_run`.
+        ties: As in `read_run`.
+        questions: The text of each question by its id; the id stands for it where there is none.
+
+    Raises:
+        DataError: Where a file cannot be read: file and line are named.
+    """
+    judged, table = read_qrels(qrels, essential=essential), _read(Path(run), _RUN, _column(order))
+    ranked = _ranked(table, order, ties)
+    for name in dict.fromkeys((*judged.questions, *ranked.names)):
+        yield Case(
+            id=name,
+            question=(questions or {}).get(name, name),
+            gold=_gold(judged, name),
+            chunks=_chunks(ranked, table.numbers if order == "score" else None, name),
+            method=table.name,
+        )
+
+
+def _column(order: Order) -> str:
+    return "rank" if order == "rank" else "score"
+
+
+def _ranked(table: _Table, order: Order, ties: Ties) -> Grouped:
+    grouped = group(table.questions, table.documents)
+    if order == "file":
+        return grouped
+    return arranged(grouped, table.numbers, falling=order == "score", by_name=ties == "trec_eval")
+
+
+def _gold(judged: Qrels, name: str) -> Gold | None:
+    at = judged.grouped.places.get(name)
+    if at is None:
+        return None
+    span = slice(int(judged.grouped.starts[at]), int(judged.grouped.starts[at + 1]))
+    graded = list(zip(judged.documents[span], judged.grades[span].tolist(), strict=True))
+    return Gold(
+        essential_docs=tuple(document for document, grade in graded if grade >= judged.essential),
+        helpful_docs=tuple(document for document, grade in graded if judged.relevant <= grade < judged.essential),
+    )
+
+
+def _chunks(ranked: Grouped, scores: Numbers | None, name: str) -> tuple[Chunk, ...]:
+    at = ranked.places.get(name)
+    if at is None:
+        return ()
+    rows = ranked.rows_at(np.arange(ranked.starts[at], ranked.starts[at + 1]))
+    values: Sequence[float | None] = [None] * len(rows) if scores is None else scores.read(rows).tolist()
+    documents = ranked.documents.read(rows)
+    return tuple(
+        Chunk(id=document, text="", doc_id=document, score=score)
+        for document, score in zip(documents, values, strict=True)
+    )
+
+
+def _read(path: Path, columns: Sequence[str], number: str) -> _Table:
+    """Read the columns that are used, a batch of lines at a time."""
+    questions: list[Part] = []
+    documents: list[Part] = []
+    numbers: list[npt.NDArray[np.float64]] = []
+    name = ""
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
+            for lines in _batches(stream):
+                rows = _rows(lines, columns, path)
+                name = name or rows[0][-1].decode()
+                questions.append(part_of([row[0] for row in rows]))
+                documents.append(part_of([row[2] for row in rows]))
+                at = columns.index(number)
+                numbers.append(_numbers([row[at] for row in rows], (path, number), lines))
+    except (OSError, EOFError, zlib.error) as error:
+        message = f"{path}: cannot be read: {error}"
+        raise DataError(message) from error
+    return _Table(Texts(questions), Texts(documents), Numbers(numbers), name)
+
+
+def _batches(stream: Iterable[bytes]) -> Iterator[list[tuple[int, bytes]]]:
+    """Give lines that are not blank, with their numbers."""
+    lines = ((n, line.removeprefix(_BOM) if n == 1 else line) for n, line in enumerate(stream, 1))
+    filled = (pair for pair in lines if pair[1].strip())
+    while batch := list(islice(filled, BATCH)):
+        yield batch
+
+
+def _rows(lines: list[tuple[int, bytes]], columns: Sequence[str], path: Path) -> list[list[bytes]]:
+    """Split lines into their columns."""
+    rows = [line.split() for _, line in lines]
+    for (number, line), row in zip(lines, rows, strict=True):
+        if len(row) != len(columns):
+            wanted = f"{len(columns)} columns ({' '.join(columns)})"
+            message = f"{path}:{number}: must have {wanted}, got {len(row)}: {_shown(line)}"
+            raise DataError(message)
+    try:
+        b" ".join(line for _, line in lines).decode()
+    except UnicodeDecodeError as error:
+        number = next(number for number, line in lines if not _is_utf8(line))
+        message = f"{path}:{number}: is not UTF-8; save the file as UTF-8"
+        raise DataError(message) from error
+    return rows
+
+
+def _numbers(cells: list[bytes], column: tuple[Path, str], lines: list[tuple[int, bytes]]) -> npt.NDArray[np.float64]:
+    """Read a column of numbers."""
+    try:
+        values = np.array([float(cell) for cell in cells])
+    except ValueError:
+        values = np.array([np.nan if _is_no_number(cell) else 0.0 for cell in cells])
+    path, name = column
+    wrong = np.isnan(values) if name == "score" else values != np.floor(values)
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        kind = "a number" if name == "score" else "a whole number"
+        message = f"{path}:{lines[at][0]}: the {name} must be {kind}, got {_shown(cells[at])}"
+        raise DataError(message)
+    return values
+
+
+def _is_no_number(cell: bytes) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return True
+    return False
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _shown(line: bytes) -> str:
+    text = line.decode(errors="replace").strip()
+    return repr(text if len(text) <= SHOWN else f"{text[:SHOWN]} ...")
