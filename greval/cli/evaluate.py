@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import signal
-import sys
 from collections.abc import Callable, Sequence
 from importlib.resources import files
 from itertools import islice
@@ -34,6 +32,7 @@ from greval.cli.options import (
     needed_judge,
     page,
 )
+from greval.cli.stopping import stop_on_signals
 from greval.datasets import read_cases
 from greval.judge import Judge
 from greval.library import load, with_dependencies
@@ -176,7 +175,7 @@ async def _run(  # noqa: PLR0913 - what a run is made of
     from greval.evaluation import evaluate_async  # noqa: PLC0415 - LangChain takes most of a second
 
     stop = asyncio.Event()
-    _stop_on_signals(stop)
+    stop_on_signals(stop)
     reading = read_cases(cases, method=method)
     given: Options = {"total": reading.count(limit), "on_progress": bar.show, "on_result": bar.result}
     given |= options or {}
@@ -204,21 +203,6 @@ def _foretell(  # noqa: PLR0913 - what a run is made of
 
     rows = islice(read_cases(cases, method=method), limit)
     render_forecast(forecast(rows, metrics, judge, out=folder, **options), page())
-
-
-def _stop_on_signals(stop: asyncio.Event) -> None:
-    """Let the first Ctrl-C (or SIGTERM) stop the run in order; after it, the next one kills as usual."""
-    loop = asyncio.get_running_loop()
-
-    def first() -> None:
-        stop.set()
-        sys.stderr.write("stopping: what is in flight is finished and kept; once more stops at once\n")
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.remove_signal_handler(number)
-            signal.signal(number, signal.SIG_DFL)
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, first)
 
 
 def finish(run: Run, *, by: Sequence[str], show: int, quiet: bool) -> None:

@@ -1,0 +1,215 @@
+"""`greval collect`: methods under test are run over samples into a file of responses."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from greval.case import Case
+from greval.cli.bar import Bar
+from greval.cli.evaluate import FAILED, STOPPED
+from greval.cli.stopping import stop_on_signals
+from greval.datasets import RowFault, read_cases
+from greval.errors import DataError
+from greval.framework.config import with_provider
+from greval.generation import ContextMode
+from greval.judge import Judge
+from greval.progress import Progress
+
+if TYPE_CHECKING:
+    from greval.collecting import Collected, CollectProgress
+    from greval.methods import Method
+
+MOST_TOLD = 5
+MOST_VALUES = 10
+Rows = Iterable[Case | RowFault]
+
+
+def collect(  # noqa: PLR0913 - the options of a command
+    context: typer.Context,
+    samples: Annotated[
+        str, typer.Argument(help="questions with gold as .jsonl, .json, .csv, .tsv or .parquet, or - for stdin")
+    ],
+    *,
+    method: Annotated[
+        list[str],
+        typer.Option(
+            "--method",
+            metavar="[NAME=]METHOD",
+            help="MODULE:FUNCTION, FILE.py:FUNCTION, http://..., endpoint.yaml, graphrag:... or lightrag:...; "
+            "may be given often",
+        ),
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="the file of responses, .jsonl")],
+    concurrency: Annotated[int, typer.Option(min=1, help="how many calls of methods are in flight at most")] = 8,
+    timeout: Annotated[
+        float | None, typer.Option(min=0, metavar="SECONDS", help="how long a method may take for one sample")
+    ] = None,
+    generator: Annotated[
+        str | None, typer.Option(metavar="MODEL", help="this model answers for all methods (docs/fair_context.md)")
+    ] = None,
+    given: Annotated[
+        ContextMode | None, typer.Option("--context", help="what the generator is given; fair by default")
+    ] = None,
+    facts: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="facts by document, which fair context counts")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="take the first N samples only")] = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option("--where", metavar="TAG=VALUE", help="take samples with this tag only; may be given often"),
+    ] = None,
+    retry_failed: Annotated[bool, typer.Option(help="ask again for what failed")] = True,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="no progress, no summary")] = False,
+) -> None:
+    """Run methods over samples. The same command again asks only for what is missing, failed or changed."""
+    from greval.methods.loading import load_methods  # noqa: PLC0415 - LangChain takes most of a second
+
+    if out.exists() and Path(samples).exists() and out.samefile(samples):
+        raise typer.BadParameter(f"-o {out}: holds the samples; name another file for the responses")
+    wanted = read_wanted(where or ())
+    methods = _answering(load_methods(method), generator, given, facts)
+    reading = read_cases(samples)
+    rows = islice(tagged(reading, wanted) if wanted else reading, limit)
+    total = None if wanted else reading.count(limit)
+    done = asyncio.run(
+        _collect(
+            rows,
+            methods,
+            out,
+            Bar(quiet=quiet),
+            concurrency=concurrency,
+            timeout=timeout or None,
+            retry_failed=retry_failed,
+            total=total,
+            debug=bool(context.obj),
+        )
+    )
+    _finish(done, quiet=quiet)
+
+
+def _answering(
+    methods: dict[str, Method], generator: str | None, context: ContextMode | None, facts: Path | None
+) -> dict[str, Method]:
+    """Let one model answer for all methods, where one is named; their names tell what it was given."""
+    if generator is None:
+        if context or facts:
+            raise typer.BadParameter("--context and --facts need --generator, the model that answers for all methods")
+        return methods
+    from greval.generation.wrapping import with_generator  # noqa: PLC0415 - LangChain takes most of a second
+
+    mode = context or "fair"
+    answering = with_generator(methods, Judge(with_provider(generator)), context=mode, facts=facts)
+    return {f"{name}-{mode}": method for name, method in answering.items()}
+
+
+async def _collect(  # noqa: PLR0913 - the options of a command
+    rows: Rows,
+    methods: Mapping[str, Method],
+    out: Path,
+    bar: Bar,
+    *,
+    concurrency: int,
+    timeout: float | None,  # noqa: ASYNC109 - of one response, not of the whole
+    retry_failed: bool,
+    total: int | None,
+    debug: bool,
+) -> Collected:
+    """Collect with a progress bar; the first Ctrl-C finishes what is in flight, the second stops at once."""
+    from greval.collecting import collect_async  # noqa: PLC0415 - LangChain takes most of a second
+    from greval.methods.threads import Threads  # noqa: PLC0415 - the same
+
+    stop = asyncio.Event()
+    stop_on_signals(stop)
+    asyncio.get_running_loop().set_default_executor(Threads())  # LangChain's synchronous parts run in it
+    with bar:
+        done = await collect_async(
+            rows,
+            methods,
+            out=out,
+            concurrency=concurrency,
+            timeout=timeout,
+            retry_failed=retry_failed,
+            stop=stop,
+            on_progress=lambda progress: bar.show(snapshot(progress)),
+            total=total,
+            debug=debug,
+        )
+        bar.show(snapshot(done.progress))
+    return done
+
+
+def snapshot(progress: CollectProgress) -> Progress:
+    """Give the progress of collecting as the bar shows it."""
+    return Progress(
+        total=progress.planned,
+        done=progress.done,
+        scored=progress.answered,
+        **progress.model_dump(include={"failed", "kept", "unread", "in_flight", "cost", "seconds"}),
+        usage=progress.usage,
+    )
+
+
+def read_wanted(where: Iterable[str]) -> dict[str, set[str]]:
+    """Read what tags are wanted: each with the values of which one is enough.
+
+    Raises:
+        typer.BadParameter: Where one is not written as tag=value.
+
+    Example:
+        >>> read_wanted(["movie=tt1", "level=easy", "level=hard"])["level"] == {"easy", "hard"}
+        True
+    """
+    wanted: dict[str, set[str]] = {}
+    for given in where:
+        tag, sign, value = given.partition("=")
+        if not sign or not tag.strip():
+            raise typer.BadParameter(f"--where {given}: write it as TAG=VALUE")
+        wanted.setdefault(tag.strip(), set()).add(value.strip())
+    return wanted
+
+
+def tagged(rows: Rows, wanted: Mapping[str, set[str]]) -> Iterator[Case | RowFault]:
+    """Give the samples that have the wanted tags, and the rows that could not be read.
+
+    Raises:
+        DataError: At the end, where no sample has them, with the values that there are.
+    """
+    values: dict[str, dict[str, None]] = {tag: {} for tag in wanted}
+    found = False
+    for row in rows:
+        if isinstance(row, RowFault):
+            yield row
+            continue
+        for tag in wanted.keys() & row.tags.keys():
+            values[tag][row.tags[tag]] = None
+        if all(row.tags.get(tag) in any_of for tag, any_of in wanted.items()):
+            found = True
+            yield row
+    if not found:
+        known = "; ".join(f"{tag} is {', '.join([*of][:MOST_VALUES]) or 'in no sample'}" for tag, of in values.items())
+        raise DataError(f"--where: no sample has these tags together ({known})")
+
+
+def _finish(done: Collected, *, quiet: bool) -> None:
+    """Print what was collected, why methods failed, and leave with the code that tells whether all answered."""
+    for row in done.unread[:MOST_TOLD]:
+        typer.echo(f"not a sample: {row}", err=True)
+    progress = done.progress
+    if not quiet:
+        for method, errors in done.failures.items():
+            for error, times in [*errors.items()][:MOST_TOLD]:
+                typer.echo(f"{method}: {times} failed: {error}", err=True)
+        told = f", {progress.unread} rows were no samples" if progress.unread else ""
+        typer.echo(f"{done.path}: {progress.answered} answered, {progress.failed} failed{told}")
+        typer.echo(f"greval evaluate {done.path} -m METRIC judges them")
+    if done.why:
+        typer.echo(f"stopped: {done.why}; run the same command again to go on", err=True)
+        raise typer.Exit(STOPPED)
+    if progress.failed or progress.unread:
+        raise typer.Exit(FAILED)

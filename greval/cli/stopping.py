@@ -1,0 +1,24 @@
+"""Stopping in order: the first Ctrl-C lets a command finish what is in flight, the second ends it at once."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+
+NUMBERS = (signal.SIGINT, signal.SIGTERM)
+
+
+def stop_on_signals(stop: asyncio.Event) -> None:
+    """Let the first Ctrl-C (or SIGTERM) set the event; after it, the next one kills as usual."""
+    loop = asyncio.get_running_loop()
+
+    def first() -> None:  # it tells last: who sees the line may stop at once
+        stop.set()
+        for number in NUMBERS:
+            loop.remove_signal_handler(number)
+            signal.signal(number, signal.SIG_DFL)
+        sys.stderr.write("stopping: what is in flight is finished and kept; once more stops at once\n")
+
+    for number in NUMBERS:
+        loop.add_signal_handler(number, first)

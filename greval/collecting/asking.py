@@ -1,0 +1,101 @@
+"""Asking one method about one sample: what it gives, or why it gave nothing, as a case."""
+
+from __future__ import annotations
+
+import asyncio
+import traceback
+
+from greval.case import Case, Effort, Response, Sample
+from greval.client import clock
+from greval.errors import MethodError
+from greval.faults import MAX_MESSAGE, redacted
+from greval.methods import Method
+from greval.methods.responses import as_response
+from greval.work import written
+
+GRACE_SECONDS = 1.0
+"""How long a method that is given up may take to let go of what it holds."""
+
+
+async def ask(method: Method, name: str, sample: Sample, *, timeout: float | None, debug: bool = False) -> Case:  # noqa: ASYNC109 - the caller's option
+    """Ask a method; nothing that goes wrong with it is raised.
+
+    Args:
+        method: What is asked.
+        name: Its name.
+        sample: The question.
+        timeout: How long it may take, in seconds.
+        debug: Whether an error comes with its traceback.
+
+    Returns:
+        The sample with the response, or with an `error`; `usage.latency` is measured where the method
+        does not tell it.
+    """
+    start = clock()
+    try:
+        response = _timed(as_response(await _answer(method, sample, timeout)), clock() - start)
+        case = _case(sample, response, name)
+        written(case)
+    except Exception as error:  # noqa: BLE001 - whatever a method raises is one failed row
+        return _case(sample, Response(error=_told(error, debug=debug)), name)
+    return case
+
+
+async def _answer(method: Method, sample: Sample, patience: float | None) -> object:
+    """Wait for a method's answer, in a task of its own: what it does to its task is not done to ours."""
+    task = asyncio.create_task(_contained(method, sample))
+    try:
+        await asyncio.wait({task}, timeout=patience)
+        if not task.done():
+            task.cancel()
+            await asyncio.wait({task}, timeout=GRACE_SECONDS)
+            raise TimeoutError(f"no response within {patience:g} s")
+        if task.cancelled():
+            raise MethodError("the method cancelled itself")
+        return task.result()
+    finally:
+        task.cancel()
+        task.add_done_callback(_taken_note)
+
+
+async def _contained(method: Method, sample: Sample) -> object:
+    """Call a method; what would end the process, such as `sys.exit` or a panic of Rust, ends the call only."""
+    try:
+        return await method(sample)
+    except (Exception, asyncio.CancelledError, KeyboardInterrupt, GeneratorExit):
+        raise
+    except BaseException as error:
+        raise MethodError(f"{type(error).__name__}: {error}") from error
+
+
+def _taken_note(task: asyncio.Task[object]) -> None:
+    """Take note of how a task ended, so that asyncio does not complain that nobody did."""
+    if not task.cancelled():
+        task.exception()
+
+
+def _timed(response: Response, seconds: float) -> Response:
+    """Add the latency where the method did not tell it."""
+    usage = response.usage or Effort()
+    if usage.latency is not None:
+        return response
+    return response.model_copy(update={"usage": usage.model_copy(update={"latency": seconds})})
+
+
+def _case(sample: Sample, response: Response, name: str) -> Case:
+    fields = {field: getattr(sample, field) for field in Sample.model_fields}
+    fields |= {field: getattr(response, field) for field in Response.model_fields}
+    return Case.model_validate({**fields, "method": name})
+
+
+def _told(error: BaseException, *, debug: bool) -> str:
+    """Say what was raised, without secrets; the one error of a group is told itself."""
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    try:
+        message = str(error)
+    except Exception:  # noqa: BLE001 - an exception of somebody's own, which cannot even be told
+        message = ""
+    kind = type(error).__name__
+    text = redacted(f"{kind}: {message}" if message else kind)[:MAX_MESSAGE]
+    return f"{text}\n{redacted(''.join(traceback.format_exception(error)))}" if debug else text

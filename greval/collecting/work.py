@@ -1,0 +1,118 @@
+"""The work of collecting: workers that take samples, ask the methods, and write each response down."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from greval.case import Sample
+from greval.client import clock
+from greval.collecting.asking import ask
+from greval.collecting.file import Key, ResponseFile, content_of
+from greval.collecting.progress import CollectProgress
+from greval.datasets import RowFault
+from greval.errors import DataError
+from greval.methods import Method
+from greval.work import MOST_TOLD, read_case, written
+
+SampleLike = Sample | Mapping[str, object]
+
+
+class _Seen(NamedTuple):
+    """A sample that came: the keys of its content, and of that without its tags."""
+
+    content: str
+    asked: str
+
+
+@dataclass
+class Collecting:
+    """What the workers share: the file, the methods, and how far they are."""
+
+    file: ResponseFile
+    methods: Mapping[str, Method]
+    progress: CollectProgress
+    timeout: float | None = None
+    retry_failed: bool = True
+    stop: asyncio.Event | None = None
+    on_progress: Callable[[CollectProgress], None] | None = None
+    debug: bool = False
+    stopped: bool = False
+    start: float = field(default_factory=clock)
+    order: list[Key] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)
+    failures: Counter[Key] = field(default_factory=Counter)
+    """How often each method failed for each reason: by (method, error)."""
+    _seen: dict[str, _Seen] = field(default_factory=dict)
+    _flying: int = 0
+
+    async def through(self, source: Iterator[tuple[Sample, str]]) -> None:
+        """Take samples and methods until there are none, or until a stop is wanted."""
+        for sample, name in source:
+            if self.stop and self.stop.is_set():
+                self.stopped = True
+                return
+            if not self._kept(sample, name):
+                await self._ask(sample, name)
+
+    def pairs(self, samples: Iterable[SampleLike | RowFault]) -> Iterator[tuple[Sample, str]]:
+        """Give each sample with each method; rows that are no samples are counted and passed over."""
+        for number, given in enumerate(samples, 1):
+            try:
+                sample = self._sample(given, number)
+            except DataError as error:
+                self._refused(f"{error}" if isinstance(given, RowFault) else f"sample {number}: {error}")
+                continue
+            if sample:
+                for name in self.methods:
+                    self.order.append((sample.id, name))
+                    yield sample, name
+
+    def _sample(self, given: SampleLike | RowFault, number: int) -> Sample | None:
+        """Give the sample that stands in a row, None where it came before.
+
+        Raises:
+            DataError: Where the row is none, or another sample has its id.
+        """
+        case = read_case(given.model_dump() if isinstance(given, Sample) else given, number)
+        sample = Sample.model_validate({name: getattr(case, name) for name in Sample.model_fields})
+        written(case)
+        asked = content_of(sample.model_copy(update={"tags": {}}))
+        if sample.id not in self._seen:
+            self._seen[sample.id] = _Seen(content_of(sample), asked)
+            return sample
+        if self._seen[sample.id].asked != asked:
+            raise DataError(f"id: {sample.id!r} is that of another question or other gold; give each its own")
+        return None  # the row of another method, whose tags may tell of its response
+
+    def _refused(self, message: str) -> None:
+        if len(self.unread) < MOST_TOLD:
+            self.unread.append(message)
+        self.progress = self.progress.model_copy(update={"unread": self.progress.unread + 1})
+
+    def _kept(self, sample: Sample, name: str) -> bool:
+        """Say whether the response is there from an earlier run, and count it."""
+        entry = self.file.known(sample.id, name)
+        if not entry or entry.content != self._seen[sample.id].content or (entry.failed and self.retry_failed):
+            return False
+        self._tell(self.progress.counted(failed=entry.failed, kept=True))
+        return True
+
+    async def _ask(self, sample: Sample, name: str) -> None:
+        self._flying += 1
+        try:
+            case = await ask(self.methods[name], name, sample, timeout=self.timeout, debug=self.debug)
+        finally:
+            self._flying -= 1
+        self.file.append(case)
+        if case.error is not None and len(self.failures) < MOST_TOLD:
+            self.failures[(name, case.error.partition("\n")[0])] += 1
+        self._tell(self.progress.after(case, seconds=clock() - self.start, in_flight=self._flying))
+
+    def _tell(self, progress: CollectProgress) -> None:
+        self.progress = progress
+        if self.on_progress:
+            self.on_progress(progress)

@@ -1,0 +1,73 @@
+"""Counting what a LangChain chain spends: calls of its models, and tokens as far as the models tell."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.outputs import LLMResult
+
+from greval.case import Effort
+
+
+class CallCounter(BaseCallbackHandler):
+    """Counts model calls and their tokens; given as a callback to one call of a chain.
+
+    Tokens are told only where each call that came to its end told its own: half a count is no count.
+
+    Example:
+        >>> CallCounter().effort is None
+        True
+    """
+
+    run_inline = True
+    raise_error = False
+
+    def __init__(self) -> None:
+        """Start at nothing."""
+        self._lock = threading.Lock()
+        self._calls = 0
+        self._told: list[tuple[int, int] | None] = []
+
+    @property
+    def effort(self) -> Effort | None:
+        """What was spent; None where no model was seen, as greval then does not know."""
+        if not self._calls:
+            return None
+        told = [one for one in self._told if one is not None]
+        if not told or len(told) < len(self._told):
+            return Effort(llm_calls=self._calls)
+        return Effort(
+            llm_calls=self._calls, prompt_tokens=sum(one[0] for one in told), output_tokens=sum(one[1] for one in told)
+        )
+
+    def on_chat_model_start(self, *_: Any, **__: Any) -> None:  # noqa: ANN401 - LangChain's signature
+        """Count a call of a chat model."""
+        self._count()
+
+    def on_llm_start(self, *_: Any, **__: Any) -> None:  # noqa: ANN401 - LangChain's signature
+        """Count a call of a completion model."""
+        self._count()
+
+    def on_llm_end(self, response: LLMResult, **_: Any) -> None:  # noqa: ANN401 - LangChain's signature
+        """Add the tokens of a call."""
+        with self._lock:
+            self._told.append(_tokens(response))
+
+    def _count(self) -> None:
+        with self._lock:
+            self._calls += 1
+
+
+def _tokens(response: LLMResult) -> tuple[int, int] | None:
+    """Give prompt and output tokens of a call, as the message or the provider's own field tells them."""
+    for generations in response.generations:
+        for generation in generations:
+            usage = getattr(getattr(generation, "message", None), "usage_metadata", None)
+            if usage:
+                return int(usage["input_tokens"]), int(usage["output_tokens"])
+    told = (response.llm_output or {}).get("token_usage") or {}
+    if isinstance(told, dict) and "prompt_tokens" in told and "completion_tokens" in told:
+        return int(told["prompt_tokens"]), int(told["completion_tokens"])
+    return None

@@ -1,0 +1,41 @@
+"""Edges of graphs whose relations are described and not named: their label, and those without an end."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+from greval.case import Edge
+
+RELATED = "related"
+SHOWN = 3
+
+
+def label_of(description: object) -> str:
+    """Give the label of an edge whose relation is told by a description: that text, or `related` without one.
+
+    Example:
+        >>> label_of("Ada wrote the notes."), label_of(None)
+        ('Ada wrote the notes.', 'related')
+    """
+    return " ".join(description.split()) or RELATED if isinstance(description, str) else RELATED
+
+
+def dangling(edges: Iterable[Edge], nodes: Collection[str]) -> list[str]:
+    """Tell of edges whose end is no node, in one sentence, or in none where all is well.
+
+    Example:
+        >>> dangling([("Ada", "wrote", "Notes"), ("Ada", "met", "Bob")], {"Ada", "Notes"})
+        ["1 edge has an end that is no node of the graph: 'Bob'"]
+    """
+    loose = [edge for edge in edges if edge[0] not in nodes or edge[2] not in nodes]
+    if not loose:
+        return []
+    ends = sorted({end for edge in loose for end in (edge[0], edge[2]) if end not in nodes})
+    count = "1 edge has" if len(loose) == 1 else f"{len(loose)} edges have"
+    return [f"{count} an end that is no node of the graph: {listed(ends)}"]
+
+
+def listed(names: Sequence[str]) -> str:
+    """Give the first few names in quotes, and how many more there are."""
+    shown = ", ".join(repr(name[:60]) for name in names[:SHOWN])
+    return f"{shown} and {len(names) - SHOWN} more" if len(names) > SHOWN else shown

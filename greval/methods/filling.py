@@ -1,0 +1,122 @@
+"""Putting a sample's fields and variables of the environment into what is sent: as data, never as a template."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from urllib.parse import quote
+
+from pydantic import JsonValue
+
+from greval.case import Gold, Sample
+from greval.errors import MethodError
+from greval.metric_file.fault import did_you_mean
+
+PLACE = re.compile(r"\{\{(?P<kept>[A-Za-z_][\w.]*)\}\}|\$\{(?P<variable>\w+)\}|\{(?P<field>[A-Za-z_][\w.]*)\}")
+"""`{field}` of the sample, `${NAME}` of the environment, and `{{word}}` for `{word}` itself."""
+
+
+def check_fields(text: str) -> Iterator[str]:
+    """Give what is wrong with the places of a text, one sentence each.
+
+    Example:
+        >>> list(check_fields("{quesion} {gold.essential_docs} {tags.any}"))
+        ["no field 'quesion' in a sample; did you mean question?"]
+    """
+    for found in PLACE.finditer(text):
+        field, _, part = (found["field"] or "").partition(".")
+        known: Mapping[str, object] = Sample.model_fields
+        if field == "gold" and part:
+            field, known = part, Gold.model_fields
+        if field and field not in known:
+            yield f"no field {field!r} in a sample{did_you_mean(field, known)}"
+
+
+def variables_in(content: JsonValue) -> set[str]:
+    """Give the names of the environment that stand in JSON content as `${NAME}`."""
+    return {found["variable"] for text in _texts(content) for found in PLACE.finditer(text) if found["variable"]}
+
+
+def read_variables(names: set[str], told: str) -> dict[str, str]:
+    """Give variables of the environment by name.
+
+    Raises:
+        MethodError: Where one is not set, or holds what no header can.
+    """
+    found: dict[str, str] = {}
+    for name in sorted(names):
+        value = os.environ.get(name, "").strip()
+        if not value:
+            raise MethodError(f"{told}: ${{{name}}} is not set in the environment; export {name}=...")
+        if not (value.isascii() and value.isprintable()):
+            raise MethodError(f"{told}: ${{{name}}} holds line breaks or letters beyond ASCII; set it anew")
+        found[name] = value
+    return found
+
+
+def fill(content: JsonValue, sample: Sample, variables: Mapping[str, str]) -> JsonValue:
+    """Fill the places in the texts of JSON content.
+
+    A text that is one place and nothing else becomes the field's value itself, such as a list. What
+    is put in is not looked at again: braces in a question stay what they are.
+
+    Raises:
+        MethodError: Where the sample lacks a field that stands within a text.
+
+    Example:
+        >>> fill({"q": "{question}", "top": 3}, Sample(question='Is "{id}" a brace?'), {})
+        {'q': 'Is "{id}" a brace?', 'top': 3}
+    """
+    if isinstance(content, dict):
+        return {name: fill(value, sample, variables) for name, value in content.items()}
+    if isinstance(content, list):
+        return [fill(value, sample, variables) for value in content]
+    if not isinstance(content, str):
+        return content
+    whole = PLACE.fullmatch(content)
+    if whole and whole["field"]:
+        return _value(whole["field"], sample)
+    return _filled(content, sample, variables, str)
+
+
+def fill_url(url: str, sample: Sample) -> str:
+    """Fill the places of an address; values are quoted, so that none can lead elsewhere.
+
+    Example:
+        >>> fill_url("http://127.0.0.1/{tags.lang}/ask", Sample(question="Who?", tags={"lang": "../de"}))
+        'http://127.0.0.1/..%2Fde/ask'
+    """
+    return _filled(url, sample, {}, lambda text: quote(text, safe=""))
+
+
+def _filled(text: str, sample: Sample, variables: Mapping[str, str], written: Callable[[str], str]) -> str:
+    def put(found: re.Match[str]) -> str:
+        if found["kept"]:
+            return f"{{{found['kept']}}}"
+        if found["variable"]:
+            return variables[found["variable"]]
+        value = _value(found["field"], sample)
+        if value is None:
+            raise MethodError(f"the sample has no {found['field']}, which stands in {text[:60]!r}")
+        return written(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+
+    return PLACE.sub(put, text)
+
+
+def _value(field: str, sample: Sample) -> JsonValue:
+    """Give a field of the sample as JSON; `tags.NAME` is a tag, None where there is none."""
+    value: JsonValue = sample.model_dump(mode="json")
+    name, _, part = field.partition(".")
+    for step in (name, part) if part else (name,):
+        value = value.get(step) if isinstance(value, dict) else None
+    return value
+
+
+def _texts(content: JsonValue) -> Iterator[str]:
+    if isinstance(content, str):
+        yield content
+    elif isinstance(content, dict | list):
+        for value in content.values() if isinstance(content, dict) else content:
+            yield from _texts(value)

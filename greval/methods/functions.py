@@ -1,0 +1,66 @@
+"""Functions as methods: asynchronous ones are awaited, others run in a thread."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextvars import copy_context
+from typing import Any
+
+from greval.case import Response, Sample
+from greval.errors import MethodError
+from greval.methods.responses import as_response
+from greval.methods.threads import Threads
+
+MOST_LEFT = 64
+"""Calls that were given up and still run in their threads; with more the process would choke on them."""
+THREADS = Threads()
+
+
+class FunctionMethod:
+    """A function, or anything that can be called, as a method.
+
+    Args:
+        function: Takes a sample; gives a `Response`, a mapping of its fields, or the answer as text.
+
+    Example:
+        >>> async def ask(sample):
+        ...     return f"You asked: {sample.question}"
+        >>> asyncio.run(FunctionMethod(ask)(Sample(question="Who?"))).answer
+        'You asked: Who?'
+    """
+
+    def __init__(self, function: Callable[[Sample], Any]) -> None:
+        self._function = function
+        self._waits = not (_is_async(function) or _is_async(getattr(function, "__call__", None)))  # noqa: B004
+        self._left: set[Future[Any]] = set()
+
+    async def __call__(self, sample: Sample) -> Response:
+        """Call the function.
+
+        Raises:
+            MethodError: Where it gave nothing that is a response, or too many calls of it hang.
+        """
+        given = await self._in_thread(sample) if self._waits else self._function(sample)
+        if inspect.isawaitable(given):
+            given = await given
+        return as_response(given)
+
+    async def _in_thread(self, sample: Sample) -> object:
+        if len(self._left) >= MOST_LEFT:
+            message = f"{len(self._left)} earlier calls were given up and still run; mend the method, it hangs"
+            raise MethodError(message)
+        future = THREADS.submit(copy_context().run, self._function, sample)
+        try:
+            return await asyncio.wrap_future(future)
+        except asyncio.CancelledError:
+            if not future.done():
+                self._left.add(future)
+                future.add_done_callback(self._left.discard)
+            raise
+
+
+def _is_async(function: object) -> bool:
+    return inspect.iscoroutinefunction(function)

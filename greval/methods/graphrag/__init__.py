@@ -1,0 +1,78 @@
+"""Microsoft GraphRAG: what its index holds, and its searches as methods under test."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+from greval.errors import DataError, GrevalError, MethodError
+from greval.methods import Method
+from greval.methods.graphrag.index import read_graphrag
+from greval.methods.graphrag.method import GraphRagMethod
+from greval.methods.spec import read_spec
+
+__all__ = ["load", "read_graphrag"]
+
+VERSIONS = "graphrag>=3,<4"
+FLAGS = ("true", "false")
+
+
+def load(spec: str) -> Method:
+    """Make a search of a GraphRAG project a method.
+
+    Args:
+        spec: `ROOT?name=value&...`: the project's root, which holds `settings.yaml`, and options: `method`
+            (local, global, drift or basic; local where it is not given), `community_level` (2),
+            `response_type` (Multiple Paragraphs), `dynamic_community_selection` (true or false, for
+            global), `document` (id or title: what names a document), `reports` (chunks or aggregates:
+            what community reports are).
+
+    Returns:
+        The method; it can answer many samples at the same time.
+
+    Raises:
+        MethodError: Where graphrag is not installed here, or the project cannot be opened.
+    """
+    try:
+        place, given = read_spec(
+            spec,
+            method=("local", "global", "drift", "basic"),
+            community_level=None,
+            response_type=None,
+            dynamic_community_selection=FLAGS,
+            document=("id", "title"),
+            reports=("chunks", "aggregates"),
+        )
+    except DataError as error:
+        raise MethodError(f"graphrag:{error}") from error
+    root = Path(place)
+    if not any((root / f"settings.{ending}").is_file() for ending in ("yaml", "yml", "json")):
+        raise MethodError(f"graphrag:{spec}: {root}/settings.yaml is not there; name the root of a GraphRAG project")
+    if importlib.util.find_spec("graphrag") is None:
+        raise MethodError(f"graphrag is not installed beside greval: pip install '{VERSIONS}'")
+    return _method(root, given, spec)
+
+
+def _method(root: Path, given: dict[str, str], spec: str) -> Method:
+    from greval.methods.graphrag.engines import Options, open_project  # noqa: PLC0415 - what touches graphrag
+    from greval.methods.graphrag.records import Ids  # noqa: PLC0415 - the same
+
+    default = Options()
+    level = given.get("community_level", str(default.community_level))
+    if not level.isdecimal():
+        raise MethodError(f"graphrag:{spec}: community_level={level!r} will not do; give a whole number")
+    options = Options(
+        method=given.get("method", default.method),
+        community_level=int(level),
+        response_type=given.get("response_type", default.response_type),
+        dynamic_community_selection=given.get("dynamic_community_selection") == "true",
+    )
+    try:
+        search, tables = open_project(root, options)
+    except GrevalError:
+        raise
+    except Exception as error:
+        told = f"graphrag:{spec}: the project cannot be opened: {type(error).__name__}: {error}"
+        raise MethodError(f"{told}; does `graphrag query` work in it, with a graphrag of {VERSIONS}?") from error
+    ids = Ids.of(tables, "title" if given.get("document") == "title" else "id")
+    return GraphRagMethod(search, ids, "aggregates" if given.get("reports") == "aggregates" else "chunks")

@@ -1,0 +1,242 @@
+"""The part that touches GraphRAG's package: its tables and its search engines, versions 3.x.
+
+The engines are made by the functions of `graphrag.query.factory`, as its own command line makes them.
+They are made once, because that reads the whole index.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from copy import copy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from greval.errors import MethodError
+from greval.methods.graphrag.method import Search
+from greval.methods.watch import current, once, watched
+
+NEEDED = {
+    "local": ("entities", "communities", "community_reports", "text_units", "relationships"),
+    "global": ("entities", "communities", "community_reports"),
+    "drift": ("entities", "communities", "community_reports", "text_units", "relationships"),
+    "basic": ("text_units",),
+}
+"""The tables that each search reads."""
+FOR_IDS = ("documents", "communities", "covariates", "entities", "relationships", "text_units")
+
+Tables = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to search, as GraphRAG's own command line has it."""
+
+    method: str = "local"
+    community_level: int = 2
+    response_type: str = "Multiple Paragraphs"
+    dynamic_community_selection: bool = False
+
+
+def open_project(root: Path, options: Options) -> tuple[Search, Tables]:
+    """Make the search of a project, and read the tables that it and the ids need.
+
+    GraphRAG's configuration has paths that count from the project's root, so all of it is read there,
+    and the current folder is the old one again afterwards.
+    """
+    from graphrag.config.load_config import load_config  # type: ignore[import-not-found]  # noqa: PLC0415
+
+    with contextlib.chdir(root):
+        config = load_config(root_dir=Path())
+        # The reader is asynchronous, and a loop may be running here already.
+        with ThreadPoolExecutor(1) as pool:
+            tables: Tables = pool.submit(lambda: asyncio.run(_tables(config, NEEDED[options.method]))).result()
+        engine = _MAKERS[options.method](config, tables, options)
+    return search_of(engine, options.method), tables
+
+
+async def _tables(config: Any, needed: tuple[str, ...]) -> Tables:  # noqa: ANN401 - GraphRAG's own
+    from graphrag.data_model.data_reader import DataReader  # type: ignore[import-not-found]  # noqa: PLC0415
+    from graphrag_storage import create_storage  # type: ignore[import-not-found]  # noqa: PLC0415
+    from graphrag_storage.tables.table_provider_factory import (  # type: ignore[import-not-found]  # noqa: PLC0415
+        create_table_provider,
+    )
+
+    provider = create_table_provider(config.table_provider, storage=create_storage(config.output_storage))
+    reader = DataReader(provider)
+    wanted = [name for name in dict.fromkeys((*needed, *FOR_IDS)) if name in needed or await provider.has(name)]
+    return {name: await getattr(reader, name)() for name in wanted}
+
+
+def _local(config: Any, tables: Tables, options: Options) -> Any:  # noqa: ANN401 - GraphRAG's own
+    from graphrag.config.embeddings import (  # type: ignore[import-not-found]  # noqa: PLC0415
+        entity_description_embedding,
+    )
+    from graphrag.query import factory, indexer_adapters  # type: ignore[import-not-found]  # noqa: PLC0415
+    from graphrag.utils.api import get_embedding_store, load_search_prompt  # type: ignore  # noqa: PGH003, PLC0415
+
+    claims = tables.get("covariates")
+    return factory.get_local_search_engine(
+        config=config,
+        **_graph(tables, options),
+        covariates={"claims": [] if claims is None else indexer_adapters.read_indexer_covariates(claims.copy())},
+        description_embedding_store=get_embedding_store(config.vector_store, entity_description_embedding),
+        response_type=options.response_type,
+        system_prompt=load_search_prompt(config.local_search.prompt),
+        callbacks=[_callbacks()],
+    )
+
+
+def _global(config: Any, tables: Tables, options: Options) -> Any:  # noqa: ANN401 - GraphRAG's own
+    from graphrag.query import factory, indexer_adapters  # noqa: PLC0415
+    from graphrag.utils.api import load_search_prompt  # noqa: PLC0415
+
+    communities, reports = tables["communities"], tables["community_reports"]
+    prompts = config.global_search
+    return factory.get_global_search_engine(
+        config,
+        reports=indexer_adapters.read_indexer_reports(
+            reports, communities, options.community_level, options.dynamic_community_selection
+        ),
+        entities=indexer_adapters.read_indexer_entities(tables["entities"], communities, options.community_level),
+        communities=indexer_adapters.read_indexer_communities(communities, reports),
+        response_type=options.response_type,
+        dynamic_community_selection=options.dynamic_community_selection,
+        map_system_prompt=load_search_prompt(prompts.map_prompt),
+        reduce_system_prompt=load_search_prompt(prompts.reduce_prompt),
+        general_knowledge_inclusion_prompt=load_search_prompt(prompts.knowledge_prompt),
+        callbacks=[_callbacks()],
+    )
+
+
+def _drift(config: Any, tables: Tables, options: Options) -> Any:  # noqa: ANN401 - GraphRAG's own
+    from graphrag.config.embeddings import (  # noqa: PLC0415
+        community_full_content_embedding,
+        entity_description_embedding,
+    )
+    from graphrag.query import factory, indexer_adapters  # noqa: PLC0415
+    from graphrag.utils.api import get_embedding_store, load_search_prompt  # noqa: PLC0415
+
+    parts = _graph(tables, options)
+    embeddings = get_embedding_store(config.vector_store, community_full_content_embedding)
+    indexer_adapters.read_indexer_report_embeddings(parts["reports"], embeddings)
+    return factory.get_drift_search_engine(
+        config=config,
+        **parts,
+        description_embedding_store=get_embedding_store(config.vector_store, entity_description_embedding),
+        response_type=options.response_type,
+        local_system_prompt=load_search_prompt(config.drift_search.prompt),
+        reduce_system_prompt=load_search_prompt(config.drift_search.reduce_prompt),
+        callbacks=[_callbacks()],
+    )
+
+
+def _basic(config: Any, tables: Tables, options: Options) -> Any:  # noqa: ANN401 - GraphRAG's own
+    from graphrag.config.embeddings import text_unit_text_embedding  # noqa: PLC0415
+    from graphrag.query import factory, indexer_adapters  # noqa: PLC0415
+    from graphrag.utils.api import get_embedding_store, load_search_prompt  # noqa: PLC0415
+
+    return factory.get_basic_search_engine(
+        config=config,
+        text_units=indexer_adapters.read_indexer_text_units(tables["text_units"]),
+        text_unit_embeddings=get_embedding_store(config.vector_store, text_unit_text_embedding),
+        response_type=options.response_type,
+        system_prompt=load_search_prompt(config.basic_search.prompt),
+        callbacks=[_callbacks()],
+    )
+
+
+def _graph(tables: Tables, options: Options) -> dict[str, Any]:
+    """Give the parts of the index that local and DRIFT search share."""
+    from graphrag.query import indexer_adapters  # noqa: PLC0415
+
+    communities, level = tables["communities"], options.community_level
+    return {
+        "reports": indexer_adapters.read_indexer_reports(tables["community_reports"], communities, level),
+        "text_units": indexer_adapters.read_indexer_text_units(tables["text_units"]),
+        "entities": indexer_adapters.read_indexer_entities(tables["entities"], communities, level),
+        "relationships": indexer_adapters.read_indexer_relationships(tables["relationships"]),
+    }
+
+
+_MAKERS: Mapping[str, Callable[[Any, Tables, Options], Any]] = {
+    "local": _local,
+    "global": _global,
+    "drift": _drift,
+    "basic": _basic,
+}
+
+
+def _callbacks() -> Any:  # noqa: ANN401 - GraphRAG's own
+    """Give callbacks that tell the watch of each context, and of batches that GraphRAG lost."""
+    from graphrag.callbacks.noop_query_callbacks import NoopQueryCallbacks  # type: ignore  # noqa: PGH003, PLC0415
+
+    def on_context(context: Any) -> None:  # noqa: ANN401 - GraphRAG's own
+        current().contexts.append(context)
+
+    def on_map_response_end(batches: Any) -> None:  # noqa: ANN401 - GraphRAG's own
+        watch = current()
+        # An answer of no tokens is what GraphRAG puts for a batch whose work raised.
+        if not watch.errors and any(batch.output_tokens == 0 for batch in batches):
+            watch.errors.append(MethodError("GraphRAG lost a batch of community reports; its log tells why"))
+
+    callbacks = NoopQueryCallbacks()
+    callbacks.on_context = on_context
+    callbacks.on_map_response_end = on_map_response_end
+    return callbacks
+
+
+def search_of(engine: Any, method: str) -> Search:  # noqa: ANN401 - GraphRAG's own
+    """Give the search of an engine, with its model and its ranking watched."""
+    model = engine.model
+    # GraphRAG gives all engines of a process that have the same settings the same model.
+    model.completion_async = once(model.completion_async, lambda ask: watched(ask, model.tokenizer.num_tokens))
+    if method == "basic":
+        _watch_ranking(engine.context_builder.text_unit_embeddings)
+    if method == "drift":
+        return _drifting(engine)
+
+    async def search(question: str) -> str:
+        # Not `search`: in 3.3.0 that of basic search asks nothing and gives '' (it lacks an await), and
+        # that of the others turns errors into ''.
+        return "".join([part async for part in engine.stream_search(query=question)])
+
+    return search
+
+
+def _drifting(engine: Any) -> Search:  # noqa: ANN401 - GraphRAG's own
+    """Give DRIFT search: each question has a state of its own, which the engine would carry on to the next."""
+    from graphrag.query.structured_search.drift_search.state import (  # type: ignore  # noqa: PGH003, PLC0415
+        QueryState,
+    )
+
+    primed = engine.context_builder.build_context
+
+    async def build_context(query: str, **given: Any) -> Any:  # noqa: ANN401 - GraphRAG's own
+        reports, tokens = await primed(query, **given)
+        current().contexts.append({"reports": reports.rename(columns={"short_id": "id", "full_content": "content"})})
+        return reports, tokens
+
+    engine.context_builder.build_context = build_context
+
+    async def search(question: str) -> str:
+        own = copy(engine)
+        own.query_state = QueryState()
+        return str((await own.search(query=question)).response)
+
+    return search
+
+
+def _watch_ranking(store: Any) -> None:  # noqa: ANN401 - GraphRAG's own
+    """Keep the order by similarity: basic search puts what it found into the order of the index."""
+    find = store.similarity_search_by_text
+
+    def found(*given: Any, **named: Any) -> Any:  # noqa: ANN401 - GraphRAG's own
+        results = find(*given, **named)
+        current().ranking.update({str(result.document.id): float(result.score) for result in results})
+        return results
+
+    store.similarity_search_by_text = found

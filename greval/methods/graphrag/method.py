@@ -1,0 +1,50 @@
+"""A search of Microsoft GraphRAG as a method under test."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from greval.case import Response, Sample
+from greval.errors import MethodError
+from greval.methods.graphrag.records import Ids, Reports, response_of
+from greval.methods.watch import watching
+
+Search = Callable[[str], Awaitable[str]]
+
+
+class GraphRagMethod:
+    """Asks GraphRAG, and gives what its model was given, what it answered and what was spent.
+
+    GraphRAG goes on after many errors and then gives an empty answer, or one from a part of the context:
+    here such an error is raised.
+
+    Args:
+        search: Gives the answer to a question, and tells `greval.methods.watch.current` of its contexts.
+        ids: The ids of the index.
+        reports: Whether community reports are chunks or aggregates.
+    """
+
+    def __init__(self, search: Search, ids: Ids, reports: Reports = "chunks") -> None:
+        self._search = search
+        self._ids = ids
+        self._reports: Reports = reports
+
+    async def __call__(self, sample: Sample, /) -> Response:
+        """Answer the sample's question.
+
+        Raises:
+            MethodError: Where GraphRAG failed, told of it or not, or gave an empty answer.
+        """
+        with watching() as watch:
+            try:
+                answer = await self._search(sample.question)
+            except Exception as error:
+                raise MethodError(f"graphrag: {type(error).__name__}: {error}") from error
+            usage = watch.effort()
+        if watch.errors:
+            lost = watch.errors[0]
+            others = f" (and {len(watch.errors) - 1} more)" if len(watch.errors) > 1 else ""
+            raise MethodError(f"graphrag: it went on after an error: {type(lost).__name__}: {lost}{others}") from lost
+        if not answer.strip():
+            raise MethodError("graphrag: the answer is empty, and no error was told; look at GraphRAG's log")
+        return response_of(answer, watch.contexts, self._ids, ranking=watch.ranking, reports=self._reports, usage=usage)

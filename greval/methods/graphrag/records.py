@@ -1,0 +1,175 @@
+"""What a search of Microsoft GraphRAG gave to its model, as chunks, triples and a walk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeVar
+
+from greval.case import Chunk, Effort, Response, Traversal, Triple
+from greval.methods.edges import label_of
+from greval.methods.graphrag.index import DocumentName, document_of
+from greval.methods.tables import Row
+
+Reports = Literal["chunks", "aggregates"]
+Table = Any
+"""A pandas DataFrame, or a list of rows."""
+KINDS = {"sources": "text_units", "entities": "entities", "relationships": "relationships", "claims": "covariates"}
+"""The table of the index that each part of a context comes from."""
+COLUMNS = ("id", "human_readable_id", "title", "document_id", "document_ids", "community", "text_unit_ids")
+"""The columns that ids are read from."""
+
+
+@dataclass(frozen=True)
+class Ids:
+    """The ids of an index by the numbers that contexts hold (`human_readable_id`).
+
+    Args:
+        by_number: For each part of a context the id by the number.
+        documents: The document of each text unit, by the text unit's id.
+        reports: The document of each community report, by the community's number, where it has only one.
+    """
+
+    by_number: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    documents: Mapping[str, str] = field(default_factory=dict)
+    reports: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, tables: Mapping[str, Table | None], document: DocumentName = "id") -> Ids:
+        """Read the ids from the tables of an index, by the tables' names."""
+        rows = {name: list(rows_of(_slim(table))) for name, table in tables.items()}
+        names = {str(row["id"]): str(row.get(document) or row["id"]) for row in rows.get("documents", ())}
+        units = {str(row["id"]): document_of(row) for row in rows.get("text_units", ())}
+        documents = {unit: names.get(found[0], found[0]) for unit, found in units.items() if found}
+        by_number = {
+            part: {str(row["human_readable_id"]): str(row["id"]) for row in rows.get(table, ())}
+            for part, table in KINDS.items()
+        }
+        return cls(by_number, documents, _documents_of_reports(rows.get("communities", ()), documents))
+
+    def of_row(self, part: str, row: Row) -> str:
+        """Give the id of a row of a context; where the index does not know it, its part and number."""
+        number = str(row.get("id", ""))
+        return self.by_number.get(part, {}).get(number, f"{part}:{number}")
+
+
+def _slim(table: Table) -> Table:
+    """Leave out what ids do not need, such as the texts."""
+    return table[[name for name in COLUMNS if name in table.columns]] if hasattr(table, "columns") else table
+
+
+def _documents_of_reports(communities: Iterable[Row], documents: Mapping[str, str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for row in communities:
+        units = row.get("text_unit_ids")
+        names = {documents.get(str(unit)) for unit in (() if units is None else units)} - {None}
+        if len(names) == 1:
+            found[str(row["community"])] = str(names.pop())
+    return found
+
+
+def rows_of(table: Table) -> Iterator[Row]:
+    """Give the rows of a part of a context that the model was given; there may be none."""
+    rows = table.to_dict("records") if hasattr(table, "to_dict") else table
+    return (row for row in rows or () if row.get("in_context", True))
+
+
+def response_of(
+    answer: str,
+    contexts: Sequence[Mapping[str, Table]],
+    ids: Ids,
+    *,
+    ranking: Mapping[str, float] | None = None,
+    reports: Reports = "chunks",
+    usage: Effort | None = None,
+) -> Response:
+    """Give the response that an answer and its contexts make.
+
+    Text units become chunks, in the order of the context, and community reports come after them, with
+    ids such as `report:7`. Relationships become triples whose predicate is the description; after them
+    come the descriptions of entities (predicate `description`) and claims. Where there are entities,
+    the walk begins at them and goes along the relationships.
+
+    Args:
+        answer: The answer.
+        contexts: The tables of each context by name: sources, entities, relationships, reports, claims.
+            What several of them hold is there once, at its first place.
+        ids: The ids of the index.
+        ranking: How similar each text unit is to the question, by its id, the most similar first: then
+            this is the order of the chunks, and their score.
+        reports: Whether community reports are chunks or aggregates.
+        usage: What was spent.
+    """
+    parts = {part: [row for context in contexts for row in rows_of(context.get(part))] for part in (*KINDS, "reports")}
+    units = _once(_units(parts["sources"], ids, ranking or {}))
+    told = _once(_reports(parts["reports"], ids))
+    triples = _once((*_relationships(parts, ids), *_entities(parts, ids), *_claims(parts, ids)))
+    return Response(
+        answer=answer,
+        chunks=units + told if reports == "chunks" else units,
+        triples=triples,
+        aggregates=tuple(report.text for report in told) if reports == "aggregates" else None,
+        traversal=_walk(parts) if parts["entities"] else None,
+        usage=usage,
+    )
+
+
+Item = TypeVar("Item", Chunk, Triple)
+
+
+def _once(found: Iterable[Item]) -> tuple[Item, ...]:
+    """Give each id once, at its first place."""
+    kept: dict[str, Item] = {}
+    for item in found:
+        kept.setdefault(item.id, item)
+    return tuple(kept.values())
+
+
+def _units(rows: Iterable[Row], ids: Ids, ranking: Mapping[str, float]) -> list[Chunk]:
+    chunks = [
+        Chunk(id=unit, text=str(row["text"]), doc_id=ids.documents.get(unit), score=ranking.get(unit))
+        for row in rows
+        for unit in [ids.of_row("sources", row)]
+    ]
+    place = {unit: n for n, unit in enumerate(ranking)}
+    return sorted(chunks, key=lambda chunk: place.get(chunk.id, len(place)))
+
+
+def _reports(rows: Iterable[Row], ids: Ids) -> Iterator[Chunk]:
+    for row in rows:
+        text = str(row.get("content") or row.get("summary") or row.get("full_content") or "")
+        number = str(row.get("id", ""))
+        yield Chunk(id=f"report:{number}", text=text, doc_id=ids.reports.get(number))
+
+
+def _relationships(parts: Mapping[str, Iterable[Row]], ids: Ids) -> Iterator[Triple]:
+    for row in parts["relationships"]:
+        label = label_of(row.get("description"))
+        made = ids.of_row("relationships", row)
+        yield Triple(id=made, subject=str(row["source"]), predicate=label, object=str(row["target"]))
+
+
+def _entities(parts: Mapping[str, Iterable[Row]], ids: Ids) -> Iterator[Triple]:
+    for row in parts["entities"]:
+        if text := str(row.get("description") or ""):
+            made = ids.of_row("entities", row)
+            yield Triple(id=made, subject=str(row["entity"]), predicate="description", object=text)
+
+
+def _claims(parts: Mapping[str, Iterable[Row]], ids: Ids) -> Iterator[Triple]:
+    for row in parts["claims"]:
+        if text := str(row.get("description") or ""):
+            made = ids.of_row("claims", row)
+            yield Triple(id=made, subject=str(row["entity"]), predicate="claim", object=text)
+
+
+def _walk(parts: Mapping[str, Iterable[Row]]) -> Traversal:
+    """Give the walk: the entities that were matched, their relationships, and the nodes that were come to."""
+    start = tuple(dict.fromkeys(str(row["entity"]) for row in parts["entities"]))
+    edges = tuple(
+        dict.fromkeys(
+            (str(row["source"]), label_of(row.get("description")), str(row["target"])) for row in parts["relationships"]
+        )
+    )
+    ends = tuple(dict.fromkeys((*start, *(end for source, _, target in edges for end in (source, target)))))
+    return Traversal(start_nodes=start, traversed_edges=edges, final_nodes=ends)

@@ -1,0 +1,147 @@
+"""Reading inventories: an index of a known system, or rows of our own, by what a path holds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from greval.case import Edge
+from greval.errors import DataError
+from greval.inventory import Inventory
+from greval.methods.edges import dangling
+from greval.methods.graphrag.index import find_tables, read_graphrag
+from greval.methods.lightrag.index import holds_lightrag, read_lightrag
+from greval.methods.spec import read_spec
+from greval.record import Record
+
+OWN = ("inventory.jsonl", "inventory.json")
+
+
+class DocumentRow(Record):
+    """A document of the index."""
+
+    document: str
+
+
+class ChunkRow(Record):
+    """A chunk, and the document that it is a part of."""
+
+    chunk: str
+    document: str = ""
+
+
+class NodeRow(Record):
+    """A node of the graph, its other names, and the documents that it comes from."""
+
+    node: str
+    documents: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+
+
+class EdgeRow(Record):
+    """An edge of the graph as (source, label, target), and the documents that it comes from."""
+
+    edge: Edge
+    documents: tuple[str, ...] = ()
+
+
+InventoryRow = DocumentRow | ChunkRow | NodeRow | EdgeRow
+_KINDS: dict[str, type[Record]] = {"edge": EdgeRow, "node": NodeRow, "chunk": ChunkRow, "document": DocumentRow}
+_ROWS: TypeAdapter[list[dict[str, Any]]] = TypeAdapter(list[dict[str, Any]])
+
+
+def read_inventory(path: str | Path) -> Inventory:
+    """Read what an index holds: a folder of Microsoft GraphRAG or LightRAG, or a file of rows.
+
+    A file of rows is JSONL, or JSON with a list of rows; each row is a document, a chunk, a node or an edge:
+    `{"document": "d1"}`, `{"chunk": "c1", "document": "d1"}`, `{"node": "Ada", "documents": ["d1"],
+    "aliases": ["Ada Lovelace"]}`, `{"edge": ["Ada", "wrote", "the notes"], "documents": ["d1"]}`.
+    A folder may hold such a file as `inventory.jsonl` or `inventory.json`.
+
+    Args:
+        path: The folder or the file. Documents are named by their ids; `?document=title` after a folder of
+            Microsoft GraphRAG names them by their titles, `?document=path` after one of LightRAG by their
+            files' paths.
+
+    Raises:
+        DataError: Where it is neither, or cannot be read.
+        MissingExtraError: Where it is Parquet and pyarrow is not installed.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = Path(folder, "index.jsonl")
+        ...     _ = file.write_text('{"edge": ["Ada", "wrote", "Notes"], "documents": ["d1"]}', encoding="utf-8")
+        ...     read_inventory(file).edges
+        {('Ada', 'wrote', 'Notes'): ('d1',)}
+    """
+    place, options = read_spec(str(path), document=("id", "title", "path"))
+    where = Path(place)
+    own = where if where.is_file() else next((where / name for name in OWN if (where / name).is_file()), None)
+    if own:
+        return _gathered(_rows(own), own)
+    name = options.get("document", "id")
+    if find_tables(where) and name != "path":
+        return read_graphrag(where, document="title" if name == "title" else "id")
+    if holds_lightrag(where) and name != "title":
+        return read_lightrag(where, document="path" if name == "path" else "id")
+    raise DataError(
+        f"{path}: no index that is known: give a folder of Microsoft GraphRAG or LightRAG, or a JSONL file of rows"
+        if where.exists()
+        else f"{path}: is not there; give the folder of an index, or a JSONL file of rows"
+    )
+
+
+def _rows(path: Path) -> Iterator[tuple[str, Record]]:
+    """Read the rows of a file, each with its place."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+        if path.suffix.lower() == ".json":
+            found = [(f"{path}: row {n}", row) for n, row in enumerate(_ROWS.validate_json(text), 1)]
+        else:
+            lines = enumerate(text.splitlines(), 1)
+            found = [(f"{path}:{n}", json.loads(line)) for n, line in lines if line.strip()]
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path}: cannot be read as rows of an index: {error}") from error
+    for place, row in found:
+        yield place, _row(place, row)
+
+
+def _row(place: str, row: object) -> Record:
+    kind = next((kind for kind in _KINDS if isinstance(row, dict) and kind in row), None)
+    if kind is None:
+        raise DataError(f"{place}: is no row of an index; it needs one of {', '.join(_KINDS)}")
+    try:
+        return _KINDS[kind].model_validate(row)
+    except ValidationError as error:
+        first = error.errors()[0]
+        at = ".".join(map(str, first["loc"]))
+        raise DataError(f"{place}: {kind} is wrong: {at}: {first['msg']}") from error
+
+
+def _gathered(rows: Iterator[tuple[str, Record]], path: Path) -> Inventory:
+    documents: set[str] = set()
+    chunks: dict[str, str] = {}
+    nodes: dict[str, tuple[str, ...]] = {}
+    edges: dict[Edge, tuple[str, ...]] = {}
+    aliases: dict[str, tuple[str, ...]] = {}
+    for _, row in rows:
+        match row:
+            case DocumentRow():
+                documents.add(row.document)
+            case ChunkRow():
+                chunks[row.chunk] = row.document
+            case NodeRow():
+                nodes[row.node] = row.documents
+                aliases |= {row.node: row.aliases} if row.aliases else {}
+            case EdgeRow():
+                edges[row.edge] = row.documents
+    if not (documents or chunks or nodes or edges):
+        raise DataError(f"{path}: holds no rows; a row is a document, a chunk, a node or an edge")
+    notes = tuple(dangling(edges, nodes)) if nodes else ()
+    told = documents | {*chunks.values()} - {""}
+    return Inventory(frozenset(told), chunks, nodes, edges, aliases, notes)

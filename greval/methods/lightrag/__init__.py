@@ -1,0 +1,64 @@
+"""LightRAG: what its index holds, and its queries as methods under test."""
+
+from __future__ import annotations
+
+import importlib.util
+from functools import partial
+
+from greval.errors import DataError, MethodError
+from greval.methods import Method
+from greval.methods.lightrag.index import read_lightrag
+from greval.methods.lightrag.method import LightRagMethod
+from greval.methods.spec import read_spec
+
+__all__ = ["load", "read_lightrag"]
+
+VERSIONS = "lightrag-hku>=1.5,<2"
+MODES = ("mix", "local", "global", "hybrid", "naive")
+NUMBERS = ("top_k", "chunk_top_k")
+
+
+def load(spec: str) -> Method:
+    """Make a query mode of a LightRAG object a method.
+
+    Args:
+        spec: `my_module:rag?name=value&...`: where the object is, or a function, asynchronous or not, that
+            makes it with its model functions (`path/to/file.py:name` will do too), and options: `mode`
+            (mix, local, global, hybrid or naive; mix where it is not given), `top_k`, `chunk_top_k`,
+            `response_type`, `enable_rerank` (true or false), `document` (id or path: what names a document).
+
+    Returns:
+        The method; it can answer many samples at the same time, on one event loop.
+
+    Raises:
+        MethodError: Where lightrag is not installed here, or there is no such object.
+    """
+    try:
+        place, given = read_spec(
+            spec,
+            mode=MODES,
+            top_k=None,
+            chunk_top_k=None,
+            response_type=None,
+            enable_rerank=("true", "false"),
+            document=("id", "path"),
+        )
+    except DataError as error:
+        raise MethodError(f"lightrag:{error}") from error
+    if importlib.util.find_spec("lightrag") is None:
+        raise MethodError(f"lightrag is not installed beside greval: pip install '{VERSIONS}'")
+    return _method(place, given, spec)
+
+
+def _method(place: str, given: dict[str, str], spec: str) -> Method:
+    from lightrag import QueryParam  # type: ignore[import-not-found]  # noqa: PLC0415 - no package of greval's
+
+    from greval.methods.loading import load_object  # noqa: PLC0415 - it loads this module by name
+
+    settings: dict[str, object] = {"mode": given.pop("mode", MODES[0]), "stream": False}
+    document = given.pop("document", "id")
+    for name, value in given.items():
+        if name in NUMBERS and not value.isdecimal():
+            raise MethodError(f"lightrag:{spec}: {name}={value!r} will not do; give a whole number")
+        settings[name] = int(value) if name in NUMBERS else (value == "true" if name == "enable_rerank" else value)
+    return LightRagMethod(load_object(place), partial(QueryParam, **settings), "path" if document == "path" else "id")

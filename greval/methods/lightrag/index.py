@@ -1,0 +1,153 @@
+"""The files that LightRAG keeps in its working folder, read as an inventory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+# The file is an index of the user's own, and expat bounds what entities may grow to.
+from xml.etree import ElementTree as ET
+
+from greval.case import Edge
+from greval.errors import DataError
+from greval.inventory import Inventory
+from greval.methods.edges import dangling
+from greval.methods.lightrag.method import DocumentName
+from greval.methods.lightrag.records import SEPARATOR, edge_of, path_of
+
+STORE = "kv_store_{}.json"
+STORES = ("doc_status", "full_docs", "text_chunks", "full_entities", "full_relations")
+GRAPH = "graph_chunk_entity_relation.graphml"
+PARTS = {
+    "documents": ("kv_store_doc_status.json", "kv_store_full_docs.json", "kv_store_text_chunks.json"),
+    "chunks": ("kv_store_doc_status.json", "kv_store_text_chunks.json"),
+    "nodes": (GRAPH, "kv_store_full_entities.json"),
+    "edges": (GRAPH, "kv_store_full_relations.json"),
+}
+"""The files that tell a part of the index; any one of them will do."""
+XML = "{http://graphml.graphdrawing.org/xmlns}"
+
+
+Key = TypeVar("Key")
+
+
+def read_lightrag(folder: str | Path, *, document: DocumentName = "id") -> Inventory:
+    """Read what an index of LightRAG holds, where it is kept in files (the storages that LightRAG has by default).
+
+    The graph comes from its GraphML file, and the names that LightRAG keeps for each document are added.
+    Relations have no predicate: the label of an edge is the relation's description, as in the triples of
+    the adapter, and `related` where only the pair of names is kept. LightRAG's relations have no direction:
+    the ends of an edge are in the order of the alphabet.
+
+    Args:
+        folder: The working folder; with a workspace, the folder of that name in it.
+        document: What names a document: its `id`, or the `path` of its file.
+
+    Raises:
+        DataError: Where the folder holds none of the files, or a file cannot be read.
+    """
+    place = Path(folder)
+    if not holds_lightrag(place):
+        raise DataError(f"{folder}: no index of LightRAG: neither {GRAPH} nor a {STORE.format('*')} file is there")
+    stores = {name: _store(place / STORE.format(name)) for name in STORES}
+    names = _names(stores, document)
+    chunks = _chunks(stores, names)
+    nodes: dict[str, dict[str, None]] = {}
+    edges: dict[Edge, dict[str, None]] = {}
+    _add_graph(place / GRAPH, chunks, nodes, edges)
+    _add_names(stores, names, nodes, edges)
+    notes = _missing(place) + (dangling(edges, nodes) if nodes else [])
+    documents = frozenset({*names.values(), *chunks.values()} - {""})
+    return Inventory(documents, chunks, _fixed(nodes), _fixed(edges), notes=tuple(notes))
+
+
+def holds_lightrag(folder: Path) -> bool:
+    """Tell whether a folder holds a file of LightRAG's."""
+    return len(_missing(folder)) < len(PARTS)
+
+
+def _missing(place: Path) -> list[str]:
+    lost = {part: names for part, names in PARTS.items() if not any((place / name).is_file() for name in names)}
+    return [f"its {part} are unknown: none of {', '.join(names)} is there" for part, names in lost.items()]
+
+
+def _store(path: Path) -> dict[str, Any]:
+    """Read a store; one that is not there is empty."""
+    if not path.is_file():
+        return {}
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path}: cannot be read as JSON: {error}; build the index anew") from error
+    if not isinstance(found, dict):
+        raise DataError(f"{path}: holds no object; is it a file of LightRAG's?")
+    return found
+
+
+def _names(stores: Mapping[str, Mapping[str, Any]], document: DocumentName) -> dict[str, str]:
+    """Give the name of each document by its id; the id stands for a path that is not known."""
+    told = {**stores["full_docs"], **stores["doc_status"]}
+    return {doc: (document == "path" and path_of(row)) or doc for doc, row in told.items()}
+
+
+def _chunks(stores: Mapping[str, Mapping[str, Any]], names: Mapping[str, str]) -> dict[str, str]:
+    told = {chunk: doc for doc, row in stores["doc_status"].items() for chunk in row.get("chunks_list") or ()}
+    told |= {chunk: row.get("full_doc_id") or "" for chunk, row in stores["text_chunks"].items()}
+    return {chunk: names.get(doc, doc) for chunk, doc in told.items()}
+
+
+def _add_graph(
+    path: Path, chunks: Mapping[str, str], nodes: dict[str, dict[str, None]], edges: dict[Edge, dict[str, None]]
+) -> None:
+    for place, told in _elements(path):
+        documents = _documents(told.get("source_id", ""), chunks)
+        if len(place) == 1:
+            nodes.setdefault(place[0], {}).update(documents)
+        else:
+            edges.setdefault(edge_of(place[0], place[1], told.get("description")), {}).update(documents)
+
+
+def _elements(path: Path) -> Iterator[tuple[tuple[str, ...], dict[str, str]]]:
+    """Give the nodes (one name) and the edges (two) of a GraphML file, each with its data."""
+    if not path.is_file():
+        return
+    keys: dict[str, str] = {}
+    try:
+        for _, element in ET.iterparse(path):  # noqa: S314 - see the import
+            kind = element.tag.removeprefix(XML)
+            if kind == "key":
+                keys[element.attrib["id"]] = element.attrib["attr.name"]
+            if kind in {"node", "edge"}:
+                ends = ("id",) if kind == "node" else ("source", "target")
+                told = {keys[data.attrib["key"]]: data.text or "" for data in element}
+                yield tuple(element.attrib[end] for end in ends), told
+                element.clear()
+    except (ET.ParseError, KeyError, OSError) as error:
+        raise DataError(f"{path}: cannot be read as GraphML: {error}; build the index anew") from error
+
+
+def _documents(sources: str, chunks: Mapping[str, str]) -> dict[str, None]:
+    return dict.fromkeys(chunks[chunk] for chunk in sources.split(SEPARATOR) if chunks.get(chunk))
+
+
+def _add_names(
+    stores: Mapping[str, Mapping[str, Any]],
+    names: Mapping[str, str],
+    nodes: dict[str, dict[str, None]],
+    edges: dict[Edge, dict[str, None]],
+) -> None:
+    """Add the names and pairs of each document, which may be more than the graph's files still tell."""
+    for document, row in stores["full_entities"].items():
+        for name in row.get("entity_names") or ():
+            nodes.setdefault(name, {})[names.get(document, document)] = None
+    known = {(source, target): (source, label, target) for source, label, target in edges}
+    for document, row in stores["full_relations"].items():
+        for source, target in row.get("relation_pairs") or ():
+            edge = edge_of(source, target, None)
+            edges.setdefault(known.get((edge[0], edge[2]), edge), {})[names.get(document, document)] = None
+
+
+def _fixed(found: Mapping[Key, Iterable[str]]) -> dict[Key, tuple[str, ...]]:
+    return {key: tuple(documents) for key, documents in found.items()}

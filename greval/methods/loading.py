@@ -1,0 +1,225 @@
+"""Loading methods by name: `module:function`, a file, an address, or an adapter."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import inspect
+import re
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from greval.errors import MethodError
+from greval.methods import Method
+
+ADAPTERS = ("graphrag", "lightrag")
+ENDPOINT_FILES = (".yaml", ".yml", ".json")
+ADDRESS = ("http://", "https://")
+HOW_TO_NAME = (
+    "name a method as my_module:function, path/to/file.py:function, http://..., an endpoint file (.yaml, .json), "
+    "graphrag:FOLDER?method=local or lightrag:..., each with NAME= before it if you like"
+)
+_NAMED = re.compile(r"([^=:/?()\x00-\x1f]+)=(.+)", re.DOTALL)
+_OBJECT = re.compile(r"(?P<module>[^:()]+):(?P<name>[A-Za-z_][\w.]*)(?P<call>\((?P<text>.*)\))?", re.DOTALL)
+
+
+def load_methods(specs: Iterable[str]) -> dict[str, Method]:
+    """Load methods by `NAME=SPEC` or `SPEC`.
+
+    Args:
+        specs: See `load_method`; without a name, a method has the name that `default_name` gives.
+
+    Returns:
+        The methods by name, in order.
+
+    Raises:
+        MethodError: Where one cannot be loaded, or two have one name.
+
+    Example:
+        >>> load_methods(["ours=http://127.0.0.1:8000/ask"])
+        {'ours': HttpMethod('http://127.0.0.1:8000/ask')}
+    """
+    methods: dict[str, Method] = {}
+    for given in specs:
+        named = _NAMED.fullmatch(given.strip())
+        name, spec = (named[1].strip(), named[2].strip()) if named else (default_name(given), given.strip())
+        if name in methods:
+            raise MethodError(f"{given}: another method is called {name!r}; name it with NAME={spec}")
+        methods[name] = load_method(spec)
+    return methods
+
+
+def default_name(spec: str) -> str:
+    """Give the name of a method that was given none.
+
+    Example:
+        >>> default_name("my_rag:ask"), default_name("graphrag:ragtest?method=local"), default_name("rag.yaml")
+        ('ask', 'local', 'rag')
+    """
+    spec = spec.strip()
+    kind, _, rest = spec.partition(":")
+    if spec.startswith(ADDRESS):
+        return urlsplit(spec).hostname or kind
+    if kind in ADAPTERS:
+        options = parse_qs(rest.partition("?")[2])
+        return next((options[key][0] for key in ("method", "mode") if key in options), kind)
+    found = _OBJECT.fullmatch(spec)
+    return found["name"].rpartition(".")[2] if found else Path(spec).stem
+
+
+def load_method(spec: str) -> Method:
+    """Load a method.
+
+    Args:
+        spec: One of these. `my_module:name` or `path/to/file.py:name`: a function (asynchronous or
+            not), an object that can be called, or a LangChain runnable; with `name()` or `name(TEXT)`
+            what that function gives. `http://...`: an endpoint that takes `{"question": ...}` and
+            gives the fields of a response. A YAML or JSON file: an endpoint as `greval.methods.endpoint`
+            describes it. `graphrag:...` and `lightrag:...`: see docs/graphrag.md.
+
+    Returns:
+        The method, ready to be called; modules of the current folder can be imported.
+
+    Raises:
+        MethodError: Where it cannot be loaded, with what to mend.
+        MissingExtraError: Where an adapter needs a package that is not installed.
+
+    Example:
+        >>> load_method("http://127.0.0.1:8000/ask")
+        HttpMethod('http://127.0.0.1:8000/ask')
+    """
+    spec = spec.strip()
+    kind, _, rest = spec.partition(":")
+    if spec.startswith(ADDRESS) or Path(spec).suffix.lower() in ENDPOINT_FILES:
+        from greval.methods.http import load as load_endpoint  # noqa: PLC0415 - only where it is asked for
+
+        return load_endpoint(spec)
+    if kind in ADAPTERS:
+        return _adapter(kind, rest)
+    return as_method(load_object(spec), spec)
+
+
+def as_method(found: Any, told: str = "") -> Method:  # noqa: ANN401 - whatever a user's module holds
+    """Give the method that an object stands for.
+
+    Args:
+        found: A function, an object that can be called, or a LangChain runnable.
+        told: How the object was named, for messages.
+
+    Raises:
+        MethodError: Where it can be no method.
+    """
+    from langchain_core.runnables import Runnable  # noqa: PLC0415 - takes a fifth of a second
+
+    from greval.methods.functions import FunctionMethod  # noqa: PLC0415 - only where it is asked for
+    from greval.methods.langchain import LangChainMethod  # noqa: PLC0415 - the same
+
+    if isinstance(found, Runnable):
+        return LangChainMethod(found)
+    told = f"{told}: " if told else ""
+    if inspect.isclass(found):
+        raise MethodError(f"{told}{found.__name__} is a class; write {found.__name__}() to make an object of it")
+    if not callable(found):
+        raise MethodError(f"{told}{type(found).__name__} is no method, as it cannot be called with a sample")
+    try:
+        inspect.signature(found).bind(None)
+    except TypeError as error:
+        raise MethodError(f"{told}cannot be called with a sample alone: {error}") from None
+    except ValueError:  # a function of C that does not tell its arguments
+        pass
+    return FunctionMethod(found)
+
+
+def load_object(spec: str) -> Any:  # noqa: ANN401 - whatever a user's module holds
+    """Give what `module:name` or `path/to/file.py:name` names; with `name()` or `name(TEXT)`, what that gives.
+
+    Raises:
+        MethodError: Where there is no such module, file or name, or it breaks.
+
+    Example:
+        >>> load_object("math:floor")
+        <built-in function floor>
+    """
+    found = _OBJECT.fullmatch(spec.strip())
+    if not found:
+        raise MethodError(f"{spec}: {HOW_TO_NAME}")
+    where = found["module"].strip()
+    module = _file(Path(where), spec) if where.endswith(".py") else _module(where, spec)
+    value = _attribute(module, found["name"], spec)
+    if found["call"] is None:
+        return value
+    if not callable(value):
+        raise MethodError(f"{spec}: {found['name']} cannot be called; leave the brackets out")
+    try:
+        return value(*([found["text"]] if found["text"] else []))
+    except Exception as error:
+        raise MethodError(f"{spec}: {found['name']} raised {type(error).__name__}: {error}") from error
+
+
+def _attribute(module: ModuleType, name: str, spec: str) -> Any:  # noqa: ANN401 - whatever a user's module holds
+    value: Any = module
+    for part in name.split("."):
+        if not hasattr(value, part):
+            from greval.metric_file.fault import did_you_mean  # noqa: PLC0415 - for faults only
+
+            near = did_you_mean(part, [known for known in vars(value) if not known.startswith("_")])
+            raise MethodError(f"{spec}: there is no {part!r} in it{near}")
+        value = getattr(value, part)
+    return value
+
+
+def _module(name: str, spec: str) -> ModuleType:
+    """Import a module, those of the current folder too."""
+    _importable(Path.cwd())
+    try:
+        return importlib.import_module(name)
+    except Exception as error:
+        missing = isinstance(error, ModuleNotFoundError) and error.name and f"{name}.".startswith(f"{error.name}.")
+        why = (
+            f"there is no module {error.name!r}, neither installed nor in {Path.cwd()}"  # type: ignore[attr-defined]
+            if missing
+            else f"it cannot be imported: {type(error).__name__}: {error}"
+        )
+        raise MethodError(f"{spec}: {why}") from error
+
+
+def _file(path: Path, spec: str) -> ModuleType:
+    """Import a file once, whatever it is called; modules beside it can be imported."""
+    if not path.is_file():
+        raise MethodError(f"{spec}: there is no file {path}")
+    path = path.resolve()
+    name = f"_greval_{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
+    if name in sys.modules:
+        return sys.modules[name]
+    _importable(path.parent)
+    made = importlib.util.spec_from_file_location(name, path)
+    assert made is not None  # noqa: S101 - it is for names that end in .py
+    assert made.loader is not None  # noqa: S101 - the same
+    module = sys.modules[name] = importlib.util.module_from_spec(made)
+    try:
+        made.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[name]
+        raise MethodError(f"{spec}: it cannot be imported: {type(error).__name__}: {error}") from error
+    return module
+
+
+def _importable(folder: Path) -> None:
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
+
+
+def _adapter(kind: str, rest: str) -> Method:
+    """Let an adapter load what stands after its name."""
+    try:
+        adapter = importlib.import_module(f"greval.methods.{kind}")
+        load: Any = adapter.load
+    except (ImportError, AttributeError) as error:
+        raise MethodError(f"{kind}:{rest}: the adapter for {kind} cannot be loaded: {error}") from error
+    method: Method = load(rest)
+    return method

@@ -1,0 +1,113 @@
+"""Paths into JSON, such as `data.hits[*].text`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from greval.errors import MethodError
+
+WHOLE = "$"
+MOST_SHOWN = 12
+Step = str | int | None
+"""A name, an item's place, or None for each item."""
+_STEP = re.compile(r'\.?([^.\[\]"?$]+)|\[(\d+)\]|\[(\*)\]|\["([^"]+)"\]')
+
+
+@dataclass(frozen=True)
+class Path:
+    """A path into JSON.
+
+    Names are separated by dots, `[0]` takes an item of a list (counted from 0), `[*]` each of them,
+    `["a.b"]` a name that holds dots, and `$` is the whole. With `?` at the end nothing need be there.
+
+    Example:
+        >>> Path.parse("hits[*].text").find({"hits": [{"text": "a"}, {"text": "b"}]})
+        ['a', 'b']
+        >>> Path.parse("hits[0].score?").find({"hits": []}) is None
+        True
+    """
+
+    text: str
+    steps: tuple[Step, ...]
+    optional: bool = False
+
+    @classmethod
+    def parse(cls, text: str) -> Path:
+        """Read a path.
+
+        Raises:
+            MethodError: Where it is none.
+        """
+        bare = text.strip()
+        optional = bare.endswith("?")
+        rest = bare.removesuffix("?").removeprefix(WHOLE)
+        steps: list[Step] = []
+        while rest:
+            found = _STEP.match(rest)
+            if not found or (rest.startswith(".") and not steps and not bare.startswith(WHOLE)):
+                raise MethodError(f'{text!r} is no path; write it as data.hits[*].text, data["a.b"] or $')
+            steps.append(int(found[2]) if found[2] else None if found[3] else found[1] or found[4])
+            rest = rest[found.end() :]
+        if not bare.removesuffix("?"):
+            raise MethodError(f"{text!r} is no path; $ is the whole reply")
+        return cls(bare, tuple(steps), optional)
+
+    def find(self, content: object) -> object:
+        """Give what stands there; a list where the path takes each item of one.
+
+        Returns:
+            What is there; None where nothing is and the path is optional.
+
+        Raises:
+            MethodError: Where nothing is there, with what is there instead.
+        """
+        try:
+            return _walk(content, self.steps, ())
+        except _MissingError as missing:
+            if self.optional:
+                return None
+            raise MethodError(f"nothing is at {self.text}: {missing}") from None
+
+
+class _MissingError(Exception):
+    """A path leads nowhere."""
+
+
+def _walk(content: object, steps: tuple[Step, ...], done: tuple[Step, ...]) -> object:
+    if not steps:
+        return content
+    step, *rest = steps
+    if step is None:
+        if not isinstance(content, list):
+            raise _MissingError(f"{_shown(done)} is {_kind(content)}, not a list")
+        found = [_walk(item, tuple(rest), (*done, n)) for n, item in enumerate(content)]
+        return [item for items in found for item in _items(items)] if None in rest else found
+    if isinstance(step, int):
+        if not isinstance(content, list) or step >= len(content):
+            held = f"a list of {len(content)}" if isinstance(content, list) else _kind(content)
+            raise _MissingError(f"{_shown(done)} is {held}")
+        return _walk(content[step], tuple(rest), (*done, step))
+    if not isinstance(content, dict) or step not in content:
+        raise _MissingError(f"{_shown(done)} is {_kind(content)}")
+    return _walk(content[step], tuple(rest), (*done, step))
+
+
+def _items(found: object) -> list[object]:
+    return found if isinstance(found, list) else [found]
+
+
+def _shown(done: tuple[Step, ...]) -> str:
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in done).lstrip(".") or "the reply"
+
+
+def _kind(content: object) -> str:
+    """Say what something is, without its content."""
+    if isinstance(content, dict):
+        names = [*map(str, content)]
+        more = ", ..." if len(names) > MOST_SHOWN else ""
+        return f"an object with {', '.join(names[:MOST_SHOWN])}{more}" if names else "an empty object"
+    if content is None:
+        return "null"
+    kinds: dict[type, str] = {list: "a list", str: "a text", bool: "true or false"}
+    return kinds.get(type(content), "a number")

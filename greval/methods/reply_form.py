@@ -1,0 +1,126 @@
+"""How a reply of an endpoint is read as a response: a path into its JSON for each field."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from greval.case import Chunk, Effort, Response, Traversal, Triple
+from greval.errors import MethodError
+from greval.methods.paths import Path
+from greval.metric_file.fault import did_you_mean
+
+EDGE = ("source", "label", "target")
+EDGES = "traversal.traversed_edges"
+ITEMS: Mapping[str, tuple[str, ...]] = {
+    "chunks": tuple(Chunk.model_fields),
+    "triples": tuple(Triple.model_fields),
+    EDGES: EDGE,
+}
+"""Lists of things that have fields of their own, each with a path within the item."""
+TEXTS = frozenset({*Chunk.model_fields, *Triple.model_fields, *EDGE} - {"score"})
+FIELDS = (
+    *("answer", "chunks", "triples", "aggregates", "error"),
+    *(f"traversal.{name}" for name in Traversal.model_fields),
+    *(f"usage.{name}" for name in Effort.model_fields),
+)
+TARGETS = (*FIELDS, *(f"{items}.{name}" for items, names in ITEMS.items() for name in names))
+OWN = tuple(name for name in Response.model_fields if name != "method")
+
+
+class ReplyForm:
+    """Reads replies by lines such as `answer: data.text`, `chunks: hits`, `chunks.text: passage.content`.
+
+    Args:
+        lines: A path for each field of a response that the reply holds; for `chunks`, `triples` and
+            `traversal.traversed_edges` the path of the list, and with a dot the path of each field within an
+            item. Without lines the reply holds the fields of a response under their own names.
+
+    Raises:
+        MethodError: Where a field is not known or a path is none.
+
+    Example:
+        >>> form = ReplyForm({"answer": "data.text", "chunks": "data.hits", "chunks.text": "passage"})
+        >>> form.read({"data": {"text": "At nine.", "hits": [{"passage": "It opens at nine."}]}})
+        {'answer': 'At nine.', 'chunks': [{'text': 'It opens at nine.'}]}
+    """
+
+    def __init__(self, lines: Mapping[str, str]) -> None:
+        for name in lines:
+            if name not in TARGETS:
+                raise MethodError(f"response: {name}: is no field of a response{did_you_mean(name, TARGETS)}")
+            items = name.rpartition(".")[0]
+            if items in ITEMS and items not in lines:
+                raise MethodError(f"response: {name}: add {items}, the path of the list that holds them")
+        self._paths = {name: Path.parse(path) for name, path in lines.items()}
+
+    def read(self, reply: object) -> dict[str, object]:
+        """Give the fields of a response that a reply holds.
+
+        Raises:
+            MethodError: Where a path leads nowhere, or the reply holds no field at all.
+        """
+        if not self._paths:
+            return _own(reply)
+        if "error" in self._paths and (error := self._paths["error"].find(reply)) is not None:
+            return {"error": str(error)}
+        found: dict[str, object] = {}
+        for name, path in self._paths.items():
+            if name in FIELDS and name != "error" and (value := path.find(reply)) is not None:
+                _put(found, name, self._listed(name, value) if name in ITEMS else _plain(name, value))
+        return found
+
+    def _listed(self, name: str, value: object) -> list[object]:
+        if not isinstance(value, list):
+            raise MethodError(f"{name}: a list is wanted at {self._paths[name].text}, got {type(value).__name__}")
+        paths = {part: self._paths[f"{name}.{part}"] for part in ITEMS[name] if f"{name}.{part}" in self._paths}
+        return [_item(name, item, paths) for item in value]
+
+
+def _own(reply: object) -> dict[str, object]:
+    """Take the fields that a reply holds under greval's own names; its other names are its own business."""
+    if isinstance(reply, str):
+        return {"answer": reply}
+    found = {name: reply[name] for name in OWN if reply.get(name) is not None} if isinstance(reply, dict) else {}
+    if not found:
+        held = f"an object with {', '.join(map(str, reply)) or 'nothing'}" if isinstance(reply, dict) else "no object"
+        raise MethodError(
+            f"the reply is {held}; it should hold {', '.join(OWN[:4])} or others of a response, "
+            "or the endpoint needs a file with `response:` that says where they are"
+        )
+    for name in ("chunks", "triples"):
+        if isinstance(found.get(name), list):
+            found[name] = [_item(name, item, {}) for item in found[name]]
+    return found
+
+
+def _item(name: str, item: object, paths: Mapping[str, Path]) -> object:
+    """Read an item of a list by its paths; without any, its fields under their own names."""
+    if paths:
+        values = {part: path.find(item) for part, path in paths.items()}
+    elif isinstance(item, dict):
+        values = {part: item[part] for part in ITEMS[name] if part in item}
+    else:
+        return item
+    told = {part: _as_text(value) if part in TEXTS else value for part, value in values.items() if value is not None}
+    return [told.get(part) for part in EDGE] if name == EDGES else told
+
+
+def _plain(name: str, value: object) -> object:
+    """Read a field that is no list of items; names of nodes may come as numbers."""
+    if isinstance(value, list):
+        return [_as_text(item) for item in value]
+    return _as_text(value) if name == "answer" else value
+
+
+def _as_text(value: object) -> object:
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+def _put(found: dict[str, object], name: str, value: object) -> None:
+    first, _, part = name.partition(".")
+    if not part:
+        found[first] = value
+        return
+    within = found.setdefault(first, {})
+    assert isinstance(within, dict)  # noqa: S101 - made here
+    within[part] = value

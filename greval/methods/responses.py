@@ -1,0 +1,72 @@
+"""Responses: what a method gave, in any form that it may have, becomes a `Response` or a clear error."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+from greval.case import Response
+from greval.errors import MethodError
+from greval.metric_file.fault import did_you_mean
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+CONTENT = ("answer", "chunks", "triples", "aggregates", "traversal")
+MOST_FAULTS = 5
+
+
+def as_response(given: object) -> Response:
+    """Give the response that a method's result stands for.
+
+    Args:
+        given: A `Response`, a mapping of its fields, or the answer as text.
+
+    Returns:
+        The response; it holds at least one of answer, chunks, triples, aggregates and traversal, or
+        tells an error.
+
+    Raises:
+        MethodError: Where the result is nothing of this kind, is empty, or has faults; all are told.
+
+    Example:
+        >>> as_response("At nine.").answer
+        'At nine.'
+        >>> as_response({"chunks": ["It opens at nine."]}).chunks[0].id
+        'c1'
+    """
+    response = _read(given)
+    if response.error is None and all(getattr(response, name) is None for name in CONTENT):
+        message = f"the response holds none of {', '.join(CONTENT)}; give at least one of them"
+        raise MethodError(message)
+    return response
+
+
+def _read(given: object) -> Response:
+    if isinstance(given, Response):
+        own = {name: getattr(given, name) for name in Response.model_fields}
+        return given if type(given) is Response else Response.model_construct(**own)  # a case is a response and more
+    if isinstance(given, str):
+        return Response(answer=given)
+    if not isinstance(given, Mapping):
+        got = "nothing (None)" if given is None else type(given).__name__
+        message = f"the method gave {got}; give a Response, a mapping of its fields, or the answer as text"
+        raise MethodError(message)
+    try:
+        return Response.model_validate(given)
+    except ValidationError as error:
+        faults = [_told(detail) for detail in error.errors(include_url=False, include_context=False)]
+        more = f"; and {len(faults) - MOST_FAULTS} more" if len(faults) > MOST_FAULTS else ""
+        message = f"the response is wrong: {'; '.join(faults[:MOST_FAULTS])}{more}"
+        raise MethodError(message) from None
+
+
+def _told(detail: ErrorDetails) -> str:
+    """Say what is wrong with a field: its name, and what was found."""
+    place = ".".join(map(str, detail["loc"]))
+    if detail["type"] == "extra_forbidden":
+        near = did_you_mean(str(detail["loc"][-1]), Response.model_fields) if len(detail["loc"]) == 1 else ""
+        return f"{place}: is not known{near}"
+    return f"{place}: {detail['msg'][:1].lower()}{detail['msg'][1:]}"

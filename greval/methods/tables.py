@@ -1,0 +1,35 @@
+"""Tables of an index: Parquet files, the columns that are asked for, row by row."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from greval.errors import DataError, MissingExtraError
+
+Row = dict[str, Any]
+
+
+def read_table(path: Path, *columns: str) -> list[Row]:
+    """Read these columns of a Parquet file; a column that it does not have is None in each row.
+
+    Args:
+        path: The file.
+        columns: Names of columns; others are not even loaded.
+
+    Raises:
+        DataError: Where the file cannot be read as Parquet.
+        MissingExtraError: Where pyarrow is not installed.
+    """
+    try:
+        import pyarrow as pa  # noqa: PLC0415 - an extra
+        from pyarrow import parquet  # noqa: PLC0415
+    except ImportError as error:
+        raise MissingExtraError("stats", "pyarrow") from error
+    try:
+        with parquet.ParquetFile(path) as table:
+            there = {*table.schema_arrow.names}
+            found = table.read(columns=[name for name in columns if name in there]).to_pylist()
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(f"{path}: cannot be read as Parquet: {error}; write the index anew") from error
+    return [dict.fromkeys(columns) | row for row in found]

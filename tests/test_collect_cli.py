@@ -1,0 +1,245 @@
+"""`greval collect` as people use it: in a folder of their own, killed, stopped, and run again."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from greval import Case
+from greval.cli.collect import collect, read_wanted, tagged
+from greval.collecting.file import read_responses
+from greval.errors import DataError, GrevalError, MethodError, StoreError
+
+METHODS = """\
+import asyncio, os, time
+def note(sample):
+    with open("calls.txt", "a") as file:
+        file.write(sample.id + "\\n")
+async def ask(sample):
+    note(sample)
+    await asyncio.sleep(float(os.environ.get("DELAY", "0")))
+    return f"About {sample.question}"
+def plain(sample):
+    note(sample)
+    time.sleep(float(os.environ.get("DELAY", "0")))
+    if sample.id in os.environ.get("BROKEN", "").split():
+        raise KeyError(sample.id)
+    return {"answer": "plain", "chunks": ["a"], "usage": {"prompt_tokens": 1000}}
+def hang(sample):
+    time.sleep(60)
+def chain():
+    from langchain_core.runnables import RunnableLambda
+    return RunnableLambda(hang)
+"""
+COUNT = 60
+COMMAND = (
+    "import sys, typer; from greval.cli.collect import collect; app = typer.Typer(); app.command()(collect); app()"
+)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Give a folder with samples and methods; the module is forgotten afterwards."""
+    rows = [
+        {"id": f"q{n}", "question": f"Question {n}?", "tags": {"movie": f"tt{n % 3}", "level": n % 2}}
+        for n in range(COUNT)
+    ]
+    (tmp_path / "samples.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    (tmp_path / "my_methods_d.py").write_text(METHODS, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    yield tmp_path
+    sys.modules.pop("my_methods_d", None)
+
+
+def run(*words, **options):
+    """Run the command in this process."""
+    app = typer.Typer()
+    app.command()(collect)
+    return CliRunner().invoke(app, ["samples.jsonl", *words], **options)
+
+
+def begin(folder, *words, delay=0.02):
+    """Start the command as a process of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-c", COMMAND, "samples.jsonl", *words],
+        cwd=folder,
+        env={"DELAY": str(delay), "PATH": "/usr/bin:/bin", "PYTHONPATH": ":".join(sys.path)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def calls(folder):
+    """Give the samples that methods were asked for since the last look."""
+    path = folder / "calls.txt"
+    found = path.read_text(encoding="utf-8").split() if path.exists() else []
+    path.unlink(missing_ok=True)
+    return found
+
+
+def wait_for(path, count, process, seconds=30):
+    """Wait until a file has so many lines."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end and process.poll() is None:
+        if path.exists() and path.read_bytes().count(b"\n") >= count:
+            return
+        time.sleep(0.005)
+    raise AssertionError(process.communicate())
+
+
+def answered(path):
+    return [case.id for case in read_responses(path) if case.error is None]
+
+
+def test_a_run_from_the_command_line(folder):
+    """Methods named or not are asked, the file is written, and the last lines say what to do with it."""
+    done = run("--method", "my_methods_d:ask", "--method", "tog=my_methods_d.py:plain", "-o", "out/r.jsonl")
+    assert done.exit_code == 0, done.output
+    assert done.stdout.splitlines()[-2:] == [
+        "out/r.jsonl: 120 answered, 0 failed",
+        "greval evaluate out/r.jsonl -m METRIC judges them",
+    ]
+    assert "120/120 done, 0 failed, 60,000 tokens" in done.stderr
+    found = [*read_responses(folder / "out" / "r.jsonl")]
+    assert [(case.id, case.method) for case in found[:3]] == [("q0", "ask"), ("q0", "tog"), ("q1", "ask")]
+    assert found[1].usage.prompt_tokens == 1000
+
+
+def test_failed_rows_and_again(folder, monkeypatch):
+    """Failed rows end with 3 and say why; the same again asks for these only, or for none where that is wanted."""
+    words = ("--method", "my_methods_d:plain", "-o", "r.jsonl")
+    monkeypatch.setenv("BROKEN", "q3 q4")
+    done = run(*words)
+    assert done.exit_code == 3
+    assert "plain: 1 failed: KeyError: 'q3'" in done.stderr
+    calls(folder)
+    assert run(*words, "--no-retry-failed", "--quiet").exit_code == 3
+    assert calls(folder) == []
+    monkeypatch.setenv("BROKEN", "")
+    done = run(*words)
+    assert done.exit_code == 0
+    assert sorted(calls(folder)) == ["q3", "q4"]
+    assert "60/60 done (58 from before), 0 failed" in done.stderr
+
+
+def test_quiet(folder):
+    """A quiet run prints nothing."""
+    done = run("--method", "my_methods_d:ask", "-o", "r.jsonl", "-q")
+    assert (done.exit_code, done.output) == (0, "")
+
+
+def test_which_samples(folder):
+    """Tags and a limit choose the samples; values of one tag are alternatives, tags are taken together."""
+    words = ("--method", "my_methods_d:ask", "-o", "r.jsonl")
+    assert run(*words, "--where", "movie=tt1", "--where", "level=0", "--limit", "4").exit_code == 0
+    assert calls(folder) == ["q4", "q10", "q16", "q22"]
+    assert run(*words, "--limit", "2", "--concurrency", "1").exit_code == 0
+    assert calls(folder) == ["q0", "q1"]
+    assert [case.id for case in read_responses(folder / "r.jsonl")] == ["q0", "q1", "q4", "q10", "q16", "q22"]
+    assert read_wanted(["a=1", "a=2", "b = x=y "]) == {"a": {"1", "2"}, "b": {"x=y"}}
+    with pytest.raises(DataError, match=r"no sample has these tags together \(a is 1, 2; z is in no sample\)"):
+        list(tagged([Case(question="?", tags={"a": 1}), Case(question="?", tags={"a": 2})], {"a": {"3"}, "z": {"4"}}))
+
+
+@pytest.mark.parametrize(
+    ("words", "error", "told"),
+    [
+        (["--method", "my_methods_d:ask", "-o", "samples.jsonl"], None, "holds the samples"),
+        (["--method", "my_methods_d:ask", "-o", "r.jsonl", "--where", "movie"], None, "write it as TAG=VALUE"),
+        (["--method", "my_methods_d:aks", "-o", "r.jsonl"], MethodError, "did you mean ask"),
+        (["--method", "my_methods_d:ask", "-o", "r.csv"], StoreError, "call the file r.jsonl"),
+        (
+            ["--method", "my_methods_d:ask", "-o", "r.jsonl", "--where", "movie=tt9"],
+            DataError,
+            "movie is tt0, tt1, tt2",
+        ),
+    ],
+)
+def test_wrong_use(folder, words, error, told):
+    """What cannot work is told, and the samples stay as they are."""
+    before = (folder / "samples.jsonl").read_bytes()
+    done = run(*words)
+    assert (folder / "samples.jsonl").read_bytes() == before
+    if error:
+        assert isinstance(done.exception, GrevalError)
+        assert type(done.exception) is error
+        assert told in str(done.exception)
+    else:
+        assert done.exit_code == 2
+        assert told in re.sub(r"[\s│]+", " ", done.stderr)
+
+
+def test_a_timeout(folder):
+    """A blocking method or runnable that hangs is a row after the timeout, and the command still ends."""
+    start = time.monotonic()
+    methods = ("--method", "my_methods_d:hang", "--method", "my_methods_d:chain()")
+    process = begin(folder, *methods, "--timeout", "0.2", "--limit", "3", "-o", "r.jsonl")
+    out, err = process.communicate(timeout=40)
+    assert process.returncode == 3
+    assert "hang: 3 failed: TimeoutError: no response within 0.2 s" in err
+    assert "0 answered, 6 failed" in out
+    assert time.monotonic() - start < 30
+
+
+def test_killed_and_run_again(folder):
+    """Killed with -9 in the middle, twice, the same command asks for nothing that was answered and loses nothing."""
+    words = ("--method", "my_methods_d:ask", "--method", "my_methods_d:plain", "-o", "r.jsonl", "--concurrency", "4")
+    path = folder / "r.jsonl"
+    known: Counter[str] = Counter()
+    for stage in (1, 2):
+        process = begin(folder, *words)
+        wait_for(path, stage * 40, process)
+        process.kill()
+        process.communicate()
+        asked = Counter(calls(folder))
+        new = Counter(answered(path)) - known
+        assert new <= asked  # what was there is there, and was not asked again
+        assert (asked - new).total() <= 4  # all but what was in flight is there
+        known += new
+        assert stage * 40 <= known.total() < 2 * COUNT
+    assert run(*words).exit_code == 0
+    assert Counter(calls(folder)) == Counter({f"q{n}": 2 for n in range(COUNT)}) - known
+    found = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    assert [(row["id"], row["method"]) for row in found] == [
+        (f"q{n}", m) for n in range(COUNT) for m in ("ask", "plain")
+    ]
+
+
+def test_stopped_and_run_again(folder):
+    """The first Ctrl-C finishes what is in flight, ends with 130 and keeps all; again goes on."""
+    words = ("--method", "my_methods_d:plain", "-o", "r.jsonl", "--concurrency", "3")
+    process = begin(folder, *words)
+    wait_for(folder / "r.jsonl", 5, process)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130, err
+    assert "stopping: what is in flight is finished and kept" in err
+    assert "run the same command again to go on" in err
+    asked = calls(folder)
+    assert 5 <= len(asked) < COUNT
+    assert sorted(asked) == sorted(answered(folder / "r.jsonl"))
+    assert run(*words).exit_code == 0
+    assert {*asked}.isdisjoint(calls(folder))
+    assert answered(folder / "r.jsonl") == [f"q{n}" for n in range(COUNT)]
+
+
+def test_stopped_twice(folder):
+    """The second signal, of whichever kind, does not wait for what is in flight."""
+    process = begin(folder, "--method", "my_methods_d:plain", "-o", "r.jsonl", delay=50)
+    wait_for(folder / "calls.txt", 1, process)
+    process.send_signal(signal.SIGTERM)
+    assert "stopping" in process.stderr.readline()
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=20)
+    assert process.returncode == -signal.SIGINT

@@ -1,0 +1,452 @@
+"""Collecting: every method is asked about every sample once, and whatever goes wrong is a row."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from langchain_core.runnables import RunnableLambda
+
+from greval import Case, Response, RowFault, Sample, evaluate
+from greval.collecting import Collected, CollectProgress, collect, collect_async
+from greval.errors import DataError, MethodError, StoreError
+from greval.metrics import COMPUTED
+
+
+def samples(count=5, **fields):
+    return [{"id": f"q{n}", "question": f"Question {n}?", **fields} for n in range(count)]
+
+
+class Counted:
+    """A method that counts its calls by sample, and does as a function from the sample's id says."""
+
+    def __init__(self, act=lambda sample_id: sample_id, delay=0.0):
+        self.act = act
+        self.delay = delay
+        self.calls = []
+        self.flying = self.most = 0
+
+    async def __call__(self, sample):
+        self.calls.append(sample.id)
+        self.flying += 1
+        self.most = max(self.most, self.flying)
+        try:
+            await asyncio.sleep(self.delay)
+            given = self.act(sample.id)
+            if isinstance(given, BaseException):
+                raise given
+            return given
+        finally:
+            self.flying -= 1
+
+
+@pytest.fixture
+def out(tmp_path):
+    return tmp_path / "responses.jsonl"
+
+
+def rows(done):
+    return {(case.id, case.method): case for case in done.cases()}
+
+
+def test_all_samples_by_all_methods(out):
+    """Each sample comes with each method, in the order of the samples, whoever answered first."""
+    fast, slow = Counted(), Counted(lambda name: Response(answer=name.upper(), chunks=["c"]), delay=0.01)
+    done = collect(samples(4), {"slow": slow, "fast": fast}, out=out)
+    found = [(case.id, case.method, case.answer) for case in done.cases()]
+    wanted = [(f"q{n}", m, a) for n in range(4) for m, a in (("slow", f"Q{n}"), ("fast", f"q{n}"))]
+    assert found == wanted
+    assert [json.loads(line)["id"] for line in out.read_text(encoding="utf-8").splitlines()] == [w[0] for w in wanted]
+    assert (done.progress.planned, done.progress.answered, done.progress.failed, done.why) == (8, 8, 0, None)
+
+
+def test_rows_hold_the_sample_and_the_response(out):
+    """A row is the sample, gold and tags too, with the response of this method; nothing of an older response."""
+    given = {
+        **samples(1)[0],
+        "expected_answer": "E",
+        "gold": {"essential_docs": ["d"]},
+        "tags": {"movie": "tt1"},
+        "answer": "old",
+        "method": "older",
+        "usage": {"latency": 9},
+    }
+    (case,) = collect(
+        [given], {"new": lambda sample: f"{sample.tags['movie']} {sample.gold.essential_docs}"}, out=out
+    ).cases()
+    assert (case.method, case.answer) == ("new", "tt1 ('d',)")
+    assert (case.expected_answer, case.gold.essential_docs, case.tags) == ("E", ("d",), {"movie": "tt1"})
+    assert case.chunks is None
+    assert case.usage.latency < 5
+
+
+def test_no_more_at_once_than_wanted(out):
+    """Never are more calls in flight than `concurrency`, and that many are."""
+    one, two = Counted(delay=0.005), Counted(delay=0.005)
+    both = {"one": one, "two": two}
+    most = []
+    collect(samples(20), both, out=out, concurrency=6, on_progress=lambda p: most.append(p.in_flight))
+    assert one.most + two.most >= 6
+    assert one.most <= 6
+    assert max(most) <= 5  # beside the one that was just written
+
+
+def test_what_goes_wrong_is_a_row(out):
+    """A method that raises, gives nothing or nonsense, cancels itself or wants to exit is a row with its error."""
+    acts = {
+        "q0": "fine",
+        "q1": KeyError("missing"),
+        "q2": None,
+        "q3": {"anser": 1},
+        "q4": asyncio.CancelledError(),
+        "q5": SystemExit(2),
+        "q6": ExceptionGroup("group", [ValueError("inner")]),
+        "q7": "half \ud83d",
+        "q8": {"answer": "x", "usage": {"latency": float("inf")}},
+        "q9": Response(error="told by itself"),
+    }
+    done = collect(samples(10), {"m": Counted(acts.get)}, out=out)
+    errors = {case.id: case.error for case in done.cases()}
+    assert errors.pop("q0") is None
+    assert errors.pop("q2").startswith("MethodError: the method gave nothing")
+    assert errors.pop("q3").startswith("MethodError: the response is wrong: anser: is not known")
+    assert errors.pop("q8").startswith("MethodError: the response is wrong: usage.latency")
+    assert errors == {
+        "q1": "KeyError: 'missing'",
+        "q4": "MethodError: the method cancelled itself",
+        "q5": "MethodError: SystemExit: 2",
+        "q6": "ValueError: inner",
+        "q7": "DataError: holds half a surrogate pair; texts must be valid Unicode",
+        "q9": "told by itself",
+    }
+    assert (done.progress.answered, done.progress.failed) == (1, 9)
+    assert all(case.answer is None for case in done.cases() if case.error)
+    assert done.failures["m"]["KeyError: 'missing'"] == 1
+
+
+def test_an_error_without_words(out):
+    """An error that says nothing, or cannot even be told, is named by its kind; keys are blotted out."""
+
+    class Mute(Exception):  # noqa: N818 - as users name theirs
+        def __str__(self):
+            raise RuntimeError("no words")
+
+    acts = {"q0": ValueError(), "q1": Mute(), "q2": RuntimeError("key sk-abcdef123456"), "q3": RuntimeError("x" * 5000)}
+    errors = {case.id: case.error for case in collect(samples(4), {"m": Counted(acts.get)}, out=out).cases()}
+    assert (errors["q0"], errors["q1"], errors["q2"]) == ("ValueError", "Mute", "RuntimeError: key [key]")
+    assert len(errors["q3"]) == 500
+
+
+def test_tracebacks_only_for_debugging(out, tmp_path):
+    """With debug an error comes with its traceback, without it in one line."""
+    acts = Counted({"q0": KeyError("x")}.get)
+    (plain,) = collect(samples(1), {"m": acts}, out=out).cases()
+    (told,) = collect(samples(1), {"m": acts}, out=tmp_path / "debug.jsonl", debug=True).cases()
+    assert "\n" not in plain.error
+    assert told.error.startswith("KeyError: 'x'\nTraceback")
+    assert "in __call__" in told.error
+
+
+@pytest.mark.parametrize("kind", ["asynchronous", "synchronous", "stubborn"])
+def test_a_method_that_takes_too_long(out, kind):
+    """What takes longer than `timeout` is a row; the others are not held up, nor is the end."""
+
+    async def hang(sample):
+        if sample.id == "q1":
+            await asyncio.sleep(60)
+        return "fine"
+
+    def block(sample):
+        if sample.id == "q1":
+            time.sleep(20)
+        return "fine"
+
+    async def stubborn(sample):
+        if sample.id == "q1":
+            try:
+                await asyncio.sleep(60)
+            except asyncio.CancelledError:
+                await asyncio.sleep(3)
+        return "fine"
+
+    method = {"asynchronous": hang, "synchronous": block, "stubborn": stubborn}[kind]
+    start = time.perf_counter()
+    done = collect(samples(4), {"m": method}, out=out, timeout=0.2, concurrency=2)
+    assert time.perf_counter() - start < 3
+    errors = {case.id: case.error for case in done.cases()}
+    assert errors == {"q0": None, "q1": "TimeoutError: no response within 0.2 s", "q2": None, "q3": None}
+
+
+def test_latency_is_measured_where_nobody_told(out):
+    """A method's own latency counts; where it told none, greval's clock does; what else it told stays."""
+
+    async def told(sample):
+        usage = {"latency": 7.5, "llm_calls": 2} if sample.id == "q0" else {"llm_calls": 3}
+        await asyncio.sleep(0.02)
+        return {"answer": "x", "usage": usage}
+
+    found = rows(collect(samples(2), {"told": told, "plain": lambda _: "x"}, out=out))
+    assert (found["q0", "told"].usage.latency, found["q0", "told"].usage.llm_calls) == (7.5, 2)
+    assert 0.02 <= found["q1", "told"].usage.latency < 5
+    assert found["q1", "told"].usage.llm_calls == 3
+    assert found["q0", "plain"].usage.latency > 0
+    assert found["q0", "plain"].usage.llm_calls is None
+    assert found["q0", "plain"].usage.prompt_tokens is None
+
+
+def test_the_same_again_asks_nothing(out):
+    """What was answered is kept and not asked again; what failed is, unless that is not wanted."""
+    method = Counted({"q0": "fine", "q1": KeyError("x"), "q2": "fine"}.get)
+    collect(samples(3), {"m": method}, out=out)
+    method.calls.clear()
+    again = collect(samples(3), {"m": method}, out=out, retry_failed=False)
+    assert method.calls == []
+    assert (again.progress.answered, again.progress.failed, again.progress.kept) == (2, 1, 3)
+    method.act = lambda _: "mended"
+    mended = collect(samples(3), {"m": method}, out=out)
+    assert method.calls == ["q1"]
+    assert (mended.progress.answered, mended.progress.failed, mended.progress.kept) == (3, 0, 2)
+    assert [case.answer for case in mended.cases()] == ["fine", "mended", "fine"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"question": "Other?"},
+        {"expected_answer": "E"},
+        {"gold": {"essential_docs": ["d"]}},
+        {"tags": {"movie": "tt1"}},
+    ],
+)
+def test_a_sample_that_changed_is_asked_again(out, change):
+    """A changed question, answer, gold or tag is asked again, this sample only; the old row is gone."""
+    method = Counted()
+    collect(samples(3), {"m": method}, out=out)
+    method.calls.clear()
+    changed = samples(3)
+    changed[1] |= change
+    done = collect(changed, {"m": method}, out=out)
+    assert method.calls == ["q1"]
+    assert len([*done.cases()]) == 3
+    assert rows(done)["q1", "m"].model_dump(include={*change}, exclude_defaults=True) != {}
+
+
+def test_other_rows_stay(out):
+    """What other methods and other samples gave stays in the file, after what was asked for now."""
+    collect(samples(3), {"one": Counted()}, out=out)
+    done = collect(samples(4)[3:], {"two": Counted()}, out=out)
+    assert [(case.id, case.method) for case in done.cases()] == [
+        ("q3", "two"),
+        ("q0", "one"),
+        ("q1", "one"),
+        ("q2", "one"),
+    ]
+    done = collect(samples(4), {"two": Counted(), "one": Counted()}, out=out)
+    assert [(c.id, c.method) for c in done.cases()] == [(f"q{n}", m) for n in range(4) for m in ("two", "one")]
+    assert done.progress.kept == 4
+
+
+def test_rows_that_are_no_samples(out):
+    """Rows that cannot be read are counted and told, and stop no other."""
+    given = [
+        RowFault(place="s.jsonl:1", message="is no JSON"),
+        {"id": "q1"},
+        {"id": "q2", "question": "Two?"},
+        {"id": "q2", "question": "Another?"},
+        {"id": "q2", "question": "Two?", "method": "old", "tags": {"right": "no"}},
+        {"question": "Without an id?"},
+        Sample(id="q7", question="half \ud83d"),
+        Case(id="q8", question="Eight?", answer="old"),
+    ]
+    done = collect(given, {"m": Counted()}, out=out)
+    assert [case.id for case in done.cases()] == ["q2", "row-6", "q8"]
+    assert done.progress.unread == 4
+    assert done.unread[0] == "s.jsonl:1: is no JSON"
+    assert done.unread[1].startswith("sample 2: question")
+    assert done.unread[2] == "sample 4: id: 'q2' is that of another question or other gold; give each its own"
+    assert done.progress.planned == 3
+
+
+def test_stopping_in_order(out):
+    """Once a stop is wanted nothing more is begun; what was in flight is written, and the same again goes on."""
+    method = Counted(delay=0.02)
+
+    async def run(stop_after):
+        stop = asyncio.Event()
+        shown = []
+
+        def watch(progress):
+            shown.append(progress)
+            if progress.done == stop_after:
+                stop.set()
+
+        return await collect_async(
+            samples(12), {"m": method}, out=out, concurrency=3, stop=stop, on_progress=watch
+        ), shown
+
+    done, shown = asyncio.run(run(3))
+    assert isinstance(done, Collected)
+    assert done.stopped
+    assert done.why == "it was asked to stop"
+    assert 3 <= len([*done.cases()]) == len(method.calls) == len(shown) < 12
+    assert isinstance(shown[-1], CollectProgress)
+    done, _ = asyncio.run(run(12))
+    assert done.why is None
+    assert sorted(method.calls) == sorted(f"q{n}" for n in range(12))
+    assert [case.id for case in done.cases()] == [f"q{n}" for n in range(12)]
+
+
+def test_cancelling_cancels_the_methods(out):
+    """Where the caller gives up, the calls in flight are given up too, and what was answered is kept."""
+    method = Counted(delay=0.05)
+    ended = []
+
+    async def hangs(sample):
+        try:
+            await asyncio.sleep(60)
+        finally:
+            ended.append(sample.id)
+
+    async def run():
+        work = collect_async(samples(3), {"fast": method, "slow": hangs}, out=out)
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(work, 0.5)
+        await asyncio.sleep(0.05)
+        return sorted(ended)  # before the end of the loop ends them all
+
+    assert asyncio.run(run()) == ["q0", "q1", "q2"]
+    assert collect(samples(3), {"fast": method}, out=out).progress.kept == 3
+
+
+def test_samples_are_read_as_they_are_needed(out):
+    """A stream of samples is not read ahead of the methods."""
+    taken = []
+
+    def stream():
+        for sample in samples(50):
+            taken.append(sample["id"])
+            yield sample
+
+    ahead = []
+    method = Counted(lambda name: ahead.append(len(taken)) or name, delay=0.001)
+    done = collect(stream(), {"m": method}, out=out, concurrency=2)
+    assert done.progress.planned == 50
+    assert max(n - k for k, n in enumerate(ahead)) <= 3
+
+
+@pytest.mark.parametrize(
+    ("methods", "options", "error", "told"),
+    [
+        ({}, {}, MethodError, "no method is given"),
+        ({"": Counted()}, {}, MethodError, "without a name"),
+        ({"m": 3}, {}, MethodError, "m: int is no method"),
+        ({"m": lambda: "x"}, {}, MethodError, "m: cannot be called with a sample alone"),
+        ({"m": Counted()}, {"concurrency": 0}, MethodError, "must be 1 or more"),
+    ],
+)
+def test_what_cannot_begin(out, methods, options, error, told):
+    """What cannot work at all is told before anything is asked or written."""
+    with pytest.raises(error, match=told):
+        collect(samples(1), methods, out=out, **options)
+    assert not out.exists()
+
+
+def test_a_file_that_cannot_be_used(out):
+    """A file that holds something else is refused before a method is asked."""
+    out.write_text("precious\n", encoding="utf-8")
+    method = Counted()
+    with pytest.raises(StoreError, match="choose another"):
+        collect(samples(1), {"m": method}, out=out)
+    assert method.calls == []
+
+
+def test_a_stream_that_breaks(out):
+    """Where the samples cannot be read on, that is raised, and what was answered is kept."""
+
+    def stream():
+        yield from samples(2)
+        raise DataError("s.parquet: cannot be read")
+
+    method = Counted()
+    with pytest.raises(DataError, match=r"s\.parquet"):
+        collect(stream(), {"m": method}, out=out, concurrency=1)
+    assert collect(samples(2), {"m": method}, out=out).progress.kept == 2
+
+
+def test_langchain_and_threads_of_the_caller(out):
+    """Runnables are methods, and `collect` works where a loop already runs, as in a notebook."""
+
+    async def notebook():
+        return collect(samples(2), {"chain": RunnableLambda(lambda question: question.upper())}, out=out)
+
+    assert [case.answer for case in asyncio.run(notebook()).cases()] == ["QUESTION 0?", "QUESTION 1?"]
+
+
+def test_synchronous_methods_share_the_limit(out):
+    """Blocking functions run side by side, as many as `concurrency`."""
+    flying, most, lock = [0], [0], threading.Lock()
+
+    def block(sample):
+        with lock:
+            flying[0] += 1
+            most[0] = max(most[0], flying[0])
+        time.sleep(0.02)
+        with lock:
+            flying[0] -= 1
+        return sample.id
+
+    collect(samples(40), {"m": block}, out=out, concurrency=16)
+    assert 12 <= most[0] <= 16
+
+
+def test_synchronous_runnables_share_the_limit(out):
+    """LangChain's synchronous parts are held up by no small pool either."""
+    together = threading.Barrier(12)
+
+    def meet(question):
+        together.wait(10)
+        return question
+
+    done = collect(samples(12), {"chain": RunnableLambda(meet)}, out=out, concurrency=12)
+    assert done.progress.answered == 12
+
+
+def test_what_was_spent_is_added_up(out):
+    """Progress adds up what the new responses tell of calls, tokens and cost."""
+    usage = {"llm_calls": 2, "prompt_tokens": 10, "output_tokens": 1, "cost": 0.5}
+    method = Counted(lambda _: {"answer": "x", "usage": usage})
+    progress = collect(samples(3), {"m": method}, out=out).progress
+    assert (progress.usage.calls, progress.usage.input_tokens, progress.usage.output_tokens) == (6, 30, 3)
+    assert progress.cost == 1.5
+    assert collect(samples(3), {"m": method}, out=out).progress.usage.calls == 0
+
+
+def test_a_failed_method_fails_every_metric(out, tmp_path):
+    """`evaluate` reads the file as it is: a row with an error is failed with the kind `method`, never scored."""
+    done = collect(samples(2), {"m": Counted({"q0": "fine", "q1": KeyError("x")}.get)}, out=out)
+    run = evaluate(done.cases(), [COMPUTED["latency"]], out=tmp_path / "run")
+    found = {result.sample_id: result for result in run.results()}
+    assert found["q0"].outcome.status == "scored"
+    assert found["q1"].outcome.error.kind == "method"
+    assert "KeyError: 'x'" in found["q1"].outcome.error.message
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.booleans()), min_size=1, max_size=4))
+@settings(max_examples=15, deadline=None)
+def test_however_often_it_is_run(tmp_path_factory, plan):
+    """Whatever fails in whichever run, an answered sample is never asked again, and none is lost."""
+    out = tmp_path_factory.mktemp("often") / "r.jsonl"
+    answered = set()
+    for broken, retry in plan:
+        method = Counted(lambda name, broken=broken: KeyError(name) if name == f"q{broken}" else name)
+        done = collect(samples(4), {"m": method}, out=out, retry_failed=retry)
+        assert answered.isdisjoint(method.calls)
+        answered |= {name for name in method.calls if name != f"q{broken}"}
+        found = [*done.cases()]
+        assert [case.id for case in found] == ["q0", "q1", "q2", "q3"]
+        assert {case.id for case in found if case.error is None} == answered

@@ -1,0 +1,170 @@
+"""Inventories: the tables of Microsoft GraphRAG, and rows of our own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyarrow import parquet
+
+import greval
+from greval.errors import DataError
+from greval.inventory import Inventory
+from greval.methods.graphrag import read_graphrag
+from greval.methods.inventories import read_inventory
+
+REAL = Path(greval.__file__).parents[2] / "shared" / "data" / "msgraphrag_output"
+NAMES = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), min_size=1, max_size=8)
+TABLES = {
+    "documents": [{"id": "d1", "title": "one.txt"}, {"id": "d2", "title": "two.txt"}],
+    "text_units": [{"id": "u1", "document_id": "d1"}, {"id": "u2", "document_id": "d2"}],
+    "entities": [
+        {"title": "ADA", "text_unit_ids": ["u1", "u2", "u1"]},
+        {"title": "NOTES", "text_unit_ids": ["u1"]},
+    ],
+    "relationships": [
+        {"source": "ADA", "target": "NOTES", "description": "Ada wrote\nthem.", "text_unit_ids": ["u1"]},
+        {"source": "ADA", "target": "NOTES", "description": "", "text_unit_ids": ["u2"]},
+    ],
+}
+
+
+def write(folder: Path, **changed):
+    """Write the tables, some of them changed; None leaves one out."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, rows in (TABLES | changed).items():
+        if rows is not None:
+            parquet.write_table(pa.Table.from_pylist(rows), folder / f"{name}.parquet")
+    return folder
+
+
+@pytest.mark.parametrize("schema", ["v2_dulce", "v3_dulce"])
+def test_shared_tables(schema):
+    """Both generations of real tables load: counts are the reference's, and dangling ends are told."""
+    if not REAL.exists():
+        pytest.skip(f"the shared data is not here: {REAL}")
+    reference = json.loads((REAL / "reference.json").read_text(encoding="utf-8"))
+    found = read_inventory(REAL / schema)
+    counts = {
+        "documents": len(found.documents),
+        "text_units": len(found.chunks),
+        "entities": len(found.nodes),
+        "relationships": len(found.edges),
+    }
+    assert counts == {name: reference[f"{schema}/{name}.parquet"]["rows"] for name in counts}
+    dangling = reference[f"integrity:{schema}"]["relationships_with_unknown_endpoint"]
+    assert [note.split()[0] for note in found.notes] == ([str(dangling)] if dangling else [])
+    assert all(documents for documents in (*found.nodes.values(), *found.edges.values()))
+
+
+def test_what_comes_from_where(tmp_path):
+    """Nodes and edges know their documents, each once; a label is the description, or `related` without one."""
+    found = read_graphrag(write(tmp_path))
+    assert found == Inventory(
+        documents=frozenset({"d1", "d2"}),
+        chunks={"u1": "d1", "u2": "d2"},
+        nodes={"ADA": ("d1", "d2"), "NOTES": ("d1",)},
+        edges={("ADA", "Ada wrote them.", "NOTES"): ("d1",), ("ADA", "related", "NOTES"): ("d2",)},
+    )
+
+
+def test_root_and_titles(tmp_path):
+    """A project's root will do, and `?document=title` names documents by their titles."""
+    write(tmp_path / "output")
+    found = read_inventory(f"{tmp_path}?document=title")
+    assert found.documents == {"one.txt", "two.txt"}
+    assert found.nodes["ADA"] == ("one.txt", "two.txt")
+    with pytest.raises(DataError, match="document='author' will not do; give one of id, title"):
+        read_inventory(f"{tmp_path}?document=author")
+
+
+def test_schema_of_version_2(tmp_path):
+    """Version 2 has lists of documents: the first one is counted, and that is told."""
+    units = [{"id": "u1", "document_ids": ["d1", "d2"]}, {"id": "u2", "document_ids": ["d2"]}]
+    found = read_graphrag(write(tmp_path, text_units=units))
+    assert found.chunks == {"u1": "d1", "u2": "d2"}
+    assert found.notes == ("1 text units come from several documents; the first of them is counted",)
+
+
+def test_faults_are_told(tmp_path):
+    """Ends, text units and documents that are not there are told, and stop nothing."""
+    edges = [{"source": "ADA", "target": "BOB", "description": "met", "text_unit_ids": None}]
+    nodes = [{"title": "ADA", "text_unit_ids": ["u1", "u9"]}]
+    units = [{"id": "u1", "document_id": "d7"}]
+    found = read_graphrag(write(tmp_path, relationships=edges, entities=nodes, text_units=units))
+    assert found.edges == {("ADA", "met", "BOB"): ()}
+    assert found.notes == (
+        "text units name documents that documents.parquet does not have: 'd7'",
+        "entities name text units that text_units.parquet does not have: 'u9'",
+        "1 edge has an end that is no node of the graph: 'BOB'",
+    )
+
+
+def test_missing_tables(tmp_path):
+    """A missing table is told; without text units nothing is known of documents, and nothing breaks."""
+    found = read_graphrag(write(tmp_path, text_units=None, documents=None))
+    assert [note.split()[0] for note in found.notes] == ["documents.parquet", "text_units.parquet"]
+    assert found.nodes == {"ADA": (), "NOTES": ()}
+    assert not found.documents
+
+
+def test_no_index(tmp_path):
+    """A folder without tables, a missing one and a broken table are told with what to do."""
+    with pytest.raises(DataError, match="name its output folder"):
+        read_graphrag(tmp_path)
+    with pytest.raises(DataError, match="no index that is known"):
+        read_inventory(tmp_path)
+    with pytest.raises(DataError, match="is not there"):
+        read_inventory(tmp_path / "nowhere")
+    (tmp_path / "entities.parquet").write_bytes(b"PAR0")
+    with pytest.raises(DataError, match=r"entities\.parquet: cannot be read as Parquet"):
+        read_inventory(tmp_path)
+
+
+@settings(max_examples=40)
+@given(
+    documents=st.sets(NAMES),
+    nodes=st.dictionaries(NAMES, st.lists(NAMES, max_size=3).map(tuple), max_size=4),
+    edges=st.dictionaries(st.tuples(NAMES, NAMES, NAMES), st.lists(NAMES, max_size=3).map(tuple), max_size=4),
+    chunks=st.dictionaries(NAMES, NAMES, min_size=1, max_size=4),
+    as_list=st.booleans(),
+)
+def test_own_rows(tmp_path_factory, documents, nodes, edges, chunks, as_list):
+    """What was written as rows is read again, as JSONL and as a list."""
+    rows = [
+        *({"document": name} for name in documents),
+        *({"chunk": name, "document": document} for name, document in chunks.items()),
+        *({"node": name, "documents": told, "aliases": [name + "*"]} for name, told in nodes.items()),
+        *({"edge": edge, "documents": told} for edge, told in edges.items()),
+    ]
+    path = tmp_path_factory.mktemp("rows") / ("inventory.json" if as_list else "inventory.jsonl")
+    text = json.dumps(rows) if as_list else "\n".join(map(json.dumps, rows))
+    path.write_text(text, encoding="utf-8")
+    found = read_inventory(path.parent)
+    assert found.documents == documents | {*chunks.values()}
+    assert (found.chunks, found.nodes, found.edges) == (chunks, nodes, edges)
+    assert found.aliases == {name: (name + "*",) for name in nodes}
+    ends = {end for source, _, target in edges for end in (source, target)}
+    assert bool(found.notes) == bool(nodes and ends - {*nodes})
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('{"edge": ["a", "b"]}', r"index\.jsonl:1: edge is wrong: edge\.2: Field required"),
+        ('{"document": "d"}\n{"documents": ["d"]}', r"index\.jsonl:2: is no row of an index; it needs one of"),
+        ("[1]", "is no row of an index"),
+        ("{", "cannot be read as rows"),
+        ("", "holds no rows"),
+    ],
+)
+def test_wrong_rows(tmp_path, text, told):
+    """A row that is wrong is told with its place."""
+    path = tmp_path / "index.jsonl"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(DataError, match=told):
+        read_inventory(path)
