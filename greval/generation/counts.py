@@ -1,0 +1,174 @@
+"""Counts over facts of the retrieved documents: the aggregates that every method can be given alike."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations, product
+from pathlib import Path
+
+from greval.case import Chunk, Sample
+from greval.errors import DataError
+from greval.generation import Aggregate
+from greval.metric_file import did_you_mean
+
+Fact = Mapping[str, tuple[str, ...]]
+"""What one statement about a document says: the values of each of its fields."""
+Facts = Mapping[str, tuple[Fact, ...]]
+TRIPLE = 3
+MOST_VALUES = 20
+FORMS = "an object of fields, a list of such objects, or a list of (subject, predicate, object)"
+
+
+def counts_by(
+    facts: Mapping[str, object] | str | Path,
+    by: Sequence[str | Sequence[str]] | None = None,
+    *,
+    most: int = MOST_VALUES,
+) -> Aggregate:
+    """Give what counts over facts of the documents that were retrieved, and over no others.
+
+    A document counts once for each of its values. Its id is the chunk's `doc_id`, or the chunk's own
+    id where it has none.
+
+    Args:
+        facts: For each document id its facts: an object such as `{"feature": ["battery"], "sentiment":
+            "negative"}`, a list of such objects, or a list of (subject, predicate, object), which counts
+            objects by predicate. Or a file of them, see `read_facts`.
+        by: The fields to count, each by itself, or several together as a list; by default every field by
+            itself and every two fields of one fact together.
+        most: How many values are told of each; the most frequent first, the rest is counted.
+
+    Returns:
+        A function for `generated(..., aggregate=)`: one text for each grouping.
+
+    Raises:
+        DataError: Where the facts have another form, or no fact has a field of `by`.
+
+    Example:
+        >>> count = counts_by({"d1": {"feature": ["battery", "price"]}, "d2": {"feature": "battery"}})
+        >>> count(Sample(question="What fails?"), [Chunk(id="c1", text="", doc_id=d) for d in ("d1", "d2", "d3")])
+        ('feature, told by 2 of 3 documents: battery: 2, price: 1',)
+    """
+    known = read_facts(facts) if isinstance(facts, str | Path) else _read(facts.items())
+    groups = None if by is None else [(one,) if isinstance(one, str) else tuple(one) for one in by]
+    _check(groups or (), known)
+
+    def aggregate(_: Sample, chunks: Sequence[Chunk]) -> tuple[str, ...]:
+        documents = {chunk.doc_id or chunk.id: None for chunk in chunks}
+        found = [known[document] for document in documents if document in known]
+        wanted = groups if groups is not None else _groups(fact for facts_of in found for fact in facts_of)
+        told = (_told(group, found, len(documents), most) for group in wanted)
+        return tuple(text for text in told if text)
+
+    return aggregate
+
+
+def read_facts(path: str | Path) -> Facts:
+    """Read facts by document from a file.
+
+    Args:
+        path: JSON lines, each with `doc_id` and either `facts` (in any form that `counts_by` takes) or the
+            fields of one fact; lines of the same document add up. A file that ends in .json holds one object
+            from document ids to facts.
+
+    Raises:
+        DataError: Where it cannot be read; the file and the line are named.
+    """
+    file = Path(path)
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{file}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
+    if file.suffix.lower() != ".json":
+        return _read(_lines(text, file), f"{file}:")
+    whole = _json(text, f"{file}")
+    if not isinstance(whole, dict):
+        raise DataError(f"{file}: must be one object from document ids to facts, or name JSON lines .jsonl")
+    return _read(whole.items(), f"{file}: ")
+
+
+def _lines(text: str, file: Path) -> Iterator[tuple[tuple[int, str], object]]:
+    """Give the document and the facts of each line, the document with its line."""
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        row = _json(line, f"{file}:{number}")
+        if not isinstance(row, dict) or not isinstance(row.get("doc_id"), str | int):
+            raise DataError(f"{file}:{number}: must be an object with doc_id, and with facts or fields of one fact")
+        fields = {name: value for name, value in row.items() if name != "doc_id"}
+        yield (number, str(row["doc_id"])), fields["facts"] if [*fields] == ["facts"] else fields
+
+
+def _json(text: str, place: str) -> object:
+    try:
+        return json.loads(text)
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise DataError(f"{place}: is no JSON: {error}") from error
+
+
+def _read(given: Iterable[tuple[str | tuple[int, str], object]], place: str = "facts: ") -> Facts:
+    """Give facts in their one form.
+
+    Raises:
+        DataError: Where those of a document have none of the known forms.
+    """
+    found: dict[str, tuple[Fact, ...]] = {}
+    for key, content in given:
+        where, document = (f"{place}{key[0]}: ", key[1]) if isinstance(key, tuple) else (place, str(key))
+        parts = [content] if isinstance(content, Mapping) else content
+        if not isinstance(parts, list | tuple):
+            raise DataError(f"{where}document {document!r}: must be {FORMS}")
+        found[document] = (*found.get(document, ()), *(_fact(part, f"{where}document {document!r}") for part in parts))
+    return found
+
+
+def _fact(part: object, where: str) -> Fact:
+    if isinstance(part, Mapping):
+        return {str(name): values for name, value in part.items() if (values := _values(value, f"{where}: {name}"))}
+    if isinstance(part, list | tuple) and len(part) == TRIPLE:
+        return {str(part[1]): _values(part[2], where)}
+    raise DataError(f"{where}: must be {FORMS}")
+
+
+def _values(value: object, where: str) -> tuple[str, ...]:
+    """Give the values of a field as texts of one line, none where there is nothing."""
+    if value is None:
+        return ()
+    if isinstance(value, list | tuple):
+        return tuple(text for one in value for text in _values(one, where))
+    if isinstance(value, str | int | float):
+        return (" ".join((str(value).lower() if isinstance(value, bool) else str(value)).split()),)
+    raise DataError(f"{where}: must be a text, a number or a list of these")
+
+
+def _check(groups: Iterable[tuple[str, ...]], known: Facts) -> None:
+    """Refuse fields to count that no fact has."""
+    fields = {name: None for facts in known.values() for fact in facts for name in fact}
+    for name in (name for group in groups for name in group if name not in fields):
+        raise DataError(f"facts: no document has the field {name!r} to count{did_you_mean(name, fields)}")
+
+
+def _groups(facts: Iterable[Fact]) -> list[tuple[str, ...]]:
+    """Give every field by itself, then every two that stand in one fact, in the order of their first fact."""
+    alone: dict[tuple[str, ...], None] = {}
+    pairs: dict[tuple[str, ...], None] = {}
+    for fact in facts:
+        alone.update(dict.fromkeys((name,) for name in fact))
+        pairs.update(dict.fromkeys(tuple(sorted(pair)) for pair in combinations(fact, 2)))
+    return [*alone, *pairs]
+
+
+def _told(group: tuple[str, ...], found: Sequence[Sequence[Fact]], documents: int, most: int) -> str:
+    """Tell how many documents have each value of a grouping, an empty text where none has any."""
+    counts: Counter[str] = Counter()
+    telling = 0
+    for facts in found:
+        values = {" / ".join(one) for fact in facts for one in product(*(fact.get(name, ()) for name in group))}
+        telling += bool(values)
+        counts.update(values)
+    ranked = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+    listed = ", ".join(f"{value}: {count}" for value, count in ranked[:most])
+    more = f", and {len(ranked) - most} more values" if len(ranked) > most else ""
+    return f"{' / '.join(group)}, told by {telling} of {documents} documents: {listed}{more}" if ranked else ""

@@ -1,0 +1,193 @@
+"""What each method was given to answer from, and where methods were not given alike."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from greval.case import Case
+from greval.record import Record
+from greval.tokens import ESTIMATED, TokenCounter, estimated
+
+RATIO = 1.25
+"""Mean sizes that differ by more than this factor are told."""
+SHARE = 0.05
+"""Shares of cases with a kind of context that differ by more than this are told."""
+
+KINDS = ("chunks", "triples", "aggregates")
+SIZES = ("documents", "chunks", "triples", "characters", "tokens", "aggregates", "aggregate_tokens")
+
+
+class Spread(Record):
+    """How a figure is spread over the `cases` that record it: its mean, median and 95th percentile."""
+
+    cases: int
+    mean: float
+    p50: float
+    p95: float
+
+
+class Given(Record):
+    """What one method was given to answer from, a case.
+
+    `cases` are those it answered, `failed` those for which it gave no response. `with_chunks` and the
+    like count the cases with at least one. Sizes are None where no case records them; `characters` and
+    `tokens` are those of all texts, `aggregate_tokens` those of the aggregates alone.
+    """
+
+    method: str
+    cases: int
+    failed: int
+    with_chunks: int
+    with_triples: int
+    with_aggregates: int
+    documents: Spread | None
+    chunks: Spread | None
+    triples: Spread | None
+    characters: Spread | None
+    tokens: Spread | None
+    aggregates: Spread | None
+    aggregate_tokens: Spread | None
+
+
+class Audit(Record):
+    """What the methods were given, and a sentence on each difference; none where they were given alike.
+
+    `tokens_how` says how tokens were counted.
+    """
+
+    methods: tuple[Given, ...]
+    differences: tuple[str, ...]
+    tokens_how: str
+
+    @property
+    def alike(self) -> bool:
+        """Whether the methods were given the same kinds and sizes of context."""
+        return not self.differences
+
+
+@dataclass
+class _Seen:
+    """What was seen of one method so far."""
+
+    ids: set[str] = field(default_factory=set)
+    cases: int = 0
+    failed: int = 0
+    having: dict[str, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
+    sizes: dict[str, list[float]] = field(default_factory=lambda: {name: [] for name in SIZES})
+
+
+def audit(cases: Iterable[Case], *, tokens: TokenCounter | None = None) -> Audit:
+    """Give what each method was given to answer from, and where the methods were not given alike.
+
+    Args:
+        cases: Cases of one or several methods.
+        tokens: What counts tokens; they are estimated by default.
+
+    Returns:
+        The figures by method, in the order of their first case, with the differences in words: kinds
+        of context that one method has in more cases than another (by more than 5 of 100), and mean
+        sizes that differ by more than a quarter.
+
+    Example:
+        >>> found = audit([Case(question="Who?", method="a", chunks=["One."], aggregates=["x: 7"]),
+        ...                Case(question="Who?", method="b", chunks=["Two."])])
+        >>> found.differences[0]
+        'a got aggregates in 1 of 1 cases, b in none: differences of answers may come from these'
+    """
+    count: Callable[[str], int] = tokens or estimated
+    seen: dict[str, _Seen] = defaultdict(_Seen)
+    for case in cases:
+        of = seen[case.method]
+        if case.error is not None:
+            of.failed += 1
+            continue
+        of.ids.add(case.id)
+        of.cases += 1
+        for kind in KINDS:
+            of.having[kind] += bool(getattr(case, kind))
+        for name, size in _sizes(case, count):
+            of.sizes[name].append(size)
+    given = tuple(_given(method, found) for method, found in seen.items())
+    return Audit(
+        methods=given,
+        differences=(*_questions(seen), *_kinds(given), *_unequal(given)),
+        tokens_how=tokens.how if tokens else ESTIMATED,
+    )
+
+
+def _sizes(case: Case, count: Callable[[str], int]) -> Iterator[tuple[str, float]]:
+    """Give each size that a case records."""
+    if case.chunks is not None:
+        yield "documents", len({chunk.doc_id or chunk.id for chunk in case.chunks})
+        yield "chunks", len(case.chunks)
+    if case.triples is not None:
+        yield "triples", len(case.triples)
+    if case.aggregates is not None:
+        yield "aggregates", len(case.aggregates)
+        yield "aggregate_tokens", sum(map(count, case.aggregates))
+    if (case.chunks, case.triples, case.aggregates) != (None, None, None):
+        texts = [chunk.text for chunk in case.chunks or ()]
+        texts += [f"{triple.subject} {triple.predicate} {triple.object}" for triple in case.triples or ()]
+        texts += case.aggregates or ()
+        yield "characters", sum(map(len, texts))
+        yield "tokens", sum(map(count, texts))
+
+
+def _given(method: str, seen: _Seen) -> Given:
+    spreads = {name: _spread(sizes) for name, sizes in seen.sizes.items()}
+    having = {f"with_{kind}": count for kind, count in seen.having.items()}
+    return Given(method=method, cases=seen.cases, failed=seen.failed, **having, **spreads)
+
+
+def _spread(sizes: Sequence[float]) -> Spread | None:
+    if not sizes:
+        return None
+    import numpy as np  # noqa: PLC0415 - a tenth of a second of import
+
+    p50, p95 = np.percentile(sizes, [50, 95])
+    return Spread(cases=len(sizes), mean=float(np.mean(sizes)), p50=float(p50), p95=float(p95))
+
+
+def _questions(seen: dict[str, _Seen]) -> Iterator[str]:
+    """Tell of methods that did not answer the same cases: their means are not of the same questions."""
+    common = set.intersection(*(of.ids for of in seen.values())) if seen else set()
+    if any(of.ids != common for of in seen.values()):
+        told = ", ".join(f"{_name(method)} {len(of.ids)}" for method, of in seen.items())
+        yield f"the methods did not answer the same questions ({told}, all of them {len(common)}): compare these only"
+
+
+def _kinds(given: Sequence[Given]) -> Iterator[str]:
+    """Tell of each kind of context that one method got more often than another."""
+    for kind in KINDS:
+        shares = [(one, getattr(one, f"with_{kind}")) for one in given if one.cases]
+        portions = [count / one.cases for one, count in shares]
+        if portions and max(portions) - min(portions) > SHARE:
+            shares.sort(key=lambda share: -share[1] / share[0].cases)
+            told = [f"{_name(one.method)} in {f'{count} of {one.cases}' if count else 'none'}" for one, count in shares]
+            first, count = shares[0]
+            rest = ", ".join(told[1:])
+            yield (
+                f"{_name(first.method)} got {kind} in {count} of {first.cases} cases, {rest}: "
+                "differences of answers may come from these"
+            )
+
+
+def _unequal(given: Sequence[Given]) -> Iterator[str]:
+    """Tell of the sizes whose means differ by more than `RATIO`."""
+    for name in ("documents", "chunks", "triples", "aggregates", "tokens"):
+        found = [(one.method, spread.mean) for one in given if (spread := getattr(one, name)) and spread.mean]
+        if len(found) < 2:  # noqa: PLR2004 - one alone is like itself
+            continue
+        found.sort(key=lambda one: -one[1])
+        (most, high), (least, low) = found[0], found[-1]
+        if high / low > RATIO:
+            yield (
+                f"{_name(most)} got {high:,.1f} {name} a case, {_name(least)} {low:,.1f} "
+                f"({high / low:.1f} times as many): differences of answers may come from these"
+            )
+
+
+def _name(method: str) -> str:
+    return method or "(no method)"

@@ -1,0 +1,48 @@
+"""Letting one model answer for all methods that are compared, from facts in a file or a mapping."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from langchain_core.language_models import BaseChatModel
+
+from greval.case import Sample
+from greval.client import JudgeClient
+from greval.errors import MethodError
+from greval.generation import ContextMode
+from greval.generation.answering import generated
+from greval.generation.counts import counts_by
+from greval.judge import Judge
+from greval.methods import Method
+from greval.methods.loading import as_method
+
+
+def with_generator(
+    methods: Mapping[str, Method | Callable[[Sample], object]],
+    model: Judge | BaseChatModel | None,
+    *,
+    context: ContextMode = "fair",
+    facts: Mapping[str, object] | str | Path | None = None,
+    by: Sequence[str | Sequence[str]] | None = None,
+) -> dict[str, Method]:
+    """Let one model answer for all methods; without a model they stay as they are.
+
+    Args:
+        methods: The methods by name.
+        model: What answers, through one client for all of them.
+        context: What it is given.
+        facts: What `fair` counts, see `counts_by`.
+        by: The fields to count.
+
+    Raises:
+        MethodError: Where `fair` has no facts.
+        DataError: Where the facts cannot be read.
+    """
+    if model is None:
+        return {name: as_method(one, name) for name, one in methods.items()}
+    if context == "fair" and facts is None:
+        raise MethodError("context 'fair' needs facts of the documents, to compute every method's aggregates from")
+    aggregate = None if facts is None else counts_by(facts, by)
+    client = JudgeClient(model)
+    return {name: generated(one, client, context=context, aggregate=aggregate) for name, one in methods.items()}

@@ -1,0 +1,128 @@
+"""Counts over facts of the retrieved documents, and over no others."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from greval.case import Chunk, Sample
+from greval.errors import DataError
+from greval.generation.counts import counts_by, read_facts
+
+SAMPLE = Sample(question="What fails?")
+
+
+def chunks(*documents):
+    """Give a chunk of each document."""
+    return [Chunk(id=f"c{n}", text="", doc_id=document) for n, document in enumerate(documents)]
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"d1": {"feature": ["battery", "price"]}, "d2": {"feature": "battery"}},
+        {"d1": [{"feature": "battery"}, {"feature": "price"}], "d2": [{"feature": "battery"}]},
+        {"d1": [("x", "feature", "battery"), ("x", "feature", "price")], "d2": [("y", "feature", "battery")]},
+    ],
+    ids=["object", "objects", "triples"],
+)
+def test_every_form_counts_alike(facts):
+    """Objects of fields, lists of them and triples give the same counts, the most frequent first."""
+    counted = counts_by(facts)(SAMPLE, chunks("d1", "d2", "d1", "d3"))
+    assert counted == ("feature, told by 2 of 3 documents: battery: 2, price: 1",)
+
+
+def test_the_most_frequent_comes_first():
+    """Values are in the order of their counts, and of their names where counts are equal."""
+    (text,) = counts_by({"d1": {"f": ["c", "a", "z"]}, "d2": {"f": "z"}})(SAMPLE, chunks("d1", "d2"))
+    assert text.endswith(": z: 2, a: 1, c: 1")
+
+
+def test_two_fields_of_one_fact_are_counted_together():
+    """What is said of a feature is not mixed with what is said of another."""
+    facts = {"d1": [{"feature": "battery", "mood": "bad"}, {"feature": "price", "mood": "good"}]}
+    assert counts_by(facts)(SAMPLE, chunks("d1"))[2] == (
+        "feature / mood, told by 1 of 1 documents: battery / bad: 1, price / good: 1"
+    )
+    assert counts_by(facts, by=[("mood", "feature")])(SAMPLE, chunks("d1")) == (
+        "mood / feature, told by 1 of 1 documents: bad / battery: 1, good / price: 1",
+    )
+
+
+def test_the_chunk_stands_for_its_document_where_none_is_named():
+    """A chunk without doc_id is looked up by its own id."""
+    assert counts_by({"c7": {"mood": "bad"}})(SAMPLE, [Chunk(id="c7", text="")]) == (
+        "mood, told by 1 of 1 documents: bad: 1",
+    )
+
+
+def test_nothing_known_gives_nothing():
+    """Documents without facts, and no documents, give no aggregate."""
+    assert counts_by({"d1": {"mood": None}})(SAMPLE, chunks("d1", "d2")) == ()
+    assert counts_by({})(SAMPLE, []) == ()
+
+
+def test_the_rest_is_counted():
+    """Many values are cut, and it is told how many."""
+    facts = {f"d{n}": {"part": f"p{n:02}"} for n in range(30)}
+    (text,) = counts_by(facts, most=3)(SAMPLE, chunks(*facts))
+    assert text == "part, told by 30 of 30 documents: p00: 1, p01: 1, p02: 1, and 27 more values"
+
+
+@given(
+    st.dictionaries(st.sampled_from("abcdef"), st.lists(st.sampled_from("xyz")), max_size=6),
+    st.sets(st.text("abcdefg")),
+)
+def test_counts_are_those_of_the_retrieved_documents(facts, retrieved):
+    """Each value is counted once for each retrieved document that has it, whatever the order."""
+    counted = counts_by({document: {"f": values} for document, values in facts.items()})
+    expected = Counter(value for document in retrieved for value in set(facts.get(document, ())))
+    texts = counted(SAMPLE, chunks(*retrieved))
+    found = {v: int(n) for text in texts for v, n in (one.split(": ") for one in text.partition(": ")[2].split(", "))}
+    assert found == expected
+    assert counted(SAMPLE, chunks(*sorted(retrieved, reverse=True))) == texts
+
+
+def test_files(tmp_path):
+    """JSON lines add up by document, whether a line holds fields or facts; a JSON file holds an object."""
+    rows = [{"doc_id": "d1", "feature": "battery"}, {"doc_id": 2, "facts": [["x", "feature", "price"]]}]
+    rows.append({"doc_id": "d1", "feature": "screen"})
+    lines = tmp_path / "facts.jsonl"
+    lines.write_text("\n".join(map(json.dumps, rows)) + "\n\n", encoding="utf-8")
+    whole = tmp_path / "facts.json"
+    whole.write_text(json.dumps({"d1": {"feature": ["battery", "screen"]}, "2": {"feature": "price"}}))
+    (told,) = counts_by(lines)(SAMPLE, chunks("d1", "2"))
+    assert told == "feature, told by 2 of 2 documents: battery: 1, price: 1, screen: 1"
+    assert counts_by(whole)(SAMPLE, chunks("d1", "2")) == (told,)
+    assert {*read_facts(lines)} == {*read_facts(whole)}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("f.jsonl", '{"doc_id": "d1"}\n{"feature": 1}', r"f\.jsonl:2: must be an object with doc_id"),
+        ("f.jsonl", '{"doc_id": "d1"\n', r"f\.jsonl:1: is no JSON"),
+        ("f.jsonl", '{"doc_id": "d1", "facts": "x"}', r"f\.jsonl:1: document 'd1': must be an object of fields"),
+        ("f.jsonl", '{"doc_id": "d1", "f": {"x": 1}}', r"document 'd1': f: must be a text"),
+        ("f.json", "[1]", "must be one object from document ids"),
+        ("f.json", '{"d1": [["a", "b"]]}', "document 'd1': must be an object of fields"),
+        (None, "", "cannot be read"),
+    ],
+)
+def test_faults_are_told_with_their_place(tmp_path, name, text, told):
+    """A file that holds no facts is told with the line and the document."""
+    path = tmp_path / (name or "missing.jsonl")
+    if name:
+        path.write_text(text, encoding="utf-8")
+    with pytest.raises(DataError, match=told):
+        counts_by(path)
+
+
+def test_a_field_that_no_fact_has_is_told():
+    """A slip in `by` is an error with the nearest field, not a count of nothing."""
+    with pytest.raises(DataError, match="did you mean feature"):
+        counts_by({"d1": {"feature": "battery"}}, by=["featur"])
