@@ -1,0 +1,157 @@
+"""`greval eval`: the evaluation that a config file describes, from the questions to the two result files."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from greval.cli.bar import Bar
+from greval.cli.collect import read_wanted, snapshot
+from greval.cli.evaluate import FAILED, finish
+from greval.cli.options import JudgeName, Quiet
+from greval.cli.stopping import stop_on_signals
+from greval.framework import CONFIG, PUBLISHED
+from greval.framework.config import located, read_config, with_provider
+from greval.judge import Judge
+from greval.prices import Prices
+
+if TYPE_CHECKING:
+    from greval.collecting import CollectProgress
+    from greval.framework.running import Evaluation, Selection
+    from greval.options import Options
+    from greval.progress import Progress
+
+MOST_TOLD = 5
+
+
+def evaluation(  # noqa: PLR0913 - the options of a command
+    context: typer.Context,
+    *,
+    root: Annotated[
+        Path, typer.Option(metavar="DIR", help="the folder that the config's paths are relative to")
+    ] = Path(),
+    config: Annotated[Path, typer.Option(metavar="FILE", help="the config, in that folder")] = Path(CONFIG),
+    methods: Annotated[str | None, typer.Option(metavar="NAME,...", help="these methods of the config only")] = None,
+    imdb_key: Annotated[
+        list[str] | None, typer.Option(metavar="KEY", help="short for --where imdb_key=KEY; may be given often")
+    ] = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option("--where", metavar="TAG=VALUE", help="questions with this tag only; may be given often"),
+    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="the first N questions only")] = None,
+    judge: JudgeName = None,
+    resume: Annotated[
+        bool, typer.Option(help="go on where it stopped; --no-resume begins anew and moves aside what is there")
+    ] = True,
+    retry_failed: Annotated[bool, typer.Option(help="ask again for what failed")] = True,
+    concurrency: Annotated[int | None, typer.Option(min=1, help="how many calls are in flight at most")] = None,
+    timeout: Annotated[
+        float | None, typer.Option(min=0, metavar="SECONDS", help="how long a method may take for one question")
+    ] = None,
+    max_calls: Annotated[int | None, typer.Option(min=1, help="stop after N calls of the judge")] = None,
+    max_cost: Annotated[float | None, typer.Option(min=0, metavar="USD", help="stop before this cost")] = None,
+    prices: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="a price table of your own (docs/money.md)")
+    ] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Run the evaluation of a config file: methods answer, the judge judges. The same command again goes on."""
+    from greval.framework.running import Selection  # noqa: PLC0415 - LangChain takes most of a second
+
+    keys = [f"{PUBLISHED}={key}" for key in imdb_key or ()]
+    wanted = {tag: sorted(values) for tag, values in read_wanted([*(where or ()), *keys]).items()}
+    selection = Selection(methods, wanted, limit)
+    options: Options = {
+        "resume": resume,
+        "retry_failed": retry_failed,
+        "concurrency": concurrency,
+        "max_calls": max_calls,
+        "max_cost": max_cost,
+        "prices": Prices.load(prices),
+        "debug": bool(context.obj),
+    }
+    found = _judge(context, judge, root, config)
+    done = asyncio.run(_run(root, config, selection, found, options, timeout=timeout or None, quiet=quiet))
+    _finish(done, quiet=quiet)
+
+
+def _judge(context: typer.Context, name: str | None, root: Path, config: Path) -> Judge | None:
+    """Give the judge that is named on the command line, with the config's other settings; None for the config's.
+
+    A judge of the environment counts where the config names none.
+    """
+    own = read_config(located(root, config), root).judge
+    source = context.get_parameter_source("judge")
+    if not name or (own and source and source.name == "ENVIRONMENT"):
+        return None
+    model = with_provider(name)
+    return own.model_copy(update={"model": model}) if own else Judge(model)
+
+
+async def _run(  # noqa: PLR0913 - what an evaluation is made of
+    root: Path,
+    config: Path,
+    selection: Selection,
+    judge: Judge | None,
+    options: Options,
+    *,
+    timeout: float | None,  # noqa: ASYNC109 - of one response, not of the whole
+    quiet: bool,
+) -> Evaluation:
+    """Run with a progress bar for each half; the first Ctrl-C finishes what is in flight, the second stops at once."""
+    from greval.framework.running import evaluate_config_async  # noqa: PLC0415 - LangChain takes most of a second
+    from greval.methods.threads import Threads  # noqa: PLC0415 - the same
+
+    stop = asyncio.Event()
+    stop_on_signals(stop)
+    asyncio.get_running_loop().set_default_executor(Threads())  # LangChain's synchronous parts run in it
+    with _Bars(quiet=quiet) as bars:
+        options["on_progress"] = bars.judged
+        return await evaluate_config_async(
+            root, config, selection, judge=judge, stop=stop, timeout=timeout, on_collected=bars.collected, **options
+        )
+
+
+class _Bars(ExitStack):
+    """A bar for the responses, then one for the judgements: each counts its own time."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        super().__init__()
+        self._quiet = quiet
+        self._responses: Bar | None = None
+        self._judgements: Bar | None = None
+
+    def collected(self, progress: CollectProgress) -> None:
+        """Show how many responses there are."""
+        if self._responses is None:
+            self._responses = self.enter_context(Bar(quiet=self._quiet))
+            self._responses.say("responses:")
+        self._responses.show(snapshot(progress))
+
+    def judged(self, progress: Progress) -> None:
+        """Show how many judgements there are."""
+        if self._judgements is None:
+            self.close()
+            self._judgements = self.enter_context(Bar(quiet=self._quiet))
+            self._judgements.say("judgements:")
+        self._judgements.show(progress)
+
+
+def _finish(done: Evaluation, *, quiet: bool) -> None:
+    """Print what could not be read, where the results are, and the report; leave with the exit code."""
+    for row in done.unread[:MOST_TOLD]:
+        typer.echo(f"not a question: {row}", err=True)
+    if len(done.unread) > MOST_TOLD:
+        typer.echo(f"... and {len(done.unread) - MOST_TOLD} more rows that are no questions", err=True)
+    if not quiet:
+        if done.ignored:
+            typer.echo(f"columns that are neither a field nor a tag: {', '.join(done.ignored)}", err=True)
+        typer.echo(f"results: {done.detailed} and {done.summary.name}")
+    finish(done.run, by=("method",), show=0, quiet=quiet)
+    if done.unread:
+        raise typer.Exit(FAILED)

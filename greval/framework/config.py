@@ -1,0 +1,212 @@
+"""The config of an evaluation: what it can hold, and how it is read, with every fault at its line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_args
+
+from pydantic import BeforeValidator, Field, ValidationError
+
+from greval.errors import DataError
+from greval.framework import PUBLISHED
+from greval.generation import ContextMode
+from greval.judge import LOCAL, Judge
+from greval.metric_file.fault import Fault, did_you_mean, from_errors, line_of
+from greval.metric_file.source import Source, read_source
+from greval.record import Record, Text
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+INDEX = "{index}"
+"""Stands in the spec of a method for the folder of the group's index."""
+GRAPHRAG = ("local", "global", "drift", "basic")
+"""Methods that need no spec: the searches of Microsoft GraphRAG over the group's folder."""
+PROVIDER = "openai:"
+
+
+def with_provider(model: str) -> str:
+    """Give the name of a model with its provider; one without is OpenAI's.
+
+    Example:
+        >>> with_provider("gpt-5.1"), with_provider("local"), with_provider("anthropic:some-model")
+        ('openai:gpt-5.1', 'local', 'anthropic:some-model')
+    """
+    return model if not model or ":" in model or model == LOCAL else f"{PROVIDER}{model}"
+
+
+def _listed(methods: object) -> object:
+    """Read a list of names as methods without a spec of their own."""
+    if not isinstance(methods, list | tuple) or not all(isinstance(name, str) for name in methods):
+        return methods
+    if twice := sorted({name for name in methods if methods.count(name) > 1}):
+        message = f"named twice: {', '.join(twice)}"
+        raise ValueError(message)
+    return dict.fromkeys(methods)
+
+
+def _judge(given: object) -> object:
+    """Let a model without a provider be OpenAI's."""
+    if not isinstance(given, Mapping):
+        return given
+    if not isinstance(given.get("model"), str):
+        message = "model is missing; name one, such as openai:gpt-5.1 or local"
+        raise ValueError(message)  # noqa: TRY004 - pydantic makes a fault of a ValueError
+    return {**given, "model": with_provider(given["model"])}
+
+
+Model = Annotated[str, Field(min_length=1), BeforeValidator(lambda name: with_provider(name) if name else name)]
+
+
+class DatasetConfig(Record):
+    """Where the questions are, and the column by which their index is chosen."""
+
+    path: Text
+    group_by: Text = PUBLISHED
+
+
+class OutputConfig(Record):
+    """Where the results go, and whether the two result files are written while the evaluation runs."""
+
+    dir: Text = "eval/results"
+    save_intermediate: bool = True
+
+
+class GenerationConfig(Record):
+    """One model that answers for all methods: what it is given, and of which facts aggregates are counted."""
+
+    model: Model
+    context: ContextMode = "fair"
+    facts: Text | None = None
+    by: tuple[str | tuple[str, ...], ...] | None = None
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = 0.0
+    base_url: str | None = None
+
+    @property
+    def judge(self) -> Judge:
+        """The settings of the answering model."""
+        return Judge(self.model, temperature=self.temperature, base_url=self.base_url)
+
+
+class Config(Record):
+    """An evaluation: paths are relative to its root, methods by name with their spec where they have one.
+
+    `indexes` names the folder of each group's index.
+    """
+
+    dataset: DatasetConfig
+    indexes: dict[str, Text] = Field(default_factory=dict)
+    methods: Annotated[dict[Text, Text | None], Field(min_length=1), BeforeValidator(_listed)]
+    output: OutputConfig = OutputConfig()
+    judge: Annotated[Judge | None, BeforeValidator(_judge)] = None
+    generation: GenerationConfig | None = None
+
+    def spec(self, method: str) -> str | None:
+        """Give the spec of a method, None where it has none and its name is no search of GraphRAG's."""
+        own = self.methods[method]
+        return own or (f"graphrag:{INDEX}?method={method}" if method in GRAPHRAG else None)
+
+
+PARTS: Mapping[str, type[Record]] = {
+    "dataset": DatasetConfig,
+    "output": OutputConfig,
+    "judge": Judge,
+    "generation": GenerationConfig,
+}
+
+
+def located(root: Path, file: Path) -> Path:
+    """Give where a config is: in the root, or as it is named where it is there only."""
+    return file if file.is_file() and not (root / file).is_file() else root / file
+
+
+def read_config(path: Path, root: Path) -> Config:
+    """Read a config file, YAML or JSON.
+
+    Args:
+        path: The file.
+        root: The folder that the paths in it are relative to.
+
+    Raises:
+        DataError: With all its faults at once, each with its line.
+    """
+    source = _source(path)
+    faults = list(source.faults)
+    config = None
+    if source.data is not None or not faults:
+        try:
+            config = Config.model_validate({} if source.data is None else source.data)
+        except ValidationError as error:
+            faults += _faults(error.errors(include_url=False), source)
+        else:
+            faults += _unfit(config, root, source)
+    if faults or config is None:
+        raise DataError("\n".join(f"{path}:{fault}" for fault in sorted(faults, key=lambda fault: fault.line)))
+    return config
+
+
+def _source(path: Path) -> Source:
+    try:
+        return read_source(path.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        message = f"{path}: {error.strerror or error}; name the config with --config and its folder with --root"
+        raise DataError(message) from error
+    except UnicodeDecodeError as error:
+        message = f"{path}: is not UTF-8 (at byte {error.start + 1}); save the file as UTF-8"
+        raise DataError(message) from error
+
+
+def _faults(errors: list[ErrorDetails], source: Source) -> Iterator[Fault]:
+    """Tell what pydantic found; a key that is not known is told with the nearest one."""
+    for error in errors:
+        if error["type"] == "extra_forbidden":
+            *parent, name = error["loc"]
+            known = PARTS[str(parent[0])] if parent else Config
+            text = f"unknown{did_you_mean(str(name), known.model_fields)}"
+            yield Fault(line_of(error["loc"], source.lines), text, error["loc"])
+        else:
+            yield from from_errors([error], source.data, source.lines)
+
+
+def _unfit(config: Config, root: Path, source: Source) -> Iterator[Fault]:
+    """Tell what cannot be used: files that are not there, and methods that nobody could load."""
+
+    def fault(text: str, *place: str | int) -> Fault:
+        return Fault(line_of(place, source.lines), text, place)
+
+    if not (root / config.dataset.path).is_file():
+        yield fault(f"there is no file {root / config.dataset.path}", "dataset", "path")
+    for group, folder in config.indexes.items():
+        if not (root / folder).is_dir():
+            yield fault(f"there is no folder {root / folder}", "indexes", group)
+    for place, name in enumerate(config.methods):
+        where = ("methods", name) if ("methods", name) in source.lines else ("methods", place)
+        spec = config.spec(name)
+        if spec is None:
+            yield fault(_unknown_method(name), *where)
+        elif INDEX in spec and not config.indexes:
+            yield fault(f"{spec} needs the folder of an index; add indexes, a folder for each group", *where)
+    if config.generation and config.generation.context == "fair" and config.generation.facts is None:
+        modes = " or ".join(mode for mode in get_args(ContextMode) if mode != "fair")
+        yield fault(f"fair context needs facts: a file to count in; else write context: {modes}", "generation")
+    if config.generation and config.generation.facts and not (root / config.generation.facts).is_file():
+        yield fault(f"there is no file {root / config.generation.facts}", "generation", "facts")
+
+
+def _unknown_method(name: str) -> str:
+    """Say how a method is named."""
+    return (
+        f"how is {name} called? Only {', '.join(GRAPHRAG)} need no spec (Microsoft GraphRAG). Write methods as a "
+        f"mapping with a spec for it, such as {name}: my_module:function, or {name}: my_module:make({INDEX}), where "
+        f"{INDEX} stands for the folder of the group's index"
+    )
+
+
+def plain(config: Config) -> dict[str, Any]:
+    """Give what decides a response besides the sample, as JSON: specs, indexes and the answering model."""
+    return {
+        "methods": {name: config.spec(name) for name in config.methods},
+        "indexes": dict(config.indexes),
+        "generation": config.generation.model_dump(mode="json") if config.generation else None,
+    }

@@ -1,0 +1,123 @@
+"""The methods of an evaluation: a name stands for one method per group, as each group has its own index."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from greval.case import Response, Sample
+from greval.errors import DataError, GrevalError, MethodError
+from greval.framework.config import INDEX, Config
+from greval.generation.wrapping import with_generator
+from greval.methods import Method
+from greval.methods.loading import load_method
+from greval.metric_file import did_you_mean
+
+INDEX_TAG = "index"
+"""The tag under which a method of one's own finds the folder of the group's index."""
+_FILE = re.compile(r"(?P<file>[^:()?]+\.(?:py|ya?ml|json))(?P<rest>[:(?].*)?", re.DOTALL)
+
+
+class GroupMethod:
+    """A method that asks the one of the sample's group, and tells it the folder of the group's index."""
+
+    def __init__(self, by_group: Mapping[str, Method], group_by: str, indexes: Mapping[str, Path]) -> None:
+        self._by_group = by_group
+        self._group_by = group_by
+        self._indexes = indexes
+
+    async def __call__(self, sample: Sample, /) -> Response:
+        """Give the response of the group's method.
+
+        Raises:
+            MethodError: Where the group has none.
+        """
+        group = sample.tags.get(self._group_by, "")
+        method = self._by_group.get(group)
+        if method is None:
+            raise MethodError(f"no method is loaded for {self._group_by} {group!r}")
+        if index := self._indexes.get(group):
+            sample = sample.model_copy(update={"tags": {INDEX_TAG: str(index), **sample.tags}})
+        return await method(sample)
+
+
+def load_group_methods(
+    config: Config, names: Iterable[str], groups: Mapping[str, int], root: Path
+) -> dict[str, Method]:
+    """Load the methods of an evaluation for the groups that are asked.
+
+    Args:
+        config: The config.
+        names: Those of its methods that are wanted.
+        groups: How many questions each group has.
+        root: The folder that paths are relative to; modules in it can be imported.
+
+    Returns:
+        The methods by name, with the answering model where the config has one.
+
+    Raises:
+        MethodError: With all that cannot be loaded.
+        DataError: Where a group has no index, or the facts cannot be read.
+    """
+    root = root.resolve()
+    if str(root) not in sys.path:
+        sys.path.append(str(root))
+    indexes = {group: (root / folder).resolve() for group, folder in config.indexes.items()}
+    faults: list[str] = []
+    methods: dict[str, Method] = {}
+    for name in names:
+        try:
+            methods[name] = _grouped(placed(config.spec(name) or "", root), groups, config, indexes)
+        except GrevalError as error:
+            faults.append(f"methods: {name}: {error}")
+    if faults:
+        raise MethodError("\n".join(faults))
+    made = config.generation
+    if made is None:
+        return methods
+    facts = root / made.facts if made.facts else None
+    return with_generator(methods, made.judge, context=made.context, facts=facts, by=made.by)
+
+
+def placed(spec: str, root: Path) -> str:
+    """Give a spec whose file is found from anywhere: one that is there under the root is named by its whole path.
+
+    Example:
+        >>> placed("my_module:ask", Path("/data"))
+        'my_module:ask'
+    """
+    found = _FILE.fullmatch(spec)
+    if not found or not (root / found["file"]).is_file():
+        return spec
+    return f"{root / found['file']}{found['rest'] or ''}"
+
+
+def _grouped(spec: str, groups: Mapping[str, int], config: Config, indexes: Mapping[str, Path]) -> Method:
+    """Load what a spec names: once for all groups, or once for each where it names their index."""
+    if INDEX not in spec:
+        one = load_method(spec)
+        return GroupMethod(dict.fromkeys(groups, one), config.dataset.group_by, indexes)
+    if lacking := [f"{group} ({count} questions)" for group, count in groups.items() if group not in indexes]:
+        raise DataError(f"no index for {', '.join(lacking)}; add a folder for each under indexes")
+    loaded = {group: load_method(spec.replace(INDEX, str(indexes[group]))) for group in groups}
+    return GroupMethod(loaded, config.dataset.group_by, indexes)
+
+
+def chosen(config: Config, wanted: str | Iterable[str] | None) -> tuple[str, ...]:
+    """Give the names of the methods that are wanted, as a list or with commas between; all by default.
+
+    Raises:
+        MethodError: Where the config has no such method.
+    """
+    if wanted is None:
+        return tuple(config.methods)
+    listed = wanted.split(",") if isinstance(wanted, str) else wanted
+    names = tuple(dict.fromkeys(name.strip() for name in listed if name.strip()))
+    for name in names:
+        if name not in config.methods:
+            raise MethodError(f"the config has no method {name!r}{did_you_mean(name, config.methods)}")
+    if not names:
+        raise MethodError(f"no method is named; the config has {', '.join(config.methods)}")
+    return names

@@ -1,0 +1,220 @@
+"""Running an evaluation: the methods answer, the judge judges, and the two result files tell what is there."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Unpack
+
+from langchain_core.language_models import BaseChatModel
+
+from greval.collecting import Collected, CollectProgress, collect_async
+from greval.collecting.file import ResponseFile
+from greval.compile import run_sync
+from greval.errors import JudgeError, StoreError
+from greval.evaluation import Run, evaluate_async, unused
+from greval.framework import CONFIG
+from greval.framework.config import Config, located, plain, read_config
+from greval.framework.dataset import Questions, groups, read_questions
+from greval.framework.methods import chosen, load_group_methods
+from greval.framework.output import DETAILED, EFFORT, JUDGED, SUMMARY, Asked, write_json
+from greval.framework.writing import RESPONSES, RUN, Writer, current, saving
+from greval.judge import Judge
+from greval.library import load
+from greval.methods import Method
+from greval.options import DEFAULT_CONCURRENCY, Options
+from greval.store.disk import lock
+
+SETUP = "setup.json"
+SAVE_SECONDS = 5.0
+NO_JUDGE = "no judge is named; add `judge: {model: openai:MODEL}` (or `local`) to the config, or give --judge MODEL"
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The part of an evaluation that is wanted: names of methods, values of tags, the first `limit` questions."""
+
+    methods: str | Sequence[str] | None = None
+    where: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
+    limit: int | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """An evaluation that was checked and can begin."""
+
+    config: Config
+    asked: Asked
+    methods: Mapping[str, Method]
+    judge: Judge | BaseChatModel
+    out: Path
+    ignored: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """A finished or stopped evaluation: its folder, what was collected, and the run that judged it.
+
+    `ignored` are the columns of the dataset that are neither a field nor a tag, `unread` the rows that
+    are no questions.
+    """
+
+    folder: Path
+    collected: Collected
+    run: Run
+    ignored: Sequence[str] = ()
+    unread: Sequence[str] = ()
+
+    @property
+    def detailed(self) -> Path:
+        """The file with every question."""
+        return self.folder / DETAILED
+
+    @property
+    def summary(self) -> Path:
+        """The file with the means."""
+        return self.folder / SUMMARY
+
+
+def evaluate_config(
+    root: str | Path,
+    file: str | Path = CONFIG,
+    selection: Selection | None = None,
+    *,
+    judge: Judge | BaseChatModel | None = None,
+    **options: Unpack[Options],
+) -> Evaluation:
+    """Run the evaluation that a config file describes, from a script or a notebook; see `evaluate_config_async`."""
+    return run_sync(evaluate_config_async(root, file, selection, judge=judge, **options))
+
+
+async def evaluate_config_async(  # noqa: PLR0913 - what an evaluation is made of
+    root: str | Path,
+    file: str | Path = CONFIG,
+    selection: Selection | None = None,
+    *,
+    judge: Judge | BaseChatModel | None = None,
+    stop: asyncio.Event | None = None,
+    timeout: float | None = None,  # noqa: ASYNC109 - of one response, not of the whole
+    save_seconds: float = SAVE_SECONDS,
+    on_collected: Callable[[CollectProgress], None] | None = None,
+    **options: Unpack[Options],
+) -> Evaluation:
+    """Run the evaluation that a config file describes; the same call again goes on.
+
+    Args:
+        root: The folder that the paths in the config are relative to.
+        file: The config, found in the root or as it is named.
+        selection: The part that is wanted, all by default; the two result files tell of this part only.
+        judge: What judges, in place of the config's.
+        stop: When set, nothing further is asked; what is in flight is finished and written.
+        timeout: Seconds after which a method's response is given up.
+        save_seconds: How often the result files are written meanwhile, where the config wants that.
+        on_collected: Called after each response.
+        **options: As of `evaluate_async`. `resume=False` begins anew; what is there is moved aside to a
+            folder with -2, -3 ... after its name.
+
+    Returns:
+        What was asked and judged; the folder holds `responses.jsonl`, `run` and the two result files.
+
+    Raises:
+        DataError: Where the config or the dataset is wrong, with every fault of the config.
+        MethodError: Where a method cannot be loaded.
+        JudgeError: Where no judge is named or it cannot be used.
+        StoreError: Where the folder cannot be written.
+    """
+    plan = planned(Path(root), Path(file), selection or Selection(), judge)
+    _begin(plan, anew=not options.get("resume", True))
+    metrics = [load(name) for name in (*JUDGED, *EFFORT)]
+    write = Writer(plan.asked, plan.out, metrics, plan.judge, repeats=options.get("repeats", 1))
+    async with saving(write, save_seconds if plan.config.output.save_intermediate else None):
+        collected = await collect_async(
+            plan.asked.samples,
+            plan.methods,
+            out=plan.out / RESPONSES,
+            concurrency=options.get("concurrency") or DEFAULT_CONCURRENCY,
+            timeout=timeout,
+            retry_failed=options.get("retry_failed", True),
+            stop=stop,
+            on_progress=on_collected,
+            debug=options.get("debug", False),
+        )
+        cases = [*current(plan.asked, collected.cases()).values()]
+        options["resume"], options["total"] = True, len(cases)
+        run = await evaluate_async(cases, metrics, plan.judge, out=plan.out / RUN, stop=stop, **options)
+    await asyncio.to_thread(write)
+    return Evaluation(plan.out, collected, run, plan.ignored, plan.asked.unread)
+
+
+def planned(root: Path, file: Path, selection: Selection, judge: Judge | BaseChatModel | None = None) -> Plan:
+    """Read and check all that an evaluation needs, and ask nothing yet.
+
+    Raises:
+        DataError: Where the config or the dataset is wrong.
+        MethodError: Where a method cannot be loaded.
+        JudgeError: Where no judge is named.
+    """
+    config = read_config(located(root, file), root)
+    judge = judge or config.judge
+    if judge is None:
+        raise JudgeError(NO_JUDGE)
+    questions = read_questions(root / config.dataset.path, config.dataset.group_by)
+    wanted: Questions = questions.where(selection.where, selection.limit)
+    names = chosen(config, selection.methods)
+    found = groups(wanted.samples, config.dataset.group_by)
+    methods = load_group_methods(config, names, found, root)
+    asked = Asked(wanted.samples, names, config.dataset.group_by, wanted.faults)
+    return Plan(config, asked, methods, judge, root / config.output.dir, wanted.ignored)
+
+
+def _begin(plan: Plan, *, anew: bool) -> None:
+    """Make the folder ready: moved aside where it is to begin anew, and never one of other methods.
+
+    Raises:
+        StoreError: Where another run writes to it, or a method of this name answered there in another way.
+    """
+    out = plan.out
+    if anew and out.is_dir() and any(out.iterdir()):
+        _move_aside(out)
+    file = out / SETUP
+    now = plain(plan.config)
+    before = _setup(file)
+    if told := "; ".join(_changed(before, now, plan.asked)):
+        message = f"{file}: the responses there are not of this config: {told}"
+        raise StoreError(f"{message}. --no-resume moves them aside; or set another output.dir")
+    kept = {part: {**before.get(part, {}), **now[part]} for part in ("methods", "indexes")}
+    write_json(file, {**kept, "generation": now["generation"]})
+
+
+def _move_aside(out: Path) -> None:
+    """Give the folder another name, unless somebody writes to it."""
+    with ExitStack() as opened:
+        if (out / RESPONSES).exists():
+            opened.enter_context(ResponseFile.open(out / RESPONSES))
+        opened.enter_context(lock(out / RUN))
+        out.rename(unused(out))
+
+
+def _setup(file: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, json.JSONDecodeError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _changed(before: Mapping[str, Any], now: Mapping[str, Any], asked: Asked) -> Iterable[str]:
+    """Say what answered in another way before, of what is asked now."""
+    if not before:
+        return
+    if before.get("generation") != now["generation"]:
+        yield "generation has changed"
+    for part, names in (("methods", asked.methods), ("indexes", groups(asked.samples, asked.group_by))):
+        for name in names:
+            old, new = before.get(part, {}).get(name), now[part].get(name)
+            if old is not None and old != new:
+                yield f"{part}: {name} was {old} and is {new}"

@@ -1,0 +1,122 @@
+"""Writing the two result files, at the end of an evaluation and now and then while it runs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import ExitStack, asynccontextmanager, suppress
+from pathlib import Path
+
+from langchain_core.language_models import BaseChatModel
+
+from greval.case import Case
+from greval.client import JudgeClient, clock
+from greval.collecting import read_responses
+from greval.collecting.file import content_of
+from greval.compile import compile_metric
+from greval.errors import StoreError
+from greval.framework.output import DETAILED, SUMMARY, Asked, Find, detailed, summary, write_json
+from greval.identity import case_key, content_key
+from greval.judge import Judge
+from greval.metric import Metric
+from greval.result import Result
+from greval.store import FILE, Store
+
+RESPONSES = "responses.jsonl"
+RUN = "run"
+PATIENCE = 20
+"""Writing the result files now and then takes one part in so many of the time at most."""
+
+
+class Writer:
+    """Writes the two result files of what is there by now: whatever another judge or another answer got is left out.
+
+    Args:
+        asked: What the evaluation asks.
+        out: Its folder.
+        metrics: What it is judged by.
+        judge: The judge.
+        repeats: How often each case is judged.
+    """
+
+    def __init__(
+        self, asked: Asked, out: Path, metrics: Iterable[Metric], judge: Judge | BaseChatModel, *, repeats: int = 1
+    ) -> None:
+        self._asked = asked
+        self._out = out
+        client = JudgeClient(judge)
+        self._runnables = {metric.name: compile_metric(metric, client, repeats=repeats) for metric in metrics}
+
+    def __call__(self) -> None:
+        """Write both files; one call at a time.
+
+        Raises:
+            StoreError: Where a file cannot be read or written.
+        """
+        file = self._out / RESPONSES
+        cases = current(self._asked, read_responses(file) if file.is_file() else ())
+        with ExitStack() as opened:
+            there = (self._out / RUN / FILE).is_file()
+            find = self._finder(opened.enter_context(Store.open(self._out / RUN)) if there else None)
+            told = detailed(self._asked, cases, find), summary(self._asked, cases, find)
+        for name, content in zip((DETAILED, SUMMARY), told, strict=True):
+            write_json(self._out / name, content)
+
+    def _finder(self, store: Store | None) -> Find:
+        """Give what finds the result of a case under the key that it has now, read from the log once."""
+        found: dict[tuple[str, str, str], Result | None] = {}
+
+        def find(case: Case, metric: str) -> Result | None:
+            who = case.id, case.method, metric
+            if store and who not in found:
+                runnable = self._runnables[metric]
+                key = case_key(case, content_key(case, runnable.metric, runnable.fingerprint))
+                found[who] = store.get(key, who)
+            return found.get(who)
+
+        return find
+
+
+def current(asked: Asked, cases: Iterable[Case]) -> dict[tuple[str, str], Case]:
+    """Give the responses to what is asked, by sample id and method, in the order of the questions.
+
+    A response to an older text of a question is none.
+    """
+    contents = {sample.id: content_of(sample) for sample in asked.samples}
+    found = {
+        (case.id, case.method): case
+        for case in cases
+        if case.method in asked.methods and case.id in contents and content_of(case) == contents[case.id]
+    }
+    keys = ((sample.id, method) for sample in asked.samples for method in asked.methods)
+    return {key: found[key] for key in keys if key in found}
+
+
+@asynccontextmanager
+async def saving(write: Callable[[], None], seconds: float | None) -> AsyncIterator[None]:
+    """Call `write` now and then from a thread, one call at a time; never where `seconds` is None.
+
+    Where the files cannot be written, or the log is just being made, the next time will do: the caller
+    writes once more at the end.
+    """
+    over = asyncio.Event()
+
+    async def now_and_then(pause: float) -> None:
+        while True:
+            try:
+                await asyncio.wait_for(over.wait(), pause)
+            except TimeoutError:
+                start = clock()
+                with suppress(StoreError):
+                    await asyncio.to_thread(write)
+                pause = max(pause, PATIENCE * (clock() - start))
+            else:
+                return
+
+    task = None if seconds is None else asyncio.create_task(now_and_then(seconds))
+    try:
+        yield
+    finally:
+        over.set()
+        if task:
+            await task

@@ -1,0 +1,77 @@
+"""A small evaluation on disk: a dataset, a folder for each group, methods, and a config."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+
+METHODS = '''
+"""Methods that say what they were asked, and note each call in a file beside them."""
+
+import pathlib
+
+from greval import Response
+
+CALLS = pathlib.Path(__file__).with_name("calls.txt")
+
+
+def note(name, sample):
+    with CALLS.open("a") as stream:
+        stream.write(f"{name} {sample.id}\\n")
+
+
+def walk(sample):
+    note("walk", sample)
+    if "break" in sample.question:
+        raise ValueError("the walk broke")
+    usage = {"latency": 2.0, "llm_calls": 4, "prompt_tokens": 100, "output_tokens": 10}
+    chunks = [{"id": "c1", "text": "One.", "doc_id": "d1"}, {"id": "c2", "text": "Two.", "doc_id": "d2"}]
+    return {"answer": f"walk: {sample.question}", "chunks": chunks, "aggregates": ["all: 9"], "usage": usage}
+
+
+def bare(sample):
+    note("bare", sample)
+    return Response(answer=f"bare in {sample.tags['index']}")
+
+
+def make(folder):
+    async def search(sample):
+        note("made", sample)
+        return Response(answer=f"made of {folder}", chunks=["It is so."])
+
+    return search
+'''
+ROWS = [
+    {"imdb_key": "tt1", "question": "Who did it?", "answer": "Ada", "year": 1843},
+    {"imdb_key": "tt1", "question": "Who will break?", "answer": "Nobody", "year": 1900},
+    {"imdb_key": "tt2", "question": "When?", "answer": "At nine", "year": 1843},
+]
+CONFIG = """
+dataset: {path: eval/qa.json}
+indexes: {tt1: one, tt2: two}
+methods:
+  tog: "methods.py:walk"
+  bare: "methods.py:bare"
+output: {dir: eval/results}
+"""
+
+
+def make_folder(folder, config=CONFIG, rows=ROWS):
+    """Make the folder of an evaluation, and give it."""
+    for name in ("eval", "one", "two"):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+    (folder / "eval" / "qa.json").write_text(json.dumps(rows), encoding="utf-8")
+    (folder / "methods.py").write_text(METHODS, encoding="utf-8")
+    (folder / "eval_config.yaml").write_text(textwrap.dedent(config), encoding="utf-8")
+    return folder
+
+
+def calls(folder):
+    """Give the calls of methods so far, sorted."""
+    file = folder / "calls.txt"
+    return sorted(file.read_text().splitlines()) if file.exists() else []
+
+
+def read(path):
+    """Give the content of a JSON file."""
+    return json.loads(path.read_text(encoding="utf-8"))

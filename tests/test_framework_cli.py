@@ -1,0 +1,152 @@
+"""`greval eval`: options, exit codes, and what is printed; and an evaluation that is killed goes on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import pytest
+import typer
+from framework_folder import CONFIG, METHODS, ROWS, calls, make_folder, read
+from typer.testing import CliRunner
+
+from greval.cli.eval import evaluation
+
+JUDGED = """judge: {{model: fake, base_url: "{url}"}}
+"""
+COMMAND = """
+import sys, typer
+from greval.cli.eval import evaluation
+app = typer.Typer()
+app.command("eval")(evaluation)
+app()
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, fault_server, monkeypatch):
+    """Give the folder of an evaluation whose judge is the server."""
+    monkeypatch.delenv("GREVAL_JUDGE", raising=False)
+    monkeypatch.setenv("OPENAI_API_KEY", "test-key")
+    return make_folder(tmp_path, CONFIG + JUDGED.format(url=fault_server.url), rows=[ROWS[0], ROWS[2]])
+
+
+def greval(folder, *words, **environment):
+    """Run the command in this process."""
+    app = typer.Typer()
+    app.command("eval")(evaluation)
+    return CliRunner(env=environment).invoke(app, ["--root", str(folder), *words])
+
+
+def test_eval(folder, fault_server):
+    """The command writes both files, prints the report by method, and the same command again asks nothing."""
+    done = greval(folder)
+    assert done.exit_code == 0, done.output
+    assert "eval_results_detailed.json and eval_results_summary.json" in done.stdout.replace("\n", " ")
+    assert "correctness" in done.stdout
+    assert {*read(folder / "eval/results/eval_results_summary.json")["by_method"]} == {"tog", "bare"}
+    asked = fault_server.calls
+    assert asked == 2 * (4 + 2)
+    assert greval(folder, "--resume").exit_code == 0
+    assert (fault_server.calls, len(calls(folder))) == (asked, 4)
+
+
+def test_parts(folder):
+    """Methods, movies, tags and the first rows can be picked."""
+    summary = folder / "eval/results/eval_results_summary.json"
+    assert greval(folder, "--methods", "tog", "--imdb-key", "tt2", "-q").exit_code == 0
+    assert ({*read(summary)["by_method"]}, {*read(summary)["by_movie"]}) == ({"tog"}, {"tt2"})
+    assert greval(folder, "--methods", "tog,bare", "--where", "year=1843", "--limit", "1", "-q").exit_code == 0
+    assert calls(folder) == ["bare row-1", "walk row-1", "walk row-2"]
+    assert greval(folder, "--methods", "tog", "--limit", "1", "--no-resume", "-q").exit_code == 0
+    assert calls(folder).count("walk row-1") == 2
+    assert (folder / "eval/results-2").is_dir()
+
+
+def test_the_judge_of_the_command_line_comes_first(folder, fault_server):
+    """--judge takes the place of the config's model; one of the environment counts only where the config has none."""
+    part = ("--methods", "bare", "--limit", "1", "-q")
+    assert greval(folder, *part, GREVAL_JUDGE="openai:other").exit_code == 0
+    assert {body["model"] for body in fault_server.bodies} == {"fake"}
+    assert greval(folder, *part, "--judge", "mine").exit_code == 0
+    assert {body["model"] for body in fault_server.bodies} == {"fake", "mine"}
+    make_folder(folder, CONFIG, rows=ROWS[:1])
+    done = greval(folder, *part, GREVAL_JUDGE="openai:other", OPENAI_BASE_URL=fault_server.url)
+    assert done.exit_code == 0, done.output
+    assert {body["model"] for body in fault_server.bodies} == {"fake", "mine", "other"}
+
+
+def test_failures_leave_with_3(folder, fault_server):
+    """A method that failed, and a row that is no question, are told and leave with exit code 3."""
+    make_folder(folder, CONFIG + JUDGED.format(url=fault_server.url), rows=[*ROWS, {"imdb_key": "tt1"}])
+    done = greval(folder, "--methods", "tog")
+    assert done.exit_code == 3
+    assert "failures: method 1" in done.stdout
+    assert "not a question:" in done.stderr
+    assert greval(folder, "--methods", "tog", "--limit", "1").exit_code == 3
+    make_folder(folder, CONFIG + JUDGED.format(url=fault_server.url), rows=ROWS[:1])
+    assert greval(folder, "--methods", "tog").exit_code == 0
+
+
+def test_the_config_is_found_by_its_path_too(folder, tmp_path_factory):
+    """A config that is not in the root is found as it is named."""
+    elsewhere = tmp_path_factory.mktemp("configs") / "mine.yaml"
+    elsewhere.write_text((folder / "eval_config.yaml").read_text())
+    (folder / "eval_config.yaml").unlink()
+    assert greval(folder, "--config", str(elsewhere), "--limit", "1", "-q").exit_code == 0
+
+
+def test_killed_and_run_again(tmp_path, fault_server):
+    """After kill -9 both files are valid, and the same command asks no answered question again."""
+    rows = [{"imdb_key": "tt1", "question": f"Who is {n}?", "answer": "Ada"} for n in range(40)]
+    folder = make_folder(tmp_path, CONFIG + JUDGED.format(url=fault_server.url), rows=rows)
+    slow = METHODS.replace('    note("walk", sample)', '    import time; time.sleep(0.05); note("walk", sample)')
+    (folder / "methods.py").write_text(slow, encoding="utf-8")
+    command = [sys.executable, "-c", textwrap.dedent(COMMAND), "--root", str(folder), "--methods", "tog"]
+    words = [*command, "--concurrency", "2", "-q"]
+    surroundings = {**os.environ, "OPENAI_API_KEY": "test-key"}
+    process = subprocess.Popen(words, env=surroundings)
+    responses = folder / "eval/results/responses.jsonl"
+    until(lambda: responses.exists() and responses.read_bytes().count(b"\n") >= 10)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    kept = responses.read_bytes().count(b"\n")
+    assert kept < 40
+    done = subprocess.run(words, env=surroundings, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    asked = calls(folder)
+    assert len({*asked}) == 40
+    assert len(asked) <= 40 + 2
+    counts = read(folder / "eval/results/eval_results_summary.json")["counts"]["by_method"]["tog"]
+    assert counts["correctness"] == {"scored": 40, "skipped": 0, "failed": 0, "pending": 0}
+
+
+def test_stopped_in_order(tmp_path, fault_server):
+    """The first Ctrl-C finishes what is in flight; the files tell what is pending, and the exit code is 130."""
+    rows = [{"imdb_key": "tt1", "question": f"Who is {n}?", "answer": "Ada"} for n in range(30)]
+    folder = make_folder(tmp_path, CONFIG + JUDGED.format(url=fault_server.url), rows=rows)
+    slow = METHODS.replace('    note("walk", sample)', '    import time; time.sleep(0.1); note("walk", sample)')
+    (folder / "methods.py").write_text(slow, encoding="utf-8")
+    command = [sys.executable, "-c", textwrap.dedent(COMMAND), "--root", str(folder), "--methods", "tog"]
+    surroundings = {**os.environ, "OPENAI_API_KEY": "test-key"}
+    process = subprocess.Popen([*command, "--concurrency", "2"], env=surroundings, stderr=subprocess.PIPE, text=True)
+    until(lambda: len(calls(folder)) >= 4)
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=30)
+    assert process.returncode == 130, told
+    assert "stopping: what is in flight is finished" in told
+    counts = read(folder / "eval/results/eval_results_summary.json")["counts"]["by_method"]["tog"]
+    assert 4 <= counts["answered"] == 30 - counts["pending"] < 30
+    assert fault_server.calls == 0
+
+
+def until(there, seconds=30):
+    """Wait until something is so."""
+    end = time.monotonic() + seconds
+    while not there():
+        assert time.monotonic() < end
+        time.sleep(0.02)

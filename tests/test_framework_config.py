@@ -1,0 +1,231 @@
+"""Configs and datasets of an evaluation: what they can hold, and how faults are told."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from framework_folder import CONFIG, ROWS, make_folder
+
+import greval
+from greval.errors import DataError, MethodError
+from greval.framework.config import Config, read_config, with_provider
+from greval.framework.dataset import read_questions
+from greval.framework.methods import load_group_methods
+from greval.metric_file.source import read_source
+
+PUBLISHED = """
+dataset:
+  path: "eval/qa.json"
+
+indexes:
+  tt1: "one"
+  tt2: "two"
+
+methods:
+  - local
+  - basic
+
+output:
+  dir: "eval/results"
+  save_intermediate: true
+
+judge:
+  model: gpt-5.1  # a comment
+  temperature: 0.0
+"""
+
+
+def config(folder, text):
+    """Read a config in a folder."""
+    make_folder(folder, text)
+    return read_config(folder / "eval_config.yaml", folder)
+
+
+def test_the_published_config(tmp_path):
+    """The form of the published design is read; a model without a provider is OpenAI's."""
+    read = config(tmp_path, PUBLISHED)
+    assert (read.judge.model, read.judge.temperature) == ("openai:gpt-5.1", 0.0)
+    assert [read.spec(name) for name in read.methods] == [
+        "graphrag:{index}?method=local",
+        "graphrag:{index}?method=basic",
+    ]
+    assert read.dataset.group_by == "imdb_key"
+    assert read.output.save_intermediate
+
+
+@pytest.mark.parametrize(
+    ("given", "model"),
+    [("gpt-5.1", "openai:gpt-5.1"), ("local", "local"), ("local:small", "local:small"), ("groq:x", "groq:x")],
+)
+def test_providers(given, model):
+    """Only a bare name is taken for a model of OpenAI."""
+    assert with_provider(given) == model
+
+
+def test_all_faults_are_told_at_once_with_their_line(tmp_path):
+    """Slips, wrong types and what is not there: each in its line, none hides another."""
+    text = """\
+datset: {path: eval/qa.json}
+dataset:
+  path: eval/qa.json
+  group: imdb_key
+methods: [local, local]
+output:
+  save_intermediate: 3
+judge:
+  temperature: 0
+generation:
+  model: x
+  context: far
+"""
+    with pytest.raises(DataError) as error:
+        config(tmp_path, text)
+    lines = [line.removeprefix(f"{tmp_path / 'eval_config.yaml'}:") for line in str(error.value).splitlines()]
+    assert [line.partition(":")[0] for line in lines] == ["1", "4", "5", "7", "8", "12"]
+    assert "datset: unknown; did you mean dataset?" in lines[0]
+    assert "dataset.group: unknown; did you mean group_by?" in lines[1]
+    assert "named twice: local" in lines[2]
+    assert "output.save_intermediate: must be" in lines[3]
+    assert "model is missing" in lines[4]
+    assert "'far' is not allowed here; did you mean fair?" in lines[5]
+
+
+def test_what_is_not_there_is_told_at_once(tmp_path):
+    """Files, folders and methods that could not be used are told before anything is asked."""
+    text = """\
+dataset: {path: eval/qu.json}
+indexes:
+  tt1: none
+methods:
+  local:
+  tog:
+generation: {model: local}
+"""
+    with pytest.raises(DataError) as error:
+        config(tmp_path, text)
+    told = str(error.value).splitlines()
+    assert [line.split(":")[1] for line in told] == ["1", "3", "6", "7"]
+    assert "there is no file" in told[0]
+    assert "there is no folder" in told[1]
+    assert "how is tog called?" in told[2]
+    assert "tog: my_module:function" in told[2]
+    assert "fair context needs facts" in told[3]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "1: dataset: is missing; add it"),
+        ("dataset: {path: eval/qa.json}\nmethods: []", "2: methods: holds too little"),
+        ("dataset: {path: eval/qa.json}\nmethods: [local]", "2: methods.1: graphrag:.* needs the folder of an index"),
+        ("dataset: [", "1: is not YAML"),
+        ("- 1", "1: must be a mapping"),
+    ],
+)
+def test_faults(tmp_path, text, told):
+    """Each fault says where it is and what to do."""
+    with pytest.raises(DataError, match=told):
+        config(tmp_path, text)
+
+
+def test_no_config(tmp_path):
+    """A config that is not there is told with the options that name it."""
+    with pytest.raises(DataError, match="--config and its folder with --root"):
+        read_config(tmp_path / "eval_config.yaml", tmp_path)
+
+
+def questions(folder, rows, name="qa.jsonl"):
+    """Write rows and read them as questions."""
+    text = "".join(f"{json.dumps(row)}\n" for row in rows) if name.endswith("l") else json.dumps(rows)
+    (folder / name).write_text(text, encoding="utf-8")
+    return read_questions(folder / name, "imdb_key")
+
+
+def test_rows_become_samples(tmp_path):
+    """`answer` is the ground truth, plain columns are tags, gold is read, and a list that is no field is left out."""
+    row = {**ROWS[0], "gold": {"essential_docs": ["d1"]}, "hops": [1], "seen": True, "empty": None, "tags": {"k": "v"}}
+    found = questions(tmp_path, [row, {**row, "id": 7}])
+    first, second = found.samples
+    assert (first.id, second.id) == ("row-1", "7")
+    assert (first.expected_answer, first.gold.essential_docs) == ("Ada", ("d1",))
+    assert first.tags == {"imdb_key": "tt1", "year": "1843", "seen": "true", "k": "v"}
+    assert (found.ignored, found.faults) == (("hops",), ())
+
+
+def test_answers_of_methods_are_not_taken_for_the_truth(tmp_path):
+    """Where the ground truth has a column of its own, `answer` and other fields of responses are left out."""
+    row = {
+        "question": "Who?",
+        "answer": "Bob",
+        "ground_truth": "Ada",
+        "imdb_key": "tt1",
+        "contexts": ["x"],
+        "method": "m",
+    }
+    found = questions(tmp_path, [row])
+    assert found.samples[0].expected_answer == "Ada"
+    assert found.ignored == ("answer", "contexts", "method")
+
+
+def test_ids_stay_the_same_whatever_is_selected(tmp_path):
+    """A row without an id is named by its place in the file, so that parts of an evaluation add up."""
+    found = questions(tmp_path, ROWS).where({"imdb_key": ["tt2"]})
+    assert [sample.id for sample in found.samples] == ["row-3"]
+
+
+def test_one_value_or_several(tmp_path):
+    """A tag has the wanted value, or one of several; all wanted tags count, and a part of a value is none."""
+    found = questions(tmp_path, ROWS)
+
+    def ids(**wanted):
+        return [sample.id for sample in found.where(wanted).samples]
+
+    assert ids(year="1843") == ["row-1", "row-3"]
+    assert ids(year=["1843", "1900"], imdb_key="tt1") == ["row-1", "row-2"]
+    with pytest.raises(DataError, match="no question has year=184;"):
+        ids(year="184")
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "told"),
+    [
+        ("qa.jsonl", [{"imdb_key": "tt1"}], r"qa\.jsonl:1: question: is missing"),
+        ("qa.json", [{"question": 3, "imdb_key": "tt1"}], r"qa\.json, row 1: question"),
+        ("qa.json", [], "holds no rows"),
+        ("qa.txt", [], "its ending '.txt' is not known"),
+    ],
+)
+def test_a_dataset_without_a_question_is_an_error(tmp_path, name, rows, told):
+    """Where no row can be read all of them are told, with their places."""
+    with pytest.raises(DataError, match=told):
+        questions(tmp_path, rows, name)
+
+
+def test_methods_that_cannot_be_loaded_are_told_together(tmp_path):
+    """A group without an index and a function that is not there are told before anything is asked."""
+    text = CONFIG.replace("walk", "wolk").replace("methods.py:bare", "methods.py:make({index})")
+    read = config(tmp_path, text)
+    with pytest.raises(MethodError) as error:
+        load_group_methods(read, read.methods, {"tt1": 2, "tt3": 1}, tmp_path)
+    first, second = str(error.value).splitlines()
+    assert "methods: tog:" in first
+    assert "did you mean walk" in first
+    assert second == "methods: bare: no index for tt3 (1 questions); add a folder for each under indexes"
+
+
+def test_the_documented_config_is_valid():
+    """The config that docs/framework.md shows is read without a fault."""
+    page = (Path(greval.__file__).parents[1] / "docs" / "framework.md").read_text(encoding="utf-8")
+    first, second = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    read = Config.model_validate(read_source(f"{first}{second}").data)
+    assert (read.spec("local"), read.generation.context) == ("graphrag:{index}?method=local", "fair")
+
+
+def test_a_config_round_trips():
+    """A config is a plain value: what it was read from can be written and read again."""
+    given = {"dataset": {"path": "q.json"}, "methods": {"a": "m:f", "local": None}, "indexes": {"x": "y"}}
+    read = Config.model_validate(given)
+    assert Config.model_validate_json(read.model_dump_json()) == read
