@@ -9,24 +9,26 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import Field
 
 from greval.record import Record
+from greval.stats.bootstrap import by_kind, different, one_by_one, percentile
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
+    from greval.stats.bootstrap import Floats, Integers
 
 LEVEL = 0.95
-RESAMPLES = 2000
-SEED = 20260101
 FEW_CLUSTERS = 2
 MANY = 10_000
 MANY_DIFFERENT = 2_000
-DRAWS_AT_ONCE = 2_000_000
-"""Bounds the bootstrap's memory to some 100 MB."""
 
-IntervalMethod = Literal["wilson", "t", "cluster bootstrap", "cluster normal", "bounded"]
+IntervalMethod = Literal[
+    "wilson",
+    "t",
+    "cluster bootstrap",
+    "cluster normal",
+    "bounded",
+    "percentile",
+    "expanded percentile",
+    "bca",
+]
 
 
 class Interval(Record):
@@ -136,8 +138,8 @@ def ratio_bootstrap(sums: Sequence[float], sizes: Sequence[int], *, level: float
     method: IntervalMethod = "cluster bootstrap"
     if len(sums) <= MANY:
         low, high = _drawn_one_by_one(*clusters, level)
-    elif len((found := _different(*clusters))[1]) <= MANY_DIFFERENT:
-        low, high = _drawn_by_kind(*found[0], found[1], level)
+    elif len((found := different(*clusters))[1]) <= MANY_DIFFERENT:
+        low, high = percentile(by_kind(*found[0], found[1]), level=level)
     else:
         low, high = _linearised(*clusters, level)
         method = "cluster normal"
@@ -147,45 +149,8 @@ def ratio_bootstrap(sums: Sequence[float], sizes: Sequence[int], *, level: float
 
 
 def _drawn_one_by_one(sums: Floats, sizes: Integers, level: float) -> tuple[float, float]:
-    """Draw clusters with scipy, some resamples at a time."""
-    import numpy as np  # noqa: PLC0415 - scipy's companion
-    from scipy import stats  # noqa: PLC0415 - scipy is heavy, and not needed to import greval
-
-    drawn = stats.bootstrap(
-        (sums, sizes),
-        lambda s, n, axis: s.sum(axis=axis) / n.sum(axis=axis),
-        paired=True,
-        vectorized=True,
-        n_resamples=RESAMPLES,
-        batch=max(1, DRAWS_AT_ONCE // len(sums)),
-        confidence_level=level,
-        method="percentile",
-        rng=np.random.default_rng(SEED),
-    )
-    low, high = drawn.confidence_interval
-    return float(low), float(high)
-
-
-def _different(sums: Floats, sizes: Integers) -> tuple[tuple[Floats, Integers], Integers]:
-    """Give the clusters that differ, and how often each is there."""
-    import numpy as np  # noqa: PLC0415 - scipy's companion
-
-    order = np.lexsort((sizes, sums))
-    sums, sizes = sums[order], sizes[order]
-    first = np.flatnonzero(np.r_[True, (sums[1:] != sums[:-1]) | (sizes[1:] != sizes[:-1])])
-    return (sums[first], sizes[first]), np.diff(np.r_[first, len(sums)])
-
-
-def _drawn_by_kind(sums: Floats, sizes: Integers, times: Integers, level: float) -> tuple[float, float]:
-    """Draw how often each different cluster comes in a resample."""
-    import numpy as np  # noqa: PLC0415 - scipy's companion
-
-    rng = np.random.default_rng(SEED)
-    n = int(times.sum())
-    draws = (rng.multinomial(n, times / n) for _ in range(RESAMPLES))
-    means = [float(drawn @ sums) / float(drawn @ sizes) for drawn in draws]
-    low, high = np.quantile(means, [0.5 - level / 2, 0.5 + level / 2])
-    return float(low), float(high)
+    """Draw each cluster by itself: exact for any clusters, and the dearest way."""
+    return percentile(one_by_one(sums, sizes), level=level)
 
 
 def _linearised(sums: Floats, sizes: Integers, level: float) -> tuple[float, float]:

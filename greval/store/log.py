@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 NEWEST = "rowid NOT IN (SELECT replaces FROM results WHERE replaces IS NOT NULL)"
+MARK = "json_extract(row, '$.fingerprint', '$.judge')"
 NO_CONTENT = 0
 NUMBERS = f"""
 SELECT rowid, place, CASE WHEN finished AND content IS NOT NULL THEN content ELSE {NO_CONTENT} END
@@ -182,6 +183,16 @@ class Store:
             fields of `Usage`: what this row cost and all those that it took the place of.
         """
         columns = ", ".join(("metric", "method", "tags", "outline", *COSTS))
+        return self._db.execute(f"SELECT {columns} FROM results WHERE {NEWEST} ORDER BY rowid")  # noqa: S608 - constants
+
+    def scores(self) -> Iterator[tuple[str, str, str, str, str, str]]:
+        """Give what a comparison needs of the same results, one row at a time.
+
+        Returns:
+            Tuples of sample id, method, metric, tags as JSON, the outline (`greval.stats.outline`),
+            and by what it was judged: the fingerprint and the judge as a JSON list.
+        """
+        columns = f"sample_id, method, metric, tags, outline, {MARK}"
         return self._db.execute(f"SELECT {columns} FROM results WHERE {NEWEST} ORDER BY rowid")  # noqa: S608 - constants
 
     @contextmanager

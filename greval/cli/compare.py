@@ -1,0 +1,75 @@
+"""`greval compare`: methods against each other, or a run against an earlier one, with a gate for CI."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from greval.cli.options import page
+from greval.cli.run import ReportFormat
+from greval.stats.correction import Correction
+
+MISSED = 1
+
+
+def compare(  # noqa: PLR0913 - the options of a command
+    run: Annotated[Path, typer.Argument(help="a run folder")],
+    *,
+    baseline: Annotated[
+        str | None, typer.Option(metavar="METHOD", help="compare the others with this one; else all pairs")
+    ] = None,
+    against: Annotated[
+        Path | None, typer.Option(metavar="RUN", help="compare each method with itself in an earlier run")
+    ] = None,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(metavar="TAG", help="also by each value of a tag; given often: each combination"),
+    ] = None,
+    metric: Annotated[
+        list[str] | None, typer.Option("--metric", "-m", metavar="METRIC", help="only these; may be given often")
+    ] = None,
+    method: Annotated[list[str] | None, typer.Option(metavar="METHOD", help="only these; may be given often")] = None,
+    correction: Annotated[
+        Correction, typer.Option(help="how p values are corrected for the number of tests")
+    ] = "bonferroni",
+    cluster_by: Annotated[
+        str | None, typer.Option(metavar="TAG", help="questions with one value are not independent, as of a document")
+    ] = None,
+    level: Annotated[float, typer.Option(metavar="SHARE", help="of the intervals, and of the tests together")] = 0.95,
+    format: Annotated[ReportFormat, typer.Option(help="for people or for programs")] = ReportFormat.table,  # noqa: A002
+    fail_if: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CONDITION",
+            help="exit with 1 where it is met, as 'recall@10 < baseline - 0.02'; may be given often",
+        ),
+    ] = None,
+) -> None:
+    """Say which method is better, on which questions, and how sure that is."""
+    from greval.comparison import check  # noqa: PLC0415 - only where it is asked for
+    from greval.comparison import compare as compared  # noqa: PLC0415
+    from greval.report.comparison import gate, render  # noqa: PLC0415
+
+    found = compared(
+        run,
+        baseline=baseline,
+        against=against,
+        by=by or (),
+        metrics=metric,
+        methods=method,
+        correction=correction,
+        cluster_by=cluster_by,
+        level=level,
+    )
+    found = found.model_copy(update={"gate": check(found, fail_if or ())})
+    failed = [one for one in found.gate if one.met]
+    if format is ReportFormat.table:
+        render(found, page())
+    else:
+        typer.echo(found.model_dump_json(indent=2))
+        for one in failed:
+            typer.echo(gate(one), err=True)
+    if failed:
+        raise typer.Exit(MISSED)

@@ -1,0 +1,107 @@
+"""What a reader must know before trusting a comparison, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from greval.comparison.plan import Plan
+from greval.comparison.records import Contrast, LeftOut
+from greval.comparison.scores import NOT_TOLD
+from greval.stats.difference import FEW
+
+EVERYTHING = "all questions"
+
+
+def cautions(plan: Plan, contrasts: Sequence[Contrast], unlike: Sequence[bool]) -> Iterator[str]:
+    """Give the warnings of a comparison.
+
+    Args:
+        plan: What is compared.
+        contrasts: The comparisons.
+        unlike: Of each, whether one side lacks figures clearly more often.
+    """
+    yield from _judged(contrasts)
+    yield from _unmatched(plan)
+    yield from _gaps(one for one, apart in zip(contrasts, unlike, strict=True) if apart)
+    yield from _clusters(plan, contrasts)
+    for metric in plan.metrics:
+        if not plan.scale(metric).known:
+            yield f"{metric}: its definition is not in the run; higher is taken as better"
+
+
+def _judged(contrasts: Sequence[Contrast]) -> Iterator[str]:
+    """Tell where the two sides were not measured with the same yardstick."""
+    seen = dict.fromkeys((one.metric, one.method, one.baseline) for one in contrasts if not one.judged_alike)
+    for metric, method, baseline in seen:
+        yield (
+            f"NOT COMPARABLE: {metric} of {method} and of {baseline} was judged by different definitions or judges; "
+            "a difference may come from these. Judge both sides by the same metric and judge"
+        )
+
+
+def _unmatched(plan: Plan) -> Iterator[str]:
+    """Name the methods that only one of two runs has."""
+    if plan.wanted.against is None or plan.wanted.methods is not None:
+        return
+    compared = {method.method for method, _ in plan.matches}
+    for side in plan.scores.sides:
+        if side.method not in compared:
+            where, other = plan.wanted.run, plan.wanted.against
+            here, there = (other, where) if side.before else (where, other)
+            yield f"method {side.method or NOT_TOLD} is in {here} only, not in {there}: it is not compared"
+
+
+def _gaps(contrasts: Iterable[Contrast]) -> Iterator[str]:
+    """Tell where one side lacks figures more often: over all questions, else in which group."""
+    metrics: dict[tuple[str, str], list[str]] = {}
+    everywhere: set[tuple[str, str, str]] = set()
+    for one in contrasts:
+        who = (one.metric, one.method, one.baseline)
+        if not one.group:
+            everywhere.add(who)
+        if not one.group or who not in everywhere:
+            metrics.setdefault((one.group, _gap(one)), []).append(one.metric)
+    for (group, told), names in metrics.items():
+        yield f"{', '.join(names)} ({group or EVERYTHING}): {told}"
+
+
+def _gap(one: Contrast) -> str:
+    """Tell how many figures each side lacks, and how far that could matter."""
+    sides = [(one.method, one.method_left_out), (one.baseline, one.baseline_left_out)]
+    lacking = ", ".join(f"{left.total} of {name}{why(left)}" for name, left in sides)
+    told = f"of {one.questions} questions no figure for {lacking}"
+    if one.bounds is None:
+        return f"{told}; how far that could matter is not known, the scale has no upper end" if one.n else told
+    worst, best = one.bounds.worst, one.bounds.best
+    return f"{told}; were these the worst for {one.method}, the difference would be {worst:+.3g}, the best {best:+.3g}"
+
+
+def why(left: LeftOut) -> str:
+    """Give the reasons why questions are left out, in brackets.
+
+    Example:
+        >>> why(LeftOut(failed=2, missing=1))
+        ' (2 failed, 1 missing)'
+    """
+    told = [f"{count} {name.replace('_', ' ')}" for name, count in left if count]
+    return f" ({', '.join(told)})" if told else ""
+
+
+def _clusters(plan: Plan, contrasts: Sequence[Contrast]) -> Iterator[str]:
+    """Tell where there are few clusters, and which questions have none."""
+    tag = plan.wanted.cluster_by
+    codes = plan.scores.cluster_of()
+    if tag is None or codes is None:
+        return
+    if alone := int((codes < 0).sum()):
+        yield f"{alone} questions have no tag {tag}: each of them is its own cluster"
+    fewest: dict[str, int] = {}
+    for one in contrasts:
+        if one.clusters is not None:
+            fewest[one.group] = min(one.clusters, fewest.get(one.group, one.clusters))
+    for group, count in fewest.items():
+        if count < FEW:
+            yield (
+                f"{group or EVERYTHING}: only {count} different {tag}: with fewer than {FEW} clusters "
+                "intervals and tests are rough"
+            )

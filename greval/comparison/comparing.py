@@ -1,0 +1,183 @@
+"""Compare the methods of a run, or a run with an earlier one, over all metrics and groups of questions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict, Unpack
+
+from greval.comparison.caution import cautions
+from greval.comparison.contrasting import Names, Rules, contrast, settled
+from greval.comparison.pairs import figures
+from greval.comparison.plan import Match, Plan, Wanted, planned
+from greval.comparison.records import Comparison, Contrast, Family, Level
+from greval.errors import DataError
+from greval.stats.correction import Correction, corrected
+from greval.stats.interval import LEVEL
+from greval.stats.paired import RESAMPLES
+
+if TYPE_CHECKING:
+    from greval.evaluation import Run
+
+FINER = 200
+"""So many draws for each test of the family at least, so that p can come well below the level once corrected."""
+MOST_RESAMPLES = 199_999
+
+
+class Wishes(TypedDict, total=False):
+    """How to compare; see `compare`."""
+
+    metrics: Sequence[str] | None
+    methods: Sequence[str] | None
+    correction: Correction
+    cluster_by: str | None
+    level: float
+
+
+def compare(
+    run: str | Path | Run,
+    *,
+    baseline: str | None = None,
+    against: str | Path | Run | None = None,
+    by: str | Sequence[str] = (),
+    **wishes: Unpack[Wishes],
+) -> Comparison:
+    """Compare the methods of a run question by question.
+
+    Args:
+        run: The run, or its folder.
+        baseline: The method that the others are compared with; without it all pairs are compared.
+        against: An earlier run: each method is then compared with itself there.
+        by: One or several tags; each combination of their values is compared beside all questions.
+        **wishes: `metrics` and `methods`: only these. `correction`: "bonferroni" (default) or "holm".
+            `cluster_by`: a tag, such as the document, whose questions are not independent.
+            `level`: 0.95, of the intervals and of the whole family of tests.
+
+    Returns:
+        The comparison as data; `greval compare` prints it.
+
+    Raises:
+        DataError: Where a method, metric or tag is not there, or there is nothing to compare.
+        StoreError: Where a folder is no run.
+
+    Example:
+        >>> import tempfile
+        >>> from greval.evaluation import evaluate
+        >>> from greval.metrics import COMPUTED
+        >>> spent = {"walk": 3.0, "local": 1.0}
+        >>> cases = [{"id": f"q{n}", "question": "?", "method": name, "usage": {"latency": spent[name] + n / 8}}
+        ...          for n in range(8) for name in spent]
+        >>> run = evaluate(cases, [COMPUTED["latency"]], out=tempfile.mkdtemp())
+        >>> found = compare(run, baseline="local").contrasts[0]
+        >>> found.n, found.difference, found.lost, found.verdict
+        (8, 2.0, 8, 'worse')
+    """
+    if baseline is not None and against is not None:
+        raise DataError("give either a baseline or an earlier run to compare with, not both")
+    level = wishes.get("level", LEVEL)
+    if not 0 < level < 1:
+        raise DataError(f"the level must lie between 0 and 1, got {level:g}; 0.95 is usual")
+    wanted = Wanted(
+        run=_folder(run),
+        against=_folder(against) if against is not None else None,
+        baseline=baseline,
+        by=(by,) if isinstance(by, str) else tuple(by),
+        cluster_by=wishes.get("cluster_by"),
+        metrics=_chosen(wishes.get("metrics")),
+        methods=_chosen(wishes.get("methods")),
+    )
+    return _compared(planned(wanted), wishes.get("correction", "bonferroni"), level)
+
+
+def _folder(run: str | Path | Run) -> Path:
+    return Path(run) if isinstance(run, str | Path) else run.folder
+
+
+def _chosen(names: Sequence[str] | None) -> tuple[str, ...] | None:
+    return tuple(names) if names else None
+
+
+def _compared(plan: Plan, how: Correction, level: float) -> Comparison:
+    """Make every comparison, then correct all of their tests as one family."""
+    family = _family(plan, how, level)
+    resamples = min(MOST_RESAMPLES, max(RESAMPLES, FINER * family.tests - 1))
+    rules = Rules(level, family.alpha / max(1, family.tests), resamples)
+    found: list[Contrast] = []
+    unlike: list[bool] = []
+    for match, pairs in plan.pairs():
+        names = Names(match.metric, match.group, plan.name(match.method), plan.name(match.baseline))
+        one = contrast(pairs, names, plan.scale(match.metric), rules)
+        found.append(one.model_copy(update={"judged_alike": _judged_alike(plan, match)}))
+        unlike.append(pairs.unlike)
+    contrasts = _corrected(found, family)
+    wanted = plan.wanted
+    return Comparison(
+        folder=str(wanted.run),
+        against=str(wanted.against) if wanted.against else None,
+        baseline=wanted.baseline,
+        methods=tuple(dict.fromkeys(plan.name(method) for method, _ in plan.matches)),
+        by=wanted.by,
+        cluster_by=wanted.cluster_by,
+        level=level,
+        family=family,
+        contrasts=contrasts,
+        levels=tuple(_levels(plan)),
+        without_numbers=plan.without_numbers,
+        warnings=tuple(cautions(plan, contrasts, unlike)),
+    )
+
+
+def _family(plan: Plan, how: Correction, level: float) -> Family:
+    """Count the tests that are corrected together: all that are printed, those over all questions included."""
+    kinds = [
+        (len(plan.matches), "method" if plan.wanted.baseline is not None or plan.wanted.against else "pair of methods"),
+        (len(plan.metrics), "metric"),
+        (len(plan.groups), "group"),
+    ]
+    tests = sum(bool(pairs.both.any()) for _, pairs in plan.pairs())
+    told = f"{_count(tests, 'test')}: {' x '.join(_count(*kind) for kind in kinds)}"
+    if len(plan.groups) > 1:
+        told += " (all questions and each group by itself)"
+    if rest := kinds[0][0] * kinds[1][0] * kinds[2][0] - tests:
+        told += f", {rest} of them without a pair"
+    return Family(tests=tests, told=told, correction=how, alpha=round(1 - level, 12))
+
+
+def _count(number: int, what: str) -> str:
+    """Give a number with its word.
+
+    Example:
+        >>> _count(6, "pair of methods"), _count(1, "metric")
+        ('6 pairs of methods', '1 metric')
+    """
+    if number == 1:
+        return f"1 {what}"
+    first, *rest = what.split(" ")
+    return " ".join([str(number), f"{first}s", *rest])
+
+
+def _corrected(found: Sequence[Contrast], family: Family) -> tuple[Contrast, ...]:
+    """Give the comparisons with corrected p values and verdicts."""
+    ps = iter(corrected([one.test.p for one in found if one.test], family.correction))
+    return tuple(settled(one, next(ps), family.alpha) if one.test else one for one in found)
+
+
+def _judged_alike(plan: Plan, match: Match) -> bool:
+    """Say whether all rows of both sides were judged by one definition and one judge."""
+    columns = plan.scores.columns[match.metric]
+    marks = [columns[side].marks for side in (match.method, match.baseline) if side in columns]
+    return len(set().union(*marks)) <= 1
+
+
+def _levels(plan: Plan) -> Iterator[Level]:
+    """Give the mean of each method over all its questions of each group."""
+    compared = {side for pair in plan.matches for side in pair}
+    sides = [side for side in plan.scores.sides if side in compared]
+    for metric in plan.metrics:
+        for side in sides:
+            found = figures(plan.scores, metric, side)
+            for group, number in plan.groups:
+                which = found.had if number is None else found.had & (plan.scores.group_of() == number)
+                n = int(which.sum())
+                mean = float(found.values[which].mean()) if n else None
+                yield Level(metric=metric, group=group, method=plan.name(side), n=n, mean=mean)

@@ -1,0 +1,182 @@
+"""The gate: conditions on a comparison that must not be met, such as `edge_recall@multi_hop < baseline - 0.02`."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from greval.comparison.plan import unknown
+from greval.comparison.records import Check, Comparison, Contrast, Level
+from greval.errors import DataError
+
+NEAR = 1e-9
+"""Figures so near to each other are equal: 0.7 - 0.02 is not quite 0.68."""
+FORM = re.compile(
+    r"""
+    \s* (?P<left>.+?) \s* (?P<sign><=|>=|<|>) \s*
+    (?: (?P<number>[-+]?\d*\.?\d+(?:[eE][-+]?\d+)?)
+      | baseline (?: \s* (?P<change>[-+*]) \s* (?P<by>\d*\.?\d+(?:[eE][-+]?\d+)?) )?
+    ) \s*
+    """,
+    re.VERBOSE,
+)
+GRAMMAR = (
+    "write [METHOD:]METRIC[@GROUP] < LIMIT, with < <= > or >= and a limit such as 0.7, baseline, "
+    "baseline - 0.02 or baseline * 1.2"
+)
+SIGNS: dict[str, Callable[[float, float], bool]] = {
+    "<": lambda left, right: left < right - NEAR,
+    "<=": lambda left, right: left <= right + NEAR,
+    ">": lambda left, right: left > right + NEAR,
+    ">=": lambda left, right: left >= right - NEAR,
+}
+CHANGES: dict[str, Callable[[float, float], float]] = {"+": operator.add, "-": operator.sub, "*": operator.mul}
+
+
+class Limit(NamedTuple):
+    """What a figure is held against: a number, or the baseline's figure, changed by a number."""
+
+    sign: str
+    number: float | None
+    change: str = "+"
+    by: float = 0.0
+
+    def of(self, baseline: float) -> float:
+        """Give the limit."""
+        return CHANGES[self.change](baseline, self.by) if self.number is None else self.number
+
+    def met(self, figure: float, baseline: float) -> bool:
+        """Say whether a figure meets the condition."""
+        return SIGNS[self.sign](figure, self.of(baseline))
+
+
+class Condition(NamedTuple):
+    """A condition as it was read: of which metric and group, for which method (None for each)."""
+
+    text: str
+    metric: str
+    group: str
+    method: str | None
+    limit: Limit
+
+
+def check(comparison: Comparison, conditions: Iterable[str]) -> tuple[Check, ...]:
+    """Check conditions that must not be met, for each method that is compared.
+
+    A limit with `baseline` is held against the baseline's mean over the questions that both have, a
+    number against the method's mean over all its questions. A condition also counts as met where its
+    figure is missing, or where the two sides were judged by different definitions or judges: a gate
+    never passes on no data.
+
+    Args:
+        comparison: What was found.
+        conditions: Texts such as `correctness < 0.7` or `walk: latency > baseline * 1.2`.
+
+    Raises:
+        DataError: Where a condition cannot be read, or names what is not there.
+    """
+    read = [parse(text, comparison) for text in conditions]
+    return tuple(_checked(comparison, condition) for condition in read)
+
+
+def parse(text: str, comparison: Comparison) -> Condition:
+    """Read a condition; the names are those that the comparison has.
+
+    As both may hold `@`, the longest metric that fits is meant: `ndcg@10` before group 10 of `ndcg`.
+
+    Raises:
+        DataError: With the grammar, or with the nearest names.
+    """
+    found = FORM.fullmatch(text)
+    if not found:
+        raise DataError(f"--fail-if {text!r}: cannot be read; {GRAMMAR}")
+    if found["number"] is None and comparison.baseline is None and comparison.against is None:
+        raise DataError(f"--fail-if {text!r}: there is no baseline; name one with --baseline or --against")
+    number = float(found["number"]) if found["number"] else None
+    limit = Limit(found["sign"], number, found["change"] or "+", float(found["by"] or 0))
+    method, what = _split(found["left"], comparison)
+    metric, group = _resolved(what, comparison, text)
+    return Condition(text.strip(), metric, group, method, limit)
+
+
+def _split(left: str, comparison: Comparison) -> tuple[str | None, str]:
+    """Take the name of a method off the left side, where one stands there."""
+    for method in sorted(_methods(comparison), key=len, reverse=True):
+        if left.startswith(f"{method}:"):
+            return method, left[len(method) + 1 :].strip()
+    return None, left
+
+
+def _resolved(what: str, comparison: Comparison, text: str) -> tuple[str, str]:
+    """Give the metric and the group that a name stands for.
+
+    Raises:
+        DataError: With the nearest names, where it stands for none.
+    """
+    known = dict.fromkeys((level.metric, level.group) for level in comparison.levels)
+    metrics = sorted({metric for metric, _ in known}, key=len, reverse=True)
+    if what in metrics:
+        return what, ""
+    for metric in metrics:
+        group = what[len(metric) + 1 :].strip()
+        if what.startswith(f"{metric}@") and group and (metric, group) in known:
+            return metric, group
+    where = f"--fail-if {text!r}"
+    if ":" in what and not any(what.startswith(metric) for metric in metrics):
+        raise unknown("method", what.partition(":")[0], _methods(comparison), where)
+    names = (f"{metric}@{group}" if group else metric for metric, group in known)
+    raise unknown("metric or METRIC@GROUP", what, names, where)
+
+
+def _methods(comparison: Comparison) -> tuple[str, ...]:
+    """Give the methods that a condition is checked for; without a baseline, all of them."""
+    if comparison.baseline is None and comparison.against is None:
+        return tuple(dict.fromkeys(level.method for level in comparison.levels))
+    return comparison.methods
+
+
+def _checked(comparison: Comparison, condition: Condition) -> Check:
+    """Check one condition for each method that it is of."""
+    methods = _methods(comparison) if condition.method is None else (condition.method,)
+    told = [*_found(comparison, condition, methods)]
+    return Check(condition=condition.text, met=any(met for met, _ in told), told=tuple(text for _, text in told))
+
+
+def _found(comparison: Comparison, condition: Condition, methods: Sequence[str]) -> Iterator[tuple[bool, str]]:
+    """Give for each method whether the condition is met, and the figures."""
+    for method in methods:
+        at = (condition.metric, condition.group, method)
+        if condition.limit.number is not None:
+            levels = [one for one in comparison.levels if (one.metric, one.group, one.method) == at]
+            yield _held(levels[0], condition.limit)
+        else:
+            contrasts = [one for one in comparison.contrasts if (one.metric, one.group, one.method) == at]
+            yield _compared(contrasts[0], condition.limit)
+
+
+def _held(level: Level, limit: Limit) -> tuple[bool, str]:
+    """Hold a method's own mean against a number."""
+    if level.mean is None:
+        return True, f"{level.method}: no question has a figure"
+    met = limit.met(level.mean, 0.0)
+    return met, f"{level.method}: {level.mean:.4g} {_is(limit, met=met)} {limit.of(0.0):.4g} (n = {level.n})"
+
+
+def _compared(one: Contrast, limit: Limit) -> tuple[bool, str]:
+    """Hold a method's mean against the baseline's, over the same questions."""
+    if one.method_mean is None or one.baseline_mean is None or one.test is None:
+        return True, f"{one.method}: no question has a figure of both it and {one.baseline}"
+    if not one.judged_alike:
+        return True, f"{one.method}: judged by another definition or judge than {one.baseline}"
+    met = limit.met(one.method_mean, one.baseline_mean)
+    changed = f" {limit.change} {limit.by:g} = {limit.of(one.baseline_mean):.4g}" if limit.by else ""
+    return met, (
+        f"{one.method}: {one.method_mean:.4g} {_is(limit, met=met)} {one.baseline_mean:.4g}{changed} "
+        f"(n = {one.n}, corrected p = {one.test.corrected:.2g})"
+    )
+
+
+def _is(limit: Limit, *, met: bool) -> str:
+    return limit.sign if met else f"not {limit.sign}"

@@ -1,0 +1,105 @@
+"""Pairs: the questions that two sides both have a figure of, and what became of the others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from greval.comparison.records import Bounds, LeftOut
+from greval.comparison.scales import Direction
+from greval.comparison.scores import FAILED, MISSING, SCORED, SKIPPED, WITHOUT_NUMBER, Scores, Side
+from greval.stats.mcnemar import mcnemar
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Flags = NDArray[np.bool_]
+    States = NDArray[np.uint8]
+
+APART = 0.02
+ALPHA = 0.05
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What one side has of the questions of a group: its figures, and the state of each question."""
+
+    values: Floats
+    states: States
+
+    @property
+    def had(self) -> Flags:
+        """Which questions have a figure."""
+        found: Flags = self.states == SCORED
+        return found
+
+    @property
+    def left_out(self) -> LeftOut:
+        """How many questions have none, by why."""
+        return LeftOut(
+            skipped=int((self.states == SKIPPED).sum()),
+            failed=int((self.states == FAILED).sum()),
+            missing=int((self.states == MISSING).sum()),
+            without_number=int((self.states == WITHOUT_NUMBER).sum()),
+        )
+
+    def of(self, which: Flags) -> Figures:
+        """Give the part of some questions."""
+        return Figures(self.values[which], self.states[which])
+
+    def filled(self, value: float) -> Floats:
+        """Give the figures with a value where there is none."""
+        import numpy as np  # noqa: PLC0415 - a tenth of a second
+
+        return np.where(self.had, self.values, value)
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """A method and the baseline over the questions of a group that either of them has a row of."""
+
+    method: Figures
+    baseline: Figures
+    clusters: NDArray[np.int64] | None
+
+    @property
+    def both(self) -> Flags:
+        """Which questions both have a figure of."""
+        return self.method.had & self.baseline.had
+
+    @property
+    def unlike(self) -> bool:
+        """Whether one side lacks figures more often than chance or two points: the pairs may not be typical."""
+        only_method = int((self.method.had & ~self.baseline.had).sum())
+        only_baseline = int((self.baseline.had & ~self.method.had).sum())
+        apart = abs(only_method - only_baseline) / max(1, len(self.both))
+        return apart > APART or mcnemar(only_method, only_baseline).p < ALPHA
+
+    def bounds(self, scale: Direction) -> Bounds | None:
+        """Give the difference with the missing figures filled with the scale's ends; None where it has none."""
+        if scale.ends is None or not len(self.both):
+            return None
+        low, high = scale.ends
+        least = float((self.method.filled(low) - self.baseline.filled(high)).mean())
+        most = float((self.method.filled(high) - self.baseline.filled(low)).mean())
+        return Bounds(worst=least, best=most) if scale.better == "higher" else Bounds(worst=most, best=least)
+
+
+def figures(scores: Scores, metric: str, side: Side) -> Figures:
+    """Give what a side has of all questions for a metric."""
+    import numpy as np  # noqa: PLC0415 - a tenth of a second
+
+    column = scores.columns[metric].get(side)
+    if column is None:
+        return Figures(np.zeros(len(scores)), np.full(len(scores), MISSING, dtype=np.uint8))
+    return Figures(column.values(len(scores)), column.states(len(scores)))
+
+
+def paired(scores: Scores, method: Figures, baseline: Figures, group: int | None) -> Pairs:
+    """Pair two sides over one group of questions, all of them where it is None."""
+    known = (method.states != MISSING) | (baseline.states != MISSING)
+    within = known if group is None else known & (scores.group_of() == group)
+    clusters = scores.cluster_of()
+    return Pairs(method.of(within), baseline.of(within), None if clusters is None else clusters[within])

@@ -1,0 +1,183 @@
+"""What is compared with what: the metrics, the pairs of methods and the groups of questions of one or two runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from difflib import get_close_matches
+from itertools import combinations
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import JsonValue
+
+from greval.comparison.pairs import Pairs, figures, paired
+from greval.comparison.scales import Direction, directions
+from greval.comparison.scores import NOT_TOLD, SCORED, WITHOUT_NUMBER, Scores, Side
+from greval.errors import DataError
+from greval.store import Store
+
+
+class Wanted(NamedTuple):
+    """What a user asked for; None where all of it is wanted."""
+
+    run: Path
+    against: Path | None = None
+    baseline: str | None = None
+    by: tuple[str, ...] = ()
+    cluster_by: str | None = None
+    metrics: tuple[str, ...] | None = None
+    methods: tuple[str, ...] | None = None
+
+
+class Match(NamedTuple):
+    """One comparison: a metric, a group ("" for all questions), a method and what it is compared with."""
+
+    metric: str
+    group: str
+    method: Side
+    baseline: Side
+
+
+class Plan(NamedTuple):
+    """All comparisons, over scores that were read once; a group's number is None for all questions."""
+
+    wanted: Wanted
+    scores: Scores
+    scales: dict[str, Direction]
+    metrics: tuple[str, ...]
+    without_numbers: tuple[str, ...]
+    matches: tuple[tuple[Side, Side], ...]
+    groups: tuple[tuple[str, int | None], ...]
+
+    def pairs(self) -> Iterator[tuple[Match, Pairs]]:
+        """Give the pairs of each comparison, one at a time."""
+        for metric in self.metrics:
+            for method, baseline in self.matches:
+                sides = figures(self.scores, metric, method), figures(self.scores, metric, baseline)
+                for group, number in self.groups:
+                    yield Match(metric, group, method, baseline), paired(self.scores, *sides, number)
+
+    def name(self, side: Side) -> str:
+        """Give the name of a side as it is told."""
+        method = side.method or NOT_TOLD
+        return f"{method} in {self.wanted.against}" if side.before else method
+
+    def scale(self, metric: str) -> Direction:
+        """Give which way a metric is better; higher where nobody knows."""
+        return self.scales.get(metric, Direction(known=False))
+
+
+def planned(wanted: Wanted) -> Plan:
+    """Read the runs and lay out every comparison.
+
+    Raises:
+        DataError: Where a method, metric or tag is not there, or there is nothing to compare.
+        StoreError: Where a folder is no run.
+    """
+    scores = Scores(wanted.by, wanted.cluster_by)
+    facts = [_read(scores, folder, before=before) for folder, before in _folders(wanted)]
+    _check_tags(scores, wanted)
+    scales = directions(*facts)
+    metrics = _metrics(scores, wanted, scales)
+    numbered = tuple(metric for metric in metrics if not _is_without_numbers(scores, metric))
+    groups: list[tuple[str, int | None]] = [("", None)]
+    if wanted.by:
+        groups += sorted(scores.groups.items())
+    return Plan(
+        wanted=wanted,
+        scores=scores,
+        scales=scales,
+        metrics=numbered,
+        without_numbers=tuple(metric for metric in metrics if metric not in numbered),
+        matches=_matches(scores, wanted),
+        groups=tuple(groups),
+    )
+
+
+def unknown(what: str, name: str, names: Iterable[str], where: object) -> DataError:
+    """Give the error for a name that is not there, with the nearest ones or all of them.
+
+    Example:
+        >>> print(unknown("metric", "latncy", ["latency", "llm_calls"], "runs/first"))
+        runs/first: no metric 'latncy' is there; did you mean latency?
+    """
+    names = sorted(names)
+    near = get_close_matches(name, names, n=3, cutoff=0.5)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"there are: {', '.join(names) or 'none'}"
+    return DataError(f"{where}: no {what} {name!r} is there; {hint}")
+
+
+def _folders(wanted: Wanted) -> list[tuple[Path, bool]]:
+    earlier = [(wanted.against, True)] if wanted.against else []
+    return [(wanted.run, False), *earlier]
+
+
+def _read(scores: Scores, folder: Path, *, before: bool) -> JsonValue:
+    """Read a run, and give its metrics."""
+    with ExitStack() as opened:
+        store = opened.enter_context(Store.open(folder))
+        opened.enter_context(store.snapshot())
+        scores.take(store, before=before)
+        return store.fact("metrics")
+
+
+def _check_tags(scores: Scores, wanted: Wanted) -> None:
+    """Refuse tags that no question has."""
+    for tag in (*wanted.by, *([wanted.cluster_by] if wanted.cluster_by else [])):
+        if tag == "method":
+            raise DataError("methods are what is compared: group by a tag of the questions instead of by method")
+        if tag not in scores.tags:
+            raise unknown("tag", tag, scores.tags, wanted.run)
+
+
+def _metrics(scores: Scores, wanted: Wanted, scales: Iterable[str]) -> tuple[str, ...]:
+    """Give the metrics that are wanted, in the order of their definitions."""
+    order = {name: place for place, name in enumerate(scales)}
+    found = sorted(scores.columns, key=lambda name: order.get(name, len(order)))
+    for name in wanted.metrics or ():
+        if name not in found:
+            raise unknown("metric", name, found, wanted.run)
+    return tuple(found if wanted.metrics is None else dict.fromkeys(wanted.metrics))
+
+
+def _is_without_numbers(scores: Scores, metric: str) -> bool:
+    """Say whether a metric was judged, and no value of it reads as a number."""
+    found = [column.states(0) for column in scores.columns[metric].values()]
+    return any(WITHOUT_NUMBER in states for states in found) and not any(SCORED in states for states in found)
+
+
+def _matches(scores: Scores, wanted: Wanted) -> tuple[tuple[Side, Side], ...]:
+    """Give each method with what it is compared with.
+
+    Raises:
+        DataError: Where a method is not there, or there is nothing to compare with.
+    """
+    now = [side.method for side in scores.sides if not side.before]
+    for name in (*(wanted.methods or ()), *([wanted.baseline] if wanted.baseline is not None else [])):
+        if name not in now:
+            raise unknown("method", name, now, wanted.run)
+    chosen = now if wanted.methods is None else [name for name in now if name in wanted.methods]
+    if wanted.against:
+        return _with_itself(chosen, scores, wanted)
+    if wanted.baseline is not None:
+        found = [(Side(name), Side(wanted.baseline)) for name in chosen if name != wanted.baseline]
+    else:
+        found = [(Side(later), Side(first)) for first, later in combinations(chosen, 2)]
+    if not found:
+        told = ", ".join(name or NOT_TOLD for name in now) or "none"
+        raise DataError(
+            f"{wanted.run}: nothing to compare: its methods are {told}; "
+            "compare with an earlier run (--against), or judge the cases of another method into this one"
+        )
+    return tuple(found)
+
+
+def _with_itself(chosen: Sequence[str], scores: Scores, wanted: Wanted) -> tuple[tuple[Side, Side], ...]:
+    """Match each method with itself in the earlier run."""
+    before = [side.method for side in scores.sides if side.before]
+    common = [name for name in chosen if name in before]
+    if not common:
+        now, then = (", ".join(name or NOT_TOLD for name in names) or "none" for names in (chosen, before))
+        raise DataError(f"no method is in both runs: {wanted.run} has {now}; {wanted.against} has {then}")
+    return tuple((Side(name), Side(name, before=True)) for name in common)

@@ -1,0 +1,136 @@
+"""The figures of a run by metric, method and question, read one row at a time into narrow columns."""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from greval.stats.outline import read
+from greval.store import Store
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+MISSING, SCORED, SKIPPED, FAILED, WITHOUT_NUMBER = range(5)
+STATES = {"skipped": SKIPPED, "failed": FAILED}
+NOT_TOLD = "(none)"
+MOST_TAGS = 4_096
+
+
+class Side(NamedTuple):
+    """A method of the run (`before` false) or of the earlier one that it is compared with."""
+
+    method: str
+    before: bool = False
+
+
+class Column:
+    """One metric of one side: the sum and number of each question's rows, and what became of it."""
+
+    def __init__(self) -> None:
+        self._sums = array("d")
+        self._counts = array("q")
+        self._states = bytearray()
+        self.marks: set[str] = set()
+        """The fingerprints and judges of its rows, as JSON."""
+
+    def add(self, question: int, outline: str, mark: str) -> None:
+        """Take a row of a question by its outline; several rows of one question count as their mean."""
+        if question >= len(self._states):
+            more = question + 1 - len(self._states)
+            self._sums.frombytes(bytes(8 * more))
+            self._counts.frombytes(bytes(8 * more))
+            self._states.extend(bytes(more))
+        found = read(outline)
+        if found.numbers:
+            self._sums[question] += found.total / len(found.numbers)
+            self._counts[question] += 1
+            self._states[question] = SCORED
+        elif not self._counts[question]:
+            self._states[question] = STATES.get(found.status, WITHOUT_NUMBER)
+        if found.status != "skipped":
+            self.marks.add(mark)
+
+    def states(self, questions: int) -> NDArray[np.uint8]:
+        """Give what became of each question; those that it has no row of are missing."""
+        import numpy as np  # noqa: PLC0415 - a tenth of a second
+
+        return np.frombuffer(bytes(self._states).ljust(questions, b"\0"), dtype=np.uint8)
+
+    def values(self, questions: int) -> NDArray[np.float64]:
+        """Give the figure of each question; 0 where it has none, see `states`."""
+        import numpy as np  # noqa: PLC0415 - a tenth of a second
+
+        found = np.zeros(questions)
+        counts = np.asarray(self._counts)
+        found[: len(counts)] = np.asarray(self._sums) / np.maximum(counts, 1)
+        return found
+
+
+class Scores:
+    """The columns of a run, and of an earlier one, over the same questions.
+
+    Args:
+        by: The tags whose values name a question's group, joined by a middle dot.
+        cluster_by: The tag whose value names a question's cluster.
+    """
+
+    def __init__(self, by: Sequence[str] = (), cluster_by: str | None = None) -> None:
+        self.columns: dict[str, dict[Side, Column]] = {}
+        self.groups: dict[str, int] = {}
+        self.clusters: dict[str, int] = {}
+        self.tags: set[str] = set()
+        self._by = tuple(by)
+        self._cluster_by = cluster_by
+        self._questions: dict[str, int] = {}
+        self._group_of = array("q")
+        self._cluster_of = array("q")
+
+    def take(self, store: Store, *, before: bool = False) -> None:
+        """Read a run; one row at a time is in memory beside the columns."""
+        placed = lru_cache(maxsize=MOST_TAGS)(self._placed)  # few tags come again and again
+        for sample_id, method, metric, tags, outline, mark in store.scores():
+            question = self._questions.setdefault(sample_id, len(self._questions))
+            if question == len(self._group_of):
+                group, cluster = placed(tags)
+                self._group_of.append(group)
+                self._cluster_of.append(cluster)
+            column = self.columns.setdefault(metric, {}).setdefault(Side(method, before), Column())
+            column.add(question, outline, mark)
+
+    def __len__(self) -> int:
+        """Give how many questions there are."""
+        return len(self._questions)
+
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        """Every method of either run, in order of its first row."""
+        return tuple(dict.fromkeys(side for columns in self.columns.values() for side in columns))
+
+    def group_of(self) -> NDArray[np.int64]:
+        """Give the number of each question's group."""
+        import numpy as np  # noqa: PLC0415 - a tenth of a second
+
+        return np.asarray(self._group_of)
+
+    def cluster_of(self) -> NDArray[np.int64] | None:
+        """Give the number of each question's cluster: below 0 and its own where it has no such tag."""
+        import numpy as np  # noqa: PLC0415 - a tenth of a second
+
+        if self._cluster_by is None:
+            return None
+        found = np.asarray(self._cluster_of)
+        return np.where(found < 0, -1 - np.arange(len(found)), found)
+
+    def _placed(self, tags: str) -> tuple[int, int]:
+        """Give the numbers of the group and of the cluster that tags name; -1 for no cluster."""
+        told: dict[str, str] = json.loads(tags)
+        self.tags.update(told)
+        name = " · ".join(told.get(tag) or NOT_TOLD for tag in self._by)
+        group = self.groups.setdefault(name, len(self.groups))
+        cluster = told.get(self._cluster_by) if self._cluster_by else None
+        return group, self.clusters.setdefault(cluster, len(self.clusters)) if cluster else -1

@@ -1,0 +1,215 @@
+"""A comparison for the terminal: a row for each metric and group, what the figures mean, and what to beware of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from greval.comparison.records import Check, Comparison, Contrast, Effect
+
+WIDE = 140
+"""From so many columns on the table also holds the uncorrected p values and the effect sizes."""
+LOUD = "NOT COMPARABLE"
+SHORT = 9
+HEADS = {"n", "p", "raw p", "w/t/l", "effect", "metric", "verdict"}
+STYLES = {"better": "green", "worse": "red"}
+TESTS = {
+    "mcnemar exact": "McNemar's exact test",
+    "mcnemar chi-square": "McNemar's chi-square test with continuity correction",
+    "paired permutation": "paired permutation test",
+    "cluster permutation": "paired permutation test of whole clusters",
+}
+
+
+def render(comparison: Comparison, console: Console) -> None:
+    """Print a comparison: what is not comparable first, then the table, how to read it, warnings and the gate."""
+    for line in comparison.warnings:
+        if line.startswith(LOUD):
+            _say(console, line, "bold red")
+    console.print(_title(comparison), style="italic", markup=False, highlight=False, soft_wrap=True)
+    for (method, baseline), rows in _pairs(comparison).items():
+        console.print()
+        _say(console, f"{method} against {baseline}", "bold")
+        console.print(_table(comparison, rows, wide=console.width >= WIDE))
+    console.print()
+    for line in legend(comparison):
+        _say(console, line, "dim")
+    for line in comparison.warnings:
+        if not line.startswith(LOUD):
+            _say(console, line, "yellow")
+    for check in comparison.gate:
+        _say(console, gate(check), "red" if check.met else "green")
+
+
+def gate(check: Check) -> str:
+    """Give a condition with its figures as a line.
+
+    Example:
+        >>> gate(Check(condition="tone < 0.7", met=False, told=("walk: 0.8 not < 0.7 (n = 9)",)))
+        'passed: tone < 0.7; walk: 0.8 not < 0.7 (n = 9)'
+    """
+    return f"{'FAILED' if check.met else 'passed'}: {'; '.join((check.condition, *check.told))}"
+
+
+def legend(comparison: Comparison) -> Iterator[str]:
+    """Say in sentences what the table's figures are."""
+    family = comparison.family
+    yield f"p is corrected ({family.correction.capitalize()}) over {family.told}."
+    found: dict[str, dict[str, None]] = {}
+    for one in comparison.contrasts:
+        if one.test:
+            found.setdefault(TESTS[one.test.name], {})[one.metric] = None
+    if found:
+        told = "; ".join(f"{test} ({', '.join(metrics)})" for test, metrics in found.items())
+        yield f"Tests: {told}."
+    yield (
+        "w/t/l: questions won, tied and lost; n: questions that both sides have a figure of, of how many; "
+        "raw p: not corrected, with McNemar's mid-p (mid) or Wilcoxon's p (W)."
+    )
+    clusters = f", whole clusters of {comparison.cluster_by} drawn" if comparison.cluster_by else ""
+    yield (
+        f"Each interval is of its difference alone, {comparison.level:.0%} by bootstrap{clusters}. Could miss: "
+        "a smaller difference would be found in less than 80% of such comparisons."
+    )
+    for metric in comparison.without_numbers:
+        yield f"{metric}: not compared, none of its values reads as a number (give its categories scores)."
+
+
+def verdict(one: Contrast) -> str:
+    """Give what a comparison says in words.
+
+    Example:
+        >>> verdict(Contrast(metric="tone", group="", method="a", baseline="b", better="higher", questions=3, n=0))
+        'no question has both figures'
+    """
+    if one.verdict == "nothing to compare":
+        return "no question has both figures"
+    told: str = one.verdict
+    if told == "no difference seen":
+        if not one.won and not one.lost:
+            told = "equal on every question"
+        elif one.detectable is None:
+            told = "too few questions to tell"
+        else:
+            told = f"no difference seen (could miss < {number(one.detectable, one)})"
+    return told if one.judged_alike else f"{told}; JUDGED DIFFERENTLY"
+
+
+def number(figure: float, one: Contrast, *, sign: bool = False) -> str:
+    """Give a figure with as many decimals as the means of its comparison need."""
+    size = max(abs(one.method_mean or 0.0), abs(one.baseline_mean or 0.0))
+    decimals = next((places for limit, places in ((1000, 0), (100, 1), (10, 2)) if size >= limit), 3)
+    rounded = round(figure, decimals) + 0.0  # no -0.000
+    return f"{rounded:{'+' if sign else ''},.{decimals}f}"
+
+
+def p_value(p: float) -> str:
+    """Give a p value in short.
+
+    Example:
+        >>> p_value(0.04321), p_value(0.00002), p_value(1.0)
+        ('0.043', '<0.0001', '1')
+    """
+    return "<0.0001" if p < 0.0001 else f"{p:.2g}"  # noqa: PLR2004 - the usual bound
+
+
+def effect(found: Effect) -> str:
+    """Give the effect size with its name: Cohen's g or dz.
+
+    Example:
+        >>> effect(Effect(cohens_g=0.25, odds_ratio=3.0)), effect(Effect())
+        ('g +0.25', '-')
+    """
+    names = {"g": found.cohens_g, "dz": found.cohens_dz}
+    return next((f"{name} {size:+.2f}" for name, size in names.items() if size is not None), "-")
+
+
+def _title(comparison: Comparison) -> str:
+    """Say what is compared with what."""
+    against = f" against {comparison.against}" if comparison.against else ""
+    return f"{comparison.folder}{against}, question by question"
+
+
+def _pairs(comparison: Comparison) -> dict[tuple[str, str], list[Contrast]]:
+    """Give the rows of each method and what it is compared with."""
+    found: dict[tuple[str, str], list[Contrast]] = {}
+    for one in comparison.contrasts:
+        found.setdefault((one.method, one.baseline), []).append(one)
+    return found
+
+
+def _table(comparison: Comparison, rows: list[Contrast], *, wide: bool) -> Table:
+    """Lay out the rows of one pair: each metric over all questions, and its groups below it."""
+    table = Table(box=None, pad_edge=False)
+    columns = _columns(comparison, rows[0], wide=wide)
+    for name, (right, _) in columns.items():
+        folds = name == "verdict"
+        table.add_column(escape(name), justify="right" if right else "left", no_wrap=not folds, overflow="fold")
+    for one in rows:
+        *cells, said = (told(one) for _, told in columns.values())
+        table.add_row(*map(Text, cells), Text(said, style=STYLES.get(one.verdict, "")))
+    return table
+
+
+Columns = dict[str, tuple[bool, Callable[[Contrast], str]]]
+
+
+def _columns(comparison: Comparison, pair: Contrast, *, wide: bool) -> Columns:
+    """Give the columns: whether they stand on the right, and what they hold."""
+    first = ", by ".join(["metric", *([" · ".join(comparison.by)] if comparison.by else [])])
+    baseline, method = ("before", "now") if comparison.against else _short(pair)
+    columns: Columns = {
+        first: (False, lambda one: f"  {one.group}" if one.group else one.metric),
+        "n": (True, _count),
+        baseline: (True, lambda one: _mean(one.baseline_mean, one)),
+        method: (True, lambda one: _mean(one.method_mean, one)),
+        f"difference [{comparison.level:.0%}]": (True, _difference),
+        "won/tied/lost" if wide else "w/t/l": (True, lambda one: f"{one.won}/{one.tied}/{one.lost}"),
+    }
+    if wide:
+        columns["effect"] = (False, lambda one: effect(one.effect))
+        columns["raw p"] = (False, _uncorrected)
+    columns["p"] = (True, lambda one: p_value(one.test.corrected) if one.test else "-")
+    return columns | {"verdict": (False, verdict)}
+
+
+def _short(pair: Contrast) -> tuple[str, str]:
+    """Give the names of both sides as heads of columns, where they are short and no other column's."""
+    names = pair.baseline, pair.method
+    fit = all(len(name) <= SHORT and name not in HEADS for name in names)
+    return names if fit else ("baseline", "method")
+
+
+def _count(one: Contrast) -> str:
+    """Give how many questions count, of how many where it is not all."""
+    count = str(one.n) if one.n == one.questions else f"{one.n}/{one.questions}"
+    return count if one.clusters is None else f"{count} in {one.clusters}"
+
+
+def _mean(mean: float | None, one: Contrast) -> str:
+    return "-" if mean is None else number(mean, one)
+
+
+def _difference(one: Contrast) -> str:
+    if one.difference is None:
+        return "-"
+    ends = "[no interval]"
+    if one.interval:
+        ends = f"[{number(one.interval.low, one, sign=True)}, {number(one.interval.high, one, sign=True)}]"
+    return f"{number(one.difference, one, sign=True)} {ends}"
+
+
+def _uncorrected(one: Contrast) -> str:
+    """Give p as it is, with McNemar's mid-p or Wilcoxon's p beside it."""
+    if one.test is None:
+        return "-"
+    beside = [("mid", one.test.mid_p), ("W", one.test.wilcoxon_p)]
+    return " ".join([p_value(one.test.p), *(f"{name} {p_value(p)}" for name, p in beside if p is not None)])
+
+
+def _say(console: Console, line: str, style: str) -> None:
+    console.print(line, style=style, markup=False, highlight=False, soft_wrap=True)

@@ -1,0 +1,136 @@
+"""The difference of two methods on the same questions: its intervals, test, effect and what it could not see."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from greval.stats.bootstrap import bca, expanded, percentile, resampled
+from greval.stats.interval import Interval
+
+if TYPE_CHECKING:
+    from greval.stats.bootstrap import Floats, Integers
+
+
+FEW = 8
+"""Fewer clusters than these say too little of a distribution to draw from them."""
+
+
+ENOUGH = 30
+"""With fewer clusters the BCa interval holds less than it promises: its acceleration is mostly noise."""
+
+
+class Clusters(NamedTuple):
+    """The sum of the differences of each cluster of questions, and how many questions it has."""
+
+    sums: Floats
+    sizes: Integers
+
+    @property
+    def error(self) -> float:
+        """The standard error of the mean difference, linearised where the clusters differ in size.
+
+        Source:
+            Cochran, "Sampling Techniques", 1977, section 6.4.
+        """
+        mean = self.sums.sum() / self.sizes.sum()
+        rest = self.sums - mean * self.sizes
+        n = len(self.sums)
+        return float((rest @ rest * n / (n - 1)) ** 0.5 / self.sizes.sum()) if n > 1 else 0.0
+
+
+def clustered(differences: Floats, codes: Integers | None) -> Clusters:
+    """Sum differences by cluster.
+
+    Args:
+        differences: One for each question.
+        codes: The number of each question's cluster; None where each question is its own.
+
+    Example:
+        >>> import numpy as np
+        >>> clustered(np.array([1.0, 0.0, 1.0]), np.array([4, 4, 7])).sizes.tolist()
+        [2, 1]
+    """
+    import numpy as np  # noqa: PLC0415 - scipy's companion
+
+    if codes is None:
+        return Clusters(differences, np.ones(len(differences), dtype=np.int64))
+    _, places = np.unique(codes, return_inverse=True)
+    return Clusters(np.bincount(places, weights=differences).astype(np.float64), np.bincount(places).astype(np.int64))
+
+
+class Intervals(NamedTuple):
+    """Three intervals of one difference; None where undefined."""
+
+    interval: Interval | None
+    percentile: Interval | None
+    bca: Interval | None
+
+
+def intervals(found: Clusters, *, level: float, ends: tuple[float, float] | None = None) -> Intervals:
+    """Give the bootstrap intervals of a mean difference: expanded percentile, plain percentile, BCa.
+
+    Whole clusters are drawn. The first and the BCa interval are at the level of
+    `greval.stats.bootstrap.expanded`, as the plain ones of few clusters are too narrow. No bootstrap
+    leaves the range of what was seen: of fewer than `FEW` clusters the first is Student's; BCa needs
+    `ENOUGH` of them. Where all differences are equal there is nothing to draw from, and the first is
+    that of `alike`.
+
+    Args:
+        found: The differences by cluster.
+        level: The probability that each interval holds the true difference.
+        ends: The lowest and the highest difference that can occur, None where there is no end.
+    """
+    means = found.sums / found.sizes
+    if len(means) < 2 or means.min() == means.max():  # noqa: PLR2004 - a spread needs two
+        return Intervals(alike(float(means[0]), len(means), level=level, ends=ends), None, None)
+    drawn = resampled(*found)
+    if len(means) < FEW:
+        low, high = percentile(drawn, level=level)
+        return Intervals(
+            student(found, level=level), Interval(low=low, high=high, level=level, method="percentile"), None
+        )
+    wide = expanded(level, len(means))
+    low, high = percentile(drawn, level=wide)
+    plain = percentile(drawn, level=level)
+    corrected = bca(drawn, *found, level=wide) if len(means) >= ENOUGH else None
+    return Intervals(
+        Interval(low=low, high=high, level=level, method="expanded percentile"),
+        Interval(low=plain[0], high=plain[1], level=level, method="percentile"),
+        corrected and Interval(low=corrected[0], high=corrected[1], level=level, method="bca"),
+    )
+
+
+def student(found: Clusters, *, level: float) -> Interval:
+    """Give Student's interval of a mean difference, with the error linearised over clusters.
+
+    Example:
+        >>> import numpy as np
+        >>> interval = student(clustered(np.array([1.0, 2.0, 3.0]), None), level=0.95)
+        >>> round(interval.low, 2), round(interval.high, 2)
+        (-0.48, 4.48)
+    """
+    from scipy.special import stdtrit  # noqa: PLC0415 - scipy is heavy, and not needed to import greval
+
+    mean = float(found.sums.sum() / found.sizes.sum())
+    half = float(stdtrit(len(found.sums) - 1, 0.5 + level / 2)) * found.error
+    return Interval(low=mean - half, high=mean + half, level=level, method="t")
+
+
+def alike(value: float, n: int, *, level: float, ends: tuple[float, float] | None) -> Interval | None:
+    """Give the interval of a mean whose n observations are all equal.
+
+    At most a share 1 - (1 - level)^(1/n) of what was not seen can be different (Clopper and Pearson's
+    bound for none of n), and no further away than the scale's ends. Undefined (None) without ends.
+
+    Source:
+        Clopper and Pearson, Biometrika 1934; for 0/1 known as the rule of three.
+
+    Example:
+        >>> round(alike(0.0, 100, level=0.95, ends=(-1.0, 1.0)).high, 3)
+        0.03
+    """
+    if ends is None:
+        return None
+    share = 1 - (1 - level) ** (1 / n)
+    low, high = value - share * (value - ends[0]), value + share * (ends[1] - value)
+    return Interval(low=low, high=high, level=level, method="bounded")

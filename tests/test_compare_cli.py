@@ -1,0 +1,123 @@
+"""`greval compare`: the table at usual widths, JSON, the gate's exit code, and errors in a line."""
+
+import json
+
+import pytest
+import typer
+from compared_runs import FAILED, UNSCORED, write
+from typer.testing import CliRunner
+
+from greval.cli.compare import compare
+from greval.comparison import Comparison
+from greval.errors import DataError
+
+KINDS = [{"kind": "multi_hop" if n % 3 else "single_fact", "doc": f"d{n % 9}"} for n in range(45)]
+app = typer.Typer()
+app.command("compare")(compare)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """Write a run of two methods: walk is right more often, slower, and fails on four questions."""
+    figures = {
+        ("local", "right"): [int(n % 2 == 0) for n in range(45)],
+        ("walk", "right"): [FAILED] * 4 + [int(n % 8 > 0) for n in range(4, 45)],
+        ("local", "latency"): [1.0 + n % 7 / 10 for n in range(45)],
+        ("walk", "latency"): [3.0 + n % 5 / 10 for n in range(45)],
+        ("local", "ndcg@10"): [n % 10 / 10 for n in range(45)],
+        ("walk", "ndcg@10"): [n * 3 % 10 / 10 for n in range(45)],
+        ("walk", "tone"): [UNSCORED] * 45,
+    }
+    return write(tmp_path_factory.mktemp("cli") / "run", figures, tags=KINDS)
+
+
+def said(*words, width=160, code=0):
+    """Run the command and give what it printed."""
+    done = CliRunner(env={"COLUMNS": str(width)}).invoke(app, [str(word) for word in words])
+    assert done.exit_code == code, (done.output, done.exception)
+    return done
+
+
+def test_the_table_says_what_is_better(run):
+    """Means, difference, interval, won / tied / lost, p and the verdict in words stand in one row for each group."""
+    text = said(run, "--baseline", "local", "--by", "kind").stdout
+    lines = {line.split()[0]: line for line in reversed(text.splitlines()) if line.strip()}
+    assert f"{run}, question by question" in text.replace("\n", "")
+    assert "walk against local" in text
+    assert "41/45" in lines["right"]
+    assert "better" in lines["right"]
+    assert "worse" in lines["latency"]
+    assert "0/0/45" in lines["latency"]
+    assert "no difference seen (could miss < 0." in lines["ndcg@10"]
+    assert "p is corrected (Bonferroni) over 9 tests: 1 method x 3 metrics x 3 groups" in text
+    assert "McNemar's exact test (right" in text
+    assert "paired permutation test (latency, ndcg@10)" in text or "paired permutation test (ndcg@10, latency)" in text
+    assert "right (all questions): of 45 questions no figure for 4 of walk (4 failed), 0 of local" in text
+    assert "tone: not compared" in text
+
+
+@pytest.mark.parametrize("width", [100, 120, 160])
+def test_no_figure_is_cut(run, width):
+    """At usual widths each row has its whole interval and p; narrow pages leave out what is in the JSON."""
+    text = said(run, "--baseline", "local", "--by", "kind", width=width).stdout
+    table = text[: text.index("p is corrected")].splitlines()
+    head = next(n for n, line in enumerate(table) if line.startswith("metric, by kind"))
+    assert all(len(line) <= width for line in table[head:])
+    assert "…" not in text
+    assert sum("[" in line and "]" in line for line in table[head + 1 :]) == 9
+    assert ("raw p" in table[head]) == (width >= 140)
+
+
+def test_json_is_the_comparison(run):
+    """The JSON form is the whole comparison, with the gate's checks."""
+    done = said(run, "--baseline", "local", "-m", "right", "--format", "json", "--fail-if", "right < 0.1")
+    found = Comparison.model_validate_json(done.stdout)
+    assert [one.metric for one in found.contrasts] == ["right"]
+    assert found.gate[0].condition == "right < 0.1"
+    assert not found.gate[0].met
+    assert json.loads(done.stdout)["family"]["correction"] == "bonferroni"
+
+
+def test_a_met_condition_exits_with_1(run):
+    """Conditions that are met fail the command; all are told with their figures, also beside JSON."""
+    words = (run, "--baseline", "local", "--fail-if", "latency > baseline * 1.2", "--fail-if", "right < 0.5")
+    text = said(*words, code=1).stdout
+    assert "FAILED: latency > baseline * 1.2; walk: 3.2 > 1.2" in text
+    assert "passed: right < 0.5; walk: " in text
+    assert said(*words, "--format", "json", code=1).stderr.startswith("FAILED: latency > baseline * 1.2; walk: ")
+
+
+def test_wrong_names_are_errors(run):
+    """A bad condition or name raises the error that the command line tells in a line, with exit code 2."""
+    for words in (("--fail-if", "latency > fast"), ("--baseline", "nobody"), ("--by", "nothing")):
+        done = CliRunner().invoke(app, [str(run), *words])
+        assert isinstance(done.exception, DataError)
+
+
+def test_every_option_reaches_the_comparison(run):
+    """Clusters, Holm, level, methods and an earlier run come through."""
+    words = ("--cluster-by", "doc", "--correction", "holm", "--level", "0.9", "--method", "walk", "--format", "json")
+    found = Comparison.model_validate_json(said(run, "--against", run, *words).stdout)
+    assert (found.cluster_by, found.level, found.family.correction) == ("doc", 0.9, "holm")
+    assert found.against == str(run)
+    assert {one.method for one in found.contrasts} == {"walk"}
+    assert {one.interval.level for one in found.contrasts if one.interval} == {0.9}
+    assert all(one.clusters == 9 for one in found.contrasts if one.metric != "tone")
+
+
+def test_several_pairs_are_named(run):
+    """Against an earlier run, and for all pairs, each row says which methods it is of."""
+    text = said(run, "--against", run, "-m", "latency").stdout
+    assert f"{run} against {run}, question by question" in text.replace("\n", "")
+    assert text.count("equal on every question") == 2
+    assert "before" in text
+    assert "walk against local" in said(run, "-m", "latency").stdout
+
+
+def test_different_judges_stand_first(tmp_path):
+    """What is not comparable is told before the table, and in the verdict."""
+    old = write(tmp_path / "old", {("a", "right"): [0, 1] * 9}, judge="one")
+    new = write(tmp_path / "new", {("a", "right"): [1, 1] * 9}, judge="other")
+    text = said(new, "--against", old).stdout
+    assert text.startswith("NOT COMPARABLE: right of a and of a in ")
+    assert "JUDGED DIFFERENTLY" in text

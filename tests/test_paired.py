@@ -1,0 +1,238 @@
+"""Statistics of pairs: against scipy and statsmodels, published tables, and what makes them undefined."""
+
+import numpy as np
+import pytest
+from compared_runs import content
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from statsmodels.stats.contingency_tables import mcnemar as theirs
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.power import TTestPower
+
+from greval.stats import paired
+from greval.stats.bootstrap import MANY_RESAMPLES, bca, expanded, percentile, resampled
+from greval.stats.correction import corrected
+from greval.stats.difference import alike, clustered, intervals, student
+from greval.stats.effect import cohens_dz, cohens_g, odds_ratio, rank_biserial
+from greval.stats.mcnemar import FEW, mcnemar
+from greval.stats.paired import sign_flips, wilcoxon
+from greval.stats.power import detectable_mean, detectable_share
+
+counts = st.integers(0, 60)
+scores = st.lists(st.sampled_from([-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5]), min_size=2, max_size=10)
+reals = st.lists(st.floats(-5, 5).map(lambda x: round(x, 3)), min_size=1, max_size=9)
+
+
+@given(counts, counts)
+def test_mcnemar_is_statsmodels(only_a, only_b):
+    """Statistic and p equal statsmodels', exact below 25 discordant pairs; without any, p is 1 and not 0."""
+    found = mcnemar(only_a, only_b)
+    table = [[7, only_a], [only_b, 7]]
+    if only_a + only_b == 0:
+        assert (found.p, found.mid_p, found.chi2_p) == (1, 1, 1)
+        return
+    assert found.exact_p == pytest.approx(theirs(table, exact=True).pvalue)
+    assert found.exact == (only_a + only_b < FEW)
+    assert found.p == (found.exact_p if found.exact else found.chi2_p)
+    assert 0 < found.mid_p <= found.exact_p <= 1
+    if only_a != only_b:  # on an even split statsmodels' correction overshoots and gives a p below 1
+        chi2 = theirs(table, exact=False, correction=True)
+        assert (found.chi2, found.chi2_p) == (pytest.approx(chi2.statistic), pytest.approx(chi2.pvalue))
+    else:
+        assert (found.p, found.mid_p) == (pytest.approx(1), pytest.approx(1))
+
+
+def test_mcnemar_gives_the_published_figures():
+    """Tables printed in public documentation give the statistic and the p that stand there."""
+    for case in content("mcnemar_reference/mcnemar_cases.json"):
+        found = mcnemar(case["only_a"], case["only_b"])
+        ours = {"chi2_cc": found.chi2, "p_cc": found.chi2_p, "p_exact": found.exact_p, "p_mid": found.mid_p}
+        for name, value in case["published"].items():
+            assert ours[name] == pytest.approx(value, abs=0.0005 if value > 0.0005 else 1e-6), (case["name"], name)
+        for name, value in ours.items():
+            assert value == pytest.approx(case["statsmodels"][name], rel=1e-9), (case["name"], name)
+
+
+@settings(max_examples=25, deadline=None)
+@given(scores)
+def test_sign_flips_are_counted_out(differences):
+    """Few differences give the exact p of scipy's paired permutation test."""
+    if not any(differences):
+        assert sign_flips(differences) == 1
+        return
+    test = stats.permutation_test((differences,), np.sum, permutation_type="samples", n_resamples=np.inf)
+    assert sign_flips(differences) == pytest.approx(min(1.0, test.pvalue))
+
+
+@pytest.mark.parametrize("draw", [paired._by_kind, paired._by_bits])
+def test_drawn_flips_come_near_the_exact_p(draw):
+    """Both ways to draw flips have the mean and the spread of the sums that they are drawn from."""
+    sizes, times = np.array([0.5, 1.0, 3.0]), np.array([7, 4, 2])
+    sums = np.concatenate(draw(sizes, times, 40_000))
+    everything, weights = paired._all_sums(sizes, times)
+    assert len(sums) == 40_000
+    assert set(np.round(sums, 6)) <= set(np.round(everything, 6))
+    for bound in (0.0, 3.0, 6.0, 9.5):
+        exact = weights[np.abs(everything) >= bound].sum()
+        assert np.mean(np.abs(sums) >= bound) == pytest.approx(exact, abs=0.01)
+
+
+def test_many_differences_are_drawn_like_scipys():
+    """With many different values p is that of scipy's test within the error of drawing, and never 0."""
+    rng = np.random.default_rng(5)
+    differences = rng.normal(0.15, 1.0, 150)
+    test = stats.permutation_test((differences,), np.mean, permutation_type="samples", rng=rng, n_resamples=39_999)
+    assert sign_flips(differences, resamples=39_999) == pytest.approx(test.pvalue, abs=0.012)
+    assert sign_flips(differences + 5) == pytest.approx(1 / 10_000)
+    assert sign_flips(differences + 5, resamples=99) == pytest.approx(1 / 100)
+
+
+@settings(deadline=None, max_examples=20)
+@given(reals | scores, st.randoms(use_true_random=False))
+def test_order_and_direction_change_no_p(differences, shuffler):
+    """Its p lies in (0, 1], whatever the order of the questions, and whichever method comes first."""
+    mixed = [*differences]
+    shuffler.shuffle(mixed)
+    for test in (sign_flips, wilcoxon):
+        p = test(differences)
+        assert 0 < p <= 1
+        assert test(mixed) == p
+        assert test([-one for one in differences]) == pytest.approx(p, rel=1e-12)
+
+
+def test_many_flips_do_not_depend_on_the_order():
+    """Also where flips are drawn, order and direction change nothing."""
+    differences = np.random.default_rng(6).normal(0.1, 1.0, 60)
+    assert sign_flips(differences) == sign_flips(differences[::-1]) == sign_flips(-differences)
+
+
+def test_wilcoxon_leaves_out_what_does_not_differ():
+    """Its p is scipy's over the differences that are not zero; noise of the last digit is a tie; without any p is 1."""
+    differences = [0.3 - 0.1, 0.2, -0.1, 0.4, 0.0, 0.0]
+    assert wilcoxon(differences) == stats.wilcoxon([0.2, 0.2, -0.1, 0.4]).pvalue
+    assert wilcoxon([0.0, 0.0]) == 1
+
+
+@settings(deadline=None, max_examples=12)
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
+def test_corrections_are_statsmodels(ps):
+    """Bonferroni's and Holm's corrected p equal statsmodels', in the order given."""
+    for how in ("bonferroni", "holm"):
+        assert corrected(ps, how) == pytest.approx(multipletests(ps, method=how)[1])
+
+
+def test_effects_are_those_of_their_formulas():
+    """Effect sizes follow their formulas, and are undefined where these divide by zero."""
+    differences = np.array([1.0, 2.0, 0.0, -1.0])
+    assert cohens_dz(differences) == pytest.approx(differences.mean() / differences.std(ddof=1))
+    assert rank_biserial(differences) == pytest.approx((1.5 + 3 - 1.5) / 6)
+    assert (cohens_g(30, 10), odds_ratio(30, 10)) == (0.25, 3)
+    assert (cohens_g(0, 0), odds_ratio(3, 0), cohens_dz([1, 1]), cohens_dz([1]), rank_biserial([0])) == (None,) * 5
+
+
+@pytest.mark.parametrize("n", [12, 51, 400])
+def test_a_detectable_difference_is_found_with_its_power(n):
+    """The smallest difference that is seen is statsmodels' for paired means, within the error of its short formula."""
+    wanted = TTestPower().solve_power(nobs=n, alpha=0.01, power=0.8)
+    assert detectable_mean(0.4 / n**0.5, n, alpha=0.01) == pytest.approx(0.4 * wanted, rel=0.03)
+    assert detectable_mean(0.0, n, alpha=0.05) is None
+    assert detectable_mean(0.1, 1, alpha=0.05) is None
+
+
+@pytest.mark.parametrize(("n", "discordant"), [(51, 21), (300, 60), (1000, 400), (100, 0)])
+def test_a_detectable_difference_of_shares_is_found_in_four_of_five(n, discordant):
+    """At the difference that is told, McNemar's test without correction finds it in 80 % of draws, or more."""
+    d = detectable_share(discordant, n, alpha=0.05)
+    rate = max(discordant / n, d)
+    draws = np.random.default_rng(1).multinomial(n, [(rate + d) / 2, (rate - d) / 2, 1 - rate], size=20_000)
+    apart, both = draws[:, 0] - draws[:, 1], draws[:, 0] + draws[:, 1]
+    found = np.abs(apart) > 1.959964 * np.sqrt(both)
+    assert 0.74 <= found.mean() <= (0.86 if discordant else 1)
+
+
+def test_a_few_questions_see_no_difference_of_shares():
+    """With three questions not even a difference on each of them would be found."""
+    assert detectable_share(1, 3, alpha=0.05) is None
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_intervals_are_scipys(seed):
+    """Percentile and BCa intervals equal scipy's within the error of drawing."""
+    data = np.random.default_rng(seed).gamma(1.0, 1.0, 60)
+    drawn = resampled(data, np.ones(60, dtype=int))
+    assert len(drawn) == MANY_RESAMPLES
+    for method, ours in (
+        ("percentile", percentile(drawn, level=0.9)),
+        ("BCa", bca(drawn, data, np.ones(60), level=0.9)),
+    ):
+        rng = np.random.default_rng(9)
+        low, high = stats.bootstrap((data,), np.mean, confidence_level=0.9, method=method, rng=rng).confidence_interval
+        assert ours == pytest.approx((low, high), abs=0.02)
+
+
+def test_few_kinds_are_drawn_alike():
+    """Drawing how often each kind comes gives the same distribution as drawing each question."""
+    data = np.repeat([0.0, 1.0, -1.0], [40, 12, 8])
+    drawn = resampled(data, np.ones(60, dtype=int))
+    assert drawn.mean() == pytest.approx(data.mean(), abs=0.005)
+    assert drawn.std() == pytest.approx(data.std() / 60**0.5, rel=0.03)
+
+
+@pytest.mark.parametrize("sizes", [[1] * 9, [1, 2, 3, 1, 2, 3, 1, 2, 3]])
+def test_the_bootstrap_knows_no_order_and_no_direction(sizes):
+    """Other orders of the clusters give the same draws, turned signs turned ones."""
+    for sums in (np.array([3.0, -1.0, 2.0, 0.5, 0.5, 1.0, 4.0, -2.0, 0.0]), np.array([1.0, -1, 0, 1, 1, 0, -1, 1, 0])):
+        drawn = resampled(sums, np.array(sizes))
+        assert (resampled(sums[::-1], np.array(sizes[::-1])) == drawn).all()
+        assert (resampled(-sums, np.array(sizes)) == -drawn).all()
+
+
+def test_equal_differences_have_a_bounded_interval():
+    """Where all differences are equal the interval comes from the scale's ends, and is none without ends."""
+    same = clustered(np.zeros(50), None)
+    found = intervals(same, level=0.95, ends=(-1.0, 1.0))
+    assert found.interval.method == "bounded"
+    assert (found.interval.low, found.interval.high) == pytest.approx((-0.0582, 0.0582), abs=1e-4)
+    assert (found.percentile, found.bca) == (None, None)
+    assert intervals(same, level=0.95).interval is None
+    assert alike(1.0, 10, level=0.95, ends=(-1.0, 1.0)).high == 1.0
+
+
+def test_few_clusters_have_students_interval():
+    """No bootstrap leaves what was seen: of fewer than eight clusters the interval is Student's."""
+    data = np.array([1.0, 2.0, 4.0, 3.0])
+    low, high = stats.t.interval(0.95, 3, loc=2.5, scale=stats.sem(data))
+    found = intervals(clustered(data, None), level=0.95)
+    assert (found.interval.method, found.bca) == ("t", None)
+    assert (found.interval.low, found.interval.high) == pytest.approx((low, high))
+    assert student(clustered(np.repeat(data, 3), np.repeat(np.arange(4), 3)), level=0.95).low == pytest.approx(low)
+
+
+def test_expansion_gives_students_width():
+    """The expanded level makes the percentile interval of a normal mean as wide as Student's."""
+    z = stats.norm.ppf(0.5 + expanded(0.95, 12) / 2)
+    assert z * np.sqrt(11 / 12) == pytest.approx(stats.t.ppf(0.975, 11))
+
+
+def test_the_interval_shown_is_the_expanded_one():
+    """With 20 observations the interval is wider than the plain one, by what Student's t is wider than the normal."""
+    found = intervals(clustered(np.random.default_rng(8).normal(0, 1, 20), None), level=0.95)
+    shown, plain = (one.high - one.low for one in (found.interval, found.percentile))
+    assert shown / plain == pytest.approx(stats.t.ppf(0.975, 19) / 1.96 * np.sqrt(20 / 19), rel=0.03)
+    assert (found.interval.method, found.bca) == ("expanded percentile", None)
+
+
+def test_clusters_count_as_one_observation_each():
+    """Questions that repeat those of their document add nothing: the interval is that of the documents."""
+    data = np.random.default_rng(3).normal(0, 1, 25)
+    alone = intervals(clustered(data, None), level=0.95).interval
+    tenfold = intervals(clustered(np.repeat(data, 10), np.repeat(np.arange(25), 10)), level=0.95).interval
+    assert (tenfold.low, tenfold.high) == pytest.approx((alone.low, alone.high), abs=0.01)
+
+
+def test_bca_is_undefined_without_spread():
+    """Equal values, and resamples on one side only, give no BCa interval instead of NaN."""
+    ones = np.ones(10)
+    assert bca(np.ones(100), ones, ones, level=0.95) is None
+    assert bca(np.full(100, 9.0), np.arange(10.0), ones, level=0.95) is None
