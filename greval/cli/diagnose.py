@@ -1,0 +1,94 @@
+"""`greval diagnose`: why answers are wrong, by method and kind of question."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from greval.cli.options import By, page
+from greval.cli.run import ReportFormat
+from greval.datasets.names import nearest
+from greval.store import Store
+
+if TYPE_CHECKING:
+    from greval.diagnosis import Cause, Diagnoses, Diagnosis
+    from greval.inventory import Inventory
+
+QUERY_TYPE = "query_type"
+Index = Annotated[
+    str | None,
+    typer.Option(
+        "--index", metavar="DIR", help="what was searched: a folder of GraphRAG or LightRAG, or a file of rows"
+    ),
+]
+
+
+def diagnose(
+    run: Annotated[Path, typer.Argument(help="a run folder")],
+    *,
+    index: Index = None,
+    by: By = None,
+    metric: Annotated[
+        str | None, typer.Option("--metric", "-m", help="what tells right from wrong; correctness by default")
+    ] = None,
+    show: Annotated[
+        list[str] | None,
+        typer.Option(metavar="CAUSE", help='list the cases of a cause with the evidence, such as "not reached"'),
+    ] = None,
+    format: Annotated[ReportFormat, typer.Option(help="for people or for programs")] = ReportFormat.table,  # noqa: A002
+) -> None:
+    """Say of each answer why it failed: the first place on its way where what was needed was lost."""
+    from greval.diagnosis import diagnose_run, tabulate  # noqa: PLC0415 - only where it is asked for
+    from greval.report.diagnosis import notes_on, render  # noqa: PLC0415
+
+    shown = [_cause(name) for name in show or ()]
+    inventory = read_index(index)
+    with Store.open(run) as store, store.snapshot():
+        rows = [*diagnose_run(store, metric=metric, inventory=inventory)]
+    found = tabulate(rows, by=by or _usual(rows))
+    if format is ReportFormat.json:
+        typer.echo(_only(found, shown).model_dump_json(indent=2))
+        return
+    out = page()
+    render(found, out, title=f"{run}: why answers are wrong", show=shown)
+    notes_on(inventory.notes if inventory else (), out)
+    if not shown:
+        typer.echo(f"the cases behind a number: greval diagnose {run} --show CAUSE")
+
+
+def _cause(name: str) -> Cause:
+    """Read the name of a cause.
+
+    Raises:
+        typer.BadParameter: Where it is none, with the nearest.
+    """
+    from greval.diagnosis import CAUSES  # noqa: PLC0415 - as above
+
+    for cause in CAUSES:
+        if cause == name.strip().lower():
+            return cause
+    near = nearest(name, CAUSES)
+    hinted = f"; is it {near!r}?" if near else ""
+    raise typer.BadParameter(f"--show: {name!r} is no cause{hinted} (causes are {', '.join(CAUSES)})")
+
+
+def read_index(index: str | None) -> Inventory | None:
+    """Read what the index holds, where one is named."""
+    if index is None:
+        return None
+    from greval.methods.inventories import read_inventory  # noqa: PLC0415 - tables load for it only
+
+    return read_inventory(index)
+
+
+def _usual(rows: list[Diagnosis]) -> tuple[str, ...]:
+    """Give what to group by where nothing is named: the kind of question, where it is told."""
+    return (QUERY_TYPE,) if any(QUERY_TYPE in row.tags for row in rows) else ()
+
+
+def _only(found: Diagnoses, causes: list[Cause]) -> Diagnoses:
+    """Leave out the diagnoses of other causes, where some are asked for; the counts stay."""
+    rows = tuple(row for row in found.rows if not causes or row.cause in causes)
+    return found.model_copy(update={"rows": rows})

@@ -1,0 +1,43 @@
+"""`greval gold`: check what should have been retrieved, walked and answered."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from greval.cli.diagnose import Index, read_index
+
+app = typer.Typer(help="Check gold: what should have been retrieved, walked and answered.", no_args_is_help=True)
+FAULTY = 1
+
+
+@app.command("check")
+def check(
+    path: Annotated[Path, typer.Argument(metavar="CASES_OR_GOLD", help="cases, or rows of an id and gold")],
+    *,
+    index: Index = None,
+) -> None:
+    """Tell all that is wrong with the gold of a file, each with its place; exit code 1 where there are faults."""
+    from greval.case import Case  # noqa: PLC0415 - only where it is asked for
+    from greval.datasets.gold import read_gold  # noqa: PLC0415
+    from greval.gold import Finding, check_gold  # noqa: PLC0415
+
+    inventory = read_index(index)
+    rows = [*read_gold(path)]
+    cases = [(place, row) for place, row in rows if isinstance(row, Case)]
+    unread = (
+        Finding(place=row.place, sample_id=row.id or "", message=row.message)
+        for _, row in rows
+        if not isinstance(row, Case)
+    )
+    checked = check_gold((case for _, case in cases), inventory, places=(place for place, _ in cases))
+    findings = (*unread, *checked)
+    for finding in findings:
+        typer.echo(str(finding))
+    faults = sum(finding.level == "fault" for finding in findings)
+    samples = len({case.id for _, case in cases})
+    typer.echo(f"{path}: {samples:,} samples, {faults:,} faults, {len(findings) - faults:,} remarks")
+    if faults:
+        raise typer.Exit(FAULTY)

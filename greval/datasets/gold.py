@@ -1,0 +1,62 @@
+"""Reading gold: rows of an id with what should have been found, and cases, each with its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from greval.case import Case, Gold
+from greval.datasets.names import names_of
+from greval.datasets.reading import READERS, Reading, RowFault, read_cases
+from greval.datasets.texts import Raw
+
+
+def read_gold(path: str | Path) -> Iterator[tuple[str, Case | RowFault]]:
+    """Read gold, or cases that hold gold; a row needs no question.
+
+    The fields of gold may stand in `gold`, in dotted columns such as `gold.essential_docs`, or, in rows
+    without `gold`, by their names alone.
+
+    Args:
+        path: A file as `read_cases` takes it.
+
+    Returns:
+        Each row with its place: the file and the line, or the row where the file has no lines. A row
+        without a question has an empty one.
+
+    Raises:
+        DataError: Where the file cannot be read or is empty.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = Path(folder, "gold.jsonl")
+        ...     _ = file.write_text('{"id": "q1", "essential_docs": ["d1"]}', encoding="utf-8")
+        ...     [case.gold.essential_docs for _, case in read_gold(file)]
+        [('d1',)]
+    """
+    read_cases(path)  # tells early where there is nothing to read
+    name, places = str(path), list[str]()
+
+    def rows() -> Iterator[Raw]:
+        for row in READERS[Path(path).suffix.lower()](Path(path)):
+            places[:] = [f"{name}{row.unit}{row.number}"]
+            yield replace(row, values=_asked(_nested(row.values)))
+
+    for found in Reading(name, rows, None, Path(path)):
+        yield places[0], found
+
+
+def _nested(values: Mapping[str, object]) -> Mapping[str, object]:
+    """Give the names of gold that stand alone their dotted form."""
+    if values.get("gold") is not None:
+        return values
+    return {f"gold.{name}" if name in Gold.model_fields else name: value for name, value in values.items()}
+
+
+def _asked(values: Mapping[str, object]) -> Mapping[str, object]:
+    """Give a row without a question an empty one."""
+    if not values or any(values.get(name) is not None for name in names_of("question")):
+        return values
+    return {**values, "question": ""}

@@ -1,0 +1,70 @@
+"""Whether an answer gives what was expected, told without a model."""
+
+from __future__ import annotations
+
+from greval.case import Case
+from greval.metrics.naming import parse
+from greval.metrics.text import expected
+from greval.metrics.walk import plain
+from greval.result import Skipped
+
+EXACT = "exact_match"
+CONTAINED = "fuzzy_containment@0.80"
+SHORT = 4
+"""Letters below which an expected answer such as "no" stands in many answers that mean something else."""
+CLAUSE_ENDS = frozenset(",.;:!")
+
+
+def given_rightly(case: Case) -> str | None:
+    """Say how the answer gives an expected one, None where it does not.
+
+    An expected answer that stands in the question itself, or that is very short, must be the whole
+    answer or its beginning: an answer that merely repeats it is not right for that.
+
+    Example:
+        >>> given_rightly(Case(question="Who wrote it?", expected_answer="Ada Lovelace", answer="It was Ada Lovelace."))
+        "the answer contains the expected 'Ada Lovelace'"
+        >>> given_rightly(Case(question="Is it open?", expected_answer="no", answer="There is no such place.")) is None
+        True
+    """
+    for wanted in _expected(case) if case.answer else ():
+        if _holds(EXACT, wanted, case.answer):
+            return f"the answer is the expected {wanted!r}"
+        if _begins(case.answer or "", wanted):
+            return f"the answer begins with the expected {wanted!r}"
+        if _telling(wanted, case.question) and _holds(CONTAINED, wanted, case.answer):
+            return f"the answer contains the expected {wanted!r}"
+    return None
+
+
+def chunk_with_answer(case: Case) -> tuple[str, str] | None:
+    """Give the id of a chunk whose text holds an expected answer, with that answer, or None."""
+    for wanted in _expected(case):
+        for chunk in (case.chunks or ()) if _telling(wanted, case.question) else ():
+            if _holds(CONTAINED, wanted, chunk.text):
+                return chunk.id, wanted
+    return None
+
+
+def _expected(case: Case) -> tuple[str, ...]:
+    found = expected(case)
+    return () if isinstance(found, Skipped) else found
+
+
+def _holds(name: str, wanted: str, text: str | None) -> bool:
+    """Tell whether a computed metric calls a text right."""
+    metric = parse(name)
+    found = metric.compute(Case(question="", expected_answer=wanted, answer=text)) if metric else ()
+    return isinstance(found, tuple) and any(judgement.number == 1 for judgement in found)
+
+
+def _telling(wanted: str, question: str) -> bool:
+    """Tell whether a text that contains the expected answer says something by that."""
+    long = len(wanted) >= SHORT or any(letter.isdigit() for letter in wanted) or not wanted.isascii()
+    return long and not _holds(CONTAINED, wanted, question)
+
+
+def _begins(answer: str, wanted: str) -> bool:
+    """Tell whether an answer begins with a text as a clause of its own, such as "No, it is not"."""
+    own, start = plain(answer), plain(wanted)
+    return own.startswith(start) and own[len(start) : len(start) + 1] in CLAUSE_ENDS

@@ -1,0 +1,123 @@
+"""The decision: the earliest cause on the way from the index to the answer, with the reason for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from greval.case import Case, Gold
+from greval.diagnosis.answers import chunk_with_answer, given_rightly
+from greval.diagnosis.causes import LOSSES, Cause, Diagnosis, Evidence
+from greval.diagnosis.entry import Entry
+from greval.diagnosis.needs import needs
+from greval.diagnosis.trail import Trail
+from greval.diagnosis.verdicts import Verdict
+from greval.gold.holdings import Holdings
+from greval.inventory import Inventory
+
+NAMED = 3
+"""How many names a reason lists before it counts the rest."""
+
+Decision = tuple[Cause, str, tuple[Evidence, ...]]
+
+
+def diagnose(
+    case: Case, *, verdict: Verdict | bool | None = None, inventory: Inventory | Holdings | None = None
+) -> Diagnosis:
+    """Say why an answer is as it is: one cause, the earliest on the way from the index to the answer.
+
+    Args:
+        case: The case, with its gold.
+        verdict: Whether the answer was judged right; None where it was not judged.
+        inventory: What the index holds; for many cases give `Holdings(inventory)`, which is made once.
+
+    Returns:
+        The cause, the reason for it, and what became of everything that the gold names as needed.
+
+    Example:
+        >>> case = Case(
+        ...     question="Who owns it?", expected_answer="Team Petrel", answer="Nobody.",
+        ...     chunks=[{"id": "c1", "text": "It runs at night.", "doc_id": "d1"}],
+        ...     gold={"essential_docs": ["d2"]},
+        ... )
+        >>> diagnose(case, verdict=False, inventory=Inventory(documents=frozenset({"d1"}))).cause
+        'not in the index'
+    """
+    told = verdict if isinstance(verdict, Verdict) else Verdict(right=verdict)
+    holdings = Holdings(inventory) if isinstance(inventory, Inventory) else inventory
+    cause, reason, evidence = _decision(case, told, holdings)
+    return Diagnosis(
+        sample_id=case.id, method=case.method, cause=cause, reason=reason, evidence=evidence, tags=case.tags
+    )
+
+
+def _decision(case: Case, verdict: Verdict, holdings: Holdings | None) -> Decision:
+    judge = f"{verdict.metric or 'the judge'}: {verdict.reason}" if verdict.reason else "no reason was given"
+    if case.error is not None or verdict.failed:
+        return "failed", f"the method gave no response: {case.error or verdict.reason}", ()
+    if verdict.right is None:
+        return "not judged", verdict.reason or "there is no verdict on the answer", ()
+    if verdict.right:
+        return "answered rightly", judge, ()
+    if how := given_rightly(case):
+        return "judged wrong", f"{how}, and was judged wrong ({judge})", ()
+    return _on_the_way(case, case.gold or Gold(), holdings)
+
+
+def _on_the_way(case: Case, gold: Gold, holdings: Holdings | None) -> Decision:
+    """Decide by what the gold names as needed; the answer is known to be wrong."""
+    trail = Trail(case, gold, holdings)
+    entry = Entry(trail)
+    needed, starts = tuple(needs(trail)), tuple(entry.evidence())
+    evidence = (*starts, *needed)
+    deciding = needed or (starts if entry.missed_by_all else ())
+    if not deciding and () in (gold.essential_docs, gold.expected_edges, gold.expected_nodes):
+        return "not used", "The gold says that the answer needs no document, edge or node: its lists are empty.", ()
+    if not deciding:
+        return "unknown", "the gold names no document, edge or node that the answer needs, so nothing decides it", ()
+    lost = [one for one in deciding if one.lost]
+    if not lost:
+        return "not used", _unused(case, needed), evidence
+    if case.chunks is None and case.triples is None and case.traversal is None:
+        lost = [one for one in lost if one.lost == "not in the index"]
+        if not lost:
+            return "unknown", "neither chunks nor triples nor a walk are recorded, so nothing decides it", evidence
+    cause = min((one.lost for one in lost if one.lost), key=LOSSES.index)
+    return cause, " ".join((_lost(cause, lost, starts), *_untold(cause, trail, entry))), evidence
+
+
+def _lost(cause: Cause, lost: Sequence[Evidence], starts: Sequence[Evidence]) -> str:
+    """Say what was lost where the cause says, and what was lost later."""
+    first = [one for one in lost if one.lost == cause]
+    missed = [one for one in starts if one.lost == cause]
+    sentence = f"{cause.capitalize()}: {_named((*missed, *(one for one in first if one not in missed)))}."
+    later = [one for one in lost if one.lost != cause]
+    parts = (f"{name} {_named(of)}" for name in LOSSES if (of := [one for one in later if one.lost == name]))
+    return sentence + (f" Lost later: {'; '.join(parts)}." if later else "")
+
+
+def _named(parts: Iterable[Evidence]) -> str:
+    """Name parts with what was seen of each, a few of them."""
+    told = [f"{one.kind} {one.name} ({one.told})" for one in parts]
+    more = [f"and {len(told) - NAMED} more"] if len(told) > NAMED else []
+    return ", ".join((*told[:NAMED], *more))
+
+
+def _unused(case: Case, needed: Sequence[Evidence]) -> str:
+    """Say that all was there, and where in the context the expected answer stands."""
+    found = f"All that is needed was in the context: {_named(needed)}."
+    where = chunk_with_answer(case)
+    if where:
+        return f"{found} Chunk {where[0]} contains the expected {where[1]!r}."
+    return f"{found} No chunk contains the expected answer word for word: look whether the right passage is there."
+
+
+def _untold(cause: Cause, trail: Trail, entry: Entry) -> Iterable[str]:
+    """Say what could not be told apart from the cause, for want of something that is not recorded."""
+    if cause == "not in the index":
+        return
+    if trail.holdings is None:
+        yield "No index was given, so it cannot be told whether it holds what is missing."
+    if cause == "not reached" and trail.walk is None:
+        yield "No walk is recorded, so it cannot be told whether it was found and dropped by a cut-off."
+    if cause == "not reached" and entry.untold:
+        yield "The gold names no start nodes, so it cannot be told whether the walk began at the right ones."

@@ -1,0 +1,92 @@
+"""Whether the walk began where it should have, told for each part of the evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+
+from greval.diagnosis.causes import Cause, Evidence
+from greval.diagnosis.trail import Trail
+from greval.metrics.walk import depths
+
+
+class Entry:
+    """The start nodes that the gold asks for, and which of them the walk began at.
+
+    Where the gold names none, the walk should have begun at some node of the expected edges and nodes;
+    where it began at one that expected edges only lead away from, at all of these.
+
+    Args:
+        trail: What the case recorded.
+    """
+
+    def __init__(self, trail: Trail) -> None:
+        self._trail = trail
+        gold = trail.gold
+        self.named = gold.start_nodes or ()
+        edges = gold.expected_edges or ()
+        ends = (end for source, _, target in edges for end in (source, target))
+        roots = {source for source, _, _ in edges} - {target for _, _, target in edges}
+        any_node = tuple(dict.fromkeys((*ends, *(gold.expected_nodes or ()))))
+        self._roots = self.named or (tuple(sorted(roots)) if any(map(trail.began_at, roots)) else ())
+        self._needed = self._roots or any_node
+
+    @cached_property
+    def found(self) -> tuple[str, ...]:
+        """The asked-for nodes that the walk began at."""
+        return tuple(name for name in self._needed if self._trail.began_at(name))
+
+    @property
+    def missed_by_all(self) -> bool:
+        """Whether there is a walk, it should have begun somewhere, and it began at none of these nodes."""
+        return self._trail.walk is not None and bool(self._needed) and not self.found
+
+    @property
+    def untold(self) -> bool:
+        """Whether nothing tells where the walk should have begun."""
+        return self._trail.walk is not None and not self._needed
+
+    def lost(self, names: Iterable[str]) -> Cause:
+        """Give where what hangs at some nodes was lost: at its entry, or on the way from it.
+
+        It is told by the nearest of the asked-for start nodes along the expected edges.
+
+        Args:
+            names: Nodes of the gold that the walk did not come to.
+        """
+        if self.missed_by_all:
+            return "not in the index" if self.named and not any(map(self._held, self.named)) else "entry not found"
+        near = self._nearest(names) if len(self.found) < len(self._roots) else ()
+        if not near or any(name in self.found for name in near):
+            return "not reached"
+        return "entry not found" if any(map(self._held, near)) else "not in the index"
+
+    def evidence(self) -> Iterator[Evidence]:
+        """Give what became of each start node that the gold names."""
+        for name in self.named if self._trail.walk is not None else ():
+            if name in self.found:
+                yield Evidence(kind="start node", name=name, told="the walk began there")
+            elif self._held(name):
+                yield Evidence(kind="start node", name=name, lost="entry not found", told=self._began())
+            else:
+                yield Evidence(kind="start node", name=name, lost="not in the index", told="the index has no such node")
+
+    def _began(self) -> str:
+        walk = self._trail.walk
+        nodes = walk.start_nodes if walk else ()
+        return f"the walk began at {', '.join(nodes[:3])}" if nodes else "the walk began at no node"
+
+    def _held(self, name: str) -> bool:
+        """Tell whether the index may hold a node."""
+        nodes = self._trail.holdings.nodes if self._trail.holdings else {}
+        return not nodes or any(own in nodes for own in self._trail.names.all(name))
+
+    def _nearest(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Give the start nodes that are fewest expected edges away; none where no edges lead to one."""
+        edges = [(self._key(a), label, self._key(b)) for a, label, b in self._trail.gold.expected_edges or ()]
+        hops = depths(edges, map(self._key, names))
+        away = {name: hops[self._key(name)] for name in self._roots if self._key(name) in hops}
+        return tuple(name for name, far in away.items() if far == min(away.values()))
+
+    def _key(self, name: str) -> str:
+        return min(self._trail.names.all(name))

@@ -1,0 +1,143 @@
+"""What an answer needs by its gold, and what became of each part: in the context, or lost, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from greval.case import Edge
+from greval.diagnosis.causes import Cause, Evidence
+from greval.diagnosis.entry import Entry
+from greval.diagnosis.trail import Trail
+
+
+def written(edge: Edge) -> str:
+    """Write an edge as people read it.
+
+    Example:
+        >>> written(("Ada", "wrote", "Notes"))
+        'Ada -wrote-> Notes'
+    """
+    return f"{edge[0]} -{edge[1]}-> {edge[2]}"
+
+
+def needs(trail: Trail) -> Iterator[Evidence]:
+    """Give what became of every document, edge and node that the gold names as needed.
+
+    Documents count where the method gives texts, edges and nodes where it walks or gives triples; where
+    the gold names only the one kind, that counts for every method.
+
+    Args:
+        trail: What the case recorded.
+    """
+    gold, case, entry = trail.gold, trail.case, Entry(trail)
+    documents, edges, nodes = gold.essential_docs or (), gold.expected_edges or (), gold.expected_nodes or ()
+    walks = case.traversal is not None or case.triples is not None
+    if case.chunks is not None or not (walks and (edges or nodes)):
+        yield from (_document(name, trail, entry) for name in dict.fromkeys(documents))
+    if walks or not documents:
+        yield from (_edge(edge, trail, entry) for edge in dict.fromkeys(edges))
+        yield from (_node(name, trail, entry) for name in dict.fromkeys(nodes))
+
+
+def _document(name: str, trail: Trail, entry: Entry) -> Evidence:
+    known = trail.holdings.documents if trail.holdings else frozenset()
+    if how := _document_given(name, trail):
+        return Evidence(kind="document", name=name, told=how)
+    if known and name not in known:
+        return Evidence(kind="document", name=name, lost="not in the index", told="the index does not hold it")
+    if how := _document_reached(name, trail):
+        return Evidence(kind="document", name=name, lost="dropped", told=f"{how}, and no chunk of it is in the context")
+    if entry.missed_by_all:
+        return Evidence(kind="document", name=name, lost="entry not found", told="no chunk of it is in the context")
+    told = "no chunk of it is in the context, and no walked node or edge comes from it"
+    return Evidence(
+        kind="document",
+        name=name,
+        lost="not reached",
+        told=told if trail.walk is not None and trail.holdings else "no chunk of it is in the context",
+    )
+
+
+def _document_given(name: str, trail: Trail) -> str | None:
+    """Say how a document is in the context: by a chunk, or by its edges where the method gives no texts."""
+    if name in trail.documents:
+        return "a chunk of it is in the context"
+    edges = trail.gold.expected_edges or ()
+    own = [edge for edge in edges if name in (trail.sources(edge) or ())] or edges
+    if not trail.case.chunks and own and all(trail.triple(edge) for edge in own):
+        return "the edges that it tells are in the context as triples"
+    return None
+
+
+def _document_reached(name: str, trail: Trail) -> str | None:
+    """Say how the walk reached a document; None where it did not, or where nothing was walked."""
+    if trail.walk is None:
+        return None
+    if trail.holdings:
+        whole = trail.holdings.chunks.get(name, name)
+        return "walked nodes or edges come from it" if whole in trail.walked_documents else None
+    edges, nodes = trail.gold.expected_edges or (), trail.gold.expected_nodes or ()
+    walked = bool(edges or nodes) and all(map(trail.walks, edges)) and all(map(trail.visits, nodes))
+    return "the walk went along all expected edges and nodes" if walked else None
+
+
+def _edge(edge: Edge, trail: Trail, entry: Entry) -> Evidence:
+    name = written(edge)
+    if how := _edge_given(edge, trail):
+        return Evidence(kind="edge", name=name, told=how)
+    if trail.walks(edge):
+        return Evidence(kind="edge", name=name, lost="dropped", told="the walk went along it, and it is in no triple")
+    if trail.holdings and trail.holdings.ties and trail.sources(edge) is None:
+        return Evidence(kind="edge", name=name, lost="not in the index", told=_not_held(edge, trail))
+    return Evidence(kind="edge", name=name, **_unreached((edge[0], edge[2]), trail, entry))
+
+
+def _not_held(edge: Edge, trail: Trail) -> str:
+    """Say what of an edge the index lacks: an end, or the edge between nodes that are there."""
+    nodes = trail.holdings.nodes if trail.holdings else {}
+    lacking = [end for end in (edge[0], edge[2]) if nodes and not any(one in nodes for one in trail.names.all(end))]
+    return f"the index has no node {' and no node '.join(lacking)}" if lacking else "the index does not hold it"
+
+
+def _edge_given(edge: Edge, trail: Trail) -> str | None:
+    """Say how an edge is in the context: as a triple, or in the text of a document that tells it."""
+    if own := trail.triple(edge):
+        return f"it is in the context as triple {own}"
+    essential = frozenset(trail.gold.essential_docs or ())
+    if not essential:
+        own = trail.chunk_with((edge[0], edge[2]))
+        return f"the text of chunk {own} names both its ends" if own else None
+    sources = frozenset(trail.sources(edge) or ()) & essential
+    if sources & trail.documents or (not sources and essential <= trail.documents):
+        return "a document that tells it is in the context"
+    return None
+
+
+def _node(name: str, trail: Trail, entry: Entry) -> Evidence:
+    if how := _node_given(name, trail):
+        return Evidence(kind="node", name=name, told=how)
+    if trail.visits(name):
+        told = "the walk visited it, and it is in no triple and no chunk"
+        return Evidence(kind="node", name=name, lost="dropped", told=told)
+    held = trail.holdings.nodes if trail.holdings else {}
+    if held and not any(one in held for one in trail.names.all(name)):
+        return Evidence(kind="node", name=name, lost="not in the index", told="the index has no such node")
+    return Evidence(kind="node", name=name, **_unreached((name,), trail, entry))
+
+
+def _node_given(name: str, trail: Trail) -> str | None:
+    if own := trail.triple_with(name):
+        return f"it is in the context in triple {own}"
+    if own := trail.chunk_with((name,)):
+        return f"the text of chunk {own} names it"
+    essential = frozenset(trail.gold.essential_docs or ())
+    return "all essential documents are in the context" if essential and essential <= trail.documents else None
+
+
+def _unreached(names: tuple[str, ...], trail: Trail, entry: Entry) -> dict[str, Cause | str]:
+    """Give where an edge or a node was lost that was neither walked nor given."""
+    if trail.walk is None:
+        return {"lost": "not reached", "told": "it is in no triple and no chunk"}
+    lost = entry.lost(names)
+    told = "the walk did not come to it" if lost == "not reached" else "the walk did not begin where it leads to it"
+    return {"lost": lost, "told": told}

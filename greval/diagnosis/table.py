@@ -1,0 +1,89 @@
+"""The table of a diagnosis: how often each cause by method and tag, and the cases behind each number."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from greval.diagnosis.causes import CAUSES, Cause, Diagnosis
+from greval.record import Record
+
+METHOD = "method"
+NOT_TOLD = "(none)"
+
+
+class Group(Record):
+    """The cases of one method and, where there are any, one value of each tag.
+
+    Args:
+        names: The values, the method first.
+        cases: The ids of the samples by cause, only causes that occur.
+    """
+
+    names: tuple[str, ...]
+    cases: dict[Cause, tuple[str, ...]]
+
+    @property
+    def counts(self) -> dict[Cause, int]:
+        """How many cases each cause has."""
+        return {cause: len(ids) for cause, ids in self.cases.items()}
+
+    @property
+    def total(self) -> int:
+        """How many cases the group has."""
+        return sum(self.counts.values())
+
+
+class Diagnoses(Record):
+    """The diagnoses of a run, counted by group.
+
+    Args:
+        by: What the groups are made of: `method`, then names of tags.
+        groups: The groups, sorted by their names.
+        rows: Every diagnosis.
+    """
+
+    by: tuple[str, ...]
+    groups: tuple[Group, ...]
+    rows: tuple[Diagnosis, ...]
+
+    @property
+    def causes(self) -> tuple[Cause, ...]:
+        """The causes that occur, in their order."""
+        return tuple(cause for cause in CAUSES if any(cause in group.cases for group in self.groups))
+
+    def names_of(self, row: Diagnosis) -> tuple[str, ...]:
+        """Give the names of the group that a diagnosis belongs to."""
+        return _names(row, self.by)
+
+    def of(self, cause: Cause) -> tuple[Diagnosis, ...]:
+        """Give the diagnoses with a cause, group by group."""
+        return tuple(sorted((row for row in self.rows if row.cause == cause), key=self.names_of))
+
+
+def tabulate(diagnoses: Iterable[Diagnosis], by: Sequence[str] = ()) -> Diagnoses:
+    """Count diagnoses by method and tags.
+
+    Args:
+        diagnoses: Of a run.
+        by: Names of tags.
+
+    Example:
+        >>> rows = [Diagnosis(sample_id="q1", method="local", cause="dropped", reason="...", tags={"kind": "chain"})]
+        >>> tabulate(rows, by=["kind"]).groups[0].counts
+        {'dropped': 1}
+    """
+    rows = tuple(diagnoses)
+    names = (METHOD, *(name for name in dict.fromkeys(by) if name != METHOD))
+    ids: dict[tuple[str, ...], dict[Cause, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for row in rows:
+        ids[_names(row, names)][row.cause].append(row.sample_id)
+    groups = (
+        Group(names=group, cases={cause: tuple(of[cause]) for cause in CAUSES if cause in of})
+        for group, of in sorted(ids.items())
+    )
+    return Diagnoses(by=names, groups=tuple(groups), rows=rows)
+
+
+def _names(row: Diagnosis, by: Sequence[str]) -> tuple[str, ...]:
+    return tuple((row.method if name == METHOD else row.tags.get(name)) or NOT_TOLD for name in by)

@@ -1,0 +1,136 @@
+"""What a case recorded on the way to its answer: the walk, and the context that the answer was written from."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable
+from functools import cached_property
+
+from greval.case import Case, Edge, Gold
+from greval.gold.holdings import Documents, Holdings, Names, Ties
+from greval.metrics.walk import plain
+
+
+class Trail:
+    """The walk and the context of a case, to be asked for documents, edges and nodes of the gold.
+
+    Args:
+        case: The case.
+        gold: Its gold.
+        holdings: The index, None where none was given.
+    """
+
+    def __init__(self, case: Case, gold: Gold, holdings: Holdings | None) -> None:
+        self.case = case
+        self.gold = gold
+        self.holdings = holdings
+        self.names = Names(gold, holdings)
+        self.walk = case.traversal
+        edges = self.walk.traversed_edges if self.walk else ()
+        self._walked = Ties(((edge, ()) for edge in edges), self.names.canonical)
+        triples = [((t.subject, t.predicate, t.object), (t.id,)) for t in case.triples or ()]
+        self._triples = Ties(triples, self.names.canonical)
+
+    @cached_property
+    def starts(self) -> frozenset[str]:
+        """Where the walk began; where that is not recorded, all that it visited."""
+        begun = self.walk.start_nodes if self.walk else ()
+        return frozenset(map(self.names.canonical, begun)) or self.visited
+
+    @cached_property
+    def visited(self) -> frozenset[str]:
+        """The nodes of the walk: where it began, the ends of its edges, where it ended."""
+        if self.walk is None:
+            return frozenset()
+        ends = (end for source, _, target in self.walk.traversed_edges for end in (source, target))
+        return frozenset(map(self.names.canonical, (*self.walk.start_nodes, *ends, *self.walk.final_nodes)))
+
+    @cached_property
+    def documents(self) -> frozenset[str]:
+        """The documents of the context, and the ids of its chunks: gold may name either."""
+        chunks = self.case.chunks or ()
+        known = self.holdings.chunks if self.holdings else {}
+        named = (name for chunk in chunks for name in (chunk.id, chunk.doc_id, known.get(chunk.id)))
+        return frozenset(name for name in named if name is not None)
+
+    @cached_property
+    def walked_documents(self) -> frozenset[str]:
+        """The documents that the walked edges come from, by the index.
+
+        The documents of visited nodes count where no edge of the index comes from them, or where the walk
+        tells nodes only: a node that many documents name is no sign that the walk came to each of them.
+        """
+        if self.holdings is None or self.walk is None:
+            return frozenset()
+        of_edges = {name for edge in self.walk.traversed_edges for name in self.sources(edge) or ()}
+        of_nodes = {name for node in self.visited for name in self.holdings.nodes.get(node, ())}
+        told = frozenset() if self._tells_nodes_only else self.holdings.told_by_edges
+        return frozenset(of_edges | (of_nodes - told))
+
+    @cached_property
+    def _tells_nodes_only(self) -> bool:
+        """Whether edges were walked that are not recorded: the walk ended elsewhere than it began."""
+        walk = self.walk
+        return bool(walk and not walk.traversed_edges and not self.visited <= self.starts)
+
+    def visits(self, name: str) -> bool:
+        """Tell whether the walk came to a node."""
+        return not self.visited.isdisjoint(self.names.all(name))
+
+    def began_at(self, name: str) -> bool:
+        """Tell whether the walk began at a node."""
+        return not self.starts.isdisjoint(self.names.all(name))
+
+    def walks(self, edge: Edge) -> bool:
+        """Tell whether the walk went along an edge, in either direction; where it tells only nodes, by its ends."""
+        if self._tells_nodes_only:
+            return self.visits(edge[0]) and self.visits(edge[2])
+        return self._among(edge, self._walked) is not None
+
+    def triple(self, edge: Edge) -> str | None:
+        """Give the id of the triple of the context that says what an edge says, or None."""
+        found = self._among(edge, self._triples)
+        return found[0] if found else None
+
+    def triple_with(self, name: str) -> str | None:
+        """Give the id of a triple of the context that a node is in, or None."""
+        wanted = self.names.all(name)
+        ends = ((t.id, {*map(self.names.canonical, (t.subject, t.object))}) for t in self.case.triples or ())
+        return next((own for own, names in ends if not names.isdisjoint(wanted)), None)
+
+    def sources(self, edge: Edge) -> Documents | None:
+        """Give the documents that an edge of the index comes from; None where it is not in the index."""
+        return self._among(edge, self.holdings.ties) if self.holdings else None
+
+    def chunk_with(self, names: Iterable[str]) -> str | None:
+        """Give the id of a chunk whose text holds a name of each of the nodes, or None."""
+        wanted = [{*map(_words, self.names.written(name))} for name in names]
+        found = (own for own, text in self._texts if all(any(_stands(n, text) for n in forms) for forms in wanted))
+        return next(found, None)
+
+    def label(self, edge: Edge) -> str | None:
+        """Give the label to compare an edge by, None where the graph uses other labels than the gold."""
+        own = plain(edge[1])
+        graph = self.holdings.ties.labels if self.holdings else frozenset()
+        used = graph or self._walked.labels | self._triples.labels
+        return own if own in used else None
+
+    @cached_property
+    def _texts(self) -> list[tuple[str, str]]:
+        """The texts of the chunks as names are written, with spaces for all that is in no name."""
+        return [(chunk.id, f" {_words(chunk.text)} ") for chunk in self.case.chunks or ()]
+
+    def _among(self, edge: Edge, ties: Ties) -> Documents | None:
+        source, _, target = edge
+        return ties.documents(self.names.all(source), self.label(edge), self.names.all(target))
+
+
+def _words(text: str) -> str:
+    """Give a text in which a name can be looked for between spaces."""
+    return " ".join(word.strip(".,;:!?()[]\"'«»“”") for word in plain(text).split())
+
+
+def _stands(name: str, text: str) -> bool:
+    """Tell whether a name stands in a text, between spaces unless it is of a script that writes words together."""
+    together = any(unicodedata.category(letter) == "Lo" for letter in name)
+    return (name if together else f" {name} ") in text

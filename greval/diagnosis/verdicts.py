@@ -1,0 +1,138 @@
+"""Which answers count as right: a verdict read from the rows of a run, or computed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from greval.case import Case
+from greval.errors import DataError, DefinitionError
+from greval.library import load
+from greval.metric import ComputedMetric
+from greval.record import Record
+from greval.result import Failed, Outcome, Result, Scored, Skipped
+from greval.store import Store
+
+PREFERRED = ("correctness", "answer_alignment", "fuzzy_containment@0.80", "exact_match")
+"""Which metric tells right from wrong where none is named: the first that the run holds."""
+COMPUTED = "fuzzy_containment@0.80"
+"""What is computed where the run holds none of them."""
+
+
+class Verdict(Record):
+    """Whether an answer was judged right, and what was said of it; `right` None means that it was not judged."""
+
+    right: bool | None
+    metric: str = ""
+    reason: str = ""
+    failed: bool = False
+
+
+class Bar(Record):
+    """Where a metric's numbers begin to be right: at the middle of its scale."""
+
+    metric: str
+    middle: float
+    lower_is_better: bool = False
+
+    def verdict(self, outcome: Outcome) -> Verdict:
+        """Read an outcome as right, wrong, or not judged."""
+        match outcome:
+            case Skipped(reason=reason):
+                return Verdict(right=None, metric=self.metric, reason=reason)
+            case Failed(error=error):
+                return Verdict(right=None, metric=self.metric, reason=error.message, failed=error.kind == "method")
+            case Scored(judgements=judgements):
+                first = judgements[0]
+                if first.item is not None:
+                    raise DataError(f"{self.metric}: judges items, not the answer; name another with --metric")
+                right = None if first.number is None else self._right(first.number)
+                return Verdict(right=right, metric=self.metric, reason=first.reason)
+
+    def _right(self, number: float) -> bool:
+        return number <= self.middle if self.lower_is_better else number >= self.middle
+
+
+def bar_of(name: str, scale: Mapping[str, Any]) -> Bar:
+    """Give the bar of a metric.
+
+    Args:
+        name: The metric's name.
+        scale: Its scale in the file form, as a run keeps it.
+
+    Raises:
+        DefinitionError: Where the scale has no middle: categories without scores, or no upper end.
+
+    Example:
+        >>> bar_of("depth", {"range": (1, 5)}).middle
+        3.0
+    """
+    scores = [content["score"] for content in scale.get("categories", {}).values() if "score" in content]
+    ends = scores or scale.get("range") or (scale.get("low", 0.0), scale.get("high"))
+    if None in ends or min(ends) == max(ends):
+        message = f"{name}: its scale has no middle, so it cannot tell right from wrong; name another with --metric"
+        raise DefinitionError(message)
+    return Bar(metric=name, middle=(min(ends) + max(ends)) / 2, lower_is_better=scale.get("better") == "lower")
+
+
+class Verdicts:
+    """The verdicts of one metric over a run, by sample and method.
+
+    Args:
+        store: The run, opened to read.
+        metric: The metric that tells right from wrong; None takes the first of `PREFERRED` that the run holds.
+
+    Raises:
+        DataError: Where the run does not hold the metric and it cannot be computed.
+        DefinitionError: Where the metric cannot tell right from wrong.
+    """
+
+    def __init__(self, store: Store, metric: str | None = None) -> None:
+        scales = dict(_scales(store))
+        self.metric = metric or next((name for name in PREFERRED if name in scales), COMPUTED)
+        self._computed: ComputedMetric | None = None
+        if self.metric in scales:
+            bar = bar_of(self.metric, scales[self.metric])
+            self._kept = {_key(result): bar.verdict(result.outcome) for result in _rows(store, self.metric)}
+            return
+        self._computed = _computed(self.metric, str(store.folder), sorted(scales))
+        self._bar = bar_of(self.metric, self._computed.scale.model_dump(mode="json"))
+
+    def of(self, case: Case) -> Verdict:
+        """Give the verdict on a case's answer."""
+        if self._computed is None:
+            missing = Verdict(right=None, metric=self.metric, reason=f"the run holds no verdict of {self.metric} on it")
+            return self._kept.get((case.id, case.method), missing)
+        found = self._computed.compute(case)
+        return self._bar.verdict(found if isinstance(found, Skipped) else Scored(judgements=found))
+
+
+def _key(result: Result) -> tuple[str, str]:
+    return result.sample_id, result.method
+
+
+def _rows(store: Store, metric: str) -> Iterator[Result]:
+    return (Result.model_validate_json(line) for line in store.lines(metric))
+
+
+def _scales(store: Store) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Give the metrics of a run with their scales."""
+    fact = store.fact("metrics")
+    for metric in fact if isinstance(fact, list) else []:
+        if isinstance(metric, dict) and isinstance(scale := metric.get("scale"), dict) and not metric.get("over"):
+            yield str(metric["name"]), scale
+
+
+def _computed(name: str, folder: str, held: list[str]) -> ComputedMetric:
+    """Give a metric that the run does not hold, to be computed."""
+    try:
+        metric = load(name)
+    except DefinitionError as error:
+        raise DataError(f"{folder}: {name} is not in the run, which holds {', '.join(held)}; {error}") from error
+    if not isinstance(metric, ComputedMetric):
+        message = (
+            f"{folder}: {name} is not in the run, which holds {', '.join(held)}; name one of these with --metric, "
+            f"or judge it first: greval evaluate CASES -m {name} -o {folder}"
+        )
+        raise DataError(message)
+    return metric

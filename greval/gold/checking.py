@@ -1,0 +1,93 @@
+"""Checking gold: all that is wrong with it at once, each with its place and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import repeat
+
+from greval.case import Gold, Sample
+from greval.gold.finding import Finding, Level
+from greval.gold.holdings import Holdings
+from greval.gold.rules import Told, in_index, in_itself
+from greval.inventory import Inventory
+from greval.metrics.walk import plain
+
+COMPARED = ("question", "expected_answer", "gold")
+"""What rows of one sample must agree on, whatever method they are of."""
+
+
+def check_gold(
+    samples: Iterable[Sample], inventory: Inventory | None = None, *, places: Iterable[str] | None = None
+) -> tuple[Finding, ...]:
+    """Check the gold of samples or cases.
+
+    Args:
+        samples: Samples, or cases of one or several methods: a sample is checked once.
+        inventory: What the index holds; None leaves out whether the gold is in it.
+        places: Where each sample stands, such as a file and a line; the id where it is not given.
+
+    Returns:
+        All findings, in the order of the samples.
+
+    Example:
+        >>> sample = Sample(id="q1", question="Who?", gold={"essential_docs": ["d1"], "helpful_docs": ["d1"]})
+        >>> print(check_gold([sample])[0])
+        q1: gold.helpful_docs: d1 is essential too; keep it in one of the two
+    """
+    check = _Check(Holdings(inventory) if inventory else None)
+    return tuple(
+        finding
+        for sample, place in zip(samples, places or repeat(""), strict=places is not None)
+        for finding in check.findings(sample, place or sample.id)
+    )
+
+
+class _Check:
+    """The checks of one pass over samples; it knows those it has seen."""
+
+    def __init__(self, holdings: Holdings | None) -> None:
+        self._holdings = holdings
+        self._first: dict[str, tuple[Sample, str]] = {}
+        self._asked: dict[str, str] = {}
+
+    def findings(self, sample: Sample, place: str) -> Iterator[Finding]:
+        """Give all findings on a sample."""
+        for level, message in self._told(sample, place):
+            yield Finding(place=place, sample_id=sample.id, level=level, message=message)
+
+    def _told(self, sample: Sample, place: str) -> Iterator[Told]:
+        known = self._first.setdefault(sample.id, (sample, place))
+        if known[0] is not sample:
+            yield from _contradictions(sample, *known)
+            return
+        yield from self._asked_before(sample)
+        if sample.gold is None:
+            what = "no gold" if sample.expected_answer else "no gold and no expected answer"
+            yield "fault", f"there is {what}; metrics of retrieval and walk are skipped for it: add its gold"
+        elif _names_nothing(sample.gold):
+            level: Level = "remark" if sample.expected_answer else "fault"
+            yield level, "gold: names nothing; fill it in, or leave it out where it is not known"
+        else:
+            yield from in_itself(sample.gold)
+            yield from in_index(sample.gold, self._holdings) if self._holdings else ()
+
+    def _asked_before(self, sample: Sample) -> Iterator[Told]:
+        """Tell of a question that another sample asks too."""
+        asked = plain(sample.question)
+        if not asked:
+            return
+        other = self._asked.setdefault(asked, sample.id)
+        if other != sample.id:
+            yield "remark", f"question: {other} asks the same; a question that counts twice narrows intervals wrongly"
+
+
+def _contradictions(sample: Sample, first: Sample, place: str) -> Iterator[Told]:
+    """Tell what two rows of one sample disagree on; a row that leaves a field out disagrees too."""
+    differ = [name for name in COMPARED if getattr(sample, name) != getattr(first, name)]
+    where = "above" if place == first.id else f"at {place}"
+    if differ:
+        yield "fault", f"{', '.join(differ)}: not as {where} under this id; make them equal, or give each its own id"
+
+
+def _names_nothing(gold: Gold) -> bool:
+    return not any(getattr(gold, name) for name in Gold.model_fields if name != "aliases")

@@ -1,0 +1,123 @@
+"""What an index holds, prepared for many look-ups, and the names under which a case looks things up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from itertools import product
+
+from greval.case import Edge, Gold
+from greval.inventory import Inventory
+from greval.metrics.walk import plain
+
+Documents = tuple[str, ...]
+
+
+class Ties:
+    """Edges by the names of their ends, without direction: a walk may go along an edge either way.
+
+    Args:
+        edges: Each edge with the documents that it comes from.
+        canonical: Gives the name that stands for a node.
+    """
+
+    def __init__(self, edges: Iterable[tuple[Edge, Documents]], canonical: Callable[[str], str]) -> None:
+        self._by_ends: dict[tuple[str, str], dict[str, Documents]] = {}
+        for (source, label, target), documents in edges:
+            labels = self._by_ends.setdefault(_ends(canonical(source), canonical(target)), {})
+            known = labels.get(plain(label), ())
+            labels[plain(label)] = (*known, *(name for name in documents if name not in known))
+        self.labels = frozenset(label for labels in self._by_ends.values() for label in labels)
+
+    def __bool__(self) -> bool:
+        return bool(self._by_ends)
+
+    def documents(self, sources: Iterable[str], label: str | None, targets: Iterable[str]) -> Documents | None:
+        """Give the documents of the edges between any of the names; None where there is no such edge.
+
+        Args:
+            sources: The names of the one end.
+            label: The normalised label, None for any.
+            targets: The names of the other end.
+        """
+        between = [self._by_ends.get(_ends(*pair), {}) for pair in product(sources, targets)]
+        found = [labels[name] for labels in between for name in labels if label in {None, name}]
+        return tuple(dict.fromkeys(name for documents in found for name in documents)) if found else None
+
+
+def _ends(one: str, other: str) -> tuple[str, str]:
+    return (one, other) if one <= other else (other, one)
+
+
+class Holdings:
+    """An inventory prepared once for the diagnosis of many cases.
+
+    Args:
+        inventory: What the index holds.
+
+    Example:
+        >>> holdings = Holdings(Inventory(nodes={"Ada Lovelace": ("d1",)}, aliases={"Ada Lovelace": ("ada",)}))
+        >>> holdings.canonical("ADA"), "ada lovelace" in holdings.nodes
+        ('ada lovelace', True)
+    """
+
+    def __init__(self, inventory: Inventory) -> None:
+        self._canonical = {plain(other): plain(name) for name, others in inventory.aliases.items() for other in others}
+        self.written: dict[str, set[str]] = {}
+        for other, own in self._canonical.items():
+            self.written.setdefault(own, set()).add(other)
+        self.chunks: Mapping[str, str] = inventory.chunks
+        self.documents = _documents(inventory)
+        self.nodes: dict[str, Documents] = {}
+        for name, documents in inventory.nodes.items():
+            own = self.canonical(name)
+            self.nodes[own] = (*self.nodes.get(own, ()), *documents)
+        self.ties = Ties(inventory.edges.items(), self.canonical)
+        self.told_by_edges = frozenset(name for documents in inventory.edges.values() for name in documents)
+
+    def canonical(self, name: str) -> str:
+        """Give the one name, normalised, under which the index knows a node."""
+        own = plain(name)
+        return self._canonical.get(own, own)
+
+
+def _documents(inventory: Inventory) -> frozenset[str]:
+    """Give the names that gold may give to a document: its own and those of its chunks."""
+    named = {*inventory.documents, *inventory.chunks, *inventory.chunks.values()} - {""}
+    told = (inventory.nodes, inventory.edges)
+    return frozenset(named or (name for known in told for documents in known.values() for name in documents))
+
+
+class Names:
+    """The names that stand for the same node in a case: those of the gold's aliases and of the index.
+
+    Args:
+        gold: The gold, for its aliases.
+        holdings: The index, None where none was given.
+
+    Example:
+        >>> sorted(Names(Gold(aliases={"Ada": ("A. Lovelace",)}), None).all("ada"))
+        ['a. lovelace', 'ada']
+    """
+
+    def __init__(self, gold: Gold, holdings: Holdings | None) -> None:
+        self.canonical: Callable[[str], str] = holdings.canonical if holdings else plain
+        self._known = holdings.written if holdings else {}
+        self._groups: dict[str, frozenset[str]] = {}
+        self._written: dict[str, set[str]] = {}
+        for name, others in (gold.aliases or {}).items():
+            for other in (name, *others):
+                self._written.setdefault(self.canonical(other), set()).add(plain(other))
+            group = frozenset(map(self.canonical, (name, *others)))
+            for member in group:
+                self._groups[member] = self._groups.get(member, group) | group
+
+    def all(self, name: str) -> frozenset[str]:
+        """Give every name of a node, canonical."""
+        own = self.canonical(name)
+        return self._groups.get(own, frozenset({own}))
+
+    def written(self, name: str) -> frozenset[str]:
+        """Give every way to write the name of a node in a text, as `plain` gives it."""
+        own = self.all(name)
+        known = (form for one in own for forms in (self._known, self._written) for form in forms.get(one, ()))
+        return frozenset((plain(name), *own, *known))

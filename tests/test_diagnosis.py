@@ -1,0 +1,564 @@
+"""Why it failed: each cause by its record, what is said where something is not recorded, runs and the command."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections import Counter
+from random import Random
+
+import pytest
+import typer
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from planted import STAGES, planted
+from rich.console import Console
+from typer.testing import CliRunner
+
+from greval import Case, DataError, DefinitionError, Store, ValueMetric, evaluate, load
+from greval.cli.diagnose import diagnose as command
+from greval.diagnosis import CAUSES, LOSSES, MEANINGS, Holdings, Verdict, diagnose, diagnose_run, tabulate
+from greval.diagnosis.verdicts import bar_of
+from greval.inventory import Inventory
+from greval.report.diagnosis import notes_on, render
+from greval.testing import ScriptedJudge
+
+CHAIN = (("Silver Boat", "directed by", "Ada Moreau"), ("Ada Moreau", "born in", "Turin"))
+INDEX = Inventory(
+    documents=frozenset({"boat", "ada", "port"}),
+    chunks={"boat#1": "boat", "ada#1": "ada", "port#1": "port"},
+    nodes={"silver_boat": ("boat",), "Ada Moreau": ("boat", "ada"), "Turin": ("ada", "port"), "Porto": ("port",)},
+    edges={CHAIN[0]: ("boat",), CHAIN[1]: ("ada",), ("Porto", "twin of", "Turin"): ("port",)},
+    aliases={"Ada Moreau": ("A. Moreau",)},
+)
+GOLD = {
+    "essential_docs": ["boat", "ada"],
+    "expected_edges": CHAIN,
+    "expected_nodes": ["Silver Boat", "Ada Moreau", "Turin"],
+    "start_nodes": ["Silver Boat"],
+}
+TEXTS = {
+    "boat": "Silver Boat was directed by Ada Moreau.",
+    "ada": "Ada Moreau was born in Turin.",
+    "port": "Porto is a twin of Turin.",
+}
+
+
+def chunks(*names):
+    return [{"id": f"{name}#1", "text": TEXTS[name], "doc_id": name} for name in names]
+
+
+def walk(*edges, starts=("Silver Boat",)):
+    return {"start_nodes": starts, "traversed_edges": edges, "final_nodes": [edge[2] for edge in edges[-1:]]}
+
+
+def case(**fields):
+    whole = {
+        "id": "q1",
+        "method": "walk",
+        "question": "Where was the director of Silver Boat born?",
+        "expected_answer": "Turin",
+        "answer": "In Porto.",
+        "gold": GOLD,
+        "chunks": chunks("boat", "ada"),
+        "triples": [*CHAIN],
+        "traversal": walk(*CHAIN),
+        "tags": {"query_type": "chain"},
+    }
+    return Case(**{**whole, **fields})
+
+
+def cause(inventory=INDEX, **fields):
+    return diagnose(case(**fields), verdict=False, inventory=inventory).cause
+
+
+def without(*documents):
+    """Give the index as it is where documents were never indexed."""
+
+    def kept(known):
+        left = {name: tuple(d for d in of if d not in documents) for name, of in known.items()}
+        return {name: of for name, of in left.items() if of}
+
+    return Inventory(
+        documents=INDEX.documents - {*documents},
+        chunks={name: of for name, of in INDEX.chunks.items() if of not in documents},
+        nodes=kept(INDEX.nodes),
+        edges=kept(INDEX.edges),
+    )
+
+
+def test_every_cause_has_its_record():
+    """Each cause follows from the one thing that is broken in an otherwise whole record."""
+    lost = {"chunks": chunks("boat"), "triples": CHAIN[:1]}
+    assert cause(without("ada"), **lost, traversal=walk(CHAIN[0])) == "not in the index"
+    wrong = walk(("Porto", "twin of", "Turin"), starts=("Porto",))
+    assert cause(chunks=chunks("port"), triples=[], traversal=wrong) == "entry not found"
+    assert cause(**lost, traversal=walk(CHAIN[0])) == "not reached"
+    assert cause(**lost) == "dropped"
+    assert cause() == "not used"
+    assert cause(answer="She was born in TURIN.") == "judged wrong"
+    assert cause(gold=None) == "unknown"
+
+
+def test_verdicts_and_failures_come_first():
+    """A right answer, a missing verdict and a failed method are told before anything is looked for."""
+    broken = case(chunks=[], triples=[], traversal=None)
+    assert diagnose(broken, verdict=True, inventory=INDEX).cause == "answered rightly"
+    assert diagnose(broken, inventory=INDEX).cause == "not judged"
+    failed = diagnose(case(error="timed out", answer=None), verdict=False)
+    assert (failed.cause, failed.reason) == ("failed", "the method gave no response: timed out")
+
+
+def test_the_reason_names_what_was_seen():
+    """A reason names the document, edge or node, and what of it a person can look up."""
+    found = diagnose(case(chunks=chunks("boat"), triples=CHAIN[:1]), verdict=False, inventory=INDEX)
+    assert "document ada (walked nodes or edges come from it, and no chunk of it is in the context)" in found.reason
+    assert "edge Ada Moreau -born in-> Turin (the walk went along it, and it is in no triple)" in found.reason
+    told = {(part.kind, part.name): part.lost for part in found.evidence}
+    assert told["document", "boat"] is None
+    assert told["document", "ada"] == "dropped"
+    assert told["start node", "Silver Boat"] is None
+
+
+def test_the_earliest_cause_wins_and_the_later_are_told():
+    """Of several losses the first on the way is the cause; the reason names the others."""
+    gold = {**GOLD, "essential_docs": ["boat", "ada", "gone"]}
+    found = diagnose(case(gold=gold, chunks=chunks("boat")), verdict=False, inventory=INDEX)
+    assert found.cause == "not in the index"
+    assert "document gone" in found.reason.split("Lost later")[0]
+    assert "dropped document ada" in found.reason.split("Lost later")[1]
+
+
+def test_what_is_in_the_context_is_not_lost():
+    """However it came there: evidence in the context needs no entry, no walk and no place in the index."""
+    wrong = walk(("Porto", "twin of", "Turin"), starts=("Porto",))
+    assert cause(triples=None, traversal=wrong) == "not used"
+    assert cause(without("ada")) == "not used"
+    assert cause(chunks=None) == "not used"
+    assert cause(chunks=[]) == "not used"
+    assert cause(triples=None, traversal=None) == "not used"
+
+
+def test_an_edge_without_gold_documents_may_stand_in_a_text():
+    """Where gold names edges only, a chunk that names both ends gives the edge."""
+    edges_only = {"expected_edges": CHAIN}
+    assert cause(gold=edges_only, triples=None, traversal=None) == "not used"
+    assert cause(gold=edges_only, triples=None, traversal=None, chunks=chunks("port")) == "not reached"
+    short = [{"id": "c1", "text": "Of A. Moreau, Turin was the home; she made the Silver_Boat."}]
+    assert cause(gold=edges_only, triples=None, traversal=None, chunks=short) == "not used"
+
+
+def test_names_stand_in_texts_of_any_script():
+    """Scripts that write words together need no spaces around a name; in others a part of a word is no name."""
+    bare = {"triples": None, "traversal": None}
+    together = [{"id": "c1", "text": "艾达·莫罗出生于都灵。"}]
+    assert cause(**bare, gold={"expected_edges": [("艾达·莫罗", "出生于", "都灵")]}, chunks=together) == "not used"
+    part = [{"id": "c1", "text": "Adastra was born in Turinia."}]
+    assert cause(None, **bare, gold={"expected_edges": [("Ada", "born in", "Turin")]}, chunks=part) == "not reached"
+
+
+def test_names_are_compared_as_people_mean_them():
+    """Case, underscores, aliases of the gold and of the index, and the direction of an edge make no difference."""
+    turned = (("ada_moreau", "DIRECTED_BY", "SILVER BOAT"), ("turin", "born in", "A. Moreau"))
+    assert cause(chunks=None, triples=turned, traversal=walk(*turned, starts=["SILVER_BOAT"])) == "not used"
+    gold = {**GOLD, "aliases": {"Silver Boat": ["Barca d'argento"]}}
+    other = walk(("Barca d'argento", "directed by", "Ada Moreau"), starts=["barca d'argento"])
+    assert cause(gold=gold, chunks=chunks("boat"), triples=[], traversal=other) == "not reached"
+    assert cause(gold=GOLD, chunks=chunks("boat"), triples=[], traversal=other) == "entry not found"
+
+
+def test_labels_count_where_the_graph_uses_them():
+    """Another relation between the same nodes is another edge, unless the graph has no such label at all."""
+    other = ("Ada Moreau", "twin of", "Turin")
+    missed = {"chunks": chunks("boat"), "triples": [CHAIN[0], other], "traversal": walk(CHAIN[0], other)}
+    assert cause(**missed) == "not reached"
+    related = tuple((a, "related", b) for a, _, b in CHAIN)
+    plain = Inventory(INDEX.documents, INDEX.chunks, INDEX.nodes, dict.fromkeys(related, ("ada",)))
+    assert cause(plain, chunks=None, triples=related, traversal=walk(*related)) == "not used"
+
+
+def test_one_of_two_entries_missed():
+    """Of two start nodes, what hangs at the one that was missed was lost at the entry."""
+    edges = (("Red Kite", "made by", "Aurora"), ("Blue Kite", "made by", "Aurora"))
+    gold = {"expected_edges": edges, "start_nodes": ["Red Kite", "Blue Kite"]}
+    half = {"chunks": None, "triples": edges[:1], "traversal": walk(edges[0], starts=["Red Kite"])}
+    assert cause(None, gold=gold, **half) == "entry not found"
+    assert cause(None, gold={"expected_edges": edges}, **half) == "entry not found"
+    both = {**half, "traversal": walk(edges[0], starts=["Red Kite", "Blue Kite"])}
+    assert cause(None, gold=gold, **both) == "not reached"
+
+
+def test_a_start_node_that_is_not_in_the_index_is_lost_there():
+    """Entry linking cannot find a node that the index does not have."""
+    lost = {"chunks": [], "triples": [], "traversal": walk(starts=["Porto"])}
+    gold = {"expected_edges": CHAIN[1:], "start_nodes": ["Silver Boat"]}
+    assert cause(gold=gold, **lost) == "entry not found"
+    assert cause(without("boat"), gold=gold, **lost) == "not in the index"
+
+
+def test_an_empty_walk_found_no_entry():
+    """A walk that began nowhere is an entry that was not found."""
+    assert cause(chunks=[], triples=[], traversal={}) == "entry not found"
+
+
+def test_a_walk_that_tells_nodes_only():
+    """Where a walk tells no edges, those between visited nodes count as walked."""
+    nodes = {"start_nodes": ["Silver Boat"], "final_nodes": ["Ada Moreau", "Turin"]}
+    assert cause(chunks=[], triples=[], traversal=nodes) == "dropped"
+    assert cause(chunks=[], triples=[], traversal={"start_nodes": ["Silver Boat"]}) == "not reached"
+
+
+def test_gold_may_name_chunks():
+    """An essential document may be the id of a chunk; then that chunk is needed."""
+    gold = {"essential_docs": ["ada#1"]}
+    vector = {"triples": None, "traversal": None, "gold": gold}
+    assert cause(**vector) == "not used"
+    assert cause(**vector, chunks=chunks("boat")) == "not reached"
+    assert cause(without("ada"), **vector, chunks=chunks("boat")) == "not in the index"
+    assert cause(gold=gold, chunks=chunks("boat"), triples=None) == "dropped"
+
+
+def test_a_node_of_many_documents_reaches_none_of_them():
+    """A document is reached by its edges; that a visited node occurs in it is not enough where it has edges."""
+    gold = {"essential_docs": ["port"], "start_nodes": ["Silver Boat"]}
+    assert cause(gold=gold) == "not reached"
+    nodes_only = Inventory(documents=INDEX.documents, nodes=INDEX.nodes)
+    assert cause(nodes_only, gold=gold) == "dropped"
+
+
+def test_a_method_without_a_graph_is_asked_for_documents_only():
+    """What the graph of the index lacks is no cause for a method that only searches texts."""
+    vector = {"triples": None, "traversal": None, "chunks": chunks("boat")}
+    unknown = {"essential_docs": ["ada"], "expected_edges": [("Ada Moreau", "lives in", "Quito")]}
+    assert cause(gold=unknown, **vector) == "not reached"
+    assert cause(gold=unknown, chunks=chunks("boat")) == "not in the index"
+
+
+def test_what_cannot_be_told_is_said():
+    """Without an index, a walk or start nodes the reason says what could not be told apart."""
+    vector = case(triples=None, traversal=None, chunks=chunks("port"))
+    told = diagnose(vector, verdict=False).reason
+    assert "No index was given" in told
+    assert "No walk is recorded" in told
+    gold = {"essential_docs": ["ada"]}
+    aimless = diagnose(case(gold=gold, chunks=chunks("port"), traversal=walk()), verdict=False, inventory=INDEX)
+    assert "The gold names no start nodes" in aimless.reason
+    assert "No index" not in aimless.reason
+
+
+def test_without_an_index_a_whole_walk_was_dropped():
+    """Without an index a document counts as reached where the walk went along everything that gold expects."""
+    assert cause(None, chunks=chunks("port")) == "dropped"
+    assert cause(None, chunks=chunks("port"), triples=[], traversal=walk(CHAIN[0])) == "not reached"
+
+
+def test_unknown_only_where_nothing_decides():
+    """Gold without evidence, or a response of which nothing is recorded, is unknown; the index may still tell."""
+    nothing = {"chunks": None, "triples": None, "traversal": None}
+    assert cause(gold={"answers": ["Torino"]}) == "unknown"
+    assert cause(**nothing) == "unknown"
+    assert cause(without("ada"), **nothing) == "not in the index"
+
+
+def test_a_question_that_nothing_answers_is_the_answers_own_fault():
+    """Gold that records that nothing is needed leaves only the answering; gold that records nothing tells nothing."""
+    assert cause(gold={"essential_docs": []}) == "not used"
+    assert cause(gold={"helpful_docs": []}) == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("expected", "answer", "right"),
+    [
+        ("Turin", "Turin", True),
+        ("Turin", "It is Turin, as the records say.", True),
+        ("no", "There is no such place.", False),
+        ("no", "No, it is not.", True),
+        ("Silver Boat", "The director of Silver Boat is not known.", False),
+        ("Silver Boat", "Silver Boat", True),
+        ("7", "It is 17.", False),
+    ],
+)
+def test_an_answer_is_right_for_what_it_says(expected, answer, right):
+    """A repeated word of the question, a short word by the way, or a part of a number makes no right answer."""
+    assert (cause(expected_answer=expected, answer=answer) == "judged wrong") == right
+
+
+def test_other_right_answers_count():
+    """Each of the gold's answers and each line of the expected answer is right."""
+    assert cause(gold={**GOLD, "answers": ["Augusta Taurinorum"]}, answer="Augusta Taurinorum") == "judged wrong"
+    assert cause(expected_answer="Torino\nLa Turin", answer="It was Torino.") == "judged wrong"
+
+
+def test_an_unused_context_names_the_chunk_with_the_answer():
+    """Where all was in the context, the reason names the chunk that holds the expected answer, or says none does."""
+    assert "Chunk ada#1 contains the expected 'Turin'" in diagnose(case(), verdict=False, inventory=INDEX).reason
+    silent = [{**chunk, "text": "..."} for chunk in chunks("boat", "ada")]
+    assert "No chunk contains" in diagnose(case(chunks=silent), verdict=False, inventory=INDEX).reason
+
+
+def test_planted_faults_are_attributed():
+    """Of each of six causes planted 50 times 95 % are found over all, and none is called unknown."""
+    found = Counter(
+        (fault.cause, diagnose(fault.case, verdict=fault.right, inventory=fault.inventory).cause)
+        for fault in planted(each=50)
+    )
+    assert {planted_: sum(n for (one, _), n in found.items() if one == planted_) for planted_ in STAGES.values()} == (
+        dict.fromkeys(STAGES.values(), 50)
+    )
+    right = sum(count for (one, said), count in found.items() if one == said)
+    assert right >= 0.95 * found.total(), found
+    assert not [said for _, said in found if said == "unknown"]
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 10_000))
+def test_order_and_writing_change_nothing(seed):
+    """The order of chunks, triples and gold, and how names are written, do not change a cause."""
+    random = Random(seed)
+    for fault in planted(each=1, seed=seed):
+        plain = fault.case.model_dump()
+        gold = {name: _shuffled(value, random) for name, value in plain["gold"].items()}
+        turned = {"chunks": _shuffled(plain["chunks"], random), "triples": _shuffled(plain["triples"], random)}
+        holdings = Holdings(fault.inventory)
+        other = Case(**{**plain, **turned, "gold": gold})
+        before = diagnose(fault.case, verdict=fault.right, inventory=holdings)
+        after = diagnose(other, verdict=fault.right, inventory=holdings)
+        assert before.cause == after.cause
+        assert {part.name: part.lost for part in before.evidence} == {part.name: part.lost for part in after.evidence}
+        assert before.cause in CAUSES
+
+
+NAMES = st.sampled_from(["Ada", "ada", "Bo_b", "bob", "Cy", "", " "])
+EDGES = st.lists(st.tuples(NAMES, st.sampled_from(["r", "R", "s"]), NAMES), max_size=3)
+LISTS = st.none() | st.lists(NAMES, max_size=3)
+CONTEXTS = st.fixed_dictionaries(
+    {
+        "chunks": st.none() | st.lists(st.builds(dict, id=NAMES, doc_id=NAMES, text=NAMES), max_size=3),
+        "triples": st.none() | EDGES,
+        "traversal": st.none() | st.builds(dict, start_nodes=st.lists(NAMES), traversed_edges=EDGES),
+    }
+)
+GOLDS = st.builds(
+    dict,
+    essential_docs=LISTS,
+    expected_edges=st.none() | EDGES,
+    expected_nodes=LISTS,
+    start_nodes=LISTS,
+    aliases=st.none() | st.dictionaries(NAMES, st.lists(NAMES, max_size=2), max_size=2),
+)
+INDEXES = st.none() | st.builds(
+    Inventory,
+    documents=st.frozensets(NAMES),
+    chunks=st.dictionaries(NAMES, NAMES, max_size=2),
+    nodes=st.dictionaries(NAMES, st.tuples(NAMES), max_size=3),
+    edges=st.dictionaries(st.tuples(NAMES, NAMES, NAMES), st.tuples(NAMES), max_size=3),
+    aliases=st.dictionaries(NAMES, st.tuples(NAMES), max_size=2),
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(context=CONTEXTS, gold=GOLDS, inventory=INDEXES)
+def test_any_record_has_one_cause(context, gold, inventory):
+    """Whatever is recorded, there is one cause with a reason; what was lost is lost no earlier than the cause says."""
+    found = diagnose(case(gold=gold, **context), verdict=False, inventory=inventory)
+    assert found.cause in {*LOSSES, "not used", "unknown"}
+    assert found.reason
+    if found.cause in LOSSES:
+        needed = [part.lost for part in found.evidence if part.lost and part.kind != "start node"]
+        assert not needed or min(map(LOSSES.index, needed)) == LOSSES.index(found.cause)
+    if found.cause == "not used":
+        assert all(part.lost is None for part in found.evidence if part.kind != "start node")
+
+
+@settings(max_examples=100, deadline=None)
+@given(context=CONTEXTS, gold=GOLDS, inventory=INDEXES)
+def test_a_whole_context_is_never_a_loss(context, gold, inventory):
+    """Where every needed document, edge and node is in the context, nothing was lost, whatever the walk did."""
+    texts = [{"id": f"own-{n}", "doc_id": name, "text": ""} for n, name in enumerate(gold["essential_docs"] or ())]
+    texts += [{"id": f"of-{n}", "text": name} for n, name in enumerate(gold["expected_nodes"] or ())]
+    whole = {"chunks": texts, "triples": gold["expected_edges"] or (), "traversal": context["traversal"]}
+    named = {**gold, "expected_nodes": [name for name in gold["expected_nodes"] or () if name.strip()]}
+    assert diagnose(case(gold=named, **whole), verdict=False, inventory=inventory).cause not in {
+        *LOSSES[2:],
+        *(LOSSES if any(named[field] for field in ("essential_docs", "expected_edges", "expected_nodes")) else ()),
+    }
+
+
+def _shuffled(value, random):
+    return random.sample(value, len(value)) if isinstance(value, list | tuple) else value
+
+
+# Runs
+
+
+def told_right(messages):
+    return {"reason": "Compared.", "value": int("ANSWER RIGHT" in messages[-1].text)}
+
+
+CASES = (
+    case(id="q1", answer="ANSWER RIGHT"),
+    case(id="q2", chunks=chunks("boat"), triples=CHAIN[:1], traversal=walk(CHAIN[0])),
+    case(id="q3"),
+    case(id="q2", method="vector", triples=None, traversal=None, chunks=chunks("port"), tags={"query_type": "hop"}),
+    case(id="q4", answer=None, error="down"),
+)
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Give the folder of a run with a right answer, two wrong ones of a walk, one of a vector search, one failed."""
+    evaluate(CASES, [load("correctness")], ScriptedJudge(told_right), out=tmp_path / "run")
+    return tmp_path / "run"
+
+
+def test_a_run_is_diagnosed(run):
+    """Each sample and method of a run has its diagnosis, by the run's own verdicts."""
+    with Store.open(run) as store:
+        found = {(row.sample_id, row.method): row.cause for row in diagnose_run(store, inventory=INDEX)}
+    assert found == {
+        ("q1", "walk"): "answered rightly",
+        ("q2", "walk"): "not reached",
+        ("q3", "walk"): "not used",
+        ("q2", "vector"): "not reached",
+        ("q4", "walk"): "failed",
+    }
+
+
+def test_the_newest_case_counts(run):
+    """A case that changed and was judged again is diagnosed as it is now."""
+    again = case(id="q3", answer="In Oslo.", chunks=[], triples=[])
+    evaluate([again], [load("correctness")], ScriptedJudge(told_right), out=run)
+    with Store.open(run) as store:
+        found = [row.cause for row in diagnose_run(store, inventory=INDEX) if row.sample_id == "q3"]
+    assert found == ["dropped"]
+
+
+def test_a_metric_that_the_run_lacks_is_computed(run):
+    """A computed metric can tell right from wrong although the run does not hold it; a judged one cannot."""
+    with Store.open(run) as store:
+        found = {row.sample_id: row.cause for row in diagnose_run(store, metric="exact_match", inventory=INDEX)}
+        assert found["q1"] == "not used"  # the words of the answer are not the expected ones
+        with pytest.raises(DataError, match="relevance is not in the run, which holds correctness"):
+            diagnose_run(store, metric="relevance")
+        with pytest.raises(DataError, match="corectness: no such metric"):
+            diagnose_run(store, metric="corectness")
+
+
+def test_a_metric_without_a_middle_cannot_tell(run):
+    """A scale without an end, and categories without scores, cannot tell right from wrong."""
+    with Store.open(run) as store, pytest.raises(DefinitionError, match="latency: its scale has no middle"):
+        diagnose_run(store, metric="latency")
+    assert bar_of("a", {"categories": {"x": {"score": 1}, "y": {"score": 0.2}}}).middle == pytest.approx(0.6)
+    assert bar_of("b", {"range": [1, 5], "better": "lower"}).lower_is_better
+
+
+def test_skipped_and_failed_verdicts_are_not_judged(tmp_path):
+    """A verdict that was skipped or failed is no verdict; the reason says why."""
+    depth = ValueMetric(
+        name="depth", description="d", needs=["answer"], range=(1, 5), levels={1: "a", 5: "b"}, steps=["Read."]
+    )
+    judge = ScriptedJudge(
+        lambda messages: ValueError("late") if "BAD" in messages[-1].text else {"reason": "r", "value": 3}
+    )
+    cases = [case(id="skipped", answer=None), case(id="failed", answer="BAD"), case(id="middle")]
+    evaluate(cases, [depth], judge, out=tmp_path / "run")
+    with Store.open(tmp_path / "run") as store:
+        found = {row.sample_id: row for row in diagnose_run(store, metric="depth")}
+    assert {name: row.cause for name, row in found.items()} == {
+        "skipped": "not judged",
+        "failed": "not judged",
+        "middle": "answered rightly",
+    }
+    assert "answer is not recorded" in found["skipped"].reason
+    assert "late" in found["failed"].reason
+
+
+def test_a_table_leads_to_its_cases():
+    """Each count of the table names its cases; groups are sorted, untold tags have a group."""
+    rows = [diagnose(one, verdict=False, inventory=INDEX) for one in CASES]
+    found = tabulate(rows, by=["method", "query_type", "area"])
+    assert found.by == ("method", "query_type", "area")
+    assert [group.names for group in found.groups] == [("vector", "hop", "(none)"), ("walk", "chain", "(none)")]
+    assert found.groups[1].cases["not used"] == ("q1", "q3")
+    assert found.groups[1].total == 4
+    assert [row.sample_id for row in found.of("not reached")] == ["q2", "q2"]
+
+
+def test_the_table_can_be_read_at_any_width():
+    """The table prints causes as columns and sums below; markup in names is not markup."""
+    rows = [diagnose(case(method="[bold]a[/bold]"), verdict=Verdict(right=False), inventory=INDEX)]
+    text = io.StringIO()
+    console = Console(file=text, width=80)
+    render(tabulate(rows), console, title="t", show=["not used"])
+    notes_on([f"note {n}" for n in range(5)], console)
+    assert "[bold]a[/bold]" in text.getvalue()
+    assert f"not used: {MEANINGS['not used']}" in text.getvalue()
+    assert "  document ada: found; a chunk of it is in the context" in text.getvalue()
+    assert "and 2 more notes" in text.getvalue()
+
+
+@pytest.fixture
+def says():
+    """Run the command; give its exit code and what it printed."""
+    app = typer.Typer()
+    app.command("diagnose")(command)
+
+    def invoke(*words):
+        done = CliRunner().invoke(app, [*map(str, words)], env={"COLUMNS": "160"})
+        return done.exit_code, done.output, done.exception
+
+    return invoke
+
+
+@pytest.fixture
+def index(tmp_path):
+    """Give the index as a file of rows."""
+    rows = [{"document": name} for name in sorted(INDEX.documents)]
+    rows += [{"node": name, "documents": of} for name, of in INDEX.nodes.items()]
+    rows += [{"edge": edge, "documents": of} for edge, of in INDEX.edges.items()]
+    path = tmp_path / "index.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def test_the_command_prints_a_table(run, index, says):
+    """The table is by method and query type, and says how to see the cases."""
+    code, out, _ = says(run, "--index", index)
+    assert code == 0
+    header = next(line for line in out.splitlines() if line.startswith("method"))
+    assert header.split("  ")[0] == "method"
+    assert "query_type" in header
+    assert "not reached" in header
+    assert "dropped" not in header
+    assert f"greval diagnose {run} --show CAUSE" in out
+
+
+def test_the_command_shows_the_cases_of_a_cause(run, index, says):
+    """--show lists each case of a cause with its evidence; a wrong name is told with the nearest."""
+    code, out, _ = says(run, "--index", index, "--show", "Not Reached")
+    assert code == 0
+    assert "q2 (vector · hop): Not reached: document boat" in out
+    assert "q2 (walk · chain): Not reached:" in out
+    assert "q3 (" not in out
+    code, out, _ = says(run, "--show", "not reachd")
+    assert code == 2
+    assert "is it 'not reached'?" in " ".join(out.split())
+
+
+def test_the_command_gives_json(run, index, says):
+    """For programs: groups with the ids of each cause, and the diagnoses asked for."""
+    code, out, _ = says(run, "--index", index, "--by", "query_type", "--show", "not used", "--format", "json")
+    found = json.loads(out)
+    assert code == 0
+    assert found["groups"][1] == {
+        "names": ["walk", "chain"],
+        "cases": {"answered rightly": ["q1"], "not reached": ["q2"], "not used": ["q3"], "failed": ["q4"]},
+    }
+    assert [row["sample_id"] for row in found["rows"]] == ["q3"]
+
+
+def test_an_index_that_is_not_there_is_told(run, says):
+    """A wrong folder is a fault of the data, not a diagnosis without an index."""
+    code, _, error = says(run, "--index", "nowhere")
+    assert code == 1
+    assert isinstance(error, DataError)

@@ -1,0 +1,259 @@
+"""Gold: what a check finds, where, and how gold of another file is joined to cases."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import typer
+from hypothesis import given
+from hypothesis import strategies as st
+from planted import planted
+from typer.testing import CliRunner
+
+import greval
+from greval import Case, DataError, Gold, RowFault, Sample, read_cases
+from greval.cli.gold import app
+from greval.datasets.gold import read_gold
+from greval.gold import Finding, check_gold, with_gold
+from greval.inventory import Inventory
+
+EDGE = ("Ada", "wrote", "Notes")
+INDEX = Inventory(
+    documents=frozenset({"d1"}),
+    nodes={"Ada": ("d1",), "Notes": ("d1",), "Charles": ("d1",)},
+    edges={EDGE: ("d1",)},
+    aliases={"Ada": ("Countess",)},
+)
+
+
+def told(inventory=None, **gold):
+    """Give the levels and messages of the findings on one sample."""
+    found = check_gold([Sample(id="q1", question="Who?", gold=Gold(**gold))], inventory)
+    return [(one.level, one.message) for one in found]
+
+
+def only(findings, level="fault"):
+    """Give the message of the only finding."""
+    [(found, message)] = findings
+    assert found == level
+    return message
+
+
+def test_good_gold_has_no_findings():
+    """Gold that agrees with itself and with the index is left alone, whatever way names are written."""
+    good = {
+        "essential_docs": ["d1"],
+        "helpful_docs": [],
+        "expected_edges": [("ada", "WROTE", "notes")],
+        "expected_nodes": ["Ada", "Notes"],
+        "start_nodes": ["countess"],
+        "aliases": {"Ada": ["Countess"]},
+    }
+    assert told(**good) == []
+    assert told(INDEX, **good) == []
+
+
+def test_a_question_without_gold():
+    """A sample without gold is a fault, and one whose gold names nothing; the message says what is lacking."""
+    nothing = check_gold([Sample(id="a", question="A?"), Sample(id="b", question="B?", expected_answer="x")])
+    assert "no gold and no expected answer" in nothing[0].message
+    assert "there is no gold; metrics of retrieval and walk" in nothing[1].message
+    assert "names nothing" in only(told(essential_docs=[], helpful_docs=[]))
+
+
+def test_edges_whose_nodes_are_unknown():
+    """The ends of an expected edge must be among the expected nodes, where these are told, and in the index."""
+    asked = {"expected_edges": [EDGE], "start_nodes": ["Ada"]}
+    assert "Notes not among expected_nodes" in only(told(**asked, expected_nodes=["Ada"]))
+    assert told(**asked, expected_nodes=["Notes"]) == []
+    assert told(expected_edges=[EDGE]) == []
+    message = only(told(INDEX, expected_edges=[("Ada", "wrote", "Letters")]))
+    assert "gold.expected_edges: no node Letters in the index" in message
+    assert "Charles -wrote-> Notes not in the index" in only(
+        told(INDEX, expected_edges=[("Charles", "wrote", "Notes")])
+    )
+    assert told(INDEX, expected_edges=[("Notes", "written_by_label_of_gold", "Countess")]) == []
+
+
+def test_a_start_node_need_not_be_expected():
+    """Where start nodes are not told an end may be one, unless an edge or an expected node shows that it is not."""
+    assert "if the walk begins there" in only(told(expected_edges=[EDGE], expected_nodes=["Notes"]), "remark")
+    chain = [EDGE, ("Grace", "read", "Letters")]
+    assert "Grace, Letters not among" in only(told(expected_edges=chain, expected_nodes=["Ada", "Notes"]))
+    assert [level for level, _ in told(expected_edges=[EDGE], expected_nodes=["Ada", "Note"])] == ["fault", "remark"]
+
+
+def test_documents_and_nodes_that_are_in_no_index():
+    """Documents, expected nodes and start nodes must be in the index."""
+    assert "gold.essential_docs: d2, d3 not in the index" in only(told(INDEX, essential_docs=["d1", "d2", "d3"]))
+    assert "gold.helpful_docs: d4" in only(told(INDEX, essential_docs=["d1"], helpful_docs=["d4"]))
+    assert "gold.start_nodes: no node Grace" in only(told(INDEX, start_nodes=["Grace"]))
+    assert "gold.expected_nodes: no node Grace" in only(told(INDEX, expected_nodes=["Grace"]))
+    assert told(Inventory(), essential_docs=["d9"], expected_nodes=["x"], expected_edges=[("x", "y", "x")]) == []
+
+
+def test_names_that_contradict_each_other():
+    """A document is essential or helpful, and a name stands for one node."""
+    assert "d1 is essential too" in only(told(essential_docs=["d1"], helpful_docs=["d1", "d2"]))
+    shared = {"Ada": ["A."], "Augusta": ["a."]}
+    assert "'a.' stands for Ada and Augusta" in only(told(expected_nodes=["Ada", "Augusta"], aliases=shared))
+    own = {"Ada": ["Augusta"], "Augusta": []}
+    assert "'augusta' stands for" in only(told(expected_nodes=["Ada", "Augusta"], aliases=own))
+    assert "gold.start_nodes: Grace on no expected edge" in only(told(expected_edges=[EDGE], start_nodes=["Grace"]))
+
+
+def test_what_may_not_be_meant_is_a_remark():
+    """Empty lists, names listed twice, nodes on no edge and idle aliases are remarks, not faults."""
+    assert "leave it out where it is not known" in only(told(essential_docs=["d1"], expected_edges=[]), "remark")
+    assert "d1 more than once" in only(told(essential_docs=["d1", "d1"]), "remark")
+    loose = told(expected_edges=[EDGE], expected_nodes=["Ada", "Notes", "Grace"])
+    assert "Grace on no expected edge" in only(loose, "remark")
+    assert "Grace is named nowhere else" in only(told(expected_nodes=["Ada"], aliases={"Grace": ["G."]}), "remark")
+
+
+def test_empty_names_are_faults():
+    """A name without a letter is a fault of whatever list it is in."""
+    assert "holds an empty name" in only(told(essential_docs=["d1", " "]))
+    assert "an edge is (source, label, target)" in only(told(expected_edges=[("Ada", "", "Notes")]))
+
+
+def test_one_sample_of_several_methods_is_checked_once():
+    """Rows of several methods with one gold are one sample; what they disagree on is told with the first's place."""
+    same = [Case(id="q1", method=m, question="?", gold={"essential_docs": [""]}) for m in "ab"]
+    assert len(check_gold(same)) == 1
+    other = Case(id="q1", method="c", question="!", gold={"essential_docs": ["d1"]})
+    found = check_gold([*same, other], places=["f:1", "f:2", "f:7"])
+    assert [(one.place, one.level) for one in found] == [("f:1", "fault"), ("f:7", "fault")]
+    assert found[1].message.startswith("question, gold: not as at f:1 under this id")
+
+
+def test_one_question_under_two_ids_is_a_remark():
+    """The same question twice under two ids is a remark: it would count twice."""
+    gold = {"essential_docs": ["d1"]}
+    found = check_gold([Sample(id=name, question=text, gold=gold) for name, text in (("a", "Who?"), ("b", "who? "))])
+    assert [(one.sample_id, one.level) for one in found] == [("b", "remark")]
+    assert "a asks the same" in found[0].message
+
+
+def test_a_finding_reads_as_a_line():
+    """A finding is printed with its place, its sample, and whether it is a remark."""
+    assert str(Finding(place="f:3", sample_id="q1", message="bad")) == "f:3: q1: bad"
+    assert str(Finding(place="q1", sample_id="q1", level="remark", message="odd")) == "q1: remark: odd"
+
+
+@given(st.integers(0, 10_000))
+def test_planted_gold_is_good_where_nothing_was_lost(seed):
+    """Gold that a generator drew from its own graph has no faults, and none against a whole index."""
+    for fault in planted(each=1, seed=seed):
+        found = check_gold([fault.case], None if fault.stage == "index" else fault.inventory)
+        assert [one for one in found if one.level == "fault"] == []
+
+
+def test_the_shipped_cases_have_good_gold():
+    """The gold of the cases that ship with greval has no faults; one question has none, as nothing answers it."""
+    reading = read_cases(Path(greval.__file__).parent / "demo" / "cases.jsonl")
+    found = check_gold(case for case in reading if isinstance(case, Case))
+    faults = [one for one in found if one.level == "fault"]
+    assert [one.sample_id for one in faults] == ["q20"]
+    assert "there is no gold" in faults[0].message
+
+
+# Files
+
+
+@pytest.fixture
+def gold_file(tmp_path):
+    """Write rows of gold as JSON lines, a blank line among them; give the path."""
+
+    def write(*rows, name="gold.jsonl"):
+        path = tmp_path / name
+        path.write_text("\n\n".join(json.dumps(row) for row in rows), encoding="utf-8")
+        return path
+
+    return write
+
+
+def test_gold_is_read_with_its_places(gold_file):
+    """Rows need no question; gold may be nested, dotted or plain; each row has its line."""
+    nested, dotted = {"id": "a", "gold": {"answers": ["x"]}}, {"id": "b", "gold.answers": ["y"]}
+    path = gold_file(nested, dotted, {"id": 3, "answers": ["z"], "question": "Who?"}, {"id": "d", "answers": 4})
+    rows = [*read_gold(path)]
+    assert [place for place, _ in rows] == [f"{path}:{line}" for line in (1, 3, 5, 7)]
+    assert [row.gold.answers for _, row in rows[:3]] == [("x",), ("y",), ("z",)]
+    assert [row.question for _, row in rows[:3]] == ["", "", "Who?"]
+    assert isinstance(rows[3][1], RowFault)
+    assert "gold.answers: must be a list" in rows[3][1].message
+
+
+def test_other_files_of_gold(tmp_path):
+    """A list of JSON has rows in place of lines; a file that is not there is told at once."""
+    path = tmp_path / "gold.json"
+    path.write_text('[{"id": "a", "answers": ["x"]}]', encoding="utf-8")
+    assert [place for place, _ in read_gold(path)] == [f"{path}, row 1"]
+    with pytest.raises(DataError, match="no such file"):
+        next(read_gold(tmp_path / "gold.jsonl"))
+
+
+def test_gold_is_joined_by_id():
+    """A row's gold, expected answer and tags are taken over; the case's own tags and other rows stay."""
+    cases = [
+        Case(id="a", question="A?", answer="1", gold={"answers": ["old"]}, tags={"kind": "own"}),
+        Case(id="b", question="B?"),
+        RowFault(place="f:3", message="bad"),
+    ]
+    rows = [
+        Sample(id="a", question="", gold={"answers": ["new"]}, expected_answer="new", tags={"kind": "x", "area": "y"})
+    ]
+    first, second, third = with_gold(cases, rows)
+    assert (first.gold.answers, first.expected_answer, first.answer) == (("new",), "new", "1")
+    assert first.tags == {"kind": "own", "area": "y"}
+    assert (second, third) == (cases[1], cases[2])
+    kept = next(with_gold(cases, [Sample(id="a", question="", expected_answer="new")]))
+    assert kept.gold.answers == ("old",)
+
+
+def test_rows_of_gold_that_differ_are_refused():
+    """Two rows with one id must say the same."""
+    rows = [Sample(id="a", question="", gold={"answers": [answer]}) for answer in "xxy"]
+    assert [*with_gold([], rows[:2])] == []
+    with pytest.raises(DataError, match="gold of a: two rows differ"):
+        with_gold([], rows)
+
+
+def check(*words):
+    """Run `greval gold check`; give its exit code and lines."""
+    root = typer.Typer()
+    root.add_typer(app, name="gold")
+    done = CliRunner().invoke(root, ["gold", "check", *map(str, words)])
+    return done.exit_code, done.output.splitlines()
+
+
+def test_the_command_tells_all_findings_with_places(gold_file):
+    """Faults of reading, faults and remarks come at once, each with its line; exit code 1 where there are faults."""
+    good = {"id": "q1", "essential_docs": ["d1"]}
+    path = gold_file(good, {"id": "q2", "essential_docs": []}, {"id": "q3", "answers": 4}, good)
+    code, lines = check(path)
+    assert code == 1
+    assert lines[0].startswith(f"{path}:5: q3: gold.answers: must be a list")
+    assert lines[1].startswith(f"{path}:7: q1: id: q1 is at {path}:1 already")
+    assert lines[2] == f"{path}:3: q2: gold: names nothing; fill it in, or leave it out where it is not known"
+    assert lines[3] == f"{path}: 2 samples, 3 faults, 0 remarks"
+
+
+def test_remarks_alone_are_no_faults(gold_file):
+    """With remarks only the exit code is 0."""
+    code, lines = check(gold_file({"id": "q1", "essential_docs": ["d1", "d1"]}))
+    assert (code, len(lines)) == (0, 2)
+    assert ": remark: gold.essential_docs: d1 more than once" in lines[0]
+
+
+def test_the_command_checks_against_an_index(gold_file):
+    """With --index, what the gold names must be in the index."""
+    index = gold_file({"document": "d1"}, name="index.jsonl")
+    path = gold_file({"id": "q1", "essential_docs": ["d2"]})
+    assert check(path)[0] == 0
+    code, lines = check(path, "--index", index)
+    assert code == 1
+    assert "d2 not in the index; index it, or mend the id" in lines[0]
