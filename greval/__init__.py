@@ -9,8 +9,11 @@ if TYPE_CHECKING:
     from greval.capabilities import Capabilities, check
     from greval.case import Case, Chunk, Effort, Gold, Response, Sample, Traversal, Triple
     from greval.client import JudgeClient
+    from greval.collecting import Collected, CollectProgress, collect, collect_async
+    from greval.comparison import Comparison, Contrast, compare
     from greval.compile import MetricRunnable, compile_metric
     from greval.datasets import RowFault, read_cases
+    from greval.diagnosis import Diagnosis, diagnose, diagnose_run
     from greval.drafting import draft
     from greval.errors import (
         DataError,
@@ -26,9 +29,18 @@ if TYPE_CHECKING:
     )
     from greval.evaluation import Run, evaluate, evaluate_async
     from greval.forecast import Forecast, forecast
+    from greval.framework.running import Evaluation, evaluate_config, evaluate_config_async
+    from greval.generation.answering import generated
+    from greval.generation.counts import counts_by
+    from greval.generation.parity import Audit, audit
+    from greval.gold import Finding, check_gold, with_gold
+    from greval.inventory import Inventory
     from greval.judge import Judge
     from greval.library import load, load_folder, predefined
     from greval.merge import merge
+    from greval.methods import Method
+    from greval.methods.inventories import read_inventory
+    from greval.methods.loading import load_method
     from greval.metric import (
         CategoricalMetric,
         ComputedMetric,
@@ -48,11 +60,14 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
-    "case": ("Case", "Chunk", "Effort", "Gold", "Response", "Sample", "Traversal", "Triple"),
     "capabilities": ("Capabilities", "check"),
+    "case": ("Case", "Chunk", "Effort", "Gold", "Response", "Sample", "Traversal", "Triple"),
     "client": ("JudgeClient",),
+    "collecting": ("CollectProgress", "Collected", "collect", "collect_async"),
+    "comparison": ("Comparison", "Contrast", "compare"),
     "compile": ("MetricRunnable", "compile_metric"),
     "datasets": ("RowFault", "read_cases"),
+    "diagnosis": ("Diagnosis", "diagnose", "diagnose_run"),
     "drafting": ("draft",),
     "errors": (
         *("DataError", "DefinitionError", "GrevalError", "JudgeError", "JudgeUnavailableError"),
@@ -60,9 +75,18 @@ _HOME = {
     ),
     "evaluation": ("Run", "evaluate", "evaluate_async"),
     "forecast": ("Forecast", "forecast"),
+    "framework.running": ("Evaluation", "evaluate_config", "evaluate_config_async"),
+    "generation.answering": ("generated",),
+    "generation.counts": ("counts_by",),
+    "generation.parity": ("Audit", "audit"),
+    "gold": ("Finding", "check_gold", "with_gold"),
+    "inventory": ("Inventory",),
     "judge": ("Judge",),
     "library": ("load", "load_folder", "predefined"),
     "merge": ("merge",),
+    "methods": ("Method",),
+    "methods.inventories": ("read_inventory",),
+    "methods.loading": ("load_method",),
     "metric": (
         *("CategoricalMetric", "ComputedMetric", "ManyCategoricalMetric", "ManyValueMetric", "Metric", "ValueMetric"),
     ),
@@ -77,21 +101,30 @@ _HOME = {
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
+    "Audit",
     "Capabilities",
     "Case",
     "CategoricalMetric",
     "CategoricalScale",
     "Category",
     "Chunk",
+    "CollectProgress",
+    "Collected",
+    "Comparison",
     "ComputedMetric",
+    "Contrast",
     "DataError",
     "DefinitionError",
+    "Diagnosis",
     "Effort",
+    "Evaluation",
     "Failed",
     "Failure",
+    "Finding",
     "Forecast",
     "Gold",
     "GrevalError",
+    "Inventory",
     "Judge",
     "JudgeClient",
     "JudgeError",
@@ -101,6 +134,7 @@ __all__ = [
     "ManyCategoricalMetric",
     "ManyValueMetric",
     "MeasureScale",
+    "Method",
     "MethodError",
     "Metric",
     "MetricRunnable",
@@ -123,20 +157,34 @@ __all__ = [
     "Usage",
     "ValueMetric",
     "ValueScale",
+    "audit",
     "check",
+    "check_gold",
+    "collect",
+    "collect_async",
+    "compare",
     "compile_metric",
+    "counts_by",
+    "diagnose",
+    "diagnose_run",
     "draft",
     "evaluate",
     "evaluate_async",
+    "evaluate_config",
+    "evaluate_config_async",
     "forecast",
+    "generated",
     "load",
     "load_folder",
+    "load_method",
     "merge",
     "parse_metric",
     "predefined",
     "read_cases",
+    "read_inventory",
     "read_metric",
     "summarise",
+    "with_gold",
     "write_metric",
 ]
 

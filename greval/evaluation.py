@@ -21,6 +21,7 @@ from greval.compile import CaseLike, MetricRunnable, compile_metric, run_sync
 from greval.datasets import RowFault
 from greval.debugging import FailedCalls
 from greval.errors import JudgeError
+from greval.facts import put_metrics, put_planned
 from greval.guard import Guard
 from greval.judge import Judge, key_hint
 from greval.library import with_dependencies
@@ -148,7 +149,7 @@ async def evaluate_async(
             with rare_collections():
                 await _through(work, iter(cases), width)
         if guard.why is None:
-            store.put_fact("planned", dict.fromkeys(runnables, work.cases))
+            put_planned(store, dict.fromkeys(runnables, work.cases))
     if guard.why is None and "desk" not in options:
         forget(folder / JOURNAL)
     return Run(folder, work.progress, why=guard.why, fatal=guard.fatal)
@@ -247,14 +248,15 @@ def _client(
 
 
 def _describe(work: Work, client: JudgeClient | None, options: Options) -> None:
-    """Write down what the run is made of."""
+    """Write down what the run is made of; what is computed changes nothing of the judge's."""
     store, runnables = work.store, work.runnables
-    store.put_fact("metrics", [runnable.metric.model_dump(mode="json") for runnable in runnables.values()])
-    store.put_fact("judge", {"label": client.label, **client.identity} if client else None)
-    price = prices_of(options).of(client.label) if client else None
-    store.put_fact("price", price.model_dump() if price else None)
+    put_metrics(store, [runnable.metric.model_dump(mode="json") for runnable in runnables.values()])
+    if client:
+        price = prices_of(options).of(client.label)
+        store.put_fact("judge", {"label": client.label, **client.identity})
+        store.put_fact("price", price.model_dump() if price else None)
     if work.progress.total is not None:
-        store.put_fact("planned", dict.fromkeys(runnables, work.progress.total // len(runnables)))
+        put_planned(store, dict.fromkeys(runnables, work.progress.total // len(runnables)))
 
 
 def _compiled(metrics: Sequence[Metric], client: JudgeClient | None, repeats: int) -> dict[str, MetricRunnable]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from greval.errors import StoreError
+from greval.facts import put_metrics
 from greval.record import Record
 from greval.store import Store
 from greval.work import MOST_TOLD
@@ -64,7 +65,10 @@ def _take_over(target: Store, store: Store) -> tuple[int, int]:
 
 def _facts(target: Store, stores: Sequence[Store]) -> None:
     """Put together what the runs tell of themselves: plans add up, the rest is that of the first."""
-    for name in ("metrics", "judge", "price"):
+    for store in reversed(stores):
+        metrics = store.fact("metrics")
+        put_metrics(target, metrics if isinstance(metrics, list) else ())
+    for name in ("judge", "price"):
         facts = (store.fact(name) for store in stores)
         target.put_fact(name, next((fact for fact in facts if fact), None))
     planned: dict[str, int] = {}

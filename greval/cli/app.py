@@ -7,7 +7,21 @@ from typing import Annotated
 import typer
 
 import greval
-from greval.cli import batch, cache, evaluate, judge, local, metrics, run
+from greval.cli import (
+    audit,
+    batch,
+    cache,
+    collect,
+    compare,
+    diagnose,
+    evaluate,
+    gold,
+    judge,
+    local,
+    metrics,
+    run,
+)
+from greval.cli import eval as evaluation
 
 app = typer.Typer(
     name="greval",
@@ -22,9 +36,15 @@ app.add_typer(judge.app, name="judge")
 app.add_typer(local.app, name="local")
 app.add_typer(batch.app, name="batch")
 app.add_typer(cache.app, name="cache")
+app.add_typer(gold.app, name="gold")
+app.command("collect")(collect.collect)
 app.command("evaluate")(evaluate.evaluate)
 app.command("report")(run.report)
 app.command("results")(run.results)
+app.command("compare")(compare.compare)
+app.command("diagnose")(diagnose.diagnose)
+app.command("audit")(audit.audit)
+app.command("eval")(evaluation.evaluation)
 app.command("merge")(run.merge)
 app.command("demo")(evaluate.demo)
 
