@@ -2,9 +2,13 @@
 
     python benchmarks/label_score.py --part dev -n 160
     python benchmarks/label_score.py
+    python benchmarks/label_score.py --ways low-first words
 
-The prompt is that of `correctness`, the answer is begun as `{"value": `, and the probabilities of the
-next token say how likely 1 is. It is what reasons cost or give; greval itself always asks for a reason.
+The answer is begun as `{"value": `, and the probabilities of the next token say how likely 1 is. It is
+what reasons cost or give; greval itself always asks for a reason. The ways differ in the prompt:
+`low-first` is that of `correctness`, `high-first` the same with 1 named before 0 (the model leans to the
+label that it read last), `words` a short one with the labels Correct and Incorrect. Of several ways the
+mean of the log-odds decides, for one call a way.
 """
 
 from __future__ import annotations
@@ -25,48 +29,90 @@ from greval.local import serve
 from greval.prompt import case_text, system_text
 
 METRIC = load("correctness")
-START = '{"value": '
+LABELS = {"low-first": ("0", "1"), "high-first": ("0", "1"), "words": ("Incorrect", "Correct")}
+"""The ways to ask, each with its label for a wrong and for a right answer."""
+
+WORDS_SYSTEM = (
+    "You judge whether an answer to a question is correct, given the expected answer. "
+    "Other wording, spelling, more or fewer details are fine if the meaning agrees."
+)
+WORDS_ASKED = 'Is the answer correct? Reply with JSON: {"category": "Correct"} or {"category": "Incorrect"}.'
 RESAMPLES = 2000
+LEAST = 1e-9
+"""Keeps the log-odds finite where a label is not among the likely tokens."""
 
 
 def main() -> None:
     """Score a balanced sample and print how far the label agrees with people."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--part", choices=("dev", "heldout"), default="heldout")
-    options.add_argument("-n", type=int, default=200)
-    given = options.parse_args()
+    given = arguments()
     rows = sample(given.part, given.n)
     human = np.array([row["human"] == "correct" for row in rows])
     print(f"{len(rows)} answers, part {given.part}: {baselines(rows)}")
     server = serve(None)
     headers = {"Authorization": f"Bearer {server.api_key}"}
-    start = time.perf_counter()
+    scores = []
     with httpx.Client(base_url=server.base_url, headers=headers, timeout=600) as client:
-        score = np.array([label(client, server.model, row) for row in rows])
-    seconds = (time.perf_counter() - start) / len(rows)
-    print(f"label score: {figures(human, score)}, seconds per judgement {seconds:.2f}")
+        for way in given.ways:
+            start = time.perf_counter()
+            scores.append(np.array([odds(client, server.model, row, way) for row in rows]))
+            seconds = (time.perf_counter() - start) / len(rows)
+            print(f"{way}: {figures(human, scores[-1])}, seconds per judgement {seconds:.2f}", flush=True)
+    if len(scores) > 1:
+        print(f"mean of {', '.join(given.ways)}: {figures(human, np.mean(scores, axis=0))}")
 
 
-def label(client: httpx.Client, model: str, row: dict) -> float:
-    """Give the probability that the value is 1 and not 0, judged from the next token alone."""
-    system = system_text(METRIC, many=False).split("Answer with JSON only")[0]
-    messages = [
-        {"role": "system", "content": f'{system}Answer with JSON only: {{"value": 0}} or {{"value": 1}}.'},
-        {"role": "user", "content": case_text(METRIC, case(row))},
-        {"role": "assistant", "content": START},
-    ]
+def arguments() -> argparse.Namespace:
+    """Read the command line."""
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--part", choices=("dev", "heldout"), default="heldout")
+    options.add_argument("-n", type=int, default=200)
+    options.add_argument("--ways", choices=LABELS, nargs="+", default=["low-first"])
+    return options.parse_args()
+
+
+def odds(client: httpx.Client, model: str, row: dict, way: str) -> float:
+    """Give the log-odds that the answer is right, judged from the next token alone."""
+    messages = words(row) if way == "words" else numbers(row, way)
     body = {"model": model, "messages": messages, "max_tokens": 1, "temperature": 0}
     told = client.post("/chat/completions", json={**body, "logprobs": True, "top_logprobs": 20}).json()
-    likely = {"0": 0.0, "1": 0.0}
+    likely = dict.fromkeys(LABELS[way], LEAST)
     for token in told["choices"][0]["logprobs"]["content"][0]["top_logprobs"]:
-        if token["token"].strip() in likely:
-            likely[token["token"].strip()] += math.exp(token["logprob"])
-    return likely["1"] / sum(likely.values()) if any(likely.values()) else 0.5
+        start = token["token"].strip()
+        for label in LABELS[way]:
+            likely[label] += math.exp(token["logprob"]) if start and label.startswith(start) else 0.0
+    wrong, right = likely.values()
+    return math.log(right / wrong)
+
+
+def numbers(row: dict, way: str) -> list[dict[str, str]]:
+    """Give the messages of the metric, its two levels in the order of the way, without a reason."""
+    system = system_text(METRIC, many=False).split("Answer with JSON only")[0]
+    low, high, _ = METRIC.scale.explain().split("\n")
+    forms = ['{"value": 0}', '{"value": 1}']
+    if way == "high-first":
+        system = system.replace(f"{low}\n{high}", f"{high}\n{low}")
+        forms.reverse()
+    return [
+        {"role": "system", "content": f"{system}Answer with JSON only: {' or '.join(forms)}."},
+        {"role": "user", "content": case_text(METRIC, case(row))},
+        {"role": "assistant", "content": '{"value": '},
+    ]
+
+
+def words(row: dict) -> list[dict[str, str]]:
+    """Give the messages of a short prompt whose labels are words."""
+    expected = " or ".join(row["gold_answers"])
+    asked = f"Question: {row['question']}\nExpected answer: {expected}\nAnswer: {row['answer']}\n{WORDS_ASKED}"
+    return [
+        {"role": "system", "content": WORDS_SYSTEM},
+        {"role": "user", "content": asked},
+        {"role": "assistant", "content": '{"category": "'},
+    ]
 
 
 def figures(human: np.ndarray, score: np.ndarray) -> str:
     """Give accuracy, Cohen's kappa with its bootstrap interval, and the area under the curve."""
-    judge = score > 0.5
+    judge = score > 0
     picks = np.random.default_rng(1).integers(0, len(human), size=(RESAMPLES, len(human)))
     low, high = np.nanpercentile([cohen_kappa_score(human[pick], judge[pick]) for pick in picks], [2.5, 97.5])
     return (
