@@ -11,9 +11,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
+from greval.closing import Closing
 from greval.errors import StoreError
 from greval.record import Record
 from greval.reply import Reply
@@ -34,7 +33,7 @@ class Size(Record):
     bytes: int
 
 
-class Replies:
+class Replies(Closing):
     """A file of replies; several processes may use it at once.
 
     Args:
@@ -120,14 +119,6 @@ class Replies:
     def close(self) -> None:
         """Close the file."""
         self._db.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def cache_file() -> Path:

@@ -125,6 +125,8 @@ class Work:
         key = case_key(seen, content)
         old = self.store.get(key, (case.id, case.method, runnable.metric.name))
         if old and (old.finished or not self.retry_failed):
+            if text := self._texts.pop(id(case), ""):
+                self.store.see(text)
             return self._count(old, kept=True, instead=instead)
         try:
             if broken and case.error is None and not lacking(runnable.metric, case):

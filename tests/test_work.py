@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_evaluation import BUILT, PASSAGES, TONE, by_metric, cases
 
-from greval import Case, ComputedMetric, Judge, Judgement, MeasureScale, evaluate, evaluate_async
+from greval import Case, ComputedMetric, Judge, Judgement, MeasureScale, Store, evaluate, evaluate_async, load
 from greval.result import Usage
 from greval.testing import ScriptedJudge
 
@@ -336,3 +336,24 @@ def test_a_wrong_key_costs_few_calls(fault_server, monkeypatch, tmp_path):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-the-right-key")
     right = evaluate(many, [TONE], openai(fault_server, max_retries=6), out=tmp_path, concurrency=64)
     assert (right.why, right.progress.scored) == (None, 2000)
+
+
+def test_a_case_that_says_more_is_kept_beside_the_judgements_that_hold_for_it_too(fault_server, tmp_path):
+    """Chunks that a metric does not look at change no judgement; who reads the run's cases sees the newest."""
+    judge = Judge("openai:fake", base_url=fault_server.url)
+    case = {"id": "q1", "question": "Who?", "expected_answer": "Ada.", "answer": "Ada.", "chunks": ["old"]}
+    for chunk in ("old", "new", "new"):
+        evaluate([{**case, "chunks": [chunk]}], [load("correctness")], judge, out=tmp_path)
+    assert fault_server.calls == 1
+    with Store.open(tmp_path) as store:
+        assert [kept.chunks[0].text for kept in store.cases()] == ["old", "new"]
+
+
+def test_metrics_of_several_commands_stand_side_by_side(tmp_path):
+    """A second command in the same folder adds its metrics; what the first was made of stays known."""
+    case = {"id": "q1", "question": "Who?", "usage": {"latency": 1.0, "llm_calls": 2}}
+    for name in ("latency", "llm_calls", "latency"):
+        evaluate([case], [load(name)], out=tmp_path)
+    with Store.open(tmp_path) as store:
+        assert [metric["name"] for metric in store.fact("metrics")] == ["latency", "llm_calls"]
+        assert store.fact("planned") == {"latency": 1, "llm_calls": 1}

@@ -11,12 +11,12 @@ import os
 import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from types import TracebackType
 from typing import NamedTuple, Self
 
 from pydantic import ValidationError
 
 from greval.case import Case, Sample
+from greval.closing import Closing
 from greval.errors import StoreError
 from greval.identity import digest
 
@@ -36,7 +36,7 @@ class Entry(NamedTuple):
     failed: bool
 
 
-class ResponseFile:
+class ResponseFile(Closing):
     """A file of responses, opened to write; a context manager.
 
     Example:
@@ -138,14 +138,6 @@ class ResponseFile:
             with self._closing:
                 os.close(self._held)
                 self._held = CLOSED
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _load(self) -> None:
         """Note where the responses stand, and drop a last line that was cut short."""

@@ -13,12 +13,12 @@ from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self
 
 from pydantic import JsonValue, TypeAdapter
 
 from greval.case import Case
+from greval.closing import Closing
 from greval.errors import MissingExtraError, StoreError
 from greval.identity import digest
 from greval.index import Index, name_of, number
@@ -47,7 +47,7 @@ class _Known(NamedTuple):
     places: Index
 
 
-class Store:
+class Store(Closing):
     """A run folder, opened to write (`create`) or to read (`open`); a context manager.
 
     Example:
@@ -151,6 +151,14 @@ class Store:
         for key, content, row in self._db.execute("SELECT key, content, row FROM results ORDER BY rowid"):
             yield name_of(key), "" if content is None else name_of(content), Result.model_validate_json(row)
 
+    def see(self, case: str) -> None:
+        """Keep a case (as JSON) whose results are kept, where it says something else than before, such as other chunks."""
+        key = number(digest(case))
+        if key not in self._seen:
+            with told(self.folder), self._db:
+                self._db.execute("INSERT INTO cases VALUES (?, ?)", (key, case))
+            self._seen[key] = 1
+
     def keep_cases(self, cases: Iterable[Case]) -> None:
         """Keep cases beside the results."""
         texts = (case.model_dump_json(exclude_defaults=True) for case in cases)
@@ -238,13 +246,12 @@ class Store:
                 with told(self.folder):
                     self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
+    @cached_property
+    def _seen(self) -> Index:
+        """Read which cases are kept, when that is first asked."""
+        seen = Index()
+        seen.load(self._db.execute("SELECT key, 1 FROM cases"))
+        return seen
 
     @cached_property
     def _known(self) -> _Known:
