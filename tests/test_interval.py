@@ -87,3 +87,12 @@ def test_many_clusters_have_the_interval_of_the_bootstrap(different, method):
 def test_equal_clusters_in_great_number_have_no_interval():
     """Clusters that are all alike tell nothing of a spread, few or many."""
     assert ratio_bootstrap([1.0] * (MANY + 1), [2] * (MANY + 1)) is None
+
+
+def test_no_mean_of_a_scale_lies_beyond_its_ends():
+    """Student's interval of shares near 1 ends at 1; one of a measure without an end is left as it is."""
+    interval = t_interval([1.0, 1.0, 1.0, 0.8])
+    assert interval.high > 1
+    assert interval.within((0.0, 1.0)).high == 1.0
+    assert interval.within((0.0, 1.0)).low == interval.low
+    assert interval.within(None) == interval

@@ -187,5 +187,5 @@ def test_the_report_shows_the_quantiles(tmp_path):
     assert "2.50 [1.79, 3.21] n=21" in lines["latency"]
     assert "p50 0.001, p95 0.0019 " in lines["cost"]
     assert "0.001 [0.000718, 0.00128] n=21" in lines["cost"]
-    assert "0.5: 21" in lines["token_f1"]
+    assert "min 0.5, median 0.5, max 0.5" in lines["token_f1"]
     assert "0.50 [0.30, 0.70] n=21" in lines["token_f1"]

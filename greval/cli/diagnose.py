@@ -52,7 +52,8 @@ def diagnose(
         typer.echo(_only(found, shown).model_dump_json(indent=2))
         return
     out = page()
-    render(found, out, title=f"{run}: why answers are wrong", show=shown)
+    told = ", ".join(sorted({row.metric for row in rows if row.metric}))
+    render(found, out, title=f"{run}: why answers are wrong{f', by {told}' if told else ''}", show=shown)
     notes_on(inventory.notes if inventory else (), out)
     if not shown:
         typer.echo(f"the cases behind a number: greval diagnose {run} --show CAUSE")

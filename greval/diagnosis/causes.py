@@ -67,6 +67,7 @@ class Diagnosis(Record):
     Args:
         sample_id: The question.
         method: The method that answered.
+        metric: What told right from wrong, empty where that was given.
         cause: One of `CAUSES`.
         reason: A sentence or more that a person can check.
         evidence: All that is needed for the answer, and what became of each.
@@ -75,6 +76,7 @@ class Diagnosis(Record):
 
     sample_id: str = ""
     method: str = ""
+    metric: str = ""
     cause: Cause
     reason: str
     evidence: tuple[Evidence, ...] = ()

@@ -45,9 +45,8 @@ def diagnose(
     told = verdict if isinstance(verdict, Verdict) else Verdict(right=verdict)
     holdings = Holdings(inventory) if isinstance(inventory, Inventory) else inventory
     cause, reason, evidence = _decision(case, told, holdings)
-    return Diagnosis(
-        sample_id=case.id, method=case.method, cause=cause, reason=reason, evidence=evidence, tags=case.tags
-    )
+    who = {"sample_id": case.id, "method": case.method, "metric": told.metric, "tags": case.tags}
+    return Diagnosis(**who, cause=cause, reason=reason, evidence=evidence)
 
 
 def _decision(case: Case, verdict: Verdict, holdings: Holdings | None) -> Decision:

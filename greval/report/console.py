@@ -71,7 +71,7 @@ def spread(report: Report, summary: Summary) -> str:
     values = report.scales.get(summary.metric, ())
     listed = [f"{value}: {summary.distribution.get(value, 0)}" for value in values]
     others = [f"{value}: {count}" for value, count in summary.distribution.items() if value not in values]
-    if not listed and len(others) > FEW:
+    if not listed and (len(others) > FEW or any(not value.isdecimal() for value in summary.distribution)):
         return _range(summary)
     lost = [f"(failed alone {summary.items_failed})"] if summary.items_failed and summary.scored else []
     return ", ".join([*listed, *others]) + (" " + lost[0] if lost else "")
@@ -82,7 +82,7 @@ def _range(summary: Summary) -> str:
     numbers = sorted((float(value), count) for value, count in summary.distribution.items())
     upto = [*accumulate(count for _, count in numbers)]
     middle = [numbers[bisect(upto, place)][0] for place in ((upto[-1] - 1) // 2, upto[-1] // 2)]
-    return f"min {numbers[0][0]:g}, median {sum(middle) / 2:g}, max {numbers[-1][0]:g}"
+    return f"min {figure(numbers[0][0])}, median {figure(sum(middle) / 2)}, max {figure(numbers[-1][0])}"
 
 
 def mean(summary: Summary) -> str:

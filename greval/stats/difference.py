@@ -87,7 +87,7 @@ def intervals(found: Clusters, *, level: float, ends: tuple[float, float] | None
     if len(means) < FEW:
         low, high = percentile(drawn, level=level)
         return Intervals(
-            student(found, level=level), Interval(low=low, high=high, level=level, method="percentile"), None
+            student(found, level=level).within(ends), Interval(low=low, high=high, level=level, method="percentile"), None
         )
     wide = expanded(level, len(means))
     low, high = percentile(drawn, level=wide)

@@ -39,6 +39,17 @@ class Interval(Record):
     level: Annotated[float, Field(gt=0, lt=1)] = LEVEL
     method: IntervalMethod
 
+    def within(self, ends: tuple[float, float] | None) -> Interval:
+        """Give the interval without what lies beyond the ends, where no mean can be; it holds the true mean as often.
+
+        Example:
+            >>> Interval(low=-0.1, high=0.4, method="t").within((0.0, 1.0)).low
+            0.0
+        """
+        if ends is None or (ends[0] <= self.low and self.high <= ends[1]):
+            return self
+        return self.model_copy(update={"low": max(self.low, ends[0]), "high": min(self.high, ends[1])})
+
 
 def wilson(mean: float, n: int, *, low: float = 0.0, high: float = 1.0, level: float = LEVEL) -> Interval:
     """Give the Wilson score interval of a share, or a conservative one of a mean bounded by `low` and `high`.

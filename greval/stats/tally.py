@@ -123,6 +123,6 @@ class Tally:
         found = None
         if self._low < self._high:
             found = ratio_bootstrap(self._sums, self._sizes) if clustered else t_interval(self._sums)
-        if found or ends is None:
-            return found
-        return wilson(mean, len(self._sums), low=ends[0], high=ends[1])
+        if found:
+            return found.within(ends)
+        return None if ends is None else wilson(mean, len(self._sums), low=ends[0], high=ends[1])

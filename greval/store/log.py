@@ -152,7 +152,7 @@ class Store(Closing):
             yield name_of(key), "" if content is None else name_of(content), Result.model_validate_json(row)
 
     def see(self, case: str) -> None:
-        """Keep a case (as JSON) whose results are kept, where it says something else than before, such as other chunks."""
+        """Keep a case (as JSON) whose results are kept, where it says something new, such as other chunks."""
         key = number(digest(case))
         if key not in self._seen:
             with told(self.folder), self._db:
