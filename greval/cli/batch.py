@@ -15,10 +15,15 @@ from greval.cli.options import (
     AnswerForm,
     BaseUrl,
     By,
+    Cases,
     Folders,
     JudgeName,
+    Limit,
     MaxItems,
     MaxTokens,
+    MethodName,
+    MetricNames,
+    Repeats,
     Seed,
     Show,
     Temperature,
@@ -33,16 +38,14 @@ RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="the run folder")
 
 @app.command("submit")
 def submit(  # noqa: PLR0913 - the options of a command
-    cases: Annotated[str, typer.Argument(help="cases as .jsonl, .json, .csv, .tsv or .parquet, or - for stdin")],
+    cases: Cases,
     *,
-    metric: Annotated[
-        list[str], typer.Option("--metric", "-m", metavar="METRIC", help="a name or a file; may be given often")
-    ],
+    metric: MetricNames,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="RUN", help="the run folder")],
     judge: JudgeName = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="judge the first N cases only")] = None,
-    repeats: Annotated[int, typer.Option(min=1, help="judge each case so often")] = 1,
-    method: Annotated[str | None, typer.Option(help="the method's name, where the cases do not tell it")] = None,
+    limit: Limit = None,
+    repeats: Repeats = 1,
+    method: MethodName = None,
     library: Folders = None,
     base_url: BaseUrl = None,
     temperature: Temperature = 0.0,

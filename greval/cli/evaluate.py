@@ -16,13 +16,18 @@ from greval.cli.options import (
     AnswerForm,
     BaseUrl,
     By,
+    Cases,
     Confidence,
     Folders,
     JudgeName,
+    Limit,
     MaxItems,
     MaxRetries,
     MaxTokens,
+    MethodName,
+    MetricNames,
     Quiet,
+    Repeats,
     RequestsPerMinute,
     Seed,
     Show,
@@ -56,19 +61,17 @@ DEMO_METRICS = ("correctness", "chunk_evaluation", "triple_evaluation")
 
 def evaluate(  # noqa: PLR0913 - the options of a command
     context: typer.Context,
-    cases: Annotated[str, typer.Argument(help="cases as .jsonl, .json, .csv, .tsv or .parquet, or - for stdin")],
+    cases: Cases,
     *,
-    metric: Annotated[
-        list[str], typer.Option("--metric", "-m", metavar="METRIC", help="a name or a file; may be given often")
-    ],
+    metric: MetricNames,
     judge: JudgeName = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="RUN", help="the run folder; runs/NAME by default")
     ] = None,
     concurrency: Annotated[int | None, typer.Option(min=1, help="how many calls are in flight at most")] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="judge the first N cases only")] = None,
-    repeats: Annotated[int, typer.Option(min=1, help="judge each case so often; the majority or the mean counts")] = 1,
-    method: Annotated[str | None, typer.Option(help="the method's name, where the cases do not tell it")] = None,
+    limit: Limit = None,
+    repeats: Repeats = 1,
+    method: MethodName = None,
     library: Folders = None,
     base_url: BaseUrl = None,
     temperature: Temperature = 0.0,

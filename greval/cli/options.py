@@ -14,6 +14,13 @@ from rich.console import Console
 from greval.errors import JudgeError
 from greval.judge import HOW_TO_NAME_A_JUDGE, Judge, Structured
 
+Cases = Annotated[str, typer.Argument(help="cases as .jsonl, .json, .csv, .tsv or .parquet, or - for stdin")]
+MetricNames = Annotated[
+    list[str], typer.Option("--metric", "-m", metavar="METRIC", help="a name or a file; may be given often")
+]
+Limit = Annotated[int | None, typer.Option(min=1, help="judge the first N cases only")]
+Repeats = Annotated[int, typer.Option(min=1, help="judge each case so often; the majority or the mean counts")]
+MethodName = Annotated[str | None, typer.Option(help="the method's name, where the cases do not tell it")]
 JudgeName = Annotated[
     str | None,
     typer.Option(

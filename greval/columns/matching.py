@@ -11,12 +11,10 @@ from functools import cached_property
 import numpy as np
 
 from greval.columns.grouping import Grouped
+from greval.columns.index import Index
 from greval.columns.stretches import Flags, Ints, spans
 from greval.columns.texts import Words
 
-_SLOT_BITS = 17
-_SLOTS = 1 << _SLOT_BITS
-_SHIFT = np.uint64(64 - _SLOT_BITS)
 _SALT = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -70,11 +68,6 @@ class Block:
         keys: Words = hashes + np.repeat(salts, self.lengths)
         return keys
 
-    @cached_property
-    def slots(self) -> Ints:
-        """Where each key belongs in a table of marks."""
-        return (self.keys >> _SHIFT).astype(np.intp)
-
 
 @dataclass(frozen=True)
 class Found:
@@ -104,22 +97,23 @@ class Matcher:
     def __init__(self, gold: Grouped, of: Ints) -> None:
         self._gold = gold
         self._of = of
-        self._table = np.zeros(_SLOTS, dtype=np.int32)
-        self._owners = Owners()
+        self._index = Index()
 
     def find(self, block: Block) -> Found:
         """Find the judged documents of a block."""
-        keys = block.keys
-        slots = block.slots
-        local, gold, which = self._candidates(block, keys, slots)
-        ranked, judged = block.grouped.rows_at(local + block.span.start), self._gold.rows_at(gold)
-        equal = block.grouped.documents.same(ranked, self._gold.documents, judged)
-        equal &= which == block.questions[local]
-        local, gold, which = local[equal], gold[equal], which[equal]
-        offsets = block.offsets
-        places, depths = local - offsets[which], block.lengths
-        repeated = repeats(block, self._owners)
+        judged, questions = self._judged(block)
+        wanted = self._gold.hashes[judged] + (questions + 1).astype(np.uint64) * _SALT
+        local, at, twice = self._index.find(block.keys, wanted)
+        gold, which = judged[at], questions[at]
+        places = local - block.offsets[which]
+        mine = self._equal(block, local, gold) & (places >= 0) & (places < block.lengths[which])
+        order = np.flatnonzero(mine)
+        order = order[np.argsort(local[order])]
+        places, gold, which = places[order], gold[order], which[order]
+        depths = block.lengths
+        repeated = repeats(block) if twice else None
         if repeated is not None:
+            local, offsets = local[order], block.offsets
             before = np.concatenate([[0], np.cumsum(repeated)])
             kept = ~repeated[local]
             places = places - (before[local] - before[offsets[which]])
@@ -127,30 +121,10 @@ class Matcher:
             depths = depths - (before[offsets + block.lengths] - before[offsets])
         return Found(which + block.first, places, gold, depths)
 
-    def _candidates(self, block: Block, keys: Words, slots: Ints) -> tuple[Ints, Ints, Ints]:
-        """Give pairs of a place in the block and a judged row whose keys are equal, and the judged one's question."""
-        judged, questions = self._judged(block)
-        wanted = self._gold.hashes[judged] + (questions + 1).astype(np.uint64) * _SALT
-        marks = (wanted >> _SHIFT).astype(np.intp)
-        numbers = np.arange(1, len(wanted) + 1, dtype=np.int32)
-        self._table[marks] = numbers
-        owners = self._table.take(slots)
-        holders = self._table.take(marks)
-        lost = np.flatnonzero(holders != numbers)
-        self._table[marks] = 0
-        maybe = np.flatnonzero(owners > 0)
-        owned, asked = owners[maybe] - 1, keys[maybe]
-        equal = np.flatnonzero(wanted[owned] == asked)
-        local, found = maybe[equal], owned[equal]
-        if len(lost):  # several judged documents have one slot: the others are sought one by one
-            crowded = np.zeros(len(wanted), np.bool_)
-            crowded[holders[lost] - 1] = True
-            some = np.flatnonzero(crowded[owned])
-            at, more = _joined(asked[some], wanted[lost])
-            local, found = np.concatenate([local, maybe[some[at]]]), np.concatenate([found, lost[more]])
-            order = np.argsort(local, kind="stable")
-            local, found = local[order], found[order]
-        return local, judged[found], questions[found]
+    def _equal(self, block: Block, local: Ints, gold: Ints) -> Flags:
+        """Tell which documents of the block are the judged ones, for their keys are equal."""
+        ranked, judged = block.grouped.rows_at(local + block.span.start), self._gold.rows_at(gold)
+        return block.grouped.documents.same(ranked, self._gold.documents, judged, ends=not block.whole)
 
     def _judged(self, block: Block) -> tuple[Ints, Ints]:
         """Give the judged places of the block's questions, and the question of each, counted from the block's first."""
@@ -160,41 +134,13 @@ class Matcher:
         return spans(starts, lengths), np.repeat(known, lengths)
 
 
-def _joined(keys: Words, wanted: Words) -> tuple[Ints, Ints]:
-    """Give all pairs of places in two arrays that hold the same number."""
-    order = np.argsort(wanted)
-    ascending = wanted[order]
-    left = np.searchsorted(ascending, keys, side="left")
-    times = np.searchsorted(ascending, keys, side="right") - left
-    return np.repeat(np.arange(len(keys)), times), order[spans(left, times)]
-
-
-class Owners:
-    """Tells quickly whether a block may hold a key twice: each row takes a slot of a table, the last one keeps it."""
-
-    def __init__(self) -> None:
-        self._table = np.zeros(_SLOTS, dtype=np.int32)
-
-    def contested(self, keys: Words, slots: Ints) -> bool:
-        """Tell whether any key comes twice."""
-        rows = np.arange(len(keys), dtype=np.int32)
-        self._table[slots] = rows
-        winners = self._table.take(slots)
-        lost = np.flatnonzero(winners != rows)
-        losers = np.sort(keys[lost])
-        return bool((keys[lost] == keys[winners[lost]]).any() or (losers[1:] == losers[:-1]).any())
-
-
-def repeats(block: Block, owners: Owners) -> Flags | None:
-    """Mark the documents that a question has named before; None where there are none.
+def repeats(block: Block) -> Flags:
+    """Mark the documents that a question has named before.
 
     Args:
         block: The questions.
-        owners: A table to look with.
     """
     keys = block.keys
-    if not owners.contested(keys, block.slots):
-        return None
     order = np.argsort(keys, kind="stable")
     alike = np.flatnonzero(keys[order][1:] == keys[order][:-1])
     first, second = order[alike], order[alike + 1]

@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 from greval.case import Case
 from greval.columns.grouping import Grouped, group, group_lists
-from greval.columns.matching import Block, Owners, repeats
+from greval.columns.index import Index
+from greval.columns.matching import Block, repeats
 from greval.columns.reading import numbers_of
 from greval.columns.stretches import Flags, Ints
 from greval.errors import DataError
@@ -168,10 +169,9 @@ def _once(grouped: Grouped, grades: Grades) -> tuple[Grouped, Grades]:
 
 def _again(grouped: Grouped) -> Ints:
     """Give the places of documents that their question has before."""
-    owners, found = Owners(), [np.empty(0, np.intp)]
+    index, found = Index(), [np.empty(0, np.intp)]
     for first, last in grouped.blocks():
         block = Block(grouped, first, last, grouped.hashes)
-        marks = repeats(block, owners)
-        if marks is not None:
-            found.append(np.flatnonzero(marks) + block.span.start)
+        if index.find(block.keys, np.empty(0, np.uint64))[2]:
+            found.append(np.flatnonzero(repeats(block)) + block.span.start)
     return np.concatenate(found)

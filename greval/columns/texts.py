@@ -169,12 +169,20 @@ class Texts(Stretches[Part]):
             found += [block + first for block in part.changes()]
         return np.concatenate([*found, np.array([len(self)], dtype=np.intp)])
 
-    def same(self, rows: Ints, other: Texts, others: Ints) -> Flags:
-        """Tell for each pair of a row and a row of another column whether the texts are equal, byte for byte."""
+    def same(self, rows: Ints, other: Texts, others: Ints, *, ends: bool = False) -> Flags:
+        """Tell for each pair of a row and a row of another column whether the texts are equal, byte for byte.
+
+        Args:
+            rows: Rows of this column.
+            other: The other column.
+            others: Its rows.
+            ends: Whether the last eight bytes are known to be equal.
+        """
         ours, theirs = Chosen(self, rows), Chosen(other, others)
         equal: Flags = ours.lengths == theirs.lengths
         for number in range(words_in(int(ours.lengths.max(initial=0)))):
-            equal &= ours.piece(number) == theirs.piece(number)
+            if not (ends and number == 1):
+                equal &= ours.piece(number) == theirs.piece(number)
         return equal
 
     def read(self, rows: Ints) -> list[str]:
