@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib.resources import files
 from itertools import islice
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from greval.case import Case, Gold
 from greval.cli.bar import Bar
 from greval.cli.options import (
     AnswerForm,
@@ -38,7 +39,10 @@ from greval.cli.options import (
     page,
 )
 from greval.cli.stopping import stop_on_signals
-from greval.datasets import read_cases
+from greval.datasets import RowFault, read_cases
+from greval.datasets.gold import read_gold
+from greval.errors import DataError
+from greval.gold import with_gold
 from greval.judge import Judge
 from greval.library import load, with_dependencies
 from greval.metric import ComputedMetric, Metric
@@ -53,6 +57,7 @@ if TYPE_CHECKING:
     from greval.evaluation import Run
     from greval.options import Options
 
+MOST_TOLD = 5
 FAILED = 3
 STOPPED = 130
 STDIN = "-"
@@ -72,6 +77,9 @@ def evaluate(  # noqa: PLR0913 - the options of a command
     limit: Limit = None,
     repeats: Repeats = 1,
     method: MethodName = None,
+    gold: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="gold in a file of its own, joined to the cases by id")
+    ] = None,
     library: Folders = None,
     base_url: BaseUrl = None,
     temperature: Temperature = 0.0,
@@ -137,10 +145,10 @@ def evaluate(  # noqa: PLR0913 - the options of a command
         "debug": bool(context.obj),
     }
     if dry_run:
-        _foretell(cases, metrics, model, folder, method=method, limit=limit, options=options)
+        _foretell(cases, metrics, model, folder, method=method, gold=gold, limit=limit, options=options)
         return
     bar = Bar(quiet=quiet, json=json, also=_events() if otel else None)
-    run = asyncio.run(_run(cases, metrics, model, folder, bar, method=method, limit=limit, options=options))
+    run = asyncio.run(_run(cases, metrics, model, folder, bar, method=method, gold=gold, limit=limit, options=options))
     finish(run, by=by or (), show=show, quiet=quiet or json)
 
 
@@ -171,6 +179,7 @@ async def _run(  # noqa: PLR0913 - what a run is made of
     bar: Bar,
     *,
     method: str | None = None,
+    gold: Path | None = None,
     limit: int | None = None,
     options: Options | None = None,
 ) -> Run:
@@ -183,7 +192,8 @@ async def _run(  # noqa: PLR0913 - what a run is made of
     given: Options = {"total": reading.count(limit), "on_progress": bar.show, "on_result": bar.result}
     given |= options or {}
     with bar:
-        run = await evaluate_async(islice(reading, limit), metrics, judge, out=folder, stop=stop, **given)
+        rows = islice(_with_gold(reading, gold), limit)
+        run = await evaluate_async(rows, metrics, judge, out=folder, stop=stop, **given)
         if notice := reading.notice():
             bar.say(notice)
         bar.finished(run)
@@ -197,6 +207,7 @@ def _foretell(  # noqa: PLR0913 - what a run is made of
     folder: Path,
     *,
     method: str | None,
+    gold: Path | None,
     limit: int | None,
     options: Options,
 ) -> None:
@@ -204,8 +215,30 @@ def _foretell(  # noqa: PLR0913 - what a run is made of
     from greval.forecast import forecast  # noqa: PLC0415 - LangChain takes most of a second
     from greval.report.forecast import render as render_forecast  # noqa: PLC0415
 
-    rows = islice(read_cases(cases, method=method), limit)
+    rows = islice(_with_gold(read_cases(cases, method=method), gold), limit)
     render_forecast(forecast(rows, metrics, judge, out=folder, **options), page())
+
+
+def _with_gold(rows: Iterable[Case | RowFault], file: Path | None) -> Iterator[Case | RowFault]:
+    """Join gold to cases by their ids, where a file of it is named.
+
+    Raises:
+        DataError: Where a row of that file is no gold: figures without it would be of other questions.
+    """
+    if file is None:
+        return iter(rows)
+    found = [*read_gold(file)]
+    if faults := [fault for place, row in found if (fault := _fault(place, row))]:
+        raise DataError("\n".join(faults[:MOST_TOLD]))
+    return with_gold(rows, [row for _, row in found if isinstance(row, Case)])
+
+
+def _fault(place: str, row: Case | RowFault) -> str | None:
+    """Say why a row is no gold, None where it is."""
+    if isinstance(row, RowFault):
+        return f"{row.place}: {row.message}"
+    empty = row.gold is None and row.expected_answer is None
+    return f"{place}: names no gold; fields of it are {', '.join(Gold.model_fields)}" if empty else None
 
 
 def finish(run: Run, *, by: Sequence[str], show: int, quiet: bool) -> None:
