@@ -231,11 +231,11 @@ def check(*words):
 
 
 def test_the_command_tells_all_findings_with_places(gold_file):
-    """Faults of reading, faults and remarks come at once, each with its line; exit code 1 where there are faults."""
+    """Faults of reading, faults and remarks come at once, each with its line; exit code 2 where there are faults."""
     good = {"id": "q1", "essential_docs": ["d1"]}
     path = gold_file(good, {"id": "q2", "essential_docs": []}, {"id": "q3", "answers": 4}, good)
     code, lines = check(path)
-    assert code == 1
+    assert code == 2
     assert lines[0].startswith(f"{path}:5: q3: gold.answers: must be a list")
     assert lines[1].startswith(f"{path}:7: q1: id: q1 is at {path}:1 already")
     assert lines[2] == f"{path}:3: q2: gold: names nothing; fill it in, or leave it out where it is not known"
@@ -255,5 +255,5 @@ def test_the_command_checks_against_an_index(gold_file):
     path = gold_file({"id": "q1", "essential_docs": ["d2"]})
     assert check(path)[0] == 0
     code, lines = check(path, "--index", index)
-    assert code == 1
+    assert code == 2
     assert "d2 not in the index; index it, or mend the id" in lines[0]

@@ -10,7 +10,7 @@ import typer
 from greval.cli.diagnose import Index, read_index
 
 app = typer.Typer(help="Check gold: what should have been retrieved, walked and answered.", no_args_is_help=True)
-FAULTY = 1
+FAULTY = 2
 
 
 @app.command("check")
