@@ -12,6 +12,7 @@ from collections import Counter
 
 import pytest
 import typer
+from fault_server import says
 from typer.testing import CliRunner
 
 from greval import Case
@@ -243,3 +244,24 @@ def test_stopped_twice(folder):
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=20)
     assert process.returncode == -signal.SIGINT
+
+
+def test_one_model_answers_for_all_methods_and_the_name_tells_what_it_was_given(tmp_path, fault_server, monkeypatch):
+    """With --generator the model's words are the answer, from the aggregates of the retrieved documents."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OPENAI_API_KEY", "test-key")
+    monkeypatch.setenv("OPENAI_BASE_URL", fault_server.url)
+    fault_server.plan = says("The battery.")
+    (tmp_path / "own.py").write_text(
+        'def ask(sample):\n    return {"answer": "my own", "chunks": [{"id": "c", "text": "It died.", "doc_id": "r1"}]}\n',
+        encoding="utf-8",
+    )
+    (tmp_path / "samples.jsonl").write_text('{"id": "q1", "question": "What?"}\n', encoding="utf-8")
+    (tmp_path / "facts.jsonl").write_text('{"doc_id": "r1", "feature": "battery"}\n', encoding="utf-8")
+    words = ["--method", "own.py:ask", "-o", "out.jsonl", "--quiet"]
+    done = run(*words, "--generator", "openai:fake", "--facts", "facts.jsonl")
+    assert done.exit_code == 0, done.output
+    (row,) = map(json.loads, (tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines())
+    assert (row["method"], row["aggregates"]) == ("ask-fair", ["feature, told by 1 of 1 documents: battery: 1"])
+    assert row["answer"] == "The battery."
+    assert run(*words, "--facts", "facts.jsonl").exit_code == 2

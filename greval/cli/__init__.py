@@ -1,4 +1,4 @@
-"""The command line: `greval metrics | judge | local | batch | cache | evaluate | report | results | merge | demo`.
+"""The command line; `greval --help` lists its commands.
 
 Exit codes: 0 done, 1 a threshold was missed, 2 usage or data, 3 some outcomes failed.
 """
