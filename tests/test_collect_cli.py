@@ -253,7 +253,7 @@ def test_one_model_answers_for_all_methods_and_the_name_tells_what_it_was_given(
     monkeypatch.setenv("OPENAI_BASE_URL", fault_server.url)
     fault_server.plan = says("The battery.")
     (tmp_path / "own.py").write_text(
-        'def ask(sample):\n    return {"answer": "my own", "chunks": [{"id": "c", "text": "It died.", "doc_id": "r1"}]}\n',
+        'def ask(sample):\n    return {"answer": "mine", "chunks": [{"id": "c", "text": "Died.", "doc_id": "r1"}]}\n',
         encoding="utf-8",
     )
     (tmp_path / "samples.jsonl").write_text('{"id": "q1", "question": "What?"}\n', encoding="utf-8")
