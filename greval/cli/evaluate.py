@@ -247,8 +247,10 @@ def finish(run: Run, *, by: Sequence[str], show: int, quiet: bool) -> None:
 
     if not quiet:
         with Store.open(run.folder) as store:
-            render(build(store, by=by, show=show), page())
-        typer.echo(f"run: {run.folder}   (greval report {run.folder}; greval results {run.folder})")
+            found = build(store, by=by, show=show)
+        render(found, page())
+        several = f"; greval compare {run.folder}" if "method" in found.by else ""
+        typer.echo(f"run: {run.folder}   (greval report {run.folder}; greval results {run.folder}{several})")
     if run.why:
         typer.echo(f"stopped: {run.why}; what was judged is kept, run the same command again to go on", err=True)
         raise typer.Exit(STOPPED if run.why == ASKED else FAILED)
