@@ -1,0 +1,202 @@
+"""Agreement of a run's judge with people on one metric, over all annotated things and by group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, TypedDict, Unpack
+
+from greval.agreement.baselines import baselines, lengths
+from greval.agreement.caution import cautions
+from greval.agreement.judging import judged, weighted
+from greval.agreement.levels import treated
+from greval.agreement.people import people
+from greval.agreement.records import Agreement, Combine, Group, TreatAs
+from greval.agreement.sides import sides
+from greval.annotation import Annotation
+from greval.annotations.giving import given
+from greval.annotations.matching import Key, Matched, Thing, match
+from greval.annotations.values import scales
+from greval.comparison.plan import unknown
+from greval.errors import DataError
+from greval.scale import CategoricalScale, Scale
+from greval.stats.interval import LEVEL
+from greval.store import Store
+
+if TYPE_CHECKING:
+    from greval.evaluation import Run
+
+NOT_TOLD = "(none)"
+METHOD = "method"
+
+
+class Wishes(TypedDict, total=False):
+    """How to compare; see `agreement`."""
+
+    combine: Combine | None
+    treat_as: TreatAs | None
+    by: str | Sequence[str]
+    level: float
+
+
+def agreement(
+    run: str | Path | Run,
+    metric: str,
+    annotations: str | Path | Iterable[str | Path | Annotation] | None = None,
+    **wishes: Unpack[Wishes],
+) -> Agreement:
+    """Say how far the judge of a run agrees with people.
+
+    Args:
+        run: The run, or its folder.
+        metric: The metric that people valued too.
+        annotations: A file of annotations, several, or annotations; without them those that are kept
+            in the run's folder.
+        **wishes: `combine`: what stands for several people: "majority" (default of categories), "mean"
+            (default of numbers) or "each". `treat_as`: whether the levels of a value scale are compared
+            as "categories" (default of two levels) or as "numbers". `by`: tags or "method" to group by.
+            `level`: 0.95, of the intervals.
+
+    Returns:
+        The agreement as data; `greval agreement` prints it.
+
+    Raises:
+        DataError: Where nothing matches, or a file, metric or tag is not there.
+        MissingExtraError: Where scikit-learn is not installed (for categories).
+        StoreError: Where the folder is no run.
+
+    Example:
+        >>> import tempfile
+        >>> from greval.evaluation import evaluate
+        >>> from greval.metrics import COMPUTED
+        >>> cases = [{"id": f"q{n}", "question": "?", "usage": {"latency": n}} for n in range(6)]
+        >>> run = evaluate(cases, [COMPUTED["latency"]], out=tempfile.mkdtemp())
+        >>> said = [Annotation(sample_id=f"q{n}", metric="latency", annotator="ana", value=n + 1) for n in range(6)]
+        >>> agreement(run, "latency", said).groups[0].judge.figures["bias"].value
+        -1.0
+    """
+    level = wishes.get("level", LEVEL)
+    if not 0 < level < 1:
+        raise DataError(f"the level must lie between 0 and 1, got {level:g}; 0.95 is usual")
+    by = wishes.get("by", ())
+    tags = (by,) if isinstance(by, str) else tuple(by)
+    folder = Path(run) if isinstance(run, str | Path) else run.folder
+    with Store.open(folder) as store, store.snapshot():
+        of_run = _scale(store, metric)
+        taken, unread = given(folder, annotations, {metric: of_run})
+        found = match(store, metric, taken, of_run)
+        scale, things = treated(metric, of_run, found.things, wishes.get("treat_as"))
+        between = len(found.things) - len(things)
+        found = found.model_copy(update={"things": things})
+        combine = wishes.get("combine") or ("majority" if isinstance(scale, CategoricalScale) else "mean")
+        if combine == "mean" and isinstance(scale, CategoricalScale):
+            raise DataError(f"{metric}: categories have no mean; choose the majority, or each")
+        _check(found, folder, metric, tags)
+        task = _Task(scale, combine, level, lengths(store, found.things), between)
+    return _agreement(found, task, tags, unread, folder=folder, metric=metric)
+
+
+class _Task(NamedTuple):
+    """How the figures of each group are made; `between` things have a mean of repeats that is no level."""
+
+    scale: Scale
+    combine: Combine
+    level: float
+    lengths: dict[Key, int]
+    between: int
+
+
+def _agreement(
+    found: Matched, task: _Task, by: tuple[str, ...], unread: Sequence[str], *, folder: Path, metric: str
+) -> Agreement:
+    """Make every group, and say what to beware of."""
+    groups = tuple(
+        group for name, things in _groups(found.things, by) if (group := _group(name, things, task)) is not None
+    )
+    if not groups or groups[0].name:
+        raise DataError(
+            f"{folder}: people are tied on every thing that was judged on {metric}; ask one more, or compare with each"
+        )
+    unread = (*unread, *found.faults)
+    return Agreement(
+        folder=str(folder),
+        metric=metric,
+        judges=found.judges,
+        annotators=groups[0].people.annotators,
+        treat_as="categories" if isinstance(task.scale, CategoricalScale) else "numbers",
+        combine=task.combine,
+        by=by,
+        level=task.level,
+        statuses=found.statuses,
+        groups=groups,
+        unread=unread,
+        warnings=tuple(cautions(found, groups[0], unread, combine=task.combine, between=task.between)),
+    )
+
+
+def _group(name: str, things: Sequence[Thing], task: _Task) -> Group | None:
+    """Give the figures of a group; None where people are tied on all of it."""
+    found = sides(things, task.combine)
+    if not found:
+        return None
+    scale, level = task.scale, task.level
+    used = [things[number] for number in dict.fromkeys(one.number for one in found)]
+    enriched = len({thing.weight for thing in used}) > 1
+    return Group(
+        name=name,
+        things=len(used),
+        questions=len({thing.sample_id for thing in used}),
+        enriched=enriched,
+        judge=judged(found, things, scale, level=level),
+        weighted=weighted(found, scale, level=level) if enriched else {},
+        people=people(things, scale, level=level),
+        baselines=baselines(found, scale, task.lengths, level=level),
+    )
+
+
+def _groups(things: Sequence[Thing], by: tuple[str, ...]) -> Iterator[tuple[str, list[Thing]]]:
+    """Give all things, then those of each combination of the tags' values."""
+    yield "", [*things]
+    groups: dict[str, list[Thing]] = {}
+    for thing in things if by else ():
+        values = (thing.method if tag == METHOD else thing.tags.get(tag) for tag in by)
+        groups.setdefault(" · ".join(value or NOT_TOLD for value in values), []).append(thing)
+    yield from sorted(groups.items())
+
+
+def _scale(store: Store, metric: str) -> Scale:
+    """Give the scale of a metric.
+
+    Raises:
+        DataError: Where the run does not hold the metric.
+    """
+    fact = store.fact("metrics")
+    held = [str(one["name"]) for one in fact if isinstance(one, dict)] if isinstance(fact, list) else []
+    if metric not in held:
+        raise unknown("metric", metric, held, store.folder)
+    return scales(fact)[metric]
+
+
+def _check(found: Matched, folder: Path, metric: str, by: Sequence[str]) -> None:
+    """Refuse what leaves nothing to compare.
+
+    Raises:
+        DataError: With what was there instead.
+    """
+    tags = {METHOD, *(tag for thing in found.things for tag in thing.tags)}
+    if found.things:
+        for tag in by:
+            if tag not in tags:
+                raise unknown("tag", tag, tags, folder)
+        return
+    counts = [f"{count} {status}" for status, count in found.statuses.items()]
+    counts += [f"{found.others} of other metrics"] if found.others else []
+    counts += (
+        [f"{len(found.strange)} things that are not in the run, such as {found.strange[0]}"] if found.strange else []
+    )
+    counts += [f"{len(found.unjudged)} things without a verdict"] if found.unjudged else []
+    counts += [f"not on the scale: {found.faults[0]}"] if found.faults else []
+    raise DataError(
+        f"{folder}: no submitted annotation of {metric} matches a verdict; "
+        f"the annotations: {', '.join(counts) or 'none'} (they are matched by sample_id, method, metric and item)"
+    )

@@ -1,0 +1,134 @@
+"""What costs nothing, held against people like a judge: the same value always, and the length of the text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from greval.agreement.records import Baseline
+from greval.agreement.sides import Side, choices, numbers
+from greval.annotations.matching import Key, Thing
+from greval.case import Case
+from greval.scale import CategoricalScale, Scale
+from greval.stats.confusion import Choices
+from greval.stats.confusion import compared as compared_choices
+from greval.stats.correlation import Numbers
+from greval.stats.correlation import compared as compared_numbers
+from greval.stats.figure import Measured
+from greval.stats.threshold import best_threshold, folds
+from greval.store import Store
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+MAJORITY, MEDIAN, LENGTH = "always the commonest", "always the median", "length of the text"
+OF_CATEGORIES = ("accuracy", "kappa", "macro f1")
+OF_NUMBERS = ("pearson", "spearman", "kendall")
+ONE_QUESTION = "needs things of two questions: what is learned from some is tried on the others"
+
+
+def lengths(store: Store, things: Sequence[Thing]) -> dict[Key, int]:
+    """Give the length in characters of each thing that the run still holds: an answer, a chunk, a triple."""
+    wanted: dict[tuple[str, str], list[str | None]] = {}
+    for thing in things:
+        wanted.setdefault((thing.sample_id, thing.method), []).append(thing.item)
+    found: dict[Key, int] = {}
+    for case in store.cases():
+        for item in wanted.get((case.id, case.method), ()):
+            length = _length(case, item)
+            if length is not None:
+                found[case.id, case.method, item] = length
+    return found
+
+
+def baselines(found: Sequence[Side], scale: Scale, known: Mapping[Key, int], *, level: float) -> tuple[Baseline, ...]:
+    """Give what the same value always, and the length alone, would reach; the latter is learned on other questions.
+
+    Args:
+        found: The sides that judge and people are compared on.
+        scale: The metric's scale.
+        known: The lengths, `lengths`.
+        level: The probability that each interval holds the true figure.
+    """
+    short = [one for one in found if (one.thing.sample_id, one.thing.method, one.thing.item) in known]
+    sizes = [float(known[one.thing.sample_id, one.thing.method, one.thing.item]) for one in short]
+    if isinstance(scale, CategoricalScale):
+        return (
+            _constant(choices(found, scale), level=level),
+            _threshold(choices(short, scale), sizes, level=level) if short else _unknown(),
+        )
+    return _median(numbers(found), level=level), _rising(numbers(short), sizes, level=level) if short else _unknown()
+
+
+def _unknown() -> Baseline:
+    return Baseline(name=LENGTH, why="the run holds no texts of the annotated things")
+
+
+def _length(case: Case, item: str | None) -> int | None:
+    """Give the length of what was judged; None where the case does not hold it."""
+    if item is None:
+        return None if case.answer is None else len(case.answer)
+    chunk = next((one for one in case.chunks or () if one.id == item), None)
+    if chunk:
+        return len(chunk.text)
+    triple = next((one for one in case.triples or () if one.id == item), None)
+    return len(f"{triple.subject} {triple.predicate} {triple.object}") if triple else None
+
+
+def _constant(columns: Choices, *, level: float) -> Baseline:
+    """Always say the category that people chose most often."""
+    import numpy as np  # noqa: PLC0415 - scipy's companion
+
+    commonest = np.bincount(columns.truth, minlength=columns.size).argmax()
+    return _of_categories(MAJORITY, columns, np.full_like(columns.truth, commonest), level=level)
+
+
+def _threshold(columns: Choices, sizes: Sequence[float], *, level: float) -> Baseline:
+    """Tell the category by the threshold of length that is the best in the other questions."""
+    import numpy as np  # noqa: PLC0415 - scipy's companion
+
+    long = np.array(sizes)
+    given = np.zeros_like(columns.truth)
+    held_back = folds(columns.questions)
+    for held in held_back:
+        best = best_threshold(long[~held], columns.truth[~held], columns.size)
+        given[held] = np.where(long[held] <= best.at, best.below, best.above)
+    if not held_back:
+        return Baseline(name=LENGTH, why=ONE_QUESTION)
+    return _of_categories(LENGTH, columns, given, level=level)
+
+
+def _of_categories(name: str, columns: Choices, given: NDArray[np.int64], *, level: float) -> Baseline:
+    figures = compared_choices(columns._replace(given=given), level=level)
+    return Baseline(name=name, figures=_only(figures, OF_CATEGORIES))
+
+
+def _median(columns: Numbers, *, level: float) -> Baseline:
+    """Always give the median of people's numbers, which has the least absolute error."""
+    import numpy as np  # noqa: PLC0415 - scipy's companion
+
+    given = np.full_like(columns.people, np.median(columns.people))
+    figures = compared_numbers(columns._replace(judge=given), level=level, ranks=False)
+    return Baseline(name=MEDIAN, figures=_only(figures, ("mae",)))
+
+
+def _rising(columns: Numbers, sizes: Sequence[float], *, level: float) -> Baseline:
+    """Correlate people's numbers with the length, which counts for or against as it does in the other questions."""
+    import numpy as np  # noqa: PLC0415 - scipy's companion
+
+    long = np.array(sizes)
+    given = np.zeros_like(columns.people)
+    held_back = folds(columns.questions)
+    for held in held_back:
+        x, y = long[~held], columns.people[~held]
+        given[held] = long[held] * np.where(((x - x.mean()) * (y - y.mean())).sum() < 0, -1.0, 1.0)
+    if not held_back:
+        return Baseline(name=LENGTH, why=ONE_QUESTION)
+    return Baseline(
+        name=LENGTH, figures=_only(compared_numbers(columns._replace(judge=given), level=level), OF_NUMBERS)
+    )
+
+
+def _only(figures: Mapping[str, Measured], names: Sequence[str]) -> dict[str, Measured]:
+    return {name: figures[name] for name in names}

@@ -1,0 +1,65 @@
+"""What a reader must know before trusting an agreement, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from greval.agreement.people import referees
+from greval.agreement.records import Combine, Group
+from greval.annotations.matching import Matched
+
+FEW = 30
+SHOWN = 3
+
+
+def cautions(found: Matched, whole: Group, unread: Sequence[str], *, combine: Combine, between: int) -> Iterator[str]:
+    """Give the warnings of an agreement.
+
+    Args:
+        found: What came of the annotations.
+        whole: The figures over all things.
+        unread: The rows that are no annotation, or not on the scale.
+        combine: What stands for the people.
+        between: How many things were left out as the judge's value lies between two levels.
+    """
+    if len(found.judges) > 1 or len(found.fingerprints) > 1:
+        yield (
+            f"MIXED: these verdicts are of {len(found.judges)} judges and {len(found.fingerprints)} definitions; "
+            "run the same command of greval evaluate again, so that all are of one"
+        )
+    if whole.enriched:
+        yield (
+            "ENRICHED SAMPLE: the annotated things were not drawn evenly. The raw figures are of this sample only; "
+            "the weighted ones stand for all things that it was drawn from"
+        )
+    suggested = sum(thing.suggested for thing in found.things)
+    if suggested:
+        yield f"{suggested} of {len(found.things)} things were annotated with the judge's verdict in sight: too high"
+    ties = len(found.things) - whole.things
+    if combine == "majority" and ties:
+        things = "1 thing is" if ties == 1 else f"{ties} things are"
+        yield f"{things} left out: people are tied, and these are the hard ones; ask one more annotator"
+    if between:
+        yield f"{between} left out: the judge's value is a mean of repeats that lies between two levels"
+    for who in referees(found.things):
+        yield f"{who} was asked mostly where others disagree: look at the other pairs for the ceiling"
+    if whole.things < FEW:
+        yield f"only {whole.things} annotated thing{'s' if whole.things > 1 else ''}: intervals of so few are rough"
+    yield from _left_out(found, unread)
+
+
+def _left_out(found: Matched, unread: Sequence[str]) -> Iterator[str]:
+    """Tell which annotations do not count, and why."""
+    for told, names in (
+        ("are not in the run", found.strange),
+        ("have no verdict of the judge", found.unjudged),
+        ("were shown with other contents to one annotator than to another", found.differing),
+    ):
+        if names:
+            more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+            yield f"{len(names)} annotated things {told}: {', '.join(names[:SHOWN])}{more}"
+    if found.replaced:
+        yield f"{found.replaced} annotations were given again by the same annotator: the later counts"
+    if unread:
+        yield f"{len(unread)} rows cannot be read:"
+        yield from (f"  {row}" for row in unread[:SHOWN])

@@ -1,0 +1,57 @@
+"""The levels of a value scale taken as categories: right or wrong is a choice, even where it is written 1 and 0."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from greval.agreement.records import TreatAs
+from greval.annotations.matching import Thing
+from greval.errors import DataError
+from greval.scale import MAX_ENUM_LEVELS, CategoricalScale, MeasureScale, Scale, Value, ValueScale
+
+
+def treated(
+    metric: str, scale: Scale, things: Sequence[Thing], wanted: TreatAs | None
+) -> tuple[Scale, tuple[Thing, ...]]:
+    """Give the scale and the things as they are compared: a value scale of two levels as categories, unless told.
+
+    A judge's value between two levels, the mean of repeats, is no category: such things are left out.
+
+    Raises:
+        DataError: Where the scale cannot be taken so.
+    """
+    match scale:
+        case CategoricalScale():
+            if wanted == "numbers":
+                raise DataError(f"{metric}: its values are categories; they cannot be compared as numbers")
+        case ValueScale(range=(low, high)):
+            if (wanted or ("categories" if high - low == 1 else "numbers")) == "categories":
+                return _as_categories(metric, scale), tuple(one for thing in things for one in _named(thing))
+        case MeasureScale():
+            if wanted == "categories":
+                raise DataError(f"{metric}: is measured; its numbers cannot be compared as categories")
+    return scale, tuple(things)
+
+
+def _as_categories(metric: str, scale: ValueScale) -> CategoricalScale:
+    """Give the levels as categories, the best first."""
+    low, high = scale.range
+    if high - low >= MAX_ENUM_LEVELS:
+        raise DataError(f"{metric}: has {high - low + 1} levels, too many for categories; compare them as numbers")
+    levels = [*range(low, high + 1)]
+    best_first = levels[::-1] if scale.better == "higher" else levels
+    return CategoricalScale.model_validate({"categories": {str(level): "" for level in best_first}})
+
+
+def _named(thing: Thing) -> tuple[Thing, ...]:
+    """Give a thing with its levels as names; nothing where the judge's value is no level."""
+    judge = _name(thing.judgement.value)
+    if judge is None:
+        return ()
+    values: dict[str, Value] = {who: name for who, value in thing.values.items() if (name := _name(value)) is not None}
+    judgement = thing.judgement.model_copy(update={"value": judge})
+    return (thing.model_copy(update={"values": values, "judgement": judgement}),)
+
+
+def _name(value: Value) -> str | None:
+    return str(int(value)) if float(value).is_integer() else None

@@ -1,0 +1,73 @@
+"""The agreement of people among themselves: no judge can be expected to agree with them more."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+
+from greval.agreement.judging import ratings
+from greval.agreement.records import Pair, People
+from greval.agreement.sides import Side, choices, numbers
+from greval.annotations.matching import Thing
+from greval.scale import CategoricalScale, Scale
+from greval.stats.alpha import reliability
+from greval.stats.confusion import compared as compared_choices
+from greval.stats.correlation import compared as compared_numbers
+from greval.stats.figure import Measured
+
+MOST_PAIRS = 10
+OF_CATEGORIES = ("accuracy", "kappa", "kappa linear", "kappa quadratic", "ac1")
+OF_NUMBERS = ("mae", "bias", "pearson", "spearman", "kendall")
+FEW = 5
+NEARLY = 0.8
+
+
+def people(things: Sequence[Thing], scale: Scale, *, level: float) -> People:
+    """Give how far annotators agree; with one annotator, or nothing in common, why that is not known."""
+    annotators = tuple(sorted({annotator for thing in things for annotator in thing.values}))
+    common = Counter(pair for thing in things for pair in combinations(sorted(thing.values), 2))
+    if not common:
+        alone = "one annotator only" if len(annotators) == 1 else "no two annotators valued the same thing"
+        return People(annotators=annotators, why=f"{alone}: have some things annotated twice")
+    most = common.most_common(MOST_PAIRS)
+    values = [[*thing.values.values()] for thing in things]
+    return People(
+        annotators=annotators,
+        figures=reliability(ratings(values, things, scale), level=level),
+        pairs=tuple(Pair(annotators=who, n=n, figures=_pair(things, who, scale, level=level)) for who, n in most),
+        left_out=len(common) - len(most),
+    )
+
+
+def referees(things: Sequence[Thing]) -> Iterator[str]:
+    """Name the annotators who were asked mostly where others disagree: they make agreement look lower.
+
+    Where most things are disputed anyway nobody is named.
+    """
+    twice = [values for thing in things if len(values := thing.values) > 1]
+    if sum(len({*values.values()}) > 1 for values in twice) > len(twice) / 2:
+        return
+    seen: Counter[str] = Counter()
+    apart: Counter[str] = Counter()
+    for thing in things:
+        for annotator in thing.values:
+            seen[annotator] += 1
+            others = {value for who, value in thing.values.items() if who != annotator}
+            apart[annotator] += len(others) > 1
+    yield from sorted(who for who, times in seen.items() if times >= FEW and apart[who] >= NEARLY * times)
+
+
+def _pair(things: Sequence[Thing], who: tuple[str, str], scale: Scale, *, level: float) -> dict[str, Measured]:
+    """Give the figures of two annotators: the first takes the people's side, the second the judge's."""
+    first, second = who
+    found = [
+        Side(thing, number, thing.values[first], thing.values[second])
+        for number, thing in enumerate(things)
+        if first in thing.values and second in thing.values
+    ]
+    if isinstance(scale, CategoricalScale):
+        figures = compared_choices(choices(found, scale), level=level)
+        return {name: figures[name] for name in OF_CATEGORIES if name in figures}
+    figures = compared_numbers(numbers(found), level=level)
+    return {name: figures[name] for name in OF_NUMBERS}

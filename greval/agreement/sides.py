@@ -1,0 +1,92 @@
+"""The two sides of an agreement as columns: what people said, what the judge said, and of which things."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import fmean
+from typing import TYPE_CHECKING, NamedTuple
+
+from greval.agreement.records import Combine
+from greval.annotations.adjudicating import majority
+from greval.annotations.matching import Thing
+from greval.scale import CategoricalScale, Scale, Value
+from greval.stats.confusion import Choices
+from greval.stats.correlation import Numbers
+from greval.stats.figure import codes
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+
+class Side(NamedTuple):
+    """One value of the people for a thing, or for an annotation of it, with the judge's."""
+
+    thing: Thing
+    number: int
+    people: Value
+    judge: Value
+
+
+def sides(things: Sequence[Thing], combine: Combine) -> tuple[Side, ...]:
+    """Give what stands for the people beside what the judge said; things on which people are tied are left out."""
+    return tuple(
+        Side(thing, number, value, thing.judgement.value)
+        for number, thing in enumerate(things)
+        for value in _people(thing, combine)
+    )
+
+
+def _people(thing: Thing, combine: Combine) -> Iterator[Value]:
+    match combine:
+        case "each":
+            yield from thing.values.values()
+        case "mean":
+            yield fmean(float(value) for value in thing.values.values())
+        case "majority":
+            value = majority(thing.values.values())
+            if value is not None:
+                yield value
+
+
+def choices(found: Sequence[Side], scale: CategoricalScale, *, weighted: bool = False) -> Choices:
+    """Give the columns of categories, as their places on the scale."""
+    import numpy as np  # noqa: PLC0415 - scipy's companion
+
+    place = places(scale)
+    things, questions, weights = _columns(found, weighted=weighted)
+    return Choices(
+        truth=np.array([place[one.people] for one in found], dtype=np.int64),
+        given=np.array([place[one.judge] for one in found], dtype=np.int64),
+        weights=weights,
+        things=things,
+        questions=questions,
+        size=len(place),
+        ordered=scale.ordered,
+    )
+
+
+def numbers(found: Sequence[Side], *, weighted: bool = False) -> Numbers:
+    """Give the columns of numbers."""
+    import numpy as np  # noqa: PLC0415 - scipy's companion
+
+    things, questions, weights = _columns(found, weighted=weighted)
+    people = np.array([float(one.people) for one in found])
+    judge = np.array([float(one.judge) for one in found])
+    return Numbers(people, judge, weights, things, questions)
+
+
+def places(scale: Scale) -> Mapping[Value, int]:
+    """Give the place of each category on its scale; nothing for other scales."""
+    return {name: place for place, name in enumerate(scale.names)} if isinstance(scale, CategoricalScale) else {}
+
+
+def _columns(found: Sequence[Side], *, weighted: bool) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
+    """Give the things, the questions and the weights."""
+    import numpy as np  # noqa: PLC0415 - scipy's companion
+
+    things = np.array([one.number for one in found], dtype=np.int64)
+    weights = np.array([one.thing.weight if weighted else 1.0 for one in found])
+    return things, codes([one.thing.sample_id for one in found]), weights

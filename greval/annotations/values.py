@@ -1,0 +1,69 @@
+"""What people may say: the scale of a run's metric, and values that are read on it and never moved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pydantic import JsonValue, TypeAdapter
+
+from greval.annotation import Annotation
+from greval.library import predefined
+from greval.scale import CategoricalScale, OffScaleError, Scale, Value
+
+_SCALE: TypeAdapter[Scale] = TypeAdapter(Scale)
+
+
+def scales(metrics: JsonValue) -> dict[str, Scale]:
+    """Give the scale of each metric that a run holds, or that ships.
+
+    Args:
+        metrics: The fact "metrics" of the run.
+    """
+    found: dict[str, Scale] = {name: metric.scale for name, metric in predefined().items()}
+    for metric in metrics if isinstance(metrics, list) else ():
+        if isinstance(metric, dict) and isinstance(metric.get("scale"), dict):
+            found[str(metric["name"])] = _SCALE.validate_python(metric["scale"])
+    return found
+
+
+def on_scale(scale: Scale, value: Value) -> Value:
+    """Give the value of a scale that a person's value is; a table holds numbers as text.
+
+    Raises:
+        OffScaleError: Where it is not on the scale.
+
+    Example:
+        >>> from greval.scale import ValueScale
+        >>> on_scale(ValueScale(range=(1, 5), levels={1: "Useless.", 5: "Perfect."}), "4")
+        4
+    """
+    if isinstance(scale, CategoricalScale):
+        return scale.read(str(value))
+    return scale.read(_number(value))
+
+
+def settled(annotation: Annotation, scales: Mapping[str, Scale]) -> Annotation:
+    """Give an annotation with its value read on the scale of its metric, where that is known.
+
+    Raises:
+        OffScaleError: Where it is submitted without a value, or the value is not on the scale.
+    """
+    if annotation.status != "submitted":
+        return annotation
+    if annotation.value is None:
+        raise OffScaleError("is submitted without a value; give one, or another status")
+    scale = scales.get(annotation.metric)
+    if scale is None:
+        return annotation
+    value = on_scale(scale, annotation.value)
+    return annotation if value == annotation.value else annotation.model_copy(update={"value": value})
+
+
+def _number(value: Value) -> object:
+    """Read a number that is given as text; anything else is left for the scale to refuse."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return float(value)
+    except ValueError:
+        return value

@@ -1,0 +1,212 @@
+"""Two sides that choose categories: confusion matrix, precision, recall, F1, kappa, AC1."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import nan
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from greval.errors import MissingExtraError
+from greval.stats.figure import Counted, Measured, measured
+from greval.stats.resampling import Sample, sparse
+
+if TYPE_CHECKING:
+    from greval.stats.bootstrap import Floats, Integers
+
+KAPPAS = {"kappa": None, "kappa linear": "linear", "kappa quadratic": "quadratic"}
+PARTS = ("precision", "recall", "f1")
+
+
+class Choices(NamedTuple):
+    """What two sides chose: the places of categories on the scale, with the weight, thing and question of each.
+
+    `truth` is the side that counts as right. `size` is how many categories the scale has, `ordered`
+    whether their order counts.
+    """
+
+    truth: Integers
+    given: Integers
+    weights: Floats
+    things: Integers
+    questions: Integers
+    size: int
+    ordered: bool
+
+
+def confusion(choices: Choices) -> Floats:
+    """Give the confusion matrix, a row for each true category, by scikit-learn.
+
+    Raises:
+        MissingExtraError: Where scikit-learn is not installed.
+    """
+    labels = [*range(choices.size)]
+    found: Floats = _sklearn().confusion_matrix(
+        choices.truth, choices.given, labels=labels, sample_weight=choices.weights
+    )
+    return found
+
+
+def compared(choices: Choices, *, level: float) -> dict[str, Measured]:
+    """Give every figure of two sides with its intervals.
+
+    The figures are scikit-learn's, but for AC1; the intervals come from the same formulas over the
+    confusion matrices of all resamples at once. The names are "accuracy", "kappa", "kappa linear" and
+    "kappa quadratic" (of ordered scales with more than two categories), "ac1", "macro" or "weighted"
+    before "precision", "recall" and "f1", and these three before the place of each category.
+
+    Raises:
+        MissingExtraError: Where scikit-learn is not installed.
+    """
+    import numpy as np  # noqa: PLC0415 - scipy's companion
+
+    n, size = len(choices.truth), choices.size
+    cells = choices.truth * size + choices.given
+    rows = sparse((np.arange(n), cells), choices.weights, (n, size * size))
+    several = choices.ordered and size > 2  # noqa: PLR2004 - of two categories all three kappas are one
+
+    def statistic(sums: Floats) -> dict[str, Floats]:
+        return figures(sums.reshape(-1, size, size), ordered=several)
+
+    sample = Sample(rows, choices.things, choices.questions)
+    return measured(sample, statistic, _counted(choices), values=by_sklearn(choices), level=level)
+
+
+def by_sklearn(choices: Choices) -> dict[str, float]:
+    """Give the same figures of the sample itself; NaN where undefined.
+
+    Macro and weighted averages leave out the categories of which the figure is undefined.
+
+    Raises:
+        MissingExtraError: Where scikit-learn is not installed.
+    """
+    import numpy as np  # noqa: PLC0415 - scipy's companion
+
+    metrics = _sklearn()
+    sides, size = (choices.truth, choices.given), choices.size
+    how = {"labels": [*range(size)], "sample_weight": choices.weights}
+    single = len(np.union1d(*sides)) < 2  # noqa: PLR2004 - kappa is 0 / 0 then
+    kappas = [name for name, weights in KAPPAS.items() if weights is None or (choices.ordered and size > 2)]  # noqa: PLR2004
+    found = {"accuracy": float(metrics.accuracy_score(*sides, sample_weight=choices.weights))}
+    for name in kappas:
+        found[name] = nan if single else float(metrics.cohen_kappa_score(*sides, weights=KAPPAS[name], **how))
+    found["ac1"] = float(ac1(confusion(choices)[None])[0])
+    for average in ("macro", "weighted"):
+        scores = metrics.precision_recall_fscore_support(*sides, average=average, zero_division=np.nan, **how)
+        found |= {f"{average} {part}": float(score) for part, score in zip(PARTS, scores[:3], strict=True)}
+    scores = metrics.precision_recall_fscore_support(*sides, average=None, zero_division=np.nan, **how)
+    for part, each in zip(PARTS, scores[:3], strict=True):
+        found |= {f"{part} {place}": float(score) for place, score in enumerate(each)}
+    return found
+
+
+def figures(tables: Floats, *, ordered: bool) -> dict[str, Floats]:
+    """Give the same figures of many confusion matrices at once; NaN where undefined."""
+    import numpy as np  # noqa: PLC0415 - scipy's companion
+
+    size = tables.shape[-1]
+    true, said, right = tables.sum(axis=2), tables.sum(axis=1), np.einsum("bkk->bk", tables)
+    total = true.sum(axis=1)
+    apart = np.abs(np.subtract.outer(np.arange(size), np.arange(size))).astype(float)
+    found = {"accuracy": _ratio(right.sum(axis=1), total), "kappa": _kappa(tables, (apart > 0).astype(float))}
+    if ordered:
+        found |= {"kappa linear": _kappa(tables, apart), "kappa quadratic": _kappa(tables, apart**2)}
+    found["ac1"] = ac1(tables)
+    each = dict(zip(PARTS, (_ratio(right, said), _ratio(right, true), _ratio(2 * right, true + said)), strict=True))
+    for part, scores in each.items():
+        found[f"macro {part}"] = _mean(scores, np.ones_like(scores))
+        found[f"weighted {part}"] = _mean(scores, true)
+        found |= {f"{part} {place}": scores[:, place] for place in range(size)}
+    return found
+
+
+def ac1(tables: Floats) -> Floats:
+    """Give Gwet's AC1 of many tables of two raters: (p - e) / (1 - e), with e = sum of q (1 - q) / (size - 1).
+
+    p is the share on which both agree, q of a category the mean of both raters' shares of it. NaN for an
+    empty table.
+
+    Source:
+        Gwet, "Computing inter-rater reliability and its variance in the presence of high agreement",
+        British Journal of Mathematical and Statistical Psychology 2008.
+
+    Example:
+        >>> import numpy as np
+        >>> round(float(ac1(np.array([[[118.0, 5.0], [2.0, 0.0]]]))[0]), 4)
+        0.9408
+    """
+    import numpy as np  # noqa: PLC0415 - scipy's companion
+
+    total = tables.sum(axis=(1, 2))
+    shares = _ratio(tables.sum(axis=1) + tables.sum(axis=2), 2 * total[:, None])
+    chance = (shares * (1 - shares)).sum(axis=1) / (tables.shape[-1] - 1)
+    agreed = _ratio(np.einsum("bkk->b", tables), total)
+    return _ratio(agreed - chance, 1 - chance)
+
+
+def _kappa(tables: Floats, apart: Floats) -> Floats:
+    """Give Cohen's kappa: 1 less the disagreement that was seen by that of chance.
+
+    Source:
+        Cohen, "Weighted kappa", Psychological Bulletin 1968.
+    """
+    import numpy as np  # noqa: PLC0415 - scipy's companion
+
+    seen = np.einsum("bij,ij->b", tables, apart) * tables.sum(axis=(1, 2))
+    return 1 - _ratio(seen, np.einsum("bi,ij,bj->b", tables.sum(axis=2), apart, tables.sum(axis=1), optimize=True))
+
+
+def _ratio(above: Floats, below: Floats) -> Floats:
+    """Divide; NaN where there is nothing to divide by."""
+    import numpy as np  # noqa: PLC0415 - scipy's companion
+
+    above, below = np.broadcast_arrays(above, below)
+    found: Floats = np.divide(above, below, out=np.full(above.shape, nan), where=below > 0)
+    return found
+
+
+def _mean(scores: Floats, weights: Floats) -> Floats:
+    """Give the weighted mean over the categories whose figure is defined."""
+    import numpy as np  # noqa: PLC0415 - scipy's companion
+
+    known = ~np.isnan(scores)
+    weights = weights * known
+    weights = np.where(weights.sum(axis=1, keepdims=True) > 0, weights, known)  # as scikit-learn has it
+    return _ratio(np.where(known, scores * weights, 0.0).sum(axis=1), weights.sum(axis=1))
+
+
+def _counted(choices: Choices) -> Callable[[str], Counted]:
+    """Give how many choices each figure is of, and why it may be undefined."""
+    import numpy as np  # noqa: PLC0415 - scipy's companion
+
+    true = np.bincount(choices.truth, minlength=choices.size)
+    said = np.bincount(choices.given, minlength=choices.size)
+    n = len(choices.truth)
+
+    def counted(name: str) -> Counted:
+        part, _, place = name.partition(" ")
+        if not place.isdecimal():
+            why = "both sides use one and the same category only" if name.startswith("kappa") else "nothing to count"
+            return Counted(n=n, why=why, share=name == "accuracy")
+        at = int(place)
+        match part:
+            case "precision":
+                return Counted(n=int(said[at]), why="the judge never chose it", share=True)
+            case "recall":
+                return Counted(n=int(true[at]), why="people never chose it", share=True)
+            case _:
+                return Counted(n=int(true[at]), why="neither side chose it")
+
+    return counted
+
+
+def _sklearn() -> Any:  # noqa: ANN401 - scikit-learn is untyped
+    """Give scikit-learn's metrics.
+
+    Raises:
+        MissingExtraError: Where it is not installed.
+    """
+    try:
+        from sklearn import metrics  # noqa: PLC0415 - an extra, and over a second of import
+    except ImportError as error:
+        raise MissingExtraError("stats", "scikit-learn") from error
+    return metrics

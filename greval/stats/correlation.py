@@ -1,0 +1,127 @@
+"""Two sides that give numbers: how far apart they are, and whether they rise together."""
+
+from __future__ import annotations
+
+from math import nan
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from greval.record import Record
+from greval.stats.figure import Counted, Measured, measured
+from greval.stats.ranks import by_rank
+from greval.stats.resampling import Sample, sparse
+
+if TYPE_CHECKING:
+    from greval.stats.bootstrap import Floats, Integers
+
+FEWEST = 2
+ROUNDING = 1e-12
+"""A variance below this share of the mean square is one of rounding only."""
+
+
+class Numbers(NamedTuple):
+    """The numbers of people and of the judge, with the weight, thing and question of each pair."""
+
+    people: Floats
+    judge: Floats
+    weights: Floats
+    things: Integers
+    questions: Integers
+
+
+class Spread(Record):
+    """How numbers are spread; `sd` has n - 1 below and is undefined for one number. Extremes have no interval."""
+
+    n: int
+    mean: Measured
+    median: Measured
+    sd: Measured
+    min: float
+    max: float
+
+
+def compared(numbers: Numbers, *, level: float, ranks: bool = True) -> dict[str, Measured]:
+    """Give every figure of two sides of numbers with its intervals.
+
+    The names are "bias" (judge less people), "mae" (mean absolute error), "pearson"; with `ranks`
+    "spearman", "kendall" (tau-b), "people median", "judge median"; and "people" or "judge" before
+    "mean" and "sd".
+
+    Args:
+        numbers: The pairs; weights count in everything but the ranks.
+        level: The probability that each interval holds the true figure.
+        ranks: Whether to give what goes by ranks too, which knows of no weights.
+    """
+    rows, middle = _moments(numbers)
+
+    def statistic(sums: Floats) -> dict[str, Floats]:
+        return figures(sums, middle)
+
+    sample = Sample(rows, numbers.things, numbers.questions)
+    values = {name: float(value[0]) for name, value in statistic(rows.sum(axis=0).reshape(1, -1)).items()}
+    if ranks:
+        values["pearson"] = _pearson(numbers)
+    found = measured(sample, statistic, lambda name: _told(numbers, name), values=values, level=level)
+    if not ranks:
+        return found
+    return found | by_rank(numbers.people, numbers.judge, sample, lambda name: _told(numbers, name), level=level)
+
+
+def spreads(numbers: Numbers, found: dict[str, Measured]) -> tuple[Spread, Spread]:
+    """Give the spread of people's and of the judge's numbers, and take its figures out of `found`."""
+    return _spread("people", numbers.people, found), _spread("judge", numbers.judge, found)
+
+
+def _spread(name: str, side: Floats, found: dict[str, Measured]) -> Spread:
+    figures = {part: found.pop(f"{name} {part}") for part in ("mean", "median", "sd")}
+    return Spread(n=len(side), **figures, min=float(side.min()), max=float(side.max()))
+
+
+def figures(sums: Floats, middle: tuple[float, float]) -> dict[str, Floats]:
+    """Give the figures of many resamples from the sums of `_moments`; NaN where undefined."""
+    import numpy as np  # noqa: PLC0415 - scipy's companion
+
+    n, x, y, xx, yy, xy, error = sums.T
+    with np.errstate(divide="ignore", invalid="ignore"):
+        spread_x, spread_y = (np.where(s - t**2 / n > ROUNDING * s, s - t**2 / n, 0.0) for s, t in ((xx, x), (yy, y)))
+        beyond = np.where(n > 1, n - 1, nan)
+        rise = np.where((spread_x > 0) & (spread_y > 0), (xy - x * y / n) / np.sqrt(spread_x * spread_y), nan)
+        return {
+            "people mean": middle[0] + x / n,
+            "judge mean": middle[1] + y / n,
+            "people sd": np.sqrt(spread_x / beyond),
+            "judge sd": np.sqrt(spread_y / beyond),
+            "bias": middle[1] - middle[0] + (y - x) / n,
+            "mae": error / n,
+            "pearson": np.clip(rise, -1, 1),
+        }
+
+
+def _moments(numbers: Numbers) -> tuple[Any, tuple[float, float]]:
+    """Give what each pair adds to the sums, and the numbers that were taken off first to lose no digits."""
+    import numpy as np  # noqa: PLC0415 - scipy's companion
+
+    middle = float(np.median(numbers.people)), float(np.median(numbers.judge))
+    x, y = numbers.people - middle[0], numbers.judge - middle[1]
+    columns = np.stack([np.ones_like(x), x, y, x * x, y * y, x * y, np.abs(numbers.judge - numbers.people)])
+    count, width = len(x), len(columns)
+    entries = np.repeat(np.arange(count), width), np.tile(np.arange(width), count)
+    return sparse(entries, (columns * numbers.weights).T.ravel(), (count, width)), middle
+
+
+def _pearson(numbers: Numbers) -> float:
+    """Give Pearson's correlation by scipy; NaN where one side does not vary."""
+    from scipy import stats  # noqa: PLC0415 - scipy is heavy, and not needed to import greval
+
+    sides = numbers.people, numbers.judge
+    if any(side.min() == side.max() for side in sides):
+        return nan
+    return float(stats.pearsonr(*sides).statistic)
+
+
+def _told(numbers: Numbers, name: str) -> Counted:
+    """Give how many pairs a figure is of, and why it may be undefined."""
+    n = len(numbers.people)
+    if n < FEWEST:
+        return Counted(n=n, why="needs at least two things")
+    constant = "people" if numbers.people.min() == numbers.people.max() else "the judge"
+    return Counted(n=n, why=f"{constant} gave one and the same number only" if "sd" not in name else "no spread")

@@ -1,0 +1,165 @@
+"""What goes by order alone: Spearman's and Kendall's correlations and medians, with bootstrap intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import nan
+from typing import TYPE_CHECKING
+
+from greval.stats.bootstrap import RESAMPLES, SEED
+from greval.stats.figure import Counted, Measured, measured, stated
+from greval.stats.interval import Interval
+from greval.stats.resampling import Sample, read_off, sparse
+
+if TYPE_CHECKING:
+    from greval.stats.bootstrap import Floats, Integers
+
+MOST_CELLS = 16_384
+"""Up to so many pairs of different values are counted in a table; beyond, each resample is ranked by itself."""
+MOST_RANKED = 2_000_000
+FEWEST_RESAMPLES = 400
+
+
+def by_rank(
+    people: Floats, judge: Floats, sample: Sample, counted: Callable[[str], Counted], *, level: float
+) -> dict[str, Measured]:
+    """Give "spearman", "kendall" (tau-b), "people median" and "judge median", the correlations by scipy.
+
+    On scales of a few values the intervals come from tables of counts, all resamples at once. With
+    more different values each resample is ranked by itself, and there are fewer of them, 400 at least.
+
+    Args:
+        people: The numbers of people.
+        judge: The judge's numbers of the same things.
+        sample: The things and questions of the pairs; its rows are not used.
+        counted: Tells of a figure by its name how many pairs it is of.
+        level: The probability that each interval holds the true figure.
+    """
+    import numpy as np  # noqa: PLC0415 - scipy's companion
+
+    values = directly(people, judge)
+    axes, places = zip(*(np.unique(side, return_inverse=True) for side in (people, judge)), strict=True)
+    shape = len(axes[0]), len(axes[1])
+    if shape[0] * shape[1] > MOST_CELLS:
+        return _ranked_one_by_one((people, judge), sample, counted, values=values, level=level)
+    cells = places[0] * shape[1] + places[1]
+    rows = sparse((np.arange(len(cells)), cells), np.ones(len(cells)), (len(cells), shape[0] * shape[1]))
+
+    def statistic(sums: Floats) -> dict[str, Floats]:
+        return of_tables(np.round(sums).reshape(-1, *shape), axes[0], axes[1])
+
+    return measured(sample._replace(rows=rows), statistic, counted, values=values, level=level)
+
+
+def directly(people: Floats, judge: Floats) -> dict[str, float]:
+    """Give the four figures by scipy and numpy; NaN where a side does not vary.
+
+    Example:
+        >>> import numpy as np
+        >>> directly(np.array([1.0, 2.0, 3.0]), np.array([2.0, 4.0, 3.0]))["spearman"]
+        0.5
+    """
+    import numpy as np  # noqa: PLC0415 - scipy's companion
+    from scipy import stats  # noqa: PLC0415 - scipy is heavy, and not needed to import greval
+
+    found = {"spearman": nan, "kendall": nan}
+    if people.min() < people.max() and judge.min() < judge.max():
+        found["spearman"] = float(stats.spearmanr(people, judge).statistic)
+        found["kendall"] = float(stats.kendalltau(people, judge).statistic)
+    return {**found, "people median": float(np.median(people)), "judge median": float(np.median(judge))}
+
+
+def of_tables(tables: Floats, rows: Floats, columns: Floats) -> dict[str, Floats]:
+    """Give the same figures of many tables that count pairs; NaN where undefined.
+
+    Args:
+        tables: One table a resample, its values rising along both axes.
+        rows: The values of the rows, those of people.
+        columns: The values of the columns, those of the judge.
+    """
+    people, judge = tables.sum(axis=2), tables.sum(axis=1)
+    return {
+        "spearman": _spearman(tables, people, judge),
+        "kendall": _kendall(tables, people, judge),
+        "people median": _median(people, rows),
+        "judge median": _median(judge, columns),
+    }
+
+
+def _spearman(tables: Floats, people: Floats, judge: Floats) -> Floats:
+    """Give Pearson's correlation of mid-ranks."""
+    import numpy as np  # noqa: PLC0415 - scipy's companion
+
+    n = people.sum(axis=1)[:, None]
+    ranks = [np.cumsum(counts, axis=1) - counts / 2 - n / 2 for counts in (people, judge)]
+    together = np.einsum("bij,bi,bj->b", tables, *ranks, optimize=True)
+    spread = np.einsum("bi,bi->b", people, ranks[0] ** 2) * np.einsum("bj,bj->b", judge, ranks[1] ** 2)
+    return _ratio(together, spread)
+
+
+def _kendall(tables: Floats, people: Floats, judge: Floats) -> Floats:
+    """Give Kendall's tau-b: concordant less discordant pairs, by those that are tied on neither side.
+
+    Source:
+        Kendall, "The treatment of ties in ranking problems", Biometrika 1945.
+    """
+    import numpy as np  # noqa: PLC0415 - scipy's companion
+
+    below = np.cumsum(np.cumsum(tables, axis=1), axis=2)  # pairs with both values at most these
+    before = np.pad(below, ((0, 0), (1, 0), (1, 0)))[:, :-1, :-1]
+    in_rows_before = np.pad(below[:, :, -1], ((0, 0), (1, 0)))[:, :-1, None]
+    later = in_rows_before - np.pad(below, ((0, 0), (1, 0), (0, 0)))[:, :-1, :]
+    surplus = np.einsum("bij,bij->b", tables, before - later)
+    n = people.sum(axis=1)
+    free = [(n**2 - (counts**2).sum(axis=1)) / 2 for counts in (people, judge)]
+    return _ratio(surplus, free[0] * free[1])
+
+
+def _median(counts: Floats, values: Floats) -> Floats:
+    """Give the medians of values that are counted."""
+    import numpy as np  # noqa: PLC0415 - scipy's companion
+
+    upto, n = np.cumsum(counts, axis=1), counts.sum(axis=1)
+    middles = [np.argmax(upto >= place[:, None], axis=1) for place in ((n + 1) // 2, n // 2 + 1)]
+    found: Floats = (values[middles[0]] + values[middles[1]]) / 2
+    return found
+
+
+def _ratio(above: Floats, squared: Floats) -> Floats:
+    """Divide by the root of a square; NaN where there is nothing to divide by."""
+    import numpy as np  # noqa: PLC0415 - scipy's companion
+
+    found: Floats = np.divide(above, np.sqrt(squared), out=np.full(len(above), nan), where=squared > 0)
+    return found
+
+
+def _ranked_one_by_one(
+    sides: tuple[Floats, Floats],
+    sample: Sample,
+    counted: Callable[[str], Counted],
+    *,
+    values: dict[str, float],
+    level: float,
+) -> dict[str, Measured]:
+    """Give the figures with intervals from resamples that are ranked one by one."""
+    single = _intervals(sides, sample.things, level)
+    together = _intervals(sides, sample.questions, level) if sample.is_clustered else {}
+    return stated(values, counted, sample, (single, together), level=level)
+
+
+def _intervals(sides: tuple[Floats, Floats], clusters: Integers, level: float) -> dict[str, Interval]:
+    """Draw whole clusters again and again, and rank each resample."""
+    import numpy as np  # noqa: PLC0415 - scipy's companion
+
+    order = np.argsort(clusters, kind="stable")
+    members = np.split(order, np.flatnonzero(np.diff(clusters[order])) + 1)
+    if len(members) < 2:  # noqa: PLR2004 - a spread needs two
+        return {}
+    rng = np.random.default_rng(SEED)
+    times = min(RESAMPLES, max(FEWEST_RESAMPLES, MOST_RANKED // len(order)))
+    draws: list[dict[str, float]] = []
+    for _ in range(times):
+        drawn = np.concatenate([members[n] for n in rng.integers(0, len(members), len(members))])
+        draws.append(directly(sides[0][drawn], sides[1][drawn]))
+    figures = {name: np.array([draw[name] for draw in draws]) for name in draws[0]}
+    return read_off(figures, len(members), level=level)

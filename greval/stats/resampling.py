@@ -1,0 +1,126 @@
+"""The bootstrap of any statistic of sums: counts of a table, moments, coincidences; of things or of whole questions.
+
+The sums of a resample are the sums over its clusters. It is therefore drawn how often each different
+cluster comes (a multinomial), and a product with the clusters' own sums gives those of all resamples
+at once. Ten thousand annotations on a scale of a few categories have a few dozen different clusters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from greval.stats.bootstrap import DRAWS_AT_ONCE, RESAMPLES, SEED, expanded
+from greval.stats.interval import Interval
+
+if TYPE_CHECKING:
+    from greval.stats.bootstrap import Floats, Integers
+
+    Statistic = Callable[[Floats], dict[str, Floats]]
+else:
+    Statistic = Callable
+
+FEWEST = 2
+UNDEFINED_AT_MOST = 0.05
+"""Where more of the resamples have no such figure, the others are no fair picture of it: no interval is given."""
+
+
+class Sample(NamedTuple):
+    """Observations: what each adds to the sums (a sparse row), its thing and its question, by number."""
+
+    rows: Any
+    things: Integers
+    questions: Integers
+
+    @property
+    def is_clustered(self) -> bool:
+        """Whether some question has several things."""
+        return len(set(self.questions.tolist())) < len(set(self.things.tolist()))
+
+
+def sparse(entries: tuple[Integers, Integers], values: Floats, shape: tuple[int, int]) -> Any:  # noqa: ANN401 - scipy is untyped
+    """Give a sparse matrix from the rows, the columns and the values of its entries; equal places are summed."""
+    from scipy import sparse as sp  # noqa: PLC0415 - scipy is heavy, and not needed to import greval
+
+    return sp.csr_array(sp.coo_array((values, entries), shape=shape))
+
+
+def intervals(rows: Any, statistic: Statistic, clusters: Integers, *, level: float) -> dict[str, Interval]:  # noqa: ANN401
+    """Give the expanded percentile intervals of figures; those without spread or often undefined are left out.
+
+    Args:
+        rows: What each observation adds to the sums, a sparse matrix.
+        statistic: Gives the figures by name from the sums of many resamples, one a row; NaN where undefined.
+        clusters: The number of each observation's cluster; whole clusters are drawn.
+        level: The probability that each interval holds the true figure.
+
+    Source:
+        Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 13; for the level
+        `greval.stats.bootstrap.expanded`.
+    """
+    import numpy as np  # noqa: PLC0415 - scipy's companion
+
+    kinds, times = different(rows, clusters)
+    count = int(times.sum())
+    if count < FEWEST or len(times) < FEWEST:
+        return {}
+    parts = [statistic(sums) for sums in _drawn(kinds, times)]
+    return read_off({name: np.concatenate([part[name] for part in parts]) for name in parts[0]}, count, level=level)
+
+
+def read_off(figures: Mapping[str, Floats], clusters: int, *, level: float) -> dict[str, Interval]:
+    """Give the expanded percentile intervals of figures of resamples, NaN where undefined.
+
+    Args:
+        figures: The figures of all resamples by name.
+        clusters: How many clusters each resample was drawn of, at least 2.
+        level: The probability that each interval holds the true figure.
+    """
+    import numpy as np  # noqa: PLC0415 - scipy's companion
+
+    wide = expanded(level, clusters)
+    found: dict[str, Interval] = {}
+    for name, drawn in figures.items():
+        known = drawn[~np.isnan(drawn)]
+        if len(known) < (1 - UNDEFINED_AT_MOST) * len(drawn):
+            continue
+        low, high = np.quantile(known, [0.5 - wide / 2, 0.5 + wide / 2])
+        if low < high:
+            found[name] = Interval(low=float(low), high=float(high), level=level, method="expanded percentile")
+    return found
+
+
+def different(rows: Any, clusters: Integers) -> tuple[Any, Integers]:  # noqa: ANN401 - scipy is untyped
+    """Sum rows by cluster, and give the different sums with how often each is there, in an order of their own.
+
+    Example:
+        >>> import numpy as np
+        >>> ones = sparse((np.arange(3), np.array([0, 1, 0])), np.ones(3), (3, 2))
+        >>> sorted(different(ones, np.array([0, 1, 2]))[1].tolist())
+        [1, 2]
+    """
+    import numpy as np  # noqa: PLC0415 - scipy's companion
+
+    names, places = np.unique(clusters, return_inverse=True)
+    belongs = sparse((places, np.arange(len(places))), np.ones(len(places)), (len(names), len(places)))
+    summed = (belongs @ rows).tocsr()
+    summed.sort_indices()
+    at: dict[tuple[bytes, bytes], list[int]] = {}
+    for row, (begin, end) in enumerate(pairwise(summed.indptr.tolist())):
+        at.setdefault((summed.indices[begin:end].tobytes(), summed.data[begin:end].tobytes()), []).append(row)
+    order = sorted(at)  # the order of the observations changes nothing
+    first = np.array([at[mark][0] for mark in order], dtype=np.int64)
+    return summed[first], np.array([len(at[mark]) for mark in order], dtype=np.int64)
+
+
+def _drawn(kinds: Any, times: Integers) -> Iterator[Floats]:  # noqa: ANN401 - scipy is untyped
+    """Give the sums of resamples, some at a time: each row holds those of one."""
+    import numpy as np  # noqa: PLC0415 - scipy's companion
+
+    rng = np.random.default_rng(SEED)
+    count = int(times.sum())
+    at_once = max(1, DRAWS_AT_ONCE // max(kinds.shape))
+    for done in range(0, RESAMPLES, at_once):
+        draws = rng.multinomial(count, times / count, size=min(at_once, RESAMPLES - done))
+        yield np.ascontiguousarray((kinds.T @ draws.T.astype(float)).T)

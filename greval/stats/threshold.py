@@ -1,0 +1,75 @@
+"""The best single threshold on a number: what a category could be told by without reading anything."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from math import nan
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from greval.stats.bootstrap import Floats, Integers
+
+FOLDS = 10
+MOST_THRESHOLDS = 200
+MOST_CATEGORIES = 10
+
+
+class Threshold(NamedTuple):
+    """Up to the number `at` the category `below`, else `above`."""
+
+    at: float
+    below: int
+    above: int
+
+
+def best_threshold(numbers: Floats, truth: Integers, size: int) -> Threshold:
+    """Give the threshold, and the categories below and above it, with the highest kappa.
+
+    At most 200 quantiles are tried as thresholds, and the ten most frequent categories. Where none
+    is better than chance both sides are the most frequent category.
+
+    Example:
+        >>> import numpy as np
+        >>> best_threshold(np.array([1.0, 2.0, 8.0, 9.0]), np.array([0, 0, 1, 1]), 2)
+        Threshold(at=2.0, below=0, above=1)
+    """
+    import numpy as np  # noqa: PLC0415 - scipy's companion
+
+    levels = np.unique(np.quantile(numbers, np.linspace(0, 1, MOST_THRESHOLDS), method="lower"))
+    below = np.zeros((len(levels), size))
+    np.add.at(below, (np.searchsorted(levels, numbers), truth), 1.0)
+    below = np.cumsum(below, axis=0)
+    every, n = below[-1], float(len(numbers))
+    common = np.argsort(-every, kind="stable")[:MOST_CATEGORIES].tolist()
+    best, kappa = Threshold(float(levels[-1]), common[0], common[0]), 0.0
+    low = below.sum(axis=1)
+    for one, other in permutations(common, 2):
+        agreed = (below[:, one] + every[other] - below[:, other]) / n
+        chance = (low * every[one] + (n - low) * every[other]) / n**2
+        kappas = np.divide(agreed - chance, 1 - chance, out=np.full(len(levels), nan), where=chance < 1)
+        if np.nanmax(kappas, initial=0.0) > kappa:
+            at = int(np.nanargmax(kappas))
+            best, kappa = Threshold(float(levels[at]), one, other), float(kappas[at])
+    return best
+
+
+def folds(clusters: Integers) -> list[NDArray[np.bool_]]:
+    """Give which observations each fold holds back, whole clusters at a time; none with fewer than two clusters.
+
+    Example:
+        >>> import numpy as np
+        >>> [fold.tolist() for fold in folds(np.array([5, 5, 6]))]
+        [[True, True, False], [False, False, True]]
+    """
+    import numpy as np  # noqa: PLC0415 - scipy's companion
+
+    names, places = np.unique(clusters, return_inverse=True)
+    count = min(FOLDS, len(names))
+    if count < 2:  # noqa: PLR2004 - one to learn from, one to try on
+        return []
+    of = np.random.default_rng(len(names)).permutation(len(names))[places] % count
+    found = [of == fold for fold in range(count)]
+    return sorted(found, key=lambda held: int(np.argmax(held)))

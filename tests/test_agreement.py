@@ -1,0 +1,232 @@
+"""Agreement of a judge with people: ceiling and floor beside it, weights kept apart, and nothing made up."""
+
+import sys
+
+import pytest
+from agreed_runs import FAILED, RELEVANT, said, write, write_chunks
+
+from greval.agreement import Agreement, agreement
+from greval.agreement.baselines import lengths
+from greval.annotation import Annotation
+from greval.annotations import Thing, keep, write_annotations
+from greval.case import Case
+from greval.errors import DataError, MissingExtraError
+from greval.result import Judgement
+from greval.stats.figure import Undefined
+from greval.store import Store
+
+YES = ["Yes"] * 12 + ["No"] * 8
+MOSTLY = ["Yes"] * 10 + ["No"] * 10
+TEXTS = ["short"] * 10 + ["a long answer " * 5] * 10
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Write a run of twenty answers; the judge says Yes to the first twelve."""
+    return write(tmp_path / "run", "right", YES, texts=TEXTS, tags=[{"kind": "ab"[n % 2]} for n in range(20)])
+
+
+def test_files_and_rows_and_what_is_kept_give_the_same(run, tmp_path):
+    """Annotations come as rows, as files, as several of either, or from the run's folder."""
+    ana, bob = said("right", "ana", MOSTLY), said("right", "bob", YES)
+    write_annotations(ana, tmp_path / "ana.csv")
+    write_annotations(bob, tmp_path / "bob.jsonl")
+    expected = agreement(run, "right", [*ana, *bob])
+    assert agreement(run, "right", [tmp_path / "ana.csv", tmp_path / "bob.jsonl"]) == expected
+    keep(run, [*ana, *bob])
+    assert agreement(run, "right") == expected
+    assert Agreement.model_validate_json(expected.model_dump_json()) == expected
+
+
+def test_people_are_right_and_ties_are_left_out(run):
+    """Precision and recall take the people's majority as right; tied things are left out and told."""
+    found = agreement(run, "right", [*said("right", "ana", MOSTLY), *said("right", "bob", YES)])
+    whole = found.groups[0]
+    assert whole.things == 18
+    assert whole.judge.figures["accuracy"].value == 1
+    assert any(line.startswith("2 things are left out: people are tied") for line in found.warnings)
+    assert whole.people.pairs[0].n == 20
+    assert whole.people.pairs[0].figures["accuracy"].value == pytest.approx(0.9)
+
+
+def test_each_annotation_may_count_by_itself(run):
+    """With "each" every person's value is compared, and things are drawn together with all their values."""
+    both = [*said("right", "ana", MOSTLY), *said("right", "bob", MOSTLY)]
+    each = agreement(run, "right", both, combine="each").groups[0].judge.figures["accuracy"]
+    single = agreement(run, "right", said("right", "ana", MOSTLY)).groups[0].judge.figures["accuracy"]
+    assert (each.n, each.value) == (40, single.value)
+    assert each.interval == single.interval
+
+
+def test_one_annotator_has_no_ceiling(run):
+    """One annotator: the agreement of people is not known, and says why; nothing stands in for it."""
+    people = agreement(run, "right", said("right", "ana", MOSTLY)).groups[0].people
+    assert people.why == "one annotator only: have some things annotated twice"
+    assert people.figures == {}
+    assert people.pairs == ()
+
+
+def test_the_floor_is_learned_on_other_questions(run, tmp_path):
+    """Length that tells people's labels is found by its threshold; labels that it does not tell gain nothing."""
+    constant, length = agreement(run, "right", said("right", "ana", MOSTLY)).groups[0].baselines
+    assert length.figures["accuracy"].value == 1
+    assert (constant.figures["accuracy"].value, constant.figures["kappa"].value) == (0.5, 0)
+    texts = ["x" * (1 + 37 * n % 101) for n in range(100)]
+    labels = [("Yes", "No")[n * n // 7 % 2] for n in range(100)]
+    noise = write(tmp_path / "noise", "right", labels, texts=texts)
+    flattered = agreement(noise, "right", said("right", "ana", labels)).groups[0].baselines[1].figures["kappa"]
+    assert flattered.interval.low < 0
+
+
+def test_without_texts_the_floor_says_so(tmp_path):
+    """A run that holds no answers, or one question only, has no floor by length or none at all."""
+    bare = agreement(write(tmp_path / "bare", "right", YES), "right", said("right", "ana", YES)).groups[0]
+    assert bare.baselines[1].why == "the run holds no texts of the annotated things"
+    one = write(tmp_path / "one", "right", YES, questions=["q"] * 20, texts=TEXTS)
+    floors = agreement(one, "right", said("right", "ana", MOSTLY, questions=["q"] * 20)).groups[0].baselines
+    assert floors[1].why.startswith("needs things of two questions")
+
+
+def test_an_enriched_sample_is_told_and_weighted(run):
+    """Where weights differ the raw figures are called those of the sample, and weighted ones stand beside them."""
+    rows = [
+        one.model_copy(update={"weight": 1.0 if n < 10 else 9.0}) for n, one in enumerate(said("right", "a", MOSTLY))
+    ]
+    found = agreement(run, "right", rows)
+    whole = found.groups[0]
+    assert whole.enriched
+    assert found.warnings[0].startswith("ENRICHED SAMPLE")
+    assert whole.judge.figures["accuracy"].value == pytest.approx(18 / 20)
+    assert whole.weighted["accuracy"].value == pytest.approx((10 + 8 * 9) / (10 + 10 * 9))
+    even = agreement(run, "right", said("right", "ana", MOSTLY, weight=4.0)).groups[0]
+    assert not even.enriched
+    assert even.weighted == {}
+
+
+def test_groups_by_tag_and_method(run):
+    """Groups hold their own things only; all things come first."""
+    found = agreement(run, "right", said("right", "ana", MOSTLY), by="kind")
+    assert [(group.name, group.things) for group in found.groups] == [("", 20), ("a", 10), ("b", 10)]
+    with pytest.raises(DataError, match="no tag 'knd' is there; did you mean kind"):
+        agreement(run, "right", said("right", "ana", MOSTLY), by="knd")
+
+
+def test_chunks_have_both_intervals(tmp_path):
+    """Of a metric over chunks each figure has an interval per chunk and one by question, and length is a chunk's."""
+    verdicts = [[RELEVANT[(n + i) % 3] for i in range(4)] for n in range(12)]
+    run = write_chunks(tmp_path / "run", verdicts)
+    rows = [
+        Annotation(sample_id=f"q{n}", metric="graded", item=f"c{i}", annotator="ana", value=RELEVANT[(n + i * i) % 3])
+        for n in range(12)
+        for i in range(4)
+    ]
+    whole = agreement(run, "graded", rows).groups[0]
+    assert (whole.things, whole.questions) == (48, 12)
+    assert whole.judge.figures["kappa quadratic"].interval
+    assert whole.judge.figures["kappa quadratic"].clustered
+    assert whole.baselines[1].figures
+
+
+def test_numbers_are_compared_with_the_mean_of_people(tmp_path):
+    """Of a value scale people's mean counts; bias is the judge's less theirs."""
+    run = write(tmp_path / "run", "depth", [5, 4, 3, 2, 5, 1], texts=["x" * n for n in range(1, 7)])
+    rows = [*said("depth", "ana", [4, 3, 2, 1, 4, 1]), *said("depth", "bob", [5, 4, 3, 2, 5, 1])]
+    found = agreement(run, "depth", rows)
+    judge = found.groups[0].judge
+    assert found.combine == "mean"
+    assert judge.figures["bias"].value == pytest.approx(5 / 12)
+    assert (judge.people.n, judge.people.min, judge.judge.max) == (6, 1, 5)
+    assert judge.judge.mean.value == pytest.approx(20 / 6)
+    assert found.groups[0].people.pairs[0].figures["bias"].value == pytest.approx(5 / 6)
+    assert [floor.name for floor in found.groups[0].baselines] == ["always the median", "length of the text"]
+
+
+def test_levels_may_be_categories(tmp_path):
+    """A scale of 0 and 1 is compared as categories, one of more levels where that is asked for; nothing else is."""
+    run = write(tmp_path / "run", "passed", [1, 0, 1, 0.5])
+    rows = said("passed", "ana", [1, 0, 0, 1])
+    found = agreement(run, "passed", rows)
+    assert found.treat_as == "categories"
+    assert any(line.startswith("1 left out: the judge's value is a mean of repeats") for line in found.warnings)
+    assert [(one.name, one.support) for one in found.groups[0].judge.classes] == [("1", 1), ("0", 2)]
+    assert agreement(run, "passed", rows, treat_as="numbers").groups[0].judge.figures["mae"].value == 1.5 / 4
+    deep = write(tmp_path / "deep", "depth", [5, 4, 3])
+    said_deep = said("depth", "ana", [5, 4, 4])
+    assert "kappa quadratic" in agreement(deep, "depth", said_deep, treat_as="categories").groups[0].judge.figures
+    for metric, wanted in (("right", "numbers"), ("shift", "categories")):
+        other = write(tmp_path / metric, metric, ["Yes"] if metric == "right" else [1.0])
+        with pytest.raises(DataError, match="cannot be compared as"):
+            agreement(other, metric, said(metric, "ana", ["Yes"] if metric == "right" else [1]), treat_as=wanted)
+
+
+def test_weighted_numbers_stand_beside(tmp_path):
+    """Of numbers the weighted bias is that of all things they were drawn from; ranks know of no weights."""
+    run = write(tmp_path / "run", "depth", [3, 4, 5, 1])
+    rows = said("depth", "ana", [3, 3, 3])
+    rows += [one for one in said("depth", "ana", [3] * 4, weight=7.0) if one.sample_id == "q3"]
+    whole = agreement(run, "depth", rows).groups[0]
+    assert whole.judge.figures["bias"].value == pytest.approx((0 + 1 + 2 - 2) / 4)
+    assert whole.weighted["bias"].value == pytest.approx((0 + 1 + 2 - 14) / 10)
+    assert "spearman" not in whole.weighted
+
+
+def test_the_length_of_a_triple_counts(tmp_path):
+    """Of a metric over triples the floor by length is that of the triple's text."""
+    case = Case(id="q", question="?", triples=(("crew", "uses", "identity"),))
+    with Store.create(tmp_path / "run") as store:
+        store.keep_cases([case])
+        thing = Thing(sample_id="q", method="", item="t1", tags={}, judgement=Judgement(value=1, reason="r"), values={})
+        assert lengths(store, [thing]) == {("q", "", "t1"): len("crew uses identity")}
+
+
+def test_constant_numbers_are_told(tmp_path):
+    """A judge that always gives the same number correlates with nothing, and the reason is told."""
+    run = write(tmp_path / "run", "depth", [3] * 6)
+    figures = agreement(run, "depth", said("depth", "ana", [1, 2, 3, 4, 5, 1])).groups[0].judge.figures
+    for name in ("pearson", "spearman", "kendall"):
+        assert figures[name] == Undefined(n=6, reason="the judge gave one and the same number only")
+
+
+def test_without_scikit_learn_the_extra_is_named(run, monkeypatch):
+    """Figures of categories need scikit-learn: where it is not installed, the error says what to install."""
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'greval\[stats\]'"):
+        agreement(run, "right", said("right", "ana", MOSTLY))
+
+
+def test_a_single_thing_is_no_error(tmp_path):
+    """One annotated thing: what can be said is said, the rest is undefined with its reason."""
+    run = write(tmp_path / "run", "right", ["Yes"])
+    found = agreement(run, "right", said("right", "ana", ["Yes"]))
+    assert found.groups[0].judge.figures["kappa"].reason == "both sides use one and the same category only"
+    assert any("only 1 annotated thing:" in line for line in found.warnings)
+
+
+def test_what_does_not_count_is_told(tmp_path):
+    """Verdicts seen while annotating, mixed judges, unjudged and strange things and bad rows are warned of."""
+    run = write(tmp_path / "run", "right", ["Yes", "No", FAILED, "No"], judges=["j", "k", "k", "k"])
+    rows = said("right", "ana", ["Yes", "Maybe", "Yes", "No", "No"], suggested=True)
+    told = "\n".join(agreement(run, "right", rows).warnings)
+    for part in ("MIXED: these verdicts are of 2 judges", "2 of 2 things", "are not in the run: q4", "q2", "'Maybe'"):
+        assert part in told
+
+
+@pytest.mark.parametrize(
+    ("metric", "rows", "wishes", "told"),
+    [
+        ("rigth", [], {}, "no metric 'rigth' is there; did you mean right"),
+        ("right", [], {}, "the annotations: none"),
+        ("right", said("right", "ana", ["Yes"], status="draft"), {}, "the annotations: 1 draft"),
+        ("right", said("other", "ana", ["Yes"]), {}, "1 of other metrics"),
+        ("right", said("right", "ana", ["Si"]), {}, "not on the scale: q0, ana: 'Si'"),
+        ("right", said("right", "ana", ["Yes"], questions=["q0"]), {}, "not in the run, such as q0 \\(m0\\)"),
+        ("right", [*said("right", "a", ["Yes"]), *said("right", "b", ["No"])], {}, "tied on every thing"),
+        ("right", said("right", "ana", MOSTLY), {"level": 95}, "must lie between 0 and 1"),
+        ("right", said("right", "ana", MOSTLY), {"combine": "mean"}, "categories have no mean"),
+        ("right", None, {}, "no annotations are there yet"),
+    ],
+)
+def test_nothing_to_compare_is_an_error(run, metric, rows, wishes, told):
+    """Where nothing can be compared the error says what was there instead."""
+    with pytest.raises(DataError, match=told):
+        agreement(run, metric, rows, **wishes)

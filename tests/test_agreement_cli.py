@@ -1,0 +1,114 @@
+"""`greval agreement`: the tables at usual widths, JSON, and errors in a line."""
+
+import json
+
+import pytest
+import typer
+from agreed_runs import said, write
+from typer.testing import CliRunner
+
+from greval.agreement import Agreement
+from greval.annotations import keep, write_annotations
+from greval.cli.agreement import agreement
+from greval.errors import DataError
+
+app = typer.Typer()
+app.command("agreement")(agreement)
+JUDGE = ["Relevant"] * 20 + ["Partly"] * 8 + ["Irrelevant"] * 12
+ANA = ["Relevant"] * 17 + ["Partly"] * 9 + ["Irrelevant"] * 14
+BOB = ["Relevant"] * 18 + ["Partly"] * 8 + ["Irrelevant"] * 14
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """Write a run of forty answers, annotated by two people."""
+    texts = [f"{'word ' * (1 + n * 7 % 13)}" for n in range(40)]
+    tags = [{"kind": "single" if n % 2 else "multi"} for n in range(40)]
+    folder = write(tmp_path_factory.mktemp("cli") / "run", "graded", JUDGE, texts=texts, tags=tags)
+    keep(folder, [*said("graded", "ana", ANA), *said("graded", "bob", BOB)])
+    return folder
+
+
+def told(*words, width=160, code=0):
+    """Run the command and give what it printed."""
+    done = CliRunner(env={"COLUMNS": str(width)}).invoke(app, [str(word) for word in words])
+    assert done.exit_code == code, (done.output, done.exception)
+    return done.stdout
+
+
+def test_the_tables_say_ceiling_and_floor(run):
+    """Judge and people, the people among themselves and the floors stand side by side; then classes and confusion."""
+    text = told(run, "-m", "graded", "--by", "kind")
+    head = next(line for line in text.splitlines() if "judge and people [95%]" in line)
+    assert "people among themselves" in head
+    assert "floor: always the commonest" in head
+    assert "floor: length of the text" in head
+    for name in (
+        "accuracy",
+        "Cohen's kappa",
+        "kappa, quadratic weights",
+        "Gwet's AC1",
+        "Krippendorff's alpha",
+        "macro F1",
+    ):
+        assert name in text
+    rows = [line.split() for line in text.splitlines()]
+    assert ["Relevant", "17", "0", "0"] in rows
+    assert ["Irrelevant", "0", "2", "12"] in rows
+    assert any(row[:3] == ["ana", "and", "bob"] for row in rows)
+    assert any(row[:2] == ["single", "19"] for row in rows)
+    assert "1 thing is left out: people are tied" in text
+
+
+@pytest.mark.parametrize("width", [80, 120, 160])
+def test_no_figure_is_cut(run, width):
+    """At usual widths every figure is whole."""
+    text = told(run, "-m", "graded", width=width)
+    assert "…" not in text
+    assert text.count("[") == text.count("]")
+
+
+def test_json_is_the_agreement(run):
+    """The JSON form is the whole agreement; without NaN."""
+    text = told(run, "-m", "graded", "--format", "json", "--level", "0.9")
+    assert "NaN" not in text
+    found = Agreement.model_validate_json(text)
+    assert found.level == 0.9
+    assert json.loads(text)["groups"][0]["judge"]["figures"]["kappa"]["interval"]["level"] == 0.9
+
+
+def test_numbers_have_their_own_tables(tmp_path):
+    """Of a value scale both sides' spread and the correlations are shown, from a file of annotations."""
+    run = write(tmp_path / "run", "depth", [1, 2, 3, 4, 5, 3, 2, 4], texts=["x" * n for n in range(1, 9)])
+    write_annotations(said("depth", "ana", [1, 2, 3, 5, 5, 3, 1, 4]), tmp_path / "ana.csv")
+    text = told(run, "-m", "depth", "--annotations", tmp_path / "ana.csv", "--people", "majority")
+    for name in ("mean absolute error", "bias", "Pearson", "Spearman", "Kendall's tau-b", "standard deviation"):
+        assert name in text
+    assert "People among themselves: not known, one annotator only" in text
+
+
+def test_levels_are_shown_as_categories_where_asked(tmp_path):
+    """Of a value scale --treat-as categories gives the classification report, the best level first."""
+    run = write(tmp_path / "run", "depth", [1, 2, 3, 4, 5, 3])
+    write_annotations(said("depth", "ana", [1, 2, 3, 5, 5, 3]), tmp_path / "ana.csv")
+    text = told(run, "-m", "depth", "--annotations", tmp_path / "ana.csv", "--treat-as", "categories")
+    lines = [line.split() for line in text.splitlines()]
+    assert next(line for line in lines if line[:1] == ["5"])[1] == "2"
+    assert "kappa, quadratic weights" in text
+
+
+def test_weights_are_shown_beside(run, tmp_path):
+    """Of an enriched sample the raw column says so, and the weighted one stands beside it."""
+    rows = [one.model_copy(update={"weight": 1.0 + n % 2}) for n, one in enumerate(said("graded", "ana", ANA))]
+    write_annotations(rows, tmp_path / "ana.jsonl")
+    text = told(run, "-m", "graded", "--annotations", tmp_path / "ana.jsonl")
+    assert text.startswith("ENRICHED SAMPLE")
+    assert "on this sample [95%]" in text
+    assert "weighted" in text
+
+
+def test_what_is_wrong_is_an_error(run):
+    """A metric that is not in the run is a data error, which the command line tells in a line."""
+    done = CliRunner().invoke(app, [str(run), "-m", "grade"])
+    assert isinstance(done.exception, DataError)
+    assert "did you mean graded" in str(done.exception)

@@ -1,0 +1,111 @@
+"""Agreement on published human labels: the figures of their reference files."""
+
+import time
+
+import agreed_runs
+import numpy as np
+import pytest
+from agreed_runs import SHIFT, defined, said, write
+from compared_runs import content, rows
+
+from greval.agreement import agreement
+from greval.annotation import Annotation
+from greval.scale import CategoricalScale
+
+NQ = "nq301_answer_judgments"
+PAIRS = "ragchecker_meta_eval_70"
+LABELS = {"Yes": "correct", "No": "incorrect"}
+CORRECT = defined("correctness", CategoricalScale.model_validate({"categories": dict.fromkeys(LABELS.values(), "")}))
+agreed_runs.METRICS[CORRECT.name] = CORRECT
+
+
+@pytest.fixture(scope="module", params=["judge_gpt4", "judge_davinci003", "judge_bem"])
+def recorded(request, tmp_path_factory):
+    """Give the agreement of a recorded judge with the three annotators, and its reference."""
+    data = rows(f"{NQ}/judgments.jsonl")
+    questions = [str(row["question_id"]) for row in data]
+    verdicts = [row[request.param] if row[request.param] in LABELS.values() else None for row in data]
+    texts = [row["answer"] for row in data]
+    run = write(tmp_path_factory.mktemp("nq") / "run", CORRECT.name, verdicts, questions=questions, texts=texts)
+    annotations = [
+        one
+        for who in ("annotator1", "annotator2", "annotator3")
+        for one in said(CORRECT.name, who, [LABELS.get(row[who]) for row in data], questions=questions)
+    ]
+    return agreement(run, CORRECT.name, annotations), content(f"{NQ}/reference.json"), request.param
+
+
+def test_recorded_judges_have_their_reference_figures(recorded):
+    """Accuracy, kappa, precision, recall, F1 of each class, macro F1 and the confusion matrix are the reference's."""
+    found, reference, name = recorded
+    judge, expected = found.groups[0].judge, reference["judgments"][name]
+    assert found.groups[0].things == expected["n"]
+    for ours, theirs in (("accuracy", "accuracy"), ("kappa", "kappa"), ("macro f1", "macro_f1")):
+        assert judge.figures[ours].value == pytest.approx(expected[theirs], abs=1e-12)
+    for one in judge.classes:
+        for part in ("precision", "recall", "f1"):
+            assert getattr(one, part).value == pytest.approx(expected[part][one.name], abs=1e-12)
+    assert judge.confusion == tuple(map(tuple, expected["confusion_rows_human_cols_judge_correct_incorrect"]))
+
+
+def test_annotators_have_their_reference_agreement(recorded):
+    """The first two annotators' kappa is the reference's, over the things that the judge gave a verdict on."""
+    found, reference, name = recorded
+    pair = found.groups[0].people.pairs[0]
+    assert pair.annotators == ("annotator1", "annotator2")
+    if name == "judge_gpt4":  # two of the answers have no verdict
+        assert pair.n == reference["inter_annotator"]["n"] - 2
+        return
+    assert pair.n == reference["inter_annotator"]["n"]
+    assert pair.figures["kappa"].value == pytest.approx(reference["inter_annotator"]["kappa"], abs=1e-12)
+    assert pair.figures["accuracy"].value == pytest.approx(reference["inter_annotator"]["raw_agreement"], abs=1e-12)
+
+
+def test_the_floor_and_the_questions_are_there(recorded):
+    """Length alone is far below each judge, the referee is told, and intervals by question are the wider ones."""
+    found, _, _ = recorded
+    whole = found.groups[0]
+    kappa = whole.judge.figures["kappa"]
+    assert whole.questions == 301
+    assert kappa.clustered.high - kappa.clustered.low > kappa.interval.high - kappa.interval.low
+    constant, length = whole.baselines
+    assert constant.figures["accuracy"].value < 0.56
+    assert length.figures["kappa"].interval.high < kappa.interval.low
+    assert any("annotator3 was asked mostly where others disagree" in line for line in found.warnings)
+
+
+@pytest.mark.parametrize("aspect", ["correctness", "completeness", "overall"])
+def test_correlations_of_answer_pairs_are_the_references(aspect, tmp_path):
+    """The judge's difference of two answers correlates with all 140 human labels as the reference says."""
+    data, expected = rows(f"{PAIRS}/pairs.jsonl"), content(f"{PAIRS}/reference.json")[aspect]
+    scores = [row["judge_ragchecker"][aspect] for row in data]
+    verdicts = [(pair["b"] - pair["a"]) if isinstance(pair, dict) else pair[1] - pair[0] for pair in scores]
+    run = write(tmp_path / "run", SHIFT.name, verdicts)
+    annotations = [
+        one for n, who in enumerate("ab") for one in said(SHIFT.name, who, [row["human"][aspect][n] for row in data])
+    ]
+    found = agreement(run, SHIFT.name, annotations, combine="each").groups[0]
+    assert found.judge.people.n == 140
+    for name in ("pearson", "spearman"):
+        assert found.judge.figures[name].value == pytest.approx(expected[f"judge_delta_vs_human_{name}"], abs=1e-9)
+    assert found.people.pairs[0].figures["pearson"].value == pytest.approx(expected["annotators_pearson"], abs=1e-9)
+
+
+def test_ten_thousand_annotations_take_seconds(tmp_path):
+    """10,000 annotations of 2,000 questions with all intervals take a few seconds."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 3, 5_000)
+    names = np.array(agreed_runs.RELEVANT)
+    noisy = [np.where(rng.random(5_000) < share, truth, rng.integers(0, 3, 5_000)) for share in (0.6, 0.8, 0.7)]
+    questions = [f"q{n // 5}" for n in range(5_000)]
+    texts = ["x" * int(size) for size in rng.integers(1, 300, 5_000)]
+    run = write(tmp_path / "run", "graded", names[noisy[0]].tolist(), questions=questions, texts=texts)
+    annotations: list[Annotation] = [
+        one
+        for who, side in zip("ab", noisy[1:], strict=True)
+        for one in said("graded", who, names[side].tolist(), questions=questions)
+    ]
+    begun = time.process_time()
+    found = agreement(run, "graded", annotations, combine="each")
+    assert time.process_time() - begun < 12  # 3 s alone; the machine is shared
+    assert found.groups[0].judge.figures["kappa"].n == 10_000

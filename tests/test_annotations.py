@@ -1,0 +1,214 @@
+"""Annotations: files of people's values are read and written, kept with a run, matched by name, and adjudicated."""
+
+import pytest
+from agreed_runs import FAILED, GRADED, METRICS, said, write, write_chunks
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from greval.annotation import Annotation
+from greval.annotations import adjudicated, keep, kept, match, read_annotations, write_annotations
+from greval.annotations.adjudicating import majority
+from greval.errors import DataError
+from greval.store import Store
+
+SCALES = {name: metric.scale for name, metric in METRICS.items()}
+HEAD = "sample_id,metric,annotator,value\n"
+
+
+def read(tmp_path, name, text, scales=None):
+    """Write a file and read it as annotations."""
+    path = tmp_path / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return read_annotations(path, scales)
+
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
+rows = st.lists(
+    st.builds(
+        Annotation,
+        sample_id=texts,
+        method=st.just("") | texts,
+        metric=texts,
+        item=st.none() | texts,
+        annotator=texts,
+        status=st.sampled_from(["submitted", "draft", "discarded", "pending"]),
+        value=texts,
+        comment=st.none() | texts,
+        weight=st.floats(0.01, 1e6),
+        stratum=st.none() | texts,
+        suggested=st.booleans(),
+    ),
+    max_size=6,
+)
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_what_is_written_is_read(ending, tmp_path):
+    """Any annotations come back from a file as they were, whatever signs and line breaks are in them."""
+    path = tmp_path / f"people.{ending}"
+
+    @settings(deadline=None, max_examples=50)  # each writes to the disk
+    @given(rows)
+    def law(annotations):
+        write_annotations(annotations, path)
+        found = read_annotations(path)
+        assert found.annotations == tuple(annotations)
+        assert found.faults == found.ignored == ()
+
+    law()
+    assert [other.name for other in tmp_path.iterdir()] == [path.name]
+
+
+def test_every_bad_row_is_told_with_its_line(tmp_path):
+    """Bad rows of a table are told with file and line, all that is wrong with each, and stop no other."""
+    text = HEAD + 'q1,right,ana,Yes\nq2,right\nq3,,,Yes\nq4,right,ana,"two\nlines"\nq5,right,ana,yes\nq6,right,ana,No\n'
+    found = read(tmp_path, "p.csv", text, SCALES)
+    assert [one.sample_id for one in found.annotations] == ["q1", "q6"]
+    told = {fault.place.rpartition(":")[2]: fault.message for fault in found.faults}
+    assert told["3"] == "has 2 cells where the header has 4"
+    assert told["4"] == "metric: Field required; annotator: Field required"
+    assert "is not one of the categories" in told["5"]
+    assert "'yes' is not one of the categories" in told["7"]
+    assert str(tmp_path) in found.faults[0].place
+
+
+def test_a_missing_quote_loses_one_row(tmp_path):
+    """A quote that is not closed, or a byte that is no UTF-8, is told with its line and swallows no other row."""
+    text = HEAD.encode() + b'q1,right,"ana,Yes\nq2,right,ana,No\nq3,right,ana,\xff\n\nq4,right,ana,No\n'
+    found = read(tmp_path, "p.csv", text, SCALES)
+    assert [one.sample_id for one in found.annotations] == ["q2", "q4"]
+    assert [fault.place.rpartition(":")[2] for fault in found.faults] == ["2", "4"]
+    assert "is no row of a table" in found.faults[0].message
+    assert "is not UTF-8" in found.faults[1].message
+
+
+def test_bad_lines_of_json_are_told(tmp_path):
+    """Lines that are no JSON, no object, no UTF-8 or hold what JSON has not are told; blank lines are none."""
+    good = b'{"sample_id": "q1", "metric": "depth", "annotator": "ana", "value": 4}\n'
+    bad = [
+        b"{",
+        b"[1]",
+        b'{"sample_id": "\xff"}',
+        good.strip().replace(b"4", b"NaN"),
+        good.strip().replace(b"4", b"true"),
+    ]
+    found = read(tmp_path, "p.jsonl", b"\xef\xbb\xbf" + good + b"\n" + b"\n".join(bad), SCALES)
+    assert [one.value for one in found.annotations] == [4]
+    assert [fault.place.rpartition(":")[2] for fault in found.faults] == ["3", "4", "5", "6", "7"]
+    assert "is not UTF-8" in found.faults[2].message
+    assert found.faults[4].message == "value: must be a category or a number, got true"
+
+
+def test_a_value_off_the_scale_is_never_moved(tmp_path):
+    """6 on a scale to 5, 3.5 on whole numbers, and a missing value are faults; 4 may be written as text or as 4.0."""
+    values = ["4", "4.0", "6", "3.5", "four", ""]
+    found = read(tmp_path, "p.csv", HEAD + "".join(f"q{n},depth,ana,{v}\n" for n, v in enumerate(values)), SCALES)
+    assert [one.value for one in found.annotations] == [4, 4]
+    assert [fault.id for fault in found.faults] == ["q2", "q3", "q4", "q5"]
+
+
+def test_other_columns_are_named(tmp_path):
+    """A column that is no field of an annotation is ignored, and named."""
+    found = read(tmp_path, "p.csv", "sample_id,metric,annotator,value,mood\nq1,right,ana,Yes,good\n")
+    assert found.ignored == ("mood",)
+    assert len(found.annotations) == 1
+
+
+@pytest.mark.parametrize(("name", "told"), [("p.xlsx", "is not known"), ("none.csv", "cannot be read")])
+def test_files_that_cannot_be_read_are_told(tmp_path, name, told):
+    """An unknown ending and a missing file are data errors that name the file."""
+    with pytest.raises(DataError, match=told) as raised:
+        read_annotations(tmp_path / name)
+    assert name in str(raised.value)
+
+
+def test_a_file_that_cannot_be_written_stays_as_it_was(tmp_path):
+    """Writing where no folder is, or in an unknown form, is a data error."""
+    for path in (tmp_path / "none" / "p.csv", tmp_path / "p.txt"):
+        with pytest.raises(DataError, match="p\\."):
+            write_annotations([], path)
+
+
+def test_kept_annotations_replace_older_ones(tmp_path):
+    """A run's folder keeps one annotation for each thing and annotator: the newest."""
+    with pytest.raises(DataError, match="no annotations are there yet"):
+        kept(tmp_path)
+    keep(tmp_path, said("right", "ana", ["Yes", "No"]))
+    keep(tmp_path, [*said("right", "ana", ["No"]), *said("right", "bob", ["Yes"])])
+    assert [(one.sample_id, one.annotator, one.value) for one in kept(tmp_path).annotations] == [
+        ("q0", "ana", "No"),
+        ("q1", "ana", "No"),
+        ("q0", "bob", "Yes"),
+    ]
+
+
+def test_a_broken_file_of_a_run_is_not_written_over(tmp_path):
+    """Where rows of the kept file cannot be read, keeping more is refused: they would be lost."""
+    path = keep(tmp_path, said("right", "ana", ["Yes"]))
+    path.write_text("{\n")
+    with pytest.raises(DataError, match=r"annotations.jsonl:1: .*mend the file first"):
+        keep(tmp_path, said("right", "ana", ["Yes"]))
+    assert path.read_text() == "{\n"
+
+
+def test_things_are_matched_by_name(tmp_path):
+    """Sample, method, metric and item name a thing; what is not in the run or has no verdict is told."""
+    run = write(tmp_path / "run", "right", ["Yes", FAILED, "No"])
+    rows = [
+        *said("right", "ana", ["Yes", "Yes", "Perhaps", "Yes"]),
+        *said("graded", "ana", ["Relevant"]),
+        *said("right", "bob", ["No"]),
+        *said("right", "bob", ["Yes"]),
+        *said("right", "eve", ["No"], status="draft"),
+    ]
+    with Store.open(run) as store:
+        found = match(store, "right", rows, SCALES["right"])
+    assert [(one.sample_id, one.values) for one in found.things] == [("q0", {"ana": "Yes", "bob": "Yes"})]
+    assert found.unjudged == ("q1",)
+    assert found.strange == ("q3",)
+    assert found.faults == ('q2, ana: \'Perhaps\' is not one of the categories "Yes", "No"',)
+    assert (found.others, found.replaced, found.statuses) == (1, 1, {"submitted": 6, "draft": 1})
+
+
+def test_annotators_who_saw_different_things_are_told(tmp_path):
+    """Where two annotators were shown other contents the thing is named; unknown content is no difference."""
+    run = write(tmp_path / "run", "right", ["Yes", "No"])
+    rows = [
+        *said("right", "ana", ["Yes", "No"], content="old"),
+        *said("right", "bob", ["Yes", None], content="new"),
+        *said("right", "eve", ["Yes", "No"]),
+    ]
+    with Store.open(run) as store:
+        assert match(store, "right", rows).differing == ("q0",)
+
+
+def test_items_are_matched_by_their_id(tmp_path):
+    """An annotation of a chunk belongs to the verdict on that chunk, whatever the order."""
+    run = write_chunks(tmp_path / "run", [["Relevant", "Partly"]])
+    rows = [
+        Annotation(sample_id="q0", metric="graded", item=item, annotator="ana", value="Partly") for item in ("c1", "c7")
+    ]
+    with Store.open(run) as store:
+        found = match(store, "graded", rows, GRADED.scale)
+    assert [(one.item, one.judgement.value) for one in found.things] == [("c1", "Partly")]
+    assert found.strange == ("q0 (c7)",)
+
+
+@given(st.lists(st.sampled_from("abc"), max_size=7))
+def test_the_majority_is_the_only_most_frequent_value(values):
+    """A value is the majority's where no other has as many votes; else it stays open."""
+    counts = sorted(((values.count(value), value) for value in set(values)), reverse=True)
+    expected = counts[0][1] if counts and (len(counts) == 1 or counts[0][0] > counts[1][0]) else None
+    assert majority(values) == expected
+
+
+def test_ties_stay_open():
+    """Adjudication counts submitted values only, keeps things apart, and leaves ties open."""
+    rows = [
+        *said("right", "ana", ["Yes", "Yes"]),
+        *said("right", "bob", ["No", "Yes"]),
+        *said("right", "eve", ["No"], status="discarded"),
+    ]
+    first, second = adjudicated(rows)
+    assert (first.value, first.tied, first.votes) == (None, True, {"Yes": 1, "No": 1})
+    assert (second.value, second.annotators) == ("Yes", ("ana", "bob"))
