@@ -1,0 +1,213 @@
+"""The figures of one cell: what the judge says, what the labels say, and what both say together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, sqrt
+from typing import TYPE_CHECKING, NamedTuple
+
+from greval.estimates.records import Figure
+from greval.stats.difference import Clusters, student
+from greval.stats.interval import Interval, ratio_bootstrap, t_interval, wilson
+from greval.stats.misclassification import Corrected, Rates, rogan_gladen
+from greval.stats.prediction_powered import Estimated, Side, covering, labels_only, prediction_powered, scores
+from greval.stats.sampling import Drawn
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Integers = NDArray[np.int64]
+
+REFUSED = (
+    "refused: things were drawn for annotation with different probabilities, so the plain mean of their labels is "
+    "that of the sample, not of the run"
+)
+QUARTER = 0.25
+"""The variance of an interval of half the length."""
+
+
+class Range(NamedTuple):
+    """The values that can occur: the scale's ends, how far apart two values are at most, whether all are 0 or 1."""
+
+    ends: tuple[float, float] | None
+    width: float
+    binary: bool
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The labelled things of a metric: how they were drawn, what people said and what the judge said of them."""
+
+    drawn: Drawn
+    labels: Floats
+    verdicts: Floats
+
+
+class Figures(NamedTuple):
+    """The figures of one cell that rest on labels."""
+
+    labels_only: Figure
+    prediction_powered: Figure
+    power: float | None
+    rogan_gladen: Figure
+    rates: Rates | None = None
+
+
+class Scope(NamedTuple):
+    """How sure figures must be, and of which questions.
+
+    `judge_error` is the variance of the judge's mean over a new draw of questions, 0 where only the
+    questions of the run count.
+    """
+
+    level: float
+    judge_error: float = 0.0
+
+
+def figures(sample: Sample, sides: list[Side], reach: Range, *, judged: int, scope: Scope) -> Figures:
+    """Estimate one mean or difference from labels, alone and with the judge.
+
+    Args:
+        sample: The labelled things of the metric, of all cells.
+        sides: The mean, or the two of a difference.
+        reach: The values that can occur.
+        judged: How many judged things the cell has.
+        scope: How sure, and of which questions.
+    """
+    if lacking := _lacking(sides):
+        none = Figure(reason=lacking)
+        return Figures(none, none, None, none)
+    given = sample.drawn, sides, sample.labels
+    form = _Form(reach, scope.level, len(sides) == 1, sum(int((side.shares > 0).sum()) for side in sides), judged)
+    new = _of_questions(sample, sides, scope)
+    both = prediction_powered(*given, sample.verdicts, width=reach.width)
+    corrected: Corrected | str = "it is of rates only: the values are not all 0 or 1"
+    if reach.binary:
+        corrected = rogan_gladen(*given, sample.verdicts, level=scope.level)
+    return Figures(
+        _figure(labels_only(*given, width=reach.width), form, new),
+        _figure(both, form, new),
+        both.power,
+        _corrected(corrected, form, new),
+        corrected.rates[0] if isinstance(corrected, Corrected) and form.mean else None,
+    )
+
+
+class _Form(NamedTuple):
+    """What all figures of a cell share: `mean` is false of a difference."""
+
+    reach: Range
+    level: float
+    mean: bool
+    labels: int
+    judged: int
+
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """The lowest and highest figure that can occur."""
+        return _ends(self.reach, mean=self.mean)
+
+
+def _of_questions(sample: Sample, sides: list[Side], scope: Scope) -> float:
+    """Give the variance of the truth over a new draw of questions: the judge's, as the labels differ more or less."""
+    if not scope.judge_error:
+        return 0.0
+    weights = sample.drawn.weights
+    said, judged = (float(weights @ scores(sample.drawn, sides, one) ** 2) for one in (sample.labels, sample.verdicts))
+    return scope.judge_error * said / judged if judged else scope.judge_error
+
+
+def halving(labels: int, judged: int, *, fixed: float = 0.0) -> int | None:
+    """Give how many labels would halve an interval: its square goes with 1 / labels - 1 / judged.
+
+    Args:
+        labels: How many there are.
+        judged: How many things they are of.
+        fixed: The share of the variance that no label takes away; None is given where it is too large.
+
+    Example:
+        >>> halving(100, 1_000_000), halving(100, 1000), halving(100, 100), halving(100, 1000, fixed=0.5)
+        (400, 308, 100, None)
+    """
+    if fixed >= QUARTER:
+        return None
+    now = 1 / labels - 1 / judged
+    return ceil(round(1 / ((QUARTER - fixed) / (1 - fixed) * now + 1 / judged), 6))
+
+
+def by_judge(sums: Floats, sizes: Integers, reach: Range, *, level: float, mean: bool) -> Figure:
+    """Give the judge's own mean or difference, as if it were right, with the usual interval of a new draw of questions.
+
+    Args:
+        sums: The sum of the judge's figures, or their difference, of each question.
+        sizes: How many things each question has; 1 in a difference.
+        reach: The values that can occur.
+        level: The probability of the interval.
+        mean: Whether it is a mean, not a difference.
+    """
+    if not len(sums):
+        return Figure(reason="no judged thing" if mean else "no question that both have")
+    value = float(sums.sum() / sizes.sum())
+    if mean and reach.binary and sizes.max() == 1:
+        return Figure(value=value, interval=wilson(value, len(sums), level=level))
+    if len(sums) == 1 or (sums / sizes).min() == (sums / sizes).max():
+        return Figure(value=value)
+    if not mean:
+        interval: Interval | None = student(Clusters(sums, sizes), level=level)
+    elif sizes.max() > 1:
+        interval = ratio_bootstrap(sums.tolist(), sizes.tolist(), level=level)
+    else:
+        interval = t_interval(sums.tolist(), level=level)
+    return _on_scale(Figure(value=value, interval=interval), _ends(reach, mean=mean))
+
+
+def _ends(reach: Range, *, mean: bool) -> tuple[float, float] | None:
+    """Give the lowest and highest mean, or difference of two, that can occur."""
+    ends = reach.ends
+    return ends if ends is None or mean else (ends[0] - ends[1], ends[1] - ends[0])
+
+
+def _on_scale(found: Figure, ends: tuple[float, float] | None) -> Figure:
+    """Set what lies outside the scale to its end, and say so."""
+    if ends is None or found.value is None or found.interval is None:
+        return found
+    before = (found.value, found.interval.low, found.interval.high)
+    value, low, high = (min(max(end, ends[0]), ends[1]) for end in before)
+    interval = found.interval.model_copy(update={"low": low, "high": high})
+    return found.model_copy(update={"value": value, "interval": interval, "cut": (value, low, high) != before})
+
+
+def _lacking(sides: list[Side]) -> str | None:
+    """Say why labels cannot tell anything of a cell."""
+    counts = [int((side.shares > 0).sum()) for side in sides]
+    if min(counts) == 0:
+        return "no label" if len(counts) == 1 else "one side has no label"
+    return "one label only" if min(counts) == 1 else None
+
+
+def _figure(found: Estimated, form: _Form, new: float) -> Figure:
+    """Give an estimate as a figure; `new` is the variance that new questions add."""
+    if form.reach.width == 0:
+        why = "all values are alike and the scale has no end: nothing tells of a spread"
+        return Figure(value=found.value, reason=why)
+    wider = found._replace(spread=found.spread.plus(new))
+    share = form.mean and form.reach.binary
+    value, interval, cut = covering(wider, level=form.level, ends=form.ends, share=share)
+    halve = halving(form.labels, form.judged, fixed=new / wider.spread.variance if new else 0.0)
+    return Figure(value=value, interval=interval, labels_to_halve=halve, cut=cut)
+
+
+def _corrected(found: Corrected | str, form: _Form, new: float) -> Figure:
+    """Give a corrected rate as a figure, on the scale."""
+    from scipy.special import ndtri  # noqa: PLC0415 - scipy is heavy, and not needed to import greval
+
+    if isinstance(found, str):
+        return Figure(reason=found)
+    before = found.high - found.low
+    found = found.plus(float(ndtri(0.5 + form.level / 2)) * sqrt(new))
+    fixed = 1 - (before / (found.high - found.low)) ** 2 if new else 0.0
+    interval = Interval(low=found.low, high=found.high, level=form.level, method="t")
+    halve = halving(form.labels, form.judged, fixed=fixed)
+    return _on_scale(Figure(value=found.value, interval=interval, labels_to_halve=halve), form.ends)

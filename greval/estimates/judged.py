@@ -1,0 +1,151 @@
+"""The judged things of a run for one metric, read one row at a time into narrow columns."""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from greval.annotations.values import scales
+from greval.comparison.plan import unknown
+from greval.errors import DataError
+from greval.result import Result
+from greval.scale import CategoricalScale, Scale
+from greval.stats.outline import Outline, read
+from greval.store import Store
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Integers = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+
+NOT_TOLD = "(none)"
+
+
+class Thing(NamedTuple):
+    """What was judged: an answer, or one chunk or triple of it."""
+
+    sample_id: str
+    method: str
+    item: str | None = None
+
+
+@dataclass
+class Judged:
+    """Every judged thing of a metric: one entry in each column, and where the wanted ones stand.
+
+    `values` are numbers, or the numbers of categories where not all of these have a score.
+    """
+
+    scale: Scale
+    values: array[float] = field(default_factory=lambda: array("d"))
+    question: array[int] = field(default_factory=lambda: array("q"))
+    method: array[int] = field(default_factory=lambda: array("q"))
+    group: array[int] = field(default_factory=lambda: array("q"))
+    places: dict[Thing, int] = field(default_factory=dict)
+    methods: dict[str, int] = field(default_factory=dict)
+    groups: dict[str, int] = field(default_factory=dict)
+    statuses: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def categories(self) -> tuple[str, ...]:
+        """The categories whose shares are estimated; none where values read as numbers."""
+        scored = not isinstance(self.scale, CategoricalScale) or all(
+            category.score is not None for category in self.scale.categories
+        )
+        return () if scored or not isinstance(self.scale, CategoricalScale) else self.scale.names
+
+    def number(self, value: str | float) -> float:
+        """Give a value of the scale as it stands in the columns."""
+        if isinstance(value, str) and value in self.categories:
+            return float(self.categories.index(value))
+        found = self.scale.number(value)
+        if found is None:
+            raise DataError(f"{value!r} does not read as a number")
+        return found
+
+    def verdicts(self) -> Floats:
+        """Give the values as an array."""
+        import numpy as np  # noqa: PLC0415 - a tenth of a second
+
+        return np.asarray(self.values)
+
+    def numbers(self, name: Literal["question", "method", "group"]) -> Integers:
+        """Give the number of the question, method or group of each thing."""
+        import numpy as np  # noqa: PLC0415 - a tenth of a second
+
+        return np.asarray(getattr(self, name))
+
+
+def judged(folder: Path, metric: str, *, by: Sequence[str], wanted: Collection[tuple[str, str]]) -> Judged:
+    """Read the judged things of a metric.
+
+    Args:
+        folder: The run.
+        metric: The metric's name.
+        by: The tags whose values name a question's group.
+        wanted: The samples and methods whose things are to be found again; a method may be empty where not told.
+
+    Raises:
+        DataError: Where the run has no judgement of the metric, or lacks its scale or a tag.
+        StoreError: Where the folder is no run.
+    """
+    with Store.open(folder) as store, store.snapshot():
+        found = Judged(_scale(store, metric, folder))
+        questions: dict[str, int] = {}
+        tags: set[str] = set()
+        lines = store.lines(metric)
+        for sample_id, method, name, told, outline, _ in store.scores():
+            if name != metric:
+                continue
+            line = next(lines)
+            outlined = read(outline)
+            found.statuses[outlined.status] += 1
+            numbers = _numbers(found, outlined)
+            if numbers is None:
+                continue
+            labels = json.loads(told)
+            tags.update(labels)
+            if (sample_id, method) in wanted or (sample_id, "") in wanted:
+                for n, judgement in enumerate(Result.model_validate_json(line).judgements):
+                    found.places.setdefault(Thing(sample_id, method, judgement.item), len(found.values) + n)
+            group = " · ".join(labels.get(tag) or NOT_TOLD for tag in by)
+            found.values.extend(numbers)
+            for column, names, entry in (
+                (found.question, questions, sample_id),
+                (found.method, found.methods, method),
+                (found.group, found.groups, group),
+            ):
+                column.extend([names.setdefault(entry, len(names))] * len(numbers))
+    if not found.values:
+        raise DataError(f"{folder}: no judgement of {metric!r} is there; greval report {folder} shows what is")
+    for tag in by:
+        if tag not in tags:
+            raise unknown("tag", tag, sorted(tags), folder)
+    return found
+
+
+def _numbers(found: Judged, outlined: Outline) -> Sequence[float] | None:
+    """Give the judgements of a row as numbers; None where there is none, or one that the scale does not know."""
+    names = found.categories
+    if not names:
+        return outlined.numbers if outlined.numbers and len(outlined.numbers) == len(outlined.values) else None
+    if not outlined.values or not set(outlined.values) <= set(names):
+        return None
+    return [float(names.index(value)) for value in outlined.values]
+
+
+def _scale(store: Store, metric: str, folder: Path) -> Scale:
+    """Give the scale of a metric: from the run, else of the metric that ships under this name."""
+    fact = store.fact("metrics")
+    known = scales(fact)
+    if metric not in known:
+        own = [str(one["name"]) for one in fact if isinstance(one, dict)] if isinstance(fact, list) else []
+        raise unknown("metric", metric, own, folder)
+    return known[metric]

@@ -1,0 +1,153 @@
+"""Estimates for the terminal: of each mean what the judge says, what labels say, and what both say together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from greval.estimates.records import Estimate, EstimateRow, Figure
+
+LOUD = "ENRICHED SAMPLE"
+NAMES = {
+    "judge": "judge alone",
+    "labels_only": "labels alone",
+    "plain": "labels, plain",
+    "prediction_powered": "both (PPI++)",
+    "rogan_gladen": "Rogan-Gladen",
+}
+BEST = "prediction_powered"
+SHOWN = 5
+SHORT = 24
+"""Longer reasons stand in the last column."""
+
+
+def render(found: Estimate, console: Console) -> None:
+    """Print an estimate: what it is of, the table, how to read it, and what to beware of."""
+    console.print(_title(found), style="italic", markup=False, highlight=False, soft_wrap=True)
+    if found.enriched:
+        _say(console, f"{LOUD}: labels count with the weights that their things were drawn with", "bold yellow")
+    if found.refused:
+        _say(console, f"NO ESTIMATE: {found.refused}", "bold red")
+    console.print()
+    console.print(_table(found))
+    console.print()
+    for line in legend(found):
+        _say(console, line, "dim")
+    more = [f"not read: {len(found.unread) - SHOWN} more rows"] if len(found.unread) > SHOWN else []
+    for line in (*(f"not read: {row}" for row in found.unread[:SHOWN]), *more, *found.warnings):
+        _say(console, line, "yellow")
+
+
+def legend(found: Estimate) -> Iterator[str]:
+    """Say in sentences what the table's figures are."""
+    yield (
+        f"Each interval is of {found.level:.0%}. The judge's own takes the judge for right; the others are of what "
+        f"people would say of {_of_what(found)}."
+    )
+    yield "To halve: so many labels, drawn in the same way, would give an interval of half the length."
+    if refused := next((row.plain.reason for row in found.rows if row.plain), None):
+        yield f"labels, plain: {refused}."
+    if lines := [f"{count} {name.replace('_', ' ')}" for name, count in found.not_used if count]:
+        yield f"Annotations that are no label: {', '.join(lines)}."
+
+
+def _of_what(found: Estimate) -> str:
+    return "new questions like these" if found.new_questions else "the judged things of this run"
+
+
+def told(figure: Figure, *, sign: bool = False) -> str:
+    """Give a figure with its interval, or why there is none.
+
+    Example:
+        >>> told(Figure(reason="no label")), told(Figure(value=0.5))
+        ('no label', '0.500 [no interval]')
+    """
+    if figure.value is None:
+        short = (figure.reason or "").split(":")[0]
+        return short if len(short) <= SHORT else "none"
+    if figure.interval is None:
+        return f"{number(figure.value, sign=sign)} [no interval]"
+    ends = f"{number(figure.interval.low, sign=sign)}, {number(figure.interval.high, sign=sign)}"
+    return f"{number(figure.value, sign=sign)} [{ends}]"
+
+
+def number(figure: float, *, sign: bool = False) -> str:
+    """Give a figure with as many decimals as its size needs.
+
+    Example:
+        >>> number(0.12345), number(-0.0001, sign=True), number(1234.5)
+        ('0.123', '+0.000', '1,234')
+    """
+    decimals = next((places for limit, places in ((1000, 0), (100, 1), (10, 2)) if abs(figure) >= limit), 3)
+    return f"{round(figure, decimals) + 0.0:{'+' if sign else ''},.{decimals}f}"
+
+
+def _title(found: Estimate) -> str:
+    """Say what is estimated from what."""
+    drawn = "" if found.drawn_by == "items" else ", drawn by whole questions"
+    return (
+        f"{found.folder}, {found.metric}: what people would say of {found.judged:,} judged things, "
+        f"from labels of {found.labels:,}{drawn}"
+    )
+
+
+def _table(found: Estimate) -> Table:
+    """Lay out a block of lines for each mean or difference."""
+    table = Table(box=None, pad_edge=False)
+    table.add_column(escape(", by ".join(["method", *([" · ".join(found.by)] if found.by else [])])), overflow="fold")
+    table.add_column("estimate", no_wrap=True)
+    table.add_column(escape(f"mean [{found.level:.0%}]"), no_wrap=True)
+    table.add_column("to halve", justify="right", no_wrap=True)
+    table.add_column("", overflow="fold")
+    for row in found.rows:
+        names = iter(_names(row))
+        for key, name in NAMES.items():
+            figure = getattr(row, key)
+            if figure is None:
+                continue
+            cells = [
+                next(names, ""),
+                name,
+                told(figure, sign=row.baseline is not None),
+                f"{figure.labels_to_halve:,}" if figure.labels_to_halve else "",
+                remark(row, key, found.refused),
+            ]
+            table.add_row(*(Text(cell, style="bold" if key == BEST and n else "") for n, cell in enumerate(cells)))
+        table.add_row(*(Text(cell) for cell in (*names, "")[:1]))
+    return table
+
+
+def _names(row: EstimateRow) -> Iterator[str]:
+    """Say of what a block is, and how much of it is labelled."""
+    yield row.method if row.baseline is None else f"{row.method} less {row.baseline}"
+    if row.group:
+        yield f"  {row.group}"
+    if row.category:
+        yield f"  share of {row.category}"
+    yield f"  {row.labels:,} of {row.judged:,} labelled"
+
+
+def remark(row: EstimateRow, key: str, refused: str | None = None) -> str:
+    """Say what stands behind a figure."""
+    figure: Figure = getattr(row, key)
+    remarks: list[str] = []
+    if figure.reason and figure.reason not in {refused, told(figure)} and key != "plain":
+        remarks.append(figure.reason)
+    if key == "judge":
+        remarks.append("not corrected")
+    if key == BEST and row.power is not None:
+        held = " (strata hold the judge)" if row.plain and not row.power else ""
+        remarks.append(f"power {row.power:.2f}{held}")
+    if key == "rogan_gladen" and row.sensitivity is not None and row.specificity is not None:
+        remarks.append(f"sensitivity {row.sensitivity:.2f}, specificity {row.specificity:.2f}")
+    if figure.cut:
+        remarks.append("cut at the end of the scale")
+    return "; ".join(remarks)
+
+
+def _say(console: Console, line: str, style: str) -> None:
+    console.print(line, style=style, markup=False, highlight=False, soft_wrap=True)

@@ -1,0 +1,132 @@
+"""The Rogan-Gladen estimate: a rate, from how often the judge says yes and how often it is right."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import hypot, sqrt
+from typing import TYPE_CHECKING, NamedTuple
+
+from greval.stats.prediction_powered import Side, mean, reach, scores
+from greval.stats.sampling import Drawn, Spread
+
+if TYPE_CHECKING:
+    from greval.stats.sampling import Floats
+
+
+class Rates(NamedTuple):
+    """How often the judge says yes where people do (sensitivity), and no where they do (specificity)."""
+
+    sensitivity: float
+    specificity: float
+
+    @property
+    def gain(self) -> float:
+        """Youden's J: 1 for a judge without error, 0 for chance."""
+        return self.sensitivity + self.specificity - 1
+
+
+class Corrected(NamedTuple):
+    """A rate corrected for the judge's errors; `low` and `high` are the ends of its interval."""
+
+    value: float
+    low: float
+    high: float
+    rates: tuple[Rates, ...]
+
+    def plus(self, half: float) -> Corrected:
+        """Give it with a longer interval, by half the length of another one that is independent of it.
+
+        Source:
+            Zou and Donner, "Construction of confidence limits about effect measures", Statistics in
+            Medicine 2008 (MOVER).
+        """
+        low, high = hypot(self.value - self.low, half), hypot(self.high - self.value, half)
+        return self._replace(low=self.value - low, high=self.value + high)
+
+
+class _Side(NamedTuple):
+    """One rate: its value, the judge's rates, and what each labelled thing adds to the error of both of them."""
+
+    value: float
+    rates: Rates
+    said_yes: Floats
+    said_no: Floats
+
+
+def rogan_gladen(
+    drawn: Drawn, sides: Sequence[Side], labels: Floats, verdicts: Floats, *, level: float
+) -> Corrected | str:
+    """Estimate a rate, or the difference of two, from the judge's rate of yes and its errors.
+
+    (judged + specificity - 1) / (sensitivity + specificity - 1), the two estimated from the labels,
+    weighted by how these were drawn, and for each method by itself. The interval of a rate is
+    Fieller's, of a difference that of the linearised estimate, both with Student's quantile.
+
+    Args:
+        drawn: How the labelled things were drawn.
+        sides: The rate, or the two of a difference.
+        labels: What people said of each labelled thing, 0 or 1.
+        verdicts: What the judge said of the same, 0 or 1.
+        level: The probability that the interval holds the rate.
+
+    Returns:
+        The estimate, which may lie outside 0 to 1; or why there is none: labels of one class only, or
+        a judge that may be no better than chance.
+
+    Source:
+        Rogan and Gladen, American Journal of Epidemiology 1978; Fieller, JRSS B 1954.
+    """
+    found = [_side(drawn, side, labels, verdicts) for side in sides]
+    if told := next((one for one in found if isinstance(one, str)), None):
+        return told
+    rates = [one for one in found if not isinstance(one, str)]
+    ends = [_fieller(drawn, side, one, level) for side, one in zip(sides, rates, strict=True)]
+    if None in ends:
+        gains = ", ".join(f"{one.rates.gain:.2f}" for one in rates)
+        return f"the judge may be no better than chance: sensitivity + specificity - 1 is {gains}, not clearly above 0"
+    value = sum(side.sign * one.value for side, one in zip(sides, rates, strict=True))
+    first = ends[0]
+    if len(sides) == 1 and first is not None:
+        return Corrected(value, *first, rates=(rates[0].rates,))
+    half = _linear(drawn, sides, rates).half(level)
+    return Corrected(value, value - half, value + half, tuple(one.rates for one in rates))
+
+
+def _side(drawn: Drawn, side: Side, labels: Floats, verdicts: Floats) -> _Side | str:
+    """Give one rate with what its error is made of, or why it has none."""
+    yes, no = (Side(side.shares * (labels == value), 0.0) for value in (1.0, 0.0))
+    if not yes.shares.any() or not no.shares.any():
+        return f"people gave only {'0' if not yes.shares.any() else '1'}: how often the judge is wrong is half unknown"
+    rates = Rates(mean(drawn, [yes], verdicts), 1 - mean(drawn, [no], verdicts))
+    if rates.gain <= 0:
+        return f"the judge is no better than chance: sensitivity + specificity - 1 is {rates.gain:.2f}"
+    value = (side.judged + rates.specificity - 1) / rates.gain
+    return _Side(value, rates, scores(drawn, [yes], verdicts), scores(drawn, [no], verdicts))
+
+
+def _linear(drawn: Drawn, sides: Sequence[Side], found: Sequence[_Side]) -> Spread:
+    """Give the spread of the estimate, linearised."""
+    added, far = 0.0 * drawn.weights, 0.0 * drawn.weights
+    for side, one in zip(sides, found, strict=True):
+        added -= side.sign * ((1 - one.value) * one.said_no + one.value * one.said_yes) / one.rates.gain
+        far += reach(drawn, [side], 1 / one.rates.gain)
+    return drawn.spread(added, far)
+
+
+def _fieller(drawn: Drawn, side: Side, found: _Side, level: float) -> tuple[float, float] | None:
+    """Give the rates t at which judged - (1 - t) (1 - specificity) - t sensitivity is not clearly off 0.
+
+    Its variance is quadratic in t; undefined (None) where the judge's gain is not clearly above 0.
+    """
+    yes, no, t, gain = found.said_yes, found.said_no, found.value, found.rates.gain
+    of_yes, of_no, both = drawn.covariance(yes, yes), drawn.covariance(no, no), drawn.covariance(yes, no)
+    spread = _linear(drawn, [side], [found])
+    told = (1 - t) ** 2 * of_no + t**2 * of_yes + 2 * t * (1 - t) * both
+    unseen = max(0.0, spread.variance * gain**2 - told)
+    of_yes, of_no, both = of_yes + unseen, of_no + unseen, both + unseen
+    square = spread.half(level) ** 2 / spread.variance if spread.variance > 0 else 0.0
+    start = gain * t
+    a = gain**2 - square * (of_yes + of_no - 2 * both)
+    b = start * gain - square * (of_no - both)
+    root = b**2 - a * (start**2 - square * of_no)
+    return ((b - sqrt(root)) / a, (b + sqrt(root)) / a) if a > 0 and root >= 0 else None

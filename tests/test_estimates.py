@@ -1,0 +1,370 @@
+"""Estimates of a run: from annotations and verdicts to what people would say, and what cannot be said."""
+
+import numpy as np
+import pytest
+from compared_runs import FAILED, MISSING, defined, write
+
+from greval.annotation import Annotation
+from greval.annotations import write_annotations
+from greval.comparison import compare
+from greval.errors import DataError, StoreError
+from greval.estimates import Estimate, estimate
+from greval.result import Judgement, Result, Scored
+from greval.scale import CategoricalScale
+from greval.store import Store
+
+KIND = defined(
+    "kind", CategoricalScale.model_validate({"categories": {"Fact": "", "Opinion": "", "Joke": ""}, "ordered": False})
+)
+
+
+def said(sample, value, *, method="walk", metric="right", annotator="ana", **more):
+    """Give an annotation."""
+    return Annotation(sample_id=sample, method=method, metric=metric, annotator=annotator, value=value, **more)
+
+
+class World:
+    """Two methods on 400 questions: what people would say, and a judge that is wrong on every seventh answer."""
+
+    def __init__(self, folder, count=400):
+        rng = np.random.default_rng(7)
+        self.truth = {name: (rng.random(count) < share).astype(int) for name, share in (("walk", 0.8), ("local", 0.6))}
+        self.judged = {name: np.where(rng.random(count) < 1 / 7, 1 - one, one) for name, one in self.truth.items()}
+        figures = {(name, "right"): one.tolist() for name, one in self.judged.items()}
+        self.run = write(folder / "run", figures, tags=[{"area": "ab"[n % 2]} for n in range(count)])
+        self.rng = rng
+        self.count = count
+
+    def label(self, method, question, **more):
+        """Give the right label of an answer."""
+        return said(f"q{question}", int(self.truth[method][question]), method=method, **more)
+
+    def at_random(self, count=60):
+        """Give labels of both methods on questions drawn at random."""
+        return [self.label(name, n) for n in self.rng.choice(self.count, count, replace=False) for name in self.truth]
+
+    def enriched(self, count=30):
+        """Give labels of which half are of answers judged right, for each method."""
+        found = []
+        for name, verdicts in self.judged.items():
+            for value in (0, 1):
+                pool = np.flatnonzero(verdicts == value)
+                more = {"weight": len(pool) / count, "stratum": f"{name} {value}"}
+                found += [self.label(name, n, **more) for n in self.rng.choice(pool, count, replace=False)]
+        return found
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    """Make the run once."""
+    return World(tmp_path_factory.mktemp("estimates"))
+
+
+def holds(figure, truth):
+    """Say whether an interval holds the truth."""
+    return figure.interval.low <= truth <= figure.interval.high
+
+
+def test_random_sample_of_two_methods(world):
+    """Each method's rate and their difference are estimated, nearer than the labels alone, on the judged things."""
+    found = estimate(world.run, "right", annotations=world.at_random(), baseline="local")
+    assert (found.enriched, found.drawn_by, found.judged, found.labels) == (False, "questions", 800, 120)
+    walk, local, both = found.rows
+    assert (walk.method, local.method, both.method, both.baseline) == ("walk", "local", "walk", "local")
+    assert (walk.judged, walk.labels, both.judged, both.labels) == (400, 60, 800, 120)
+    for row in found.rows:
+        truth = (
+            world.truth["walk"].mean() - world.truth["local"].mean() if row.baseline else world.truth[row.method].mean()
+        )
+        assert holds(row.prediction_powered, truth)
+        assert holds(row.rogan_gladen, truth)
+        length = {name: getattr(row, name).interval for name in ("labels_only", "prediction_powered")}
+        lengths = {name: one.high - one.low for name, one in length.items()}
+        assert lengths["prediction_powered"] < lengths["labels_only"]
+        assert row.plain is None
+        assert row.prediction_powered.labels_to_halve > row.labels
+    assert walk.judge.value == pytest.approx(world.judged["walk"].mean())
+    assert walk.sensitivity > 0.7
+    assert Estimate.model_validate_json(found.model_dump_json()) == found
+
+
+def test_plain_figures_are_refused_on_an_enriched_sample(world):
+    """Where weights differ the plain mean of the labels is not given, and why; the weighted ones hold the truth."""
+    found = estimate(world.run, "right", annotations=world.enriched(), baseline="local")
+    assert (found.enriched, found.drawn_by) == (True, "items")
+    for row in found.rows:
+        assert row.plain.value is None
+        assert row.plain.reason.startswith("refused: things were drawn for annotation with different probabilities")
+    assert holds(found.rows[0].prediction_powered, world.truth["walk"].mean())
+    assert holds(found.rows[2].prediction_powered, world.truth["walk"].mean() - world.truth["local"].mean())
+
+
+def test_enriched_sample_without_weights_is_seen(world):
+    """Labels whose verdicts are not those of the run are no random sample: no estimate, but what to mend."""
+    bare = [
+        one.model_copy(update={"weight": 1.0, "stratum": None}) for one in world.enriched(60) if one.method == "walk"
+    ]
+    found = estimate(world.run, "right", annotations=bare)
+    walk = found.rows[0]
+    assert walk.judge.value is not None
+    for figure in (walk.labels_only, walk.prediction_powered, walk.rogan_gladen):
+        assert figure.value is None
+        assert "they are no random sample. Give each annotation the weight" in figure.reason == found.refused
+
+
+def test_weights_that_do_not_fit_are_told(world):
+    """Weights with which the labelled things are still not like all the others get a warning; single labels too."""
+    labels = [
+        one.model_copy(update={"weight": 1.0 + n % 2 / 10, "stratum": None}) for n, one in enumerate(world.enriched(60))
+    ]
+    chosen = [one for one in labels if one.method == "walk"]
+    assert any("the weights may be wrong" in line for line in estimate(world.run, "right", chosen).warnings)
+    alone = [*world.enriched(), world.label("walk", 3, weight=5.0, stratum="alone")]
+    assert any("strata with a single label: 1;" in line for line in estimate(world.run, "right", alone).warnings)
+
+
+def test_measures_without_an_end(tmp_path):
+    """Of a measure without an end that is alike everywhere nothing tells of a spread; labels of a group may be few."""
+    run = write(tmp_path, {("walk", "latency"): [2.0] * 9}, tags=[{"area": "a" if n else "b"} for n in range(9)])
+    labels = [said(f"q{n}", 2, metric="latency") for n in range(4)]
+    found = estimate(run, "latency", labels, by=("method", "area"))
+    assert found.by == ("area",)
+    assert found.rows[0].prediction_powered.value == 2
+    assert found.rows[0].prediction_powered.interval is None
+    assert "nothing tells of a spread" in found.rows[0].prediction_powered.reason
+    assert found.rows[0].judge.interval is None
+    assert [(row.group, row.labels_only.reason) for row in found.rows[1:] if row.labels < 2] == [
+        ("b", "one label only")
+    ]
+
+
+def test_a_file_of_annotations_and_methods_without_questions(tmp_path):
+    """Annotations come from files too; two methods without a common question have no difference."""
+    figures = {("walk", "right"): [0, 1, 1, MISSING, MISSING, MISSING], ("local", "right"): [MISSING] * 3 + [1, 1, 0]}
+    run = write(tmp_path / "run", figures)
+    write_annotations([said(f"q{n}", 1) for n in range(3)], tmp_path / "people.jsonl")
+    row = estimate(run, "right", tmp_path / "people.jsonl", baseline="local").rows[-1]
+    assert (row.judged, row.judge.reason) == (0, "no question that both have")
+    assert row.prediction_powered.reason == "no judged thing"
+
+
+def test_strata_without_weights_are_refused(world):
+    """Labels from several strata that all have the weight 1 cannot be weighed: no estimate, but what to mend."""
+    labels = [one.model_copy(update={"stratum": "ab"[n % 2]}) for n, one in enumerate(world.at_random())]
+    row = estimate(world.run, "right", annotations=labels).rows[0]
+    assert row.prediction_powered.value is None
+    assert "several strata, and all have the weight 1" in row.prediction_powered.reason
+    weighted = [one.model_copy(update={"weight": 800 / 120}) for one in labels]
+    assert estimate(world.run, "right", annotations=weighted).rows[0].prediction_powered.value is not None
+
+
+def test_groups_and_methods_without_labels(world):
+    """Each value of a tag is estimated beside all questions; a method without a label says so."""
+    labels = [one for one in world.at_random(80) if one.method == "walk"]
+    found = estimate(world.run, "right", annotations=labels, by="area", baseline="local")
+    assert [(row.group, row.method, bool(row.baseline)) for row in found.rows[:3]] == [
+        ("", "walk", False),
+        ("", "local", False),
+        ("", "walk", True),
+    ]
+    assert [row.group for row in found.rows[3:]] == ["a"] * 3 + ["b"] * 3
+    assert found.rows[1].prediction_powered.reason == "no label"
+    assert found.rows[2].prediction_powered.reason == "one side has no label"
+    assert found.rows[0].labels == 80 == found.rows[3].labels + found.rows[6].labels
+
+
+def test_new_questions_are_less_sure(world):
+    """For new questions like these the intervals are longer, and labels alone may not halve them."""
+    labels = world.at_random()
+    these = estimate(world.run, "right", annotations=labels).rows[0]
+    new = estimate(world.run, "right", annotations=labels, new_questions=True).rows[0]
+    for name in ("labels_only", "prediction_powered", "rogan_gladen"):
+        one, other = getattr(these, name), getattr(new, name)
+        assert one.value == other.value
+        assert other.interval.high - other.interval.low > one.interval.high - one.interval.low
+    assert new.prediction_powered.labels_to_halve is None or (
+        new.prediction_powered.labels_to_halve > these.prediction_powered.labels_to_halve
+    )
+
+
+def test_numbers_and_several_items(tmp_path):
+    """Numbers of a scale are estimated by their mean, over all items; Rogan-Gladen says that it is for rates."""
+    rng = np.random.default_rng(2)
+    truth = rng.integers(1, 6, (80, 3))
+    verdicts = np.clip(truth - (rng.random((80, 3)) < 0.4), 1, 5)
+    run = write(tmp_path, {("walk", "depth"): [tuple(map(int, row)) for row in verdicts]})
+    labels = [
+        said(f"q{n}", int(truth[n, item]), metric="depth", item=f"c{item}")
+        for n in range(0, 80, 2)
+        for item in range(3)
+        if rng.random() < 0.4
+    ]
+    found = estimate(run, "depth", annotations=labels)
+    (row,) = found.rows
+    assert (found.drawn_by, row.judged, row.labels) == ("items", 240, len(labels))
+    assert row.judge.interval.method == "cluster bootstrap"
+    assert holds(row.prediction_powered, truth.mean())
+    assert not holds(row.judge, truth.mean())
+    assert row.rogan_gladen.reason == "it is of rates only: the values are not all 0 or 1"
+
+
+def test_differences_are_those_of_the_comparison(tmp_path):
+    """The judge's difference is the one that `compare` gives: paired by question, a question's items share in it."""
+    figures = {
+        ("walk", "depth"): [(1, 5, 5), (2, 3), 4, 5, MISSING, (1, 2)],
+        ("local", "depth"): [2, (1, 4), (3, 3, 5, 1), 4, 5, 2],
+    }
+    run = write(tmp_path, figures)
+    labels = [said(f"q{n}", 3, metric="depth", method=name) for n in (2, 3) for name in ("walk", "local")]
+    labels += [said(f"q{n}", 2, metric="depth", method="local") for n in (0, 5)]
+    labels += [said(f"q{n}", n + 1, metric="depth", item="c1") for n in (0, 1)]
+    row = estimate(run, "depth", labels, baseline="local").rows[-1]
+    (contrast,) = compare(run, baseline="local", metrics=["depth"]).contrasts
+    assert row.judge.value == pytest.approx(contrast.difference)
+    assert (row.judge.interval.low, row.judge.interval.high) == pytest.approx(
+        (contrast.interval.low, contrast.interval.high)
+    )
+    assert row.judged == 9 + 9
+
+
+def test_categories_without_scores_are_shares(tmp_path):
+    """Of categories without scores the share of each is estimated."""
+    names = ("Fact", "Opinion", "Joke")
+    rng = np.random.default_rng(3)
+    truth = rng.choice(3, 200, p=(0.5, 0.4, 0.1))
+    verdicts = np.where(rng.random(200) < 0.1, (truth + 1) % 3, truth)
+    run = shares(tmp_path / "kinds", [names[n] for n in verdicts])
+    labels = [said(f"q{n}", names[truth[n]], metric="kind") for n in rng.choice(200, 80, replace=False)]
+    found = estimate(run, "kind", annotations=labels)
+    assert [row.category for row in found.rows] == [*names]
+    for number, row in enumerate(found.rows):
+        assert holds(row.prediction_powered, (truth == number).mean())
+        assert row.judge.value == pytest.approx((verdicts == number).mean())
+
+
+def shares(folder, values):
+    """Write a run of categories without scores."""
+    with Store.create(folder) as store:
+        store.put_fact("metrics", [KIND.model_dump(mode="json")])
+        for n, value in enumerate(values):
+            outcome = Scored(judgements=(Judgement(value=value, reason="r"),))
+            row = Result(
+                sample_id=f"q{n}",
+                method="walk",
+                metric="kind",
+                fingerprint="f",
+                judge="j",
+                tier="text",
+                outcome=outcome,
+            )
+            store.append(f"{n}", row)
+    return folder
+
+
+def test_what_is_no_label_is_counted(tmp_path):
+    """Drafts, values off the scale, things without a judgement and ties are told, and others estimated without."""
+    run = write(tmp_path, {("walk", "depth"): [3, 4, 5, 2, 3, FAILED, 4, 4, 1, 2]})
+    labels = [said(f"q{n}", value, metric="depth", method="") for n, value in enumerate((3, 4, 4, 2))]
+    labels += [
+        said("q4", 3, metric="depth", status="draft"),
+        said("q5", 3, metric="depth"),
+        said("q6", 9, metric="depth"),
+        said("q99", 3, metric="depth"),
+        said("q7", 4, metric="depth"),
+        said("q7", 3, metric="depth", annotator="bob"),
+        said("q0", 1, metric="another"),
+    ]
+    found = estimate(run, "depth", annotations=labels)
+    assert found.not_used.model_dump() == {"unfinished": 1, "off_scale": 1, "not_judged": 2, "tied": 0}
+    assert found.labels == 5
+    assert any("2 of 7 things that were drawn have no label" in line for line in found.warnings)
+    assert any("1 of 10 cases failed" in line for line in found.warnings)
+    assert any("only 5 labelled things" in line for line in found.warnings)
+
+
+def test_ties_of_categories_are_left_open(tmp_path):
+    """Two people who name two categories leave the thing without a label."""
+    run = shares(tmp_path, ["Fact", "Joke", "Fact", "Fact"])
+    labels = [said(f"q{n}", "Fact", metric="kind") for n in range(4)]
+    labels.append(said("q1", "Joke", metric="kind", annotator="bob"))
+    found = estimate(run, "kind", annotations=labels)
+    assert (found.not_used.tied, found.labels) == (1, 3)
+
+
+def test_drawn_and_unlabelled_things_are_made_up_for(world):
+    """Things that were drawn and not answered count through the labelled ones of their stratum."""
+    labels = world.enriched()
+    silent = {n for n, one in enumerate(labels) if one.stratum == "walk 0"}
+    silent = set(list(silent)[:20])
+    pending = [
+        one.model_copy(update={"status": "pending", "value": None}) if n in silent else one
+        for n, one in enumerate(labels)
+    ]
+    found = estimate(world.run, "right", annotations=pending)
+    whole = estimate(world.run, "right", annotations=labels)
+    assert found.rows[0].labels == whole.rows[0].labels - 20
+    assert found.rows[0].labels_only.value == pytest.approx(whole.rows[0].labels_only.value, abs=0.1)
+    assert holds(found.rows[0].prediction_powered, world.truth["walk"].mean())
+    assert any("20 of 120 things that were drawn have no label" in line for line in found.warnings)
+
+
+def test_degenerate_labels_are_told(world):
+    """One class of labels, and a judge that is never wrong on them, leave intervals that are not empty."""
+    right = [world.label("walk", n) for n in range(400) if world.truth["walk"][n] and world.judged["walk"][n]][:40]
+    found = estimate(world.run, "right", annotations=right, drawn_by="items").rows[0]
+    assert (
+        found.prediction_powered.reason
+        or found.prediction_powered.interval.low < found.prediction_powered.interval.high
+    )
+    few = [one for one in world.at_random(200) if one.value == 1 and one.method == "walk"][:12]
+    row = estimate(world.run, "right", annotations=few).rows[0]
+    assert row.rogan_gladen.value is None
+    assert "people gave only 1" in row.rogan_gladen.reason or "random sample" in row.rogan_gladen.reason
+
+
+def test_no_number_is_ever_lost(tmp_path):
+    """Figures are numbers or None with a reason, never NaN, for every small sample of every kind."""
+    rng = np.random.default_rng(1)
+    for trial in range(30):
+        count = int(rng.integers(3, 12))
+        figures = {(name, "right"): [int(one) for one in rng.integers(0, 2, count)] for name in ("walk", "local")}
+        figures["local", "right"][0] = MISSING
+        run = write(tmp_path / str(trial), figures)
+        labels = [
+            said(f"q{n}", int(rng.integers(0, 2)), method=name, weight=float(rng.integers(1, 4)))
+            for name in ("walk", "local")
+            for n in range(1, count)
+            if rng.random() < 0.5
+        ]
+        if len(labels) < 2:
+            continue
+        for row in estimate(run, "right", annotations=labels, baseline="local", new_questions=bool(trial % 2)).rows:
+            for name in ("judge", "labels_only", "prediction_powered", "rogan_gladen"):
+                figure = getattr(row, name)
+                assert figure.value is not None or figure.reason
+                ends = (-1.0, 1.0) if row.baseline else (0.0, 1.0)
+                for number in (figure.value, *((figure.interval.low, figure.interval.high) if figure.interval else ())):
+                    assert number is None or ends[0] <= number <= ends[1]
+
+
+def test_errors_say_what_to_do(world, tmp_path):
+    """No labels, an unknown metric, method or tag, and no run: each is said in a line."""
+    labels = world.at_random(10)
+    with pytest.raises(DataError, match="right: an estimate needs two labels of judged things at least, there is none"):
+        estimate(world.run, "right", annotations=[])
+    with pytest.raises(DataError, match=r"'wolk'.*walk"):
+        estimate(world.run, "right", annotations=labels, baseline="wolk")
+    with pytest.raises(DataError, match=r"colour.*area"):
+        estimate(world.run, "right", annotations=labels, by="colour")
+    with pytest.raises(
+        DataError, match="two labels of judged things at least, there is 1; of its annotations 1 not judged"
+    ):
+        estimate(world.run, "right", annotations=[labels[0], said("q999", 1)])
+    with pytest.raises(DataError, match="level must lie between 0 and 1"):
+        estimate(world.run, "right", annotations=labels, level=95)
+    with pytest.raises(DataError, match=r"no metric .unheard"):
+        estimate(world.run, "unheard", annotations=[said("q1", 1, metric="unheard")])
+    with pytest.raises(DataError, match="no judgement of 'latency'"):
+        estimate(world.run, "latency", annotations=[said("q1", 1, metric="latency")])
+    with pytest.raises(StoreError, match="no run is there"):
+        estimate(tmp_path, "right", annotations=labels)

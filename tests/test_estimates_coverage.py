@@ -1,0 +1,80 @@
+"""Intervals of estimates hold the truth on the labels of people: a short version of benchmarks/estimate_coverage.py."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from compared_runs import real
+
+from greval.estimates.figuring import Sample, Scope, figures
+from greval.stats.difference import Clusters
+from greval.stats.prediction_powered import Side
+from greval.stats.sampling import drawn
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+
+from estimate_coverage import DESIGNS, PAIRS, RATES, answers, coverage, differences, from_two, pair
+
+REPEATS = 300
+ERROR = 0.038
+"""Three standard errors of a share of 0.95 in 300 repeats."""
+DATA = "nq301_answer_judgments/judgments.jsonl"
+
+
+@pytest.fixture(scope="module")
+def data():
+    """Read the answers."""
+    real(DATA)
+    return answers()
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+@pytest.mark.parametrize("judge", ["judge_gpt4", "judge_bem"])
+def test_estimates_hold_the_truth(data, judge, design):
+    """Of 100 labels, however they were drawn, 95 % of intervals hold what people say of all answers."""
+    found = coverage(data, judge, DESIGNS[design], REPEATS)
+    for name in ("labels", "PPI++", "Rogan-Gladen"):
+        assert found[name].share == pytest.approx(0.95, abs=ERROR), name
+    assert found["judge alone"].share == 0
+    assert (
+        found["PPI++"].width < 0.9 * found["labels"].width or "judged correct" in design
+    )  # these strata hold the judge already
+
+
+@pytest.mark.parametrize("design", ["enriched: 70 judged correct, 30 not", "enriched: by uncertainty, chances 1 to 6"])
+def test_figures_that_leave_out_the_weights_do_not(data, design):
+    """The plain mean of labels that were not drawn at random misses the truth far more often."""
+    found = coverage(data, "judge_gpt4", DESIGNS[design], REPEATS)
+    assert found["plain labels"].share < 0.95 - ERROR
+
+
+@pytest.mark.parametrize("how", ["answers", "questions", "questions, half where verdicts differ"])
+def test_differences_hold_the_truth(data, how):
+    """The difference of two systems is held as often at least, whether answers or whole questions are drawn."""
+    real(DATA)
+    two = pair("judge_gpt4", *PAIRS[0])
+    found = differences(two, how, REPEATS)
+    assert found["PPI++"].share > 0.95 - ERROR
+    assert found["PPI++"].width < found["labels"].width
+
+
+@pytest.mark.parametrize("enriched", [False, True])
+def test_intervals_for_new_questions_hold_what_is_not_in_the_run(data, enriched):
+    """Runs of 400 answers drawn from all: the intervals for new questions hold the share of all, others do not."""
+    rng = np.random.default_rng(5)
+    held = {True: 0, False: 0}
+    for _ in range(REPEATS):
+        answers_of = rng.integers(0, len(data.people), 400)
+        people, verdicts = data.people[answers_of], data.judges["judge_bem"][answers_of]
+        drawing = from_two(rng, verdicts > 0.5 if enriched else rng.permutation(400) < 200)
+        sample = drawn(drawing.weights, drawing.strata, whole=400)
+        chosen = Sample(sample, people[drawing.places], verdicts[drawing.places])
+        error = Clusters(verdicts, np.ones(400, dtype=np.int64)).error ** 2
+        for new in held:
+            side = [Side(np.ones(100), float(verdicts.mean()))]
+            found = figures(chosen, side, RATES, judged=400, scope=Scope(0.95, error if new else 0.0))
+            interval = found.prediction_powered.interval
+            held[new] += interval.low <= data.people.mean() <= interval.high
+    assert held[True] / REPEATS == pytest.approx(0.95, abs=ERROR)
+    assert held[False] < held[True] - 0.03 * REPEATS

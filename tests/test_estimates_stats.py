@@ -1,0 +1,246 @@
+"""The formulas of estimates: unbiased over all samples, the same as other tools, told where they are undefined."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from statsmodels.stats.weightstats import DescrStatsW
+
+from greval.stats.misclassification import rogan_gladen
+from greval.stats.prediction_powered import Estimated, Side, covering, labels_only, mean, prediction_powered, scores
+from greval.stats.sampling import Spread, drawn
+
+TINY = 1e-9
+"""So near are values that labels without a fault are believed."""
+RATES = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=8, max_size=40)
+
+
+def whole(verdicts, places):
+    """Give the mean of all things, for a sample of some."""
+    return [Side(np.ones(len(places)), float(np.mean(verdicts)))]
+
+
+def every_sample(labels, verdicts, count):
+    """Give each sample of so many things, laid out as drawn at random."""
+    for chosen in combinations(range(len(labels)), count):
+        places = np.array(chosen)
+        yield drawn(np.ones(count), whole=len(labels)), whole(verdicts, places), labels[places], verdicts[places]
+
+
+LABELS = np.array([1.0, 3.0, 4.0, 4.0, 5.0, 2.0, 2.5])
+VERDICTS = np.array([2.0, 3.0, 3.0, 5.0, 4.0, 2.0, 1.0])
+
+
+@pytest.mark.parametrize("power", [0.0, 0.5, 1.0])
+def test_estimate_and_variance_are_right_over_all_samples(power):
+    """Over all samples that can be drawn the estimate is the truth on average, and so is its variance."""
+    found = [
+        (prediction_powered(*sample, width=TINY, power=power), sample) for sample in every_sample(LABELS, VERDICTS, 4)
+    ]
+    values = np.array([one.value for one, _ in found])
+    assert values.mean() == pytest.approx(LABELS.mean())
+    assert np.mean([one.spread.variance for one, _ in found]) == pytest.approx(values.var())
+
+
+def test_variance_of_strata_is_right_over_all_samples():
+    """Two strata of different shares: the weighted mean is the truth on average, and its variance is known."""
+    parts = np.array([0, 1, 4]), np.array([2, 3, 5, 6])
+    values, variances = [], []
+    for one in combinations(parts[0], 2):
+        for other in combinations(parts[1], 2):
+            places = np.array([*one, *other])
+            sample = drawn(np.array([1.5, 1.5, 2.0, 2.0]), np.array([0, 0, 1, 1]), whole=7)
+            found = labels_only(sample, whole(VERDICTS, places), LABELS[places], width=TINY)
+            values.append(found.value)
+            variances.append(found.spread.variance)
+    assert np.mean(values) == pytest.approx(LABELS.mean())
+    assert np.mean(variances) == pytest.approx(np.var(values))
+
+
+def test_questions_drawn_whole_are_clusters():
+    """Where whole questions are drawn, the variance is that of questions, not of the things in them."""
+    labels = np.array([0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 1.0, 0.0])
+    question = np.repeat(np.arange(5), 2)
+    found = []
+    for chosen in combinations(range(5), 3):
+        places = np.flatnonzero(np.isin(question, chosen))
+        sample = drawn(np.ones(6), units=question[places], whole=10)
+        found.append(labels_only(sample, whole(labels, places), labels[places], width=TINY))
+    assert np.mean([one.spread.variance for one in found]) == pytest.approx(np.var([one.value for one in found]))
+
+
+def test_each_thing_by_its_own_chance():
+    """Things drawn each by its own chance: the variance is that of ten thousand draws, about."""
+    rng = np.random.default_rng(4)
+    labels = rng.normal(3, 1, 300)
+    chances = np.where(np.arange(300) % 3 == 0, 0.5, 0.15)
+    values, variances = [], []
+    for _ in range(3000):
+        places = np.flatnonzero(rng.random(300) < chances)
+        found = labels_only(drawn(1 / chances[places], whole=300), whole(labels, places), labels[places], width=TINY)
+        values.append(found.value)
+        variances.append(found.spread.variance)
+    assert np.mean(values) == pytest.approx(labels.mean(), abs=0.01)
+    assert np.mean(variances) == pytest.approx(np.var(values), rel=0.08)
+
+
+def test_same_as_ppi_python():
+    """The estimates of a sample are those that ppi-python 0.2.3 gives (`ppi_mean_pointestimate`)."""
+    rng = np.random.default_rng(3)
+    labels = (rng.random(400) < 0.6).astype(float)
+    verdicts = np.where(rng.random(400) < 0.2, 1 - labels, labels)
+    sample = drawn(np.ones(60), whole=400)
+    sides = whole(verdicts, range(60))
+    for power, value in ((1.0, 0.6175), (0.5, 0.60041667)):
+        found = prediction_powered(sample, sides, labels[:60], verdicts[:60], width=1, power=power)
+        assert found.value == pytest.approx(value, abs=1e-8)
+    tuned = prediction_powered(sample, sides, labels[:60], verdicts[:60], width=1)
+    theirs = (0.60129759 - labels[:60].mean()) / (verdicts.mean() - verdicts[:60].mean())
+    pairs = np.cov(labels[:60], verdicts[:60])
+    assert tuned.power == pytest.approx(pairs[0, 1] / pairs[1, 1])
+    assert theirs == pytest.approx(tuned.power / (1 + 60 / 400), rel=0.05)  # theirs is for new things
+
+
+@given(st.lists(st.floats(-5, 5), min_size=3, max_size=30), st.integers(0, 1000))
+@settings(max_examples=50, deadline=None)
+def test_weighted_mean_is_that_of_statsmodels(labels, seed):
+    """The weighted mean equals that of statsmodels; of equal weights the error is that of a sample."""
+    weights = np.random.default_rng(seed).uniform(1, 5, len(labels))
+    values = np.array(labels)
+    sample = drawn(weights, whole=10**9)
+    assert mean(sample, whole(values, values), values) == pytest.approx(DescrStatsW(values, weights).mean)
+    plain = drawn(np.ones(len(labels)), whole=10**9)
+    found = plain.covariance(*[scores(plain, whole(values, values), values)] * 2)
+    assert found**0.5 == pytest.approx(DescrStatsW(values).std_mean, abs=1e-6)
+
+
+@given(RATES, st.floats(0.5, 3.0))
+@settings(max_examples=100, deadline=None)
+def test_laws_of_prediction_powered_estimates(pairs, factor):
+    """A judge that is right needs no labels; a constant error of the judge, and the weights' unit, change nothing."""
+    labels, verdicts = (np.array(side, dtype=float) for side in zip(*pairs, strict=True))
+    sample = drawn(np.ones(len(labels)), whole=500)
+    sides = [Side(np.ones(len(labels)), 0.37)]
+    if labels.min() < labels.max():
+        right = prediction_powered(sample, sides, labels, labels, width=1)
+        assert (right.value, right.power) == (pytest.approx(0.37), pytest.approx(1.0))
+    found = prediction_powered(sample, sides, labels, verdicts, width=1)
+    shifted = prediction_powered(sample, [Side(np.ones(len(labels)), 0.87)], labels, verdicts + 0.5, width=1)
+    scaled = prediction_powered(drawn(np.full(len(labels), factor), whole=500), sides, labels, verdicts, width=1)
+    for other in (shifted, scaled):
+        assert other.value == pytest.approx(found.value)
+        assert other.spread.variance == pytest.approx(found.spread.variance)
+    assert found.spread.variance <= labels_only(sample, sides, labels, width=1).spread.variance * (1 + 1e-9)
+
+
+def test_all_labelled_leaves_no_doubt():
+    """Where everything is labelled the estimate is the mean of the labels, without an error."""
+    sample = drawn(np.ones(7), whole=7)
+    found = prediction_powered(sample, whole(VERDICTS, range(7)), LABELS, VERDICTS, width=4)
+    assert found.value == pytest.approx(LABELS.mean())
+    assert found.spread.variance == 0
+
+
+@pytest.mark.parametrize(("count", "share"), [(20, 0.15), (100, 0.03), (300, 0.01)])
+def test_no_fault_seen_is_no_proof(count, share):
+    """Labels that all agree with the judge leave room for a share of faults of about 3 by their number."""
+    ones = np.ones(count)
+    found = labels_only(drawn(ones, whole=10**6), [Side(ones, 1.0)], ones, width=1)
+    assert found.spread.half(0.95) == pytest.approx(share, rel=0.15)
+
+
+def test_a_small_part_of_a_sample_is_known_badly():
+    """Two labels of a group are two labels, however many others there are."""
+    shares = np.r_[np.ones(2), np.zeros(198)]
+    found = labels_only(drawn(np.ones(200), whole=2000), [Side(shares, 1.0)], np.ones(200), width=1)
+    assert found.spread.half(0.95) > 0.5
+
+
+def test_a_group_has_the_error_of_its_own_labels():
+    """The labels of a group count as a random sample of it: its error is that of their own number."""
+    labels = np.array([1.0, 2.0, 4.0, 4.0, *[3.0] * 36])
+    shares = np.r_[np.ones(4), np.zeros(36)]
+    found = labels_only(drawn(np.ones(40), whole=400), [Side(shares, 3.0)], labels, width=TINY)
+    assert found.value == pytest.approx(2.75)
+    assert found.spread.variance == pytest.approx(0.9 * np.var(labels[:4], ddof=1) / 4)
+    assert found.spread.df <= 3
+
+
+def test_single_labels_of_a_stratum_are_joined():
+    """A stratum with one label counts with that of the nearest weight, and this is told."""
+    sample = drawn(np.array([1.0, 1.0, 5.0, 9.0, 9.0]), np.array([0, 0, 1, 2, 2]), whole=100)
+    assert (sample.joined, sample.sizes.tolist()) == (1, [2, 3])
+
+
+def test_spread_needs_no_spread():
+    """A variance that is added counts as known."""
+    assert Spread(1.0, 5.0).plus(1.0) == Spread(2.0, 20.0)
+    assert Spread(0.0, 5.0).plus(1.0) == Spread(1.0, 5.0)
+
+
+def rates(labels, verdicts, judged, level=0.95):
+    """Give Rogan and Gladen's estimate of a random sample of a large whole."""
+    said = np.array(labels, dtype=float)
+    sides = [Side(np.ones(len(said)), judged)]
+    return rogan_gladen(
+        drawn(np.ones(len(said)), whole=10**7), sides, said, np.array(verdicts, dtype=float), level=level
+    )
+
+
+def test_rogan_gladen_by_hand():
+    """Sensitivity 0.9, specificity 0.8 and 48 % judged yes give (0.48 - 0.2) / 0.7 = 40 %."""
+    labels = [1] * 100 + [0] * 100
+    found = rates(labels, [1] * 90 + [0] * 10 + [1] * 20 + [0] * 80, 0.48)
+    assert found.value == pytest.approx(0.4)
+    assert tuple(found.rates[0]) == (pytest.approx(0.9), pytest.approx(0.8))
+    assert found.low < 0.4 < found.high
+    error = (0.36 * 0.16 + 0.16 * 0.09) / 100 / 0.49
+    assert (found.high - found.low) / 2 == pytest.approx(1.96 * error**0.5, rel=0.08)
+
+
+def test_rogan_gladen_of_a_difference_by_hand():
+    """Of two methods each is corrected by its own rates; the errors of both are in the difference."""
+    labels = np.array(([1] * 100 + [0] * 100) * 2, dtype=float)
+    verdicts = np.array(
+        [1] * 90 + [0] * 10 + [1] * 20 + [0] * 80 + [1] * 80 + [0] * 20 + [1] * 10 + [0] * 90, dtype=float
+    )
+    method = (np.arange(400) < 200).astype(float)
+    sides = [Side(method, 0.48), Side(1 - method, 0.24, -1.0)]
+    found = rogan_gladen(drawn(np.ones(400), whole=10**7), sides, labels, verdicts, level=0.95)
+    assert found.value == pytest.approx(0.4 - 0.2)
+    one = (0.36 * 0.16 + 0.16 * 0.09) / 100 / 0.49
+    other = (0.64 * 0.09 + 0.04 * 0.16) / 100 / 0.49
+    assert (found.high - found.low) / 2 == pytest.approx(1.96 * (one + other) ** 0.5, rel=0.03)
+
+
+@pytest.mark.parametrize(
+    ("labels", "verdicts", "told"),
+    [
+        ([1] * 20, [1] * 20, "people gave only 1"),
+        ([0] * 20, [1] * 20, "people gave only 0"),
+        ([0, 1] * 10, [1, 0] * 10, "no better than chance"),
+        ([0, 1] * 10, [1] * 20, "no better than chance"),
+        ([0, 0, 1, 1] * 5, [0, 1] * 9 + [1, 1], "may be no better than chance"),
+    ],
+)
+def test_rogan_gladen_says_where_it_is_undefined(labels, verdicts, told):
+    """One class only, or a judge that may be no better than chance: a reason, not a number."""
+    assert told in rates(labels, verdicts, 0.5)
+
+
+def test_intervals_stay_on_the_scale():
+    """An estimate beyond the scale is set to its end, and so told; shares have Wilson's interval."""
+    value, interval, cut = covering(Estimated(1.02, Spread(1e-4, 50.0)), level=0.95, ends=(0.0, 1.0), share=True)
+    assert (value, interval.high, cut) == (1.0, 1.0, True)
+    assert interval.low == pytest.approx(0.98, abs=0.001)
+    value, interval, cut = covering(Estimated(0.97, Spread(4e-4, 50.0)), level=0.95, ends=(0.0, 1.0), share=True)
+    assert (interval.method, cut) == ("wilson", False)
+    assert interval.high < 1
+    _, interval, cut = covering(Estimated(3.0, Spread(0.04, 1e9)), level=0.95, ends=None, share=False)
+    assert (interval.low, interval.high, cut) == (
+        pytest.approx(2.608, abs=0.001),
+        pytest.approx(3.392, abs=0.001),
+        False,
+    )
