@@ -8,6 +8,7 @@ GrevalError
 │   ├── JudgeUnavailableError    it cannot be reached or started
 │   ├── MalformedVerdictError    its answer cannot be read as a verdict
 │   └── StoppedError             a run makes no further calls: a cap, a dead endpoint, a wish to stop
+├── ArgillaError             an Argilla server, workspace or dataset cannot be used as asked
 ├── MethodError              a method under test cannot be loaded or run
 └── MissingExtraError        an optional package is not installed
 
@@ -67,6 +68,20 @@ class MalformedVerdictError(JudgeError):
 
 class StoppedError(JudgeError):
     """A run makes no further calls; the message says why. What was asked before is kept."""
+
+
+class ArgillaError(GrevalError):
+    """An Argilla server, workspace or dataset cannot be used as asked; what it holds stays.
+
+    Args:
+        message: What, where and what to do.
+        status: The HTTP status of the answer, None where there was none.
+    """
+
+    def __init__(self, message: str, status: int | None = None) -> None:
+        """Keep the status beside the message."""
+        super().__init__(message)
+        self.status = status
 
 
 class MethodError(GrevalError):

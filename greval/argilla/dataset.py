@@ -1,0 +1,154 @@
+"""Datasets of an Argilla server: found by name, made from a metric, and finished where a push was cut off."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field, ValidationError
+
+from greval.argilla.form import Json, guidelines, parts
+from greval.argilla.server import Server
+from greval.errors import ArgillaError
+from greval.metric import JudgedMetric
+from greval.record import Record
+from greval.scale import JudgedScale
+
+OURS = "greval"
+"""The name under which a dataset made here keeps what it is."""
+MAX_NAME = 200
+CONFLICT = 409
+
+
+class About(Record):
+    """What a dataset made here says of itself: the metric with its scale, and how it was made."""
+
+    metric: str
+    scale: JudgedScale
+    suggested: bool
+    sample: str | None
+    seed: int
+    min_submitted: int
+    settings: str
+
+
+class Dataset(Record):
+    """A dataset on the server."""
+
+    id: str
+    name: str
+    workspace: str
+    about: About
+    question_ids: Annotated[dict[str, str], Field(default_factory=dict)]
+
+
+def workspace_of(server: Server, name: str | None) -> tuple[str, str]:
+    """Give the id and name of a workspace; None takes the only one that the key's user sees.
+
+    Raises:
+        ArgillaError: Where there is none of that name, or several and none was named.
+    """
+    known = {one["name"]: one["id"] for one in server.items("/me/workspaces")}
+    told = ", ".join(sorted(known)) or "none"
+    if name is None and len(known) == 1:
+        return next((found, only) for only, found in known.items())
+    if name is None:
+        raise ArgillaError(f"{server.url}: name a workspace with --workspace; there: {told}")
+    if name not in known:
+        raise ArgillaError(
+            f"{server.url}: no workspace {name!r} there; there: {told}; make it in Argilla, or name another"
+        )
+    return known[name], name
+
+
+def find(server: Server, name: str, workspace: str | None) -> Dataset:
+    """Give the dataset of a name.
+
+    Raises:
+        ArgillaError: Where there is none, or greval did not make it.
+    """
+    workspace_id, told = workspace_of(server, workspace)
+    found = _named(server, name, workspace_id)
+    if found is None:
+        known = ", ".join(sorted(one["name"] for one in server.items("/me/datasets", workspace_id=workspace_id)))
+        raise ArgillaError(f"{server.url}: no dataset {name!r} in workspace {told!r}; there: {known or 'none'}")
+    return _read(server, found, told)
+
+
+def make(server: Server, name: str, workspace: str | None, *, metric: JudgedMetric, about: About) -> Dataset:
+    """Give the dataset of a name, made where it is missing, with all its parts and published.
+
+    Raises:
+        ArgillaError: Where the name is taken by a dataset of other settings.
+    """
+    if not 1 <= len(name) <= MAX_NAME:
+        raise ArgillaError(f"--dataset: 1 to {MAX_NAME} characters, got {len(name)}")
+    workspace_id, told = workspace_of(server, workspace)
+    raw = _named(server, name, workspace_id) or _create(server, name, workspace_id, metric=metric, about=about)
+    dataset = _read(server, raw, told)
+    if dataset.about != about:
+        raise ArgillaError(
+            f"{name}: the name is taken in workspace {told!r} by a dataset {_other(dataset.about, about)}; "
+            "choose another --dataset, or the same settings"
+        )
+    if raw["status"] != "ready":
+        _finish(server, dataset.id, metric)
+    ids = {one["name"]: one["id"] for one in server.items(f"/datasets/{dataset.id}/questions")}
+    return dataset.model_copy(update={"question_ids": ids})
+
+
+def _create(server: Server, name: str, workspace_id: str, *, metric: JudgedMetric, about: About) -> Json:
+    """Make the dataset, still without its parts; another push may have made it meanwhile."""
+    content = {
+        "name": name,
+        "workspace_id": workspace_id,
+        "guidelines": guidelines(metric),
+        "allow_extra_metadata": True,
+        "distribution": {"strategy": "overlap", "min_submitted": about.min_submitted},
+        "metadata": {OURS: about.model_dump(mode="json")},
+    }
+    try:
+        return server.call("POST", "/datasets", content)
+    except ArgillaError as error:
+        found = _named(server, name, workspace_id) if error.status == CONFLICT else None
+        if found is None:
+            raise
+        return found
+
+
+def _finish(server: Server, dataset_id: str, metric: JudgedMetric) -> None:
+    """Add the parts that are missing, and publish."""
+    for path, wanted in parts(metric).items():
+        listed = (
+            f"/me/datasets/{dataset_id}/{path}" if path == "metadata-properties" else f"/datasets/{dataset_id}/{path}"
+        )
+        there = {one["name"] for one in server.items(listed)}
+        for one in wanted:
+            if one["name"] not in there:
+                server.call("POST", f"/datasets/{dataset_id}/{path}", one)
+    server.call("PUT", f"/datasets/{dataset_id}/publish")
+
+
+def _named(server: Server, name: str, workspace_id: str) -> Json | None:
+    found = server.items("/me/datasets", workspace_id=workspace_id, name=name)
+    return next((one for one in found if one["name"] == name), None)
+
+
+def _read(server: Server, raw: Json, workspace: str) -> Dataset:
+    try:
+        about = About.model_validate((raw.get("metadata") or {})[OURS])
+    except (KeyError, TypeError, ValidationError) as error:
+        raise ArgillaError(
+            f"{server.url}: the dataset {raw['name']!r} in workspace {workspace!r} was not made by greval argilla push "
+            "(or by another version); choose another --dataset"
+        ) from error
+    return Dataset(id=raw["id"], name=raw["name"], workspace=workspace, about=about, question_ids={})
+
+
+def _other(there: About, wanted: About) -> str:
+    """Say in which settings two datasets differ."""
+    names = {"metric": "the metric", "suggested": "suggestions", "sample": "the sample", "seed": "the seed"}
+    names["min_submitted"] = "--min-submitted"
+    for field, name in names.items():
+        if getattr(there, field) != getattr(wanted, field):
+            return f"with {name} {getattr(there, field)} (asked for: {getattr(wanted, field)})"
+    return "with another definition of the metric"

@@ -1,0 +1,63 @@
+"""What is drawn of a run for a dataset, and noted so that it is decided once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, Self
+
+from greval.argilla.ledger import Entry, Ledger
+from greval.argilla.sampling import Candidate, Drawn, Sample
+from greval.argilla.things import Place, Thing
+
+
+class Light(NamedTuple):
+    """A judged thing without what is shown of it."""
+
+    id: str
+    place: Place
+    content: str
+    candidate: Candidate
+
+    @classmethod
+    def of(cls, thing: Thing) -> Self:
+        """Leave out what drawing does not need."""
+        candidate = Candidate(thing.place.key(), str(thing.judgement.value), thing.uncertainty)
+        return cls(thing.id, thing.place, thing.content, candidate)
+
+
+def plan(ledger: Ledger, things: Sequence[Light], sample: Sample | None, *, seed: int) -> tuple[Ledger, set[str]]:
+    """Draw from the places that were not there before, and give the new ledger with the ids of the records wanted.
+
+    Whether a place is in the sample is decided once: where its content changed, the new record has
+    the weight of the old one. What is drawn later is a stratum of its own.
+    """
+    drawn = {entry.place.key(): Drawn(entry.weight, entry.stratum) for entry in ledger.planned.values()}
+    fresh = [one.candidate for one in things if one.candidate.key not in ledger.frame]
+    more = sample.draw(fresh, seed) if sample else {one.key: Drawn() for one in fresh}
+    if sample and ledger.draws:
+        more = {key: _later(one, ledger.draws) for key, one in more.items()}
+    drawn |= more
+    wanted = {one.id: _entry(one, drawn[one.candidate.key]) for one in things if one.candidate.key in drawn}
+    new = {
+        "draws": ledger.draws + bool(fresh),
+        "frame": ledger.frame | {candidate.key for candidate in fresh},
+        "planned": {**ledger.planned, **wanted},
+    }
+    return ledger.model_copy(update=new), set(wanted)
+
+
+def changed(ledger: Ledger, added: Iterable[str]) -> int:
+    """Count the added records whose thing had another content before."""
+    contents = Counter(entry.place.key() for entry in ledger.planned.values())
+    return sum(contents[ledger.planned[one].place.key()] > 1 for one in added)
+
+
+def _entry(thing: Light, drawn: Drawn) -> Entry:
+    return Entry(place=thing.place, content=thing.content, weight=drawn.weight, stratum=drawn.stratum)
+
+
+def _later(drawn: Drawn, draws: int) -> Drawn:
+    """Name the part of a later draw: it was drawn from what came since."""
+    part = f"draw {draws + 1}"
+    return Drawn(drawn.weight, part if drawn.stratum is None else f"{part}: {drawn.stratum}")

@@ -1,0 +1,84 @@
+"""What a run folder keeps of a dataset: what was drawn for it with which weights, and what was pulled.
+
+It is written before anything is sent, so that a push that was cut off goes on with the same sample.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from pydantic import Field, ValidationError
+
+from greval.argilla.things import Place
+from greval.errors import StoreError
+from greval.record import Record
+
+FOLDER = "argilla"
+
+
+class Entry(Record):
+    """A record that was drawn: which thing, with which content, weight and stratum."""
+
+    place: Place
+    content: str
+    weight: float = 1.0
+    stratum: str | None = None
+
+
+class Ledger(Record):
+    """Of one dataset: how often something was drawn, from which places, what, and which rows were pulled."""
+
+    draws: int = 0
+    frame: frozenset[str] = frozenset()
+    planned: dict[str, Entry] = Field(default_factory=dict)
+    pulled: frozenset[str] = frozenset()
+
+
+def folder_of(run: Path) -> Path:
+    """Give the folder of a run's ledgers."""
+    return run / FOLDER
+
+
+def load(run: Path, dataset_id: str) -> Ledger:
+    """Read the ledger of a dataset, an empty one where there is none.
+
+    Raises:
+        StoreError: Where it cannot be read.
+    """
+    path = folder_of(run) / f"{dataset_id}.json"
+    try:
+        return Ledger.model_validate_json(path.read_text(encoding="utf-8")) if path.exists() else Ledger()
+    except (OSError, ValidationError) as error:
+        raise StoreError(f"{path}: cannot be read: {error}; mend it or push to another --dataset") from error
+
+
+def keep(run: Path, dataset_id: str, ledger: Ledger) -> None:
+    """Write the ledger of a dataset."""
+    write_whole(folder_of(run) / f"{dataset_id}.json", ledger.model_dump_json())
+
+
+def pulled_of_others(run: Path, dataset_id: str) -> frozenset[str]:
+    """Give the rows that were pulled from other datasets."""
+    names = {path.stem for path in folder_of(run).glob("*.json")} - {dataset_id}
+    return frozenset().union(*(load(run, name).pulled for name in names))
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file in one step: whoever reads it finds the old content or the new one.
+
+    Raises:
+        StoreError: Where it cannot be written.
+    """
+    new = path.with_name(f".{path.name}.new")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with new.open("w", encoding="utf-8") as stream:
+            stream.write(text)
+            stream.flush()
+            os.fsync(stream.fileno())
+        new.replace(path)
+    except OSError as error:
+        raise StoreError(
+            f"{path}: cannot be written: {error.strerror or error}; free it and run the same again"
+        ) from error

@@ -1,0 +1,141 @@
+"""Push: judged things of a run become records that people label. Pushing again adds what is new, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+from greval.argilla.dataset import About, Dataset, make
+from greval.argilla.drawing import Light, changed, plan
+from greval.argilla.form import mark
+from greval.argilla.ledger import folder_of, keep, load
+from greval.argilla.records import record
+from greval.argilla.sampling import Sample
+from greval.argilla.server import Server
+from greval.argilla.things import metric_of, things
+from greval.errors import ArgillaError, DataError
+from greval.metric import JudgedMetric
+from greval.record import Record
+from greval.store import Store
+from greval.store.disk import lock
+
+BATCH = 500
+"""The most records that the server takes at once; each batch is taken whole or not at all."""
+
+
+class Pushed(Record):
+    """What a push did: `judged` things are in the run, `drawn` of them are for people, `changed` ones anew."""
+
+    dataset: str
+    workspace: str
+    page: str
+    metric: str
+    suggested: bool
+    sample: str | None
+    judged: int
+    drawn: int
+    added: int
+    known: int
+    changed: int
+
+
+def push(  # noqa: PLR0913 - what a user can choose
+    run: Path | str,
+    metric: str,
+    *,
+    dataset: str,
+    workspace: str | None = None,
+    sample: Sample | str | None = None,
+    suggestions: bool = False,
+    min_submitted: int = 2,
+    seed: int = 0,
+    url: str | None = None,
+    key: str | None = None,
+) -> Pushed:
+    """Push the judged things of a run to Argilla, for people to judge on the same scale.
+
+    Args:
+        run: A run folder.
+        metric: The name of a judged metric of the run.
+        dataset: The name of the dataset; it is made where it is missing.
+        workspace: Its workspace; None takes the only one.
+        sample: How many things and how they are drawn, such as `random:200`; None takes all.
+        suggestions: Whether people see the judge's verdicts. They are filled in on the page already,
+            so answers lean towards them: leave it off where agreement is to be measured.
+        min_submitted: How many people judge each thing.
+        seed: Of the sample.
+        url: The server; None takes ARGILLA_API_URL of the environment.
+        key: The API key of an owner or admin; None takes ARGILLA_API_KEY of the environment.
+
+    Returns:
+        What was added, and what was there.
+
+    Raises:
+        ArgillaError: Where the server is down or refuses, or the name is taken; what was done stays,
+            and the same call goes on there.
+        DataError: Where nothing of the run was judged by the metric.
+        StoreError: Where the run folder cannot be used.
+    """
+    if min_submitted < 1:
+        raise ArgillaError(f"--min-submitted: 1 or more, got {min_submitted}")
+    drawing = Sample.parse(sample) if isinstance(sample, str) else sample
+    folder = Path(run)
+    with Store.open(folder) as store, lock(folder_of(folder)), Server(url, key) as server:
+        definition = metric_of(store, metric)
+        about = About(
+            metric=metric,
+            scale=definition.scale,
+            suggested=suggestions,
+            sample=str(drawing) if drawing else None,
+            seed=seed,
+            min_submitted=min_submitted,
+            settings=mark(definition),
+        )
+        candidates = [Light.of(one) for one in things(store, definition)]
+        if not candidates:
+            raise DataError(f"{folder}: nothing was judged by {metric!r} there, so there is nothing to push")
+        if drawing:
+            drawing.check([one.candidate for one in candidates])
+        found = make(server, dataset, workspace, metric=definition, about=about)
+        return _send(server, found, store, definition, _Plan(candidates, drawing))
+
+
+class _Plan(NamedTuple):
+    """The things of a run, and how they are drawn."""
+
+    things: Sequence[Light]
+    sample: Sample | None
+
+
+def _send(server: Server, dataset: Dataset, store: Store, metric: JudgedMetric, planned: _Plan) -> Pushed:
+    """Draw, note down what was drawn, and send what the server does not hold."""
+    old = load(store.folder, dataset.id)
+    there = {one["external_id"] for one in server.records(dataset.id)}
+    new, wanted = plan(old, planned.things, planned.sample, seed=dataset.about.seed)
+    if planned.sample and not old.draws and not there <= new.planned.keys():
+        raise ArgillaError(
+            f"{dataset.name}: holds a sample that was drawn elsewhere, perhaps from a copy of this run; "
+            "push from there, or choose another --dataset"
+        )
+    if new != old:
+        keep(store.folder, dataset.id, new)
+    missing = wanted - there
+    fresh = (one for one in things(store, metric) if one.id in missing) if missing else iter(())
+    records = (record(one, new.planned[one.id], dataset, run=store.folder.resolve().name) for one in fresh)
+    while batch := [*islice(records, BATCH)]:  # an id that is there already is not harmed by being sent again
+        server.call("PUT", f"/datasets/{dataset.id}/records/bulk", {"items": batch})
+    return Pushed(
+        dataset=dataset.name,
+        workspace=dataset.workspace,
+        page=f"{server.url}/dataset/{dataset.id}/annotation-mode",
+        metric=metric.name,
+        suggested=dataset.about.suggested,
+        sample=dataset.about.sample,
+        judged=len(planned.things),
+        drawn=len(wanted),
+        added=len(missing),
+        known=len(wanted) - len(missing),
+        changed=changed(new, missing),
+    )

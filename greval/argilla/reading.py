@@ -1,0 +1,95 @@
+"""Records of a dataset as annotations, each brought to its thing by the record's id."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+
+from pydantic import ValidationError
+
+from greval.annotation import Annotation
+from greval.argilla.dataset import Dataset
+from greval.argilla.form import COMMENT, JUDGEMENT, Json, answered
+from greval.argilla.ledger import Entry, Ledger
+from greval.argilla.things import Place, record_id
+from greval.identity import digest
+from greval.record import Record
+
+
+class Counts(Record):
+    """How far a person came: answers by status; `pending` are the records not touched."""
+
+    annotator: str
+    submitted: int = 0
+    draft: int = 0
+    discarded: int = 0
+    pending: int = 0
+
+
+class Reading:
+    """Turns records into annotations and counts them; answers to what has changed since are in `outdated`."""
+
+    def __init__(self, dataset: Dataset, ledger: Ledger, contents: Mapping[str, str], users: Mapping[str, str]) -> None:
+        self.dataset, self.ledger, self.contents, self.users = dataset, ledger, contents, users
+        self.outdated: list[Annotation] = []
+        self.counts: dict[str, Counter[str]] = {}
+        self.records = self.unanswered = self.edited = self.unknown = 0
+
+    def rows(self, records: Iterable[Json]) -> Iterator[Annotation]:
+        """Give the annotations of records; those of unknown records are counted only."""
+        for record in records:
+            entry = self._entry(record)
+            if entry is None:
+                self.unknown += 1
+                continue
+            content = digest(record["fields"])
+            responses = record.get("responses") or []
+            if self.contents.get(entry.place.key(), entry.content) != entry.content:
+                self.outdated += (self._annotation(entry, content, response) for response in responses)
+                continue
+            self.records += 1
+            self.edited += content != entry.content
+            self.unanswered += all(one["status"] != "submitted" for one in responses)
+            for response in responses:
+                row = self._annotation(entry, content, response)
+                self.counts.setdefault(row.annotator, Counter())[row.status] += 1
+                yield row
+
+    def people(self) -> Iterator[Counts]:
+        """Give how far each person came."""
+        for name, count in sorted(self.counts.items()):
+            yield Counts(annotator=name, **count, pending=self.records - count.total())
+
+    def _annotation(self, entry: Entry, content: str, response: Json) -> Annotation:
+        """Read one response; a discard may come with an empty form or with none at all."""
+        user = str(response.get("user_id"))
+        annotator = self.users.get(user, user)
+        values = {name: (one or {}).get("value") for name, one in (response.get("values") or {}).items()}
+        return Annotation(
+            sample_id=entry.place.sample_id,
+            method=entry.place.method,
+            metric=self.dataset.about.metric,
+            item=entry.place.item,
+            annotator=annotator,
+            status=response["status"],
+            value=answered(self.dataset.about.scale, values.get(JUDGEMENT)),
+            comment=values.get(COMMENT) or None,
+            content=content,
+            weight=entry.weight,
+            stratum=entry.stratum,
+            suggested=self.dataset.about.suggested,
+        )
+
+    def _entry(self, record: Json) -> Entry | None:
+        """Give what was pushed under a record's id: as noted in the run folder, else as the record says itself."""
+        known = self.ledger.planned.get(record["external_id"] or "")
+        if known:
+            return known
+        told = record.get("metadata") or {}
+        try:
+            place = Place(sample_id=told["sample_id"], method=told.get("method", ""), item=told.get("item"))
+            entry = Entry(place=place, content=told["content"], weight=told["weight"], stratum=told.get("stratum"))
+        except (KeyError, ValidationError):
+            return None
+        whole = record_id(self.dataset.about.metric, place, entry.content) == record["external_id"]
+        return entry if whole else None

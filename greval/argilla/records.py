@@ -1,0 +1,55 @@
+"""A judged thing as a record of Argilla."""
+
+from __future__ import annotations
+
+import re
+
+from greval.argilla.dataset import Dataset
+from greval.argilla.form import JUDGEMENT, Json, asked, cut
+from greval.argilla.ledger import Entry
+from greval.argilla.things import Thing
+
+MAX_AGENT = 200
+MAX_TERM = 1000
+LETTER = re.compile("[a-zA-Z0-9]")
+STRANGE = re.compile(r"[^a-zA-Z0-9\-_:./ ]")
+"""What the name of an agent may not hold."""
+
+
+def record(thing: Thing, entry: Entry, dataset: Dataset, *, run: str) -> Json:
+    """Give the record of a thing: what is shown, what it is, and the verdict where people are to see it."""
+    suggested = dataset.about.suggested
+    return {
+        "external_id": thing.id,
+        "fields": thing.fields,
+        "metadata": {**_metadata(thing, entry), "run": run, "suggested": "yes" if suggested else "no"},
+        "suggestions": [_suggestion(thing, dataset)] if suggested else [],
+    }
+
+
+def _metadata(thing: Thing, entry: Entry) -> Json:
+    """Give what a record says of itself to those who lead the annotation; annotators do not see it."""
+    told = {
+        "metric": thing.metric,
+        "sample_id": thing.place.sample_id,
+        "method": thing.place.method,
+        "item": thing.place.item,
+        "fingerprint": thing.fingerprint,
+        "content": entry.content,
+        "stratum": entry.stratum,
+        "tags": [cut(f"{name}={value}", MAX_TERM) for name, value in thing.tags.items()],
+        "weight": float(entry.weight),
+    }
+    return {name: value for name, value in told.items() if value not in (None, [])}
+
+
+def _suggestion(thing: Thing, dataset: Dataset) -> Json:
+    """Give the judge's value with its confidence and the judge's name."""
+    agent = cut(STRANGE.sub("-", thing.judge), MAX_AGENT)
+    confidence = thing.judgement.confidence
+    return {
+        "question_id": dataset.question_ids[JUDGEMENT],
+        "value": asked(dataset.about.scale, thing.judgement.value),
+        **({"agent": agent} if LETTER.search(agent) else {}),
+        **({} if confidence is None else {"score": confidence}),
+    }

@@ -1,0 +1,111 @@
+"""What a person is shown of a judged thing: the same material that the judge saw, as fields of a record.
+
+Argilla renders a field as HTML and folds lines: texts are escaped and line breaks are kept.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from greval.case import Case, Chunk, Traversal
+from greval.material import Item, listed
+from greval.metric import JudgedMetric
+from greval.need import TAG
+
+NOTHING = "(none)"
+TITLES = {
+    "question": "Question",
+    "expected_answer": "Expected answer",
+    "answer": "Answer",
+    "chunks": "Chunks",
+    "triples": "Triples",
+    "context": "Context",
+    "traversal": "Walk through the graph",
+    "chunk": "Chunk to judge",
+    "triple": "Triple to judge",
+}
+
+
+def titles(metric: JudgedMetric) -> dict[str, str]:
+    """Give the fields of a metric's records in order, each with its title; the judged item comes last.
+
+    Example:
+        >>> from greval.library import predefined
+        >>> titles(predefined()["chunk_evaluation"])
+        {'question': 'Question', 'chunk': 'Chunk to judge'}
+    """
+    found = {name: need.removeprefix(TAG) if need.startswith(TAG) else TITLES[need] for name, need in _named(metric)}
+    if metric.over:
+        one = metric.over.removesuffix("s")
+        found[one] = TITLES[one]
+    return found
+
+
+def fields(metric: JudgedMetric, case: Case, item: Item | None) -> dict[str, str]:
+    """Give the content of the fields: what the metric needs of the case, and the judged item."""
+    shown = {name: _of(need, case) for name, need in _named(metric)}
+    if metric.over and item is not None:
+        shown[metric.over.removesuffix("s")] = _item(item)
+    return {name: safe(text) for name, text in shown.items()}
+
+
+def safe(text: str) -> str:
+    r"""Give a text so that a page shows it as it is, with its line breaks.
+
+    Example:
+        >>> safe("if a < b:\n\tgo & <i>stop</i>")
+        'if a &lt; b:<br>&emsp;go &amp; &lt;i&gt;stop&lt;/i&gt;'
+    """
+    whole = text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
+    lines = html.escape(whole, quote=False).strip().splitlines()
+    return "<br>".join(_indented(line) for line in lines) or "(empty)"
+
+
+def _indented(line: str) -> str:
+    """Keep the blanks at the start of a line, which a page would drop."""
+    rest = line.lstrip(" \t")
+    return line[: len(line) - len(rest)].replace("\t", "&emsp;").replace(" ", "&nbsp;") + rest
+
+
+def _named(metric: JudgedMetric) -> Iterator[tuple[str, str]]:
+    """Give the name of the field of each need; names of tags may hold what names of fields may not."""
+    tags = [need for need in metric.needs if need.startswith(TAG)]
+    for need in metric.needs:
+        if need != metric.over:
+            yield (f"tag_{tags.index(need) + 1}" if need in tags else need), need
+
+
+def _of(need: str, case: Case) -> str:
+    if need.startswith(TAG):
+        return case.tags[need.removeprefix(TAG)]
+    if need == "context":
+        parts = {field: listed(field, case) for field in ("chunks", "triples") if getattr(case, field) is not None}
+        return _context(parts, case.aggregates or ())
+    if need in {"chunks", "triples"}:
+        return _numbered(map(_item, listed(need, case)))
+    if need == "traversal":
+        return _walk(case.traversal or Traversal())
+    return str(getattr(case, need))
+
+
+def _context(parts: Mapping[str, Iterable[Item]], aggregates: Sequence[str]) -> str:
+    """List all that an answer was built from, each kind under its title."""
+    found = {TITLES[field]: _numbered(map(_item, items)) for field, items in parts.items()}
+    found |= {"Computed": _numbered(aggregates)} if aggregates else {}
+    return "\n\n".join(f"{title}\n\n{text}" for title, text in found.items()) or NOTHING
+
+
+def _numbered(texts: Iterable[str]) -> str:
+    return "\n\n".join(f"[{n}] {text}" for n, text in enumerate(texts, 1)) or NOTHING
+
+
+def _item(item: Item) -> str:
+    if isinstance(item, Chunk):
+        return item.text
+    return f"{item.subject} \u2014 {item.predicate} \u2014 {item.object}"
+
+
+def _walk(walk: Traversal) -> str:
+    edges = (f"{n}. {a} \u2014 {label} \u2014 {b}" for n, (a, label, b) in enumerate(walk.traversed_edges, 1))
+    return "\n".join([f"start: {', '.join(walk.start_nodes)}", *edges, f"end: {', '.join(walk.final_nodes)}"])

@@ -1,0 +1,103 @@
+"""`greval argilla push` and `pull`: judged things go to people, and what they say comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from greval.argilla import Pulled, Pushed
+
+app = typer.Typer(
+    help="Have people judge what the judge judged, in Argilla; ARGILLA_API_KEY holds the key.", no_args_is_help=True
+)
+
+Run = Annotated[Path, typer.Argument(help="a run folder")]
+DatasetName = Annotated[str, typer.Option("--dataset", metavar="NAME", help="the dataset in Argilla")]
+Workspace = Annotated[
+    str | None, typer.Option("--workspace", metavar="NAME", help="its workspace; not needed where there is only one")
+]
+Url = Annotated[
+    str | None, typer.Option("--url", envvar="ARGILLA_API_URL", metavar="URL", help="where the Argilla server is")
+]
+
+
+@app.command("push")
+def push(  # noqa: PLR0913 - the options of a command
+    run: Run,
+    *,
+    metric: Annotated[str, typer.Option("--metric", "-m", metavar="METRIC", help="a judged metric of the run")],
+    dataset: DatasetName,
+    workspace: Workspace = None,
+    sample: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KIND:N",
+            help="random:N; stratified:N, as many of each verdict; uncertain:N, the doubtful more often; else all",
+        ),
+    ] = None,
+    suggestions: Annotated[
+        bool, typer.Option("--with-suggestions/--blind", help="whether people see the judge's verdicts, filled in")
+    ] = False,
+    min_submitted: Annotated[int, typer.Option(min=1, metavar="N", help="how many people judge each thing")] = 2,
+    seed: Annotated[int, typer.Option(help="of the sample")] = 0,
+    url: Url = None,
+) -> None:
+    """Push judged things for people to judge; pushing again adds what is new and changes nothing else."""
+    from greval.argilla import push as pushed  # noqa: PLC0415 - only where it is asked for
+
+    done = pushed(
+        run,
+        metric,
+        dataset=dataset,
+        workspace=workspace,
+        sample=sample,
+        suggestions=suggestions,
+        min_submitted=min_submitted,
+        seed=seed,
+        url=url,
+    )
+    for line in told_of_push(done):
+        typer.echo(line)
+
+
+@app.command("pull")
+def pull(run: Run, *, dataset: DatasetName, workspace: Workspace = None, url: Url = None) -> None:
+    """Pull what people said into annotations.jsonl of the run; only what they submitted counts as a judgement."""
+    from greval.argilla import pull as pulled  # noqa: PLC0415 - only where it is asked for
+
+    for line in told_of_pull(pulled(run, dataset=dataset, workspace=workspace, url=url)):
+        typer.echo(line)
+
+
+def told_of_push(done: Pushed) -> Iterator[str]:
+    """Say what a push did."""
+    drawn = f"{done.drawn:,} of {done.judged:,} drawn ({done.sample})" if done.sample else f"all {done.judged:,}"
+    yield f"{done.dataset} in workspace {done.workspace}: things judged by {done.metric}, {drawn}"
+    yield f"{done.added:,} records added, {done.known:,} were there"
+    if done.changed:
+        yield f"{done.changed:,} of them changed since they were pushed: the old records stay with their answers"
+    if done.suggested:
+        yield "people see the judge's verdicts filled in, and lean towards them: no fair measure of the judge"
+    yield f"people answer at {done.page}"
+
+
+def told_of_pull(done: Pulled) -> Iterator[str]:
+    """Say what a pull brought."""
+    submitted = sum(one.submitted for one in done.annotators)
+    answered = done.records - done.unanswered
+    yield f"{done.path}: {submitted:,} submitted answers on {answered:,} of {done.records:,} records"
+    for one in done.annotators:
+        parts = {"submitted": one.submitted, "draft": one.draft, "discarded": one.discarded, "pending": one.pending}
+        yield f"  {one.annotator}: {', '.join(f'{count:,} {status}' for status, count in parts.items())}"
+    if done.edited:
+        yield f"{done.edited:,} records were edited in Argilla: people were shown another text than the judge"
+    if done.outdated:
+        yield f"{done.outdated:,} answers are of texts that have changed in the run: left in {done.outdated_path}"
+    if done.unknown:
+        yield f"{done.unknown:,} records were not pushed by greval: left out"
+    for name, count in done.gone.items():
+        yield f"{count:,} answers of {name} are no longer there (an account deleted?): moved to {done.gone_path}"
