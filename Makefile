@@ -1,12 +1,13 @@
 # make demo   environment, embedded judge model, then the main job on the shipped data
 # make test   the whole test suite, with coverage
+# make test-argilla   the tests with a real Argilla server, which needs its harness in ../shared
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 USE := $(VENV)/.installed-local
 DEV := $(VENV)/.installed-dev
 
-.PHONY: demo test check docs golden clean
+.PHONY: demo test test-argilla check docs golden clean
 
 demo: $(USE)
 	$(BIN)/greval local fetch
@@ -15,6 +16,9 @@ demo: $(USE)
 test: $(DEV) check
 	$(BIN)/python -m pytest -n 3 --dist loadfile --cov=greval --cov-branch --cov-report=
 	$(BIN)/python -m coverage report
+
+test-argilla: $(DEV)
+	$(BIN)/python -m pytest -m argilla_server tests/argilla
 
 check: $(DEV)
 	$(BIN)/ruff check .

@@ -6,6 +6,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from greval.agreement import Agreement, agreement
+    from greval.annotation import Annotation
+    from greval.annotations.adjudicating import adjudicated
+    from greval.annotations.files import read_annotations, write_annotations
     from greval.capabilities import Capabilities, check
     from greval.case import Case, Chunk, Effort, Gold, Response, Sample, Traversal, Triple
     from greval.client import JudgeClient
@@ -16,6 +20,7 @@ if TYPE_CHECKING:
     from greval.diagnosis import Diagnosis, diagnose, diagnose_run
     from greval.drafting import draft
     from greval.errors import (
+        ArgillaError,
         DataError,
         DefinitionError,
         GrevalError,
@@ -27,6 +32,7 @@ if TYPE_CHECKING:
         StoppedError,
         StoreError,
     )
+    from greval.estimates import Estimate, estimate
     from greval.evaluation import Run, evaluate, evaluate_async
     from greval.forecast import Forecast, forecast
     from greval.framework.running import Evaluation, evaluate_config, evaluate_config_async
@@ -60,6 +66,10 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
+    "agreement": ("Agreement", "agreement"),
+    "annotation": ("Annotation",),
+    "annotations.adjudicating": ("adjudicated",),
+    "annotations.files": ("read_annotations", "write_annotations"),
     "capabilities": ("Capabilities", "check"),
     "case": ("Case", "Chunk", "Effort", "Gold", "Response", "Sample", "Traversal", "Triple"),
     "client": ("JudgeClient",),
@@ -70,9 +80,10 @@ _HOME = {
     "diagnosis": ("Diagnosis", "diagnose", "diagnose_run"),
     "drafting": ("draft",),
     "errors": (
-        *("DataError", "DefinitionError", "GrevalError", "JudgeError", "JudgeUnavailableError"),
+        *("ArgillaError", "DataError", "DefinitionError", "GrevalError", "JudgeError", "JudgeUnavailableError"),
         *("MalformedVerdictError", "MethodError", "MissingExtraError", "StoppedError", "StoreError"),
     ),
+    "estimates": ("Estimate", "estimate"),
     "evaluation": ("Run", "evaluate", "evaluate_async"),
     "forecast": ("Forecast", "forecast"),
     "framework.running": ("Evaluation", "evaluate_config", "evaluate_config_async"),
@@ -101,6 +112,9 @@ _HOME = {
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
+    "Agreement",
+    "Annotation",
+    "ArgillaError",
     "Audit",
     "Capabilities",
     "Case",
@@ -117,6 +131,7 @@ __all__ = [
     "DefinitionError",
     "Diagnosis",
     "Effort",
+    "Estimate",
     "Evaluation",
     "Failed",
     "Failure",
@@ -157,6 +172,8 @@ __all__ = [
     "Usage",
     "ValueMetric",
     "ValueScale",
+    "adjudicated",
+    "agreement",
     "audit",
     "check",
     "check_gold",
@@ -168,6 +185,7 @@ __all__ = [
     "diagnose",
     "diagnose_run",
     "draft",
+    "estimate",
     "evaluate",
     "evaluate_async",
     "evaluate_config",
@@ -180,11 +198,13 @@ __all__ = [
     "merge",
     "parse_metric",
     "predefined",
+    "read_annotations",
     "read_cases",
     "read_inventory",
     "read_metric",
     "summarise",
     "with_gold",
+    "write_annotations",
     "write_metric",
 ]
 

@@ -8,12 +8,15 @@ import typer
 
 import greval
 from greval.cli import (
+    agreement,
+    argilla,
     audit,
     batch,
     cache,
     collect,
     compare,
     diagnose,
+    estimate,
     evaluate,
     gold,
     judge,
@@ -36,12 +39,15 @@ app.add_typer(judge.app, name="judge")
 app.add_typer(local.app, name="local")
 app.add_typer(batch.app, name="batch")
 app.add_typer(cache.app, name="cache")
+app.add_typer(argilla.app, name="argilla")
 app.add_typer(gold.app, name="gold")
 app.command("collect")(collect.collect)
 app.command("evaluate")(evaluate.evaluate)
 app.command("report")(run.report)
 app.command("results")(run.results)
 app.command("compare")(compare.compare)
+app.command("agreement")(agreement.agreement)
+app.command("estimate")(estimate.estimate)
 app.command("diagnose")(diagnose.diagnose)
 app.command("audit")(audit.audit)
 app.command("eval")(evaluation.evaluation)

@@ -86,9 +86,8 @@ def intervals(found: Clusters, *, level: float, ends: tuple[float, float] | None
     drawn = resampled(*found)
     if len(means) < FEW:
         low, high = percentile(drawn, level=level)
-        return Intervals(
-            student(found, level=level).within(ends), Interval(low=low, high=high, level=level, method="percentile"), None
-        )
+        plainly = Interval(low=low, high=high, level=level, method="percentile")
+        return Intervals(student(found, level=level).within(ends), plainly, None)
     wide = expanded(level, len(means))
     low, high = percentile(drawn, level=wide)
     plain = percentile(drawn, level=level)
