@@ -4,8 +4,9 @@
 
 nDCG@10, recall@20 and MRR of 100,000 questions with 100 documents each, ids being texts. Each tool runs
 in a process of its own. What is counted is CPU time (user and system) from the data in memory, as Arrow
-columns or as Python dictionaries, to the means: conversion included, reading and imports not. The peak of
-memory is the process's, with Python, the imports and the data; "data" is its memory before the tool begins.
+columns or as Python dictionaries, to the means: conversion included, reading and imports not. "data" is the
+memory of the process before the tool begins, with Python, the imports and the data; "peak" is the most it
+has while the tool works, and "added" is what the tool adds to the data. All three are resident memory.
 A tool that compiles (ranx) has measured a small run before; that is printed as "warm-up". Python's garbage
 collector is off in all of them.
 """
@@ -15,7 +16,6 @@ from __future__ import annotations
 import argparse
 import gc
 import json
-import resource
 import subprocess
 import sys
 import tempfile
@@ -148,9 +148,11 @@ def child(folder: Path, tool: str, form: str) -> None:
     gc.disable()
     warm = cpu()
     work(*small)
-    held, begin = peak(), cpu()
+    forget_peak()
+    held, begin = memory("VmRSS"), cpu()
     means = work(gold, run)
-    print(json.dumps({"cpu": cpu() - begin, "warm": begin - warm, "held": held, "peak": peak(), "means": means}))
+    took, most = cpu() - begin, memory("VmHWM")
+    print(json.dumps({"cpu": took, "warm": begin - warm, "held": held, "peak": most, "means": means}))
 
 
 def cpu() -> float:
@@ -158,9 +160,15 @@ def cpu() -> float:
     return time.process_time()
 
 
-def peak() -> int:
-    """Give the peak of memory of this process so far, in MB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+def forget_peak() -> None:
+    """Let the peak of memory be counted from here, as reading the data may have taken more."""
+    Path("/proc/self/clear_refs").write_text("5")
+
+
+def memory(line: str) -> int:
+    """Give the resident memory of this process, or its peak, in MB; Linux tells it."""
+    lines = dict(text.split(":", 1) for text in Path("/proc/self/status").read_text().splitlines())
+    return int(lines[line].split()[0]) // 1024
 
 
 def measured(folder: Path, tool: str, form: str, python: str) -> dict[str, Any] | None:
@@ -176,16 +184,19 @@ def measured(folder: Path, tool: str, form: str, python: str) -> dict[str, Any] 
 
 def show(form: str, rows: dict[str, dict[str, Any]]) -> None:
     """Print the table of one form, and how greval compares."""
-    print(f"\nfrom {form}\n{'tool':<22}{'CPU s':>8}{'warm-up':>9}{'data MB':>9}{'peak MB':>9}  means")
+    print(f"\nfrom {form}\n{'tool':<22}{'CPU s':>8}{'warm-up':>9}{'data MB':>9}{'peak MB':>9}{'added MB':>10}  means")
     for tool, row in rows.items():
         means = " ".join(f"{name} {value:.6f}" for name, value in row["means"].items())
-        print(f"{tool:<22}{row['cpu']:>8.2f}{row['warm']:>9.2f}{row['held']:>9,}{row['peak']:>9,}  {means}")
+        sizes = f"{row['held']:>9,}{row['peak']:>9,}{row['peak'] - row['held']:>10,}"
+        print(f"{tool:<22}{row['cpu']:>8.2f}{row['warm']:>9.2f}{sizes}  {means}")
     others = [row for tool, row in rows.items() if tool != GREVAL]
     if GREVAL in rows and others:
         own, fastest = rows[GREVAL], min(row["cpu"] for row in others)
         leanest = min(row["peak"] for row in others)
+        added = own["peak"] - own["held"], min(row["peak"] - row["held"] for row in others)
         print(f"greval is {fastest / own['cpu']:.1f} times as fast as the fastest other;", end=" ")
-        print(f"its peak is {own['peak'] / leanest:.2f} of the leanest other's")
+        print(f"its peak is {own['peak'] / leanest:.2f} of the leanest other's;", end=" ")
+        print(f"it adds {added[0]:,} MB to the data, the leanest other {added[1]:,} MB")
 
 
 def main() -> None:

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from greval.case import Case
 from greval.columns import Qrels, Rankings, measure
+from greval.columns.grouping import blocks
+from greval.columns.names import Names
 from greval.columns.reading import texts_of
 from greval.columns.texts import BLOCK
 from greval.errors import DataError, DefinitionError
@@ -182,6 +184,61 @@ def test_more_rows_than_a_block():
         assert measured["precision"].by_question()[name] == pytest.approx(len(ranks) / len(once), abs=1e-12)
 
 
+def recalls_and_mrr(gold, lists):
+    """Compute recall@5 and MRR in plain Python."""
+    found = {}
+    for name, judged in gold.items():
+        ranks = [n for n, document in enumerate(dict.fromkeys(lists.get(name, [])), 1) if document in judged]
+        found[name] = (sum(rank <= 5 for rank in ranks) / len(judged), 1 / min(ranks, default=math.inf))
+    return found
+
+
+@pytest.mark.parametrize("form", ["lists", "scattered", "dicts"])
+@pytest.mark.parametrize("ids", ["doc{}", "https://example.org/{}", "文書{}é", "{}"])
+def test_many_questions_of_uneven_length(form, ids):
+    """Over many blocks: uneven rankings and judgements, repeated documents, ties, rows and questions in any order."""
+    draw = random.Random(form + ids)
+    lists = {f"q{n}": [ids.format(draw.randint(0, 120)) for _ in range(draw.randint(0, 90))] for n in range(1500)}
+    lists["q7"] = [ids.format(draw.randint(0, 9000)) for _ in range(7000)]
+    gold = {f"q{n}": {ids.format(draw.randint(0, 120)): 1 for _ in range(draw.randint(1, 9))} for n in range(100, 1600)}
+    gold["q7"] = {ids.format(n): 1 for n in range(3000)}
+    gold = dict(draw.sample([*gold.items()], len(gold)))
+    if form == "lists":
+        rankings = Rankings.from_lists(lists)
+    elif form == "dicts":
+        scores = {name: {document: draw.randint(0, 40) for document in found} for name, found in lists.items()}
+        lists = {name: sorted(found, key=lambda document: -found[document]) for name, found in scores.items()}
+        rankings = Rankings.from_dicts(scores)
+    else:
+        rows = [(name, document, -n // 2) for name, found in lists.items() for n, document in enumerate(found)]
+        rows.sort(key=lambda row: (-row[2], draw.random()))
+        lists = by_hand(rows)
+        questions, documents, column = zip(*rows, strict=True)
+        rankings = Rankings.from_columns(questions, documents, scores=column)
+    measured = measure(Qrels.from_dicts(gold), rankings, ["recall@5", "mrr"])
+    recalls, reciprocals = (measured[name].by_question() for name in ("recall@5", "mrr"))
+    assert {name: (recalls[name], reciprocals[name]) for name in recalls} == recalls_and_mrr(gold, lists)
+
+
+@given(lengths=st.lists(st.integers(0, 9) | st.integers(0, 300), max_size=40), size=st.integers(1, 100))
+@settings(max_examples=100, deadline=None)
+def test_blocks_hold_every_question_once_and_stay_small(lengths, size):
+    """Ranges of questions follow one another, and their tables have at most twice the size asked for."""
+    ranges = list(blocks(np.array(lengths, dtype=np.intp), size))
+    assert [n for first, last in ranges for n in range(first, last)] == list(range(len(lengths)))
+    assert all(last - first == 1 or (last - first) * max(lengths[first:last]) <= 2 * size for first, last in ranges)
+
+
+def test_names_are_compared_by_what_they_hold():
+    """Names of two columns are equal where their texts are, and equal to a tuple of the same texts."""
+    one, other = (Names(texts_of(texts, "names"), np.arange(2)) for texts in (["a", "bé", "c"], ["a", "bé"]))
+    assert one == other
+    assert one == ("a", "bé")
+    assert other != ("a", "c")
+    assert one != Names(texts_of(["a", "c"], "names"), np.arange(2))
+    assert [one.distinct, Names(texts_of(["a", "a"], "names"), np.arange(2)).distinct] == [True, False]
+
+
 def test_what_is_not_there_is_told():
     """Questions without relevant documents are skipped, unanswered ones count as 0 or are dropped; all are counted."""
     qrels = Qrels.from_dicts({"a": {"d1": 1}, "b": {"d1": 1}, "c": {"d1": 0}, "d": {}})
@@ -308,4 +365,5 @@ def test_a_hash_is_of_the_text_alone(texts, whole):
     hashes = column.hashes(slice(0, len(texts)), whole=whole)
     alone = [texts_of([text], "ids").hashes(slice(0, 1), whole=whole)[0] for text in texts]
     assert hashes.tolist() == alone
+    assert column.hashes(np.arange(len(texts)), whole=whole).tolist() == alone
     assert column.read(np.arange(len(texts))[::-1]) == texts[::-1]

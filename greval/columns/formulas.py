@@ -41,6 +41,11 @@ class Found:
     exponential: bool
 
     @property
+    def size(self) -> int:
+        """The number of questions."""
+        return len(self.qrels.grouped.names)
+
+    @property
     def first(self) -> Flags:
         """Which finds are in the first documents."""
         return np.ones(len(self.hits.ranks), np.bool_) if self.cut is None else self.hits.ranks <= self.cut
@@ -52,16 +57,16 @@ class Found:
 
     def count(self, lowest: int) -> Ints:
         """Count these by question."""
-        return np.bincount(self.hits.questions[self.graded(lowest)], minlength=len(self.qrels.questions))
+        return np.bincount(self.hits.questions[self.graded(lowest)], minlength=self.size)
 
     def add(self, marked: Flags, terms: Floats) -> Floats:
         """Add up a term of each marked find by question."""
-        added: Floats = np.bincount(self.hits.questions[marked], terms, len(self.qrels.questions)).astype(np.float64)
+        added: Floats = np.bincount(self.hits.questions[marked], terms, self.size).astype(np.float64)
         return added
 
     def due(self, lowest: int) -> Ints:
         """Count the judged documents of at least a grade by question."""
-        return self.qrels.count(self.qrels.grades >= lowest)
+        return self.qrels.due(lowest)
 
     def gains(self, grades: npt.NDArray[np.integer[Any]]) -> Floats:
         """Give the gains of grades."""
@@ -82,9 +87,9 @@ def _ideal(found: Found) -> Floats:
     longest = int(qrels.grouped.lengths.max(initial=0))
     cut = longest if found.cut is None else min(found.cut, longest)
     discounts = np.concatenate([[0.0], np.cumsum(1 / np.log2(np.arange(cut) + 2))])
-    best, ranks = np.zeros(len(qrels.questions)), np.zeros(len(qrels.questions), np.intp)
-    for grade in np.unique(qrels.grades[qrels.grades > 0])[::-1]:
-        filled = np.minimum(ranks + qrels.count(qrels.grades == grade), cut)
+    best, ranks = np.zeros(found.size), np.zeros(found.size, np.intp)
+    for grade in qrels.levels:
+        filled = np.minimum(qrels.due(int(grade)), cut)
         best += found.gains(grade) * (discounts[filled] - discounts[ranks])
         ranks = filled
     return best
@@ -116,9 +121,10 @@ def _perfect_recall(found: Found) -> tuple[Floats, Flags]:
 
 def _mrr(found: Found) -> tuple[Floats, Flags]:
     marked = found.graded(found.qrels.essential)
-    questions, at = np.unique(found.hits.questions[marked], return_index=True)
-    values = np.zeros(len(found.qrels.questions))
-    values[questions] = 1 / found.hits.ranks[marked][at]
+    questions, ranks = found.hits.questions[marked], found.hits.ranks[marked]
+    best = np.diff(questions, prepend=-1) > 0
+    values = np.zeros(found.size)
+    values[questions[best]] = 1 / ranks[best]
     return values, found.due(found.qrels.essential) > 0
 
 

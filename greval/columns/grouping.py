@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -11,10 +11,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from greval.columns.names import Names
 from greval.columns.reading import texts_of
 from greval.columns.stretches import Ints, Numbers, spans
-from greval.columns.texts import BLOCK, Texts, Words
+from greval.columns.texts import BLOCK, Texts
 from greval.errors import DataError
+
+_FILLED = 2
 
 
 @dataclass(frozen=True)
@@ -24,19 +27,27 @@ class Grouped:
     Args:
         names: The questions, each once.
         starts: The documents of question `n` are those from `starts[n]` to `starts[n + 1]`.
-        documents: The column of documents.
+        column: The column of documents, or the documents as strings where they were given so.
         order: The row of each place in that column; None where rows stand as they are read.
-        listed: The documents as strings, where they were given so.
     """
 
-    names: tuple[str, ...]
+    names: Sequence[str]
     starts: Ints
-    documents: Texts
+    column: Texts | Sequence[str]
     order: Ints | None = None
-    listed: Sequence[str] | None = None
 
     def __len__(self) -> int:
-        return len(self.documents)
+        return len(self.column)
+
+    @property
+    def listed(self) -> Sequence[str] | None:
+        """The documents as strings, where they were given so."""
+        return None if isinstance(self.column, Texts) else self.column
+
+    @cached_property
+    def documents(self) -> Texts:
+        """The column of documents."""
+        return texts_of(self.column, "documents")
 
     @cached_property
     def places(self) -> dict[str, int]:
@@ -48,11 +59,6 @@ class Grouped:
         """How many documents each question has."""
         lengths: Ints = np.diff(self.starts)
         return lengths
-
-    @cached_property
-    def hashes(self) -> Words:
-        """A 64-bit number for each document."""
-        return self.documents.hashes(self.rows(slice(0, len(self))), whole=self.whole)
 
     @cached_property
     def whole(self) -> bool:
@@ -67,14 +73,24 @@ class Grouped:
         """Give the rows of some places, as numbers."""
         return places if self.order is None else self.order[places]
 
-    def blocks(self) -> Iterator[tuple[int, int]]:
-        """Give ranges of whole questions, of about so many documents as the processor's cache holds."""
-        first = 0
-        while first < len(self.names):
-            last = int(np.searchsorted(self.starts, self.starts[first] + BLOCK, side="right")) - 1
-            last = min(max(last, first + 1), len(self.names))
-            yield first, last
-            first = last
+
+def blocks(lengths: Ints, size: int = BLOCK) -> Iterator[tuple[int, int]]:
+    """Give ranges of questions, of about so many documents as the processor's cache holds.
+
+    A table of a range, with as many columns as its longest question has documents, is not much larger.
+
+    Args:
+        lengths: How many documents each question has.
+        size: How many documents are in a range, about.
+    """
+    ends, first = np.cumsum(lengths), 0
+    while first < len(lengths):
+        last = int(np.searchsorted(ends, ends[first] - lengths[first] + size, side="right"))
+        last = max(last, first + 1)
+        while last - first > 1 and (last - first) * int(lengths[first:last].max()) > _FILLED * size:
+            last = (first + last) // 2
+        yield first, last
+        first = last
 
 
 def group(questions: object, documents: object) -> Grouped:
@@ -88,9 +104,9 @@ def group(questions: object, documents: object) -> Grouped:
         message = f"questions and documents must be equally long, got {len(asked):,} and {len(found):,} rows"
         raise DataError(message)
     edges = asked.runs()
-    names = asked.read(edges[:-1])
-    if len(set(names)) == len(names):
-        return Grouped(tuple(names), edges, found)
+    names = Names(asked, edges[:-1])
+    if names.distinct:
+        return Grouped(names, edges, found)
     places = {name: n for n, name in enumerate(dict.fromkeys(names))}
     return _regrouped(places, np.array([places[name] for name in names], dtype=np.intp), edges, found)
 
@@ -110,17 +126,17 @@ def _regrouped(places: dict[str, int], which: Ints, edges: Ints, documents: Text
     return Grouped(tuple(places), starts, documents, spans(edges[:-1][order], lengths[order]))
 
 
-def group_lists(lists: Sequence[tuple[str, Sequence[str]]]) -> Grouped:
+def group_lists(lists: Mapping[str, Collection[str]]) -> Grouped:
     """Group documents that are listed by question already.
 
     Raises:
         DataError: Where a document's id is neither a text nor a whole number.
     """
     starts = np.zeros(len(lists) + 1, np.intp)
-    np.cumsum([len(documents) for _, documents in lists], out=starts[1:])
-    flat = list(chain.from_iterable(documents for _, documents in lists))
-    listed = flat if set(map(type, flat)) <= {str} else None
-    return Grouped(tuple(name for name, _ in lists), starts, texts_of(flat, "documents"), listed=listed)
+    np.cumsum(np.fromiter(map(len, lists.values()), np.intp, len(lists)), out=starts[1:])
+    flat = list(chain.from_iterable(lists.values()))
+    texts = set(map(type, flat)) <= {str}
+    return Grouped(tuple(lists), starts, flat if texts else texts_of(flat, "documents"))
 
 
 def arranged(grouped: Grouped, numbers: Numbers, *, falling: bool, by_name: bool = False) -> Grouped:
@@ -133,7 +149,7 @@ def arranged(grouped: Grouped, numbers: Numbers, *, falling: bool, by_name: bool
         by_name: Put equal ones in falling order of their ids, as trec_eval does.
     """
     order: Ints | None = None
-    for first, last in grouped.blocks():
+    for first, last in blocks(grouped.lengths):
         span = slice(int(grouped.starts[first]), int(grouped.starts[last]))
         keys = numbers.read(grouped.rows(span))
         inner = grouped.starts[first + 1 : last] - span.start - 1
@@ -145,12 +161,26 @@ def arranged(grouped: Grouped, numbers: Numbers, *, falling: bool, by_name: bool
         keys = -keys.astype(np.float64) if falling else keys
         if order is None:
             order = np.arange(len(grouped)) if grouped.order is None else grouped.order.copy()
-        which = np.repeat(np.arange(last - first), np.diff(grouped.starts[first : last + 1]))
-        moved = np.lexsort((keys, which))
+        lengths = grouped.lengths[first:last]
+        moved = _sorted(keys, lengths)
         if by_name:
-            moved = _by_name(grouped, moved, (which[moved], keys[moved]), span.start)
+            which = np.repeat(np.arange(last - first), lengths)
+            moved = _by_name(grouped, moved, (which, keys[moved]), span.start)
         order[span] = order[span][moved]
-    return grouped if order is None else Grouped(grouped.names, grouped.starts, grouped.documents, order)
+    return grouped if order is None else Grouped(grouped.names, grouped.starts, grouped.column, order)
+
+
+def _sorted(keys: npt.NDArray[Any], lengths: Ints) -> Ints:
+    """Give the places of keys in rising order for each of some ranges; equal ones stay in their order.
+
+    The ranges are rows of a table, filled up with what stays behind them.
+    """
+    last = np.inf if keys.dtype.kind == "f" else np.iinfo(keys.dtype).max
+    held = np.arange(int(lengths.max())) < lengths[:, None]
+    table = np.full(held.shape, last, keys.dtype)
+    table[held] = keys
+    order = np.argsort(table, axis=1, kind="stable") + (np.cumsum(lengths) - lengths)[:, None]
+    return order[held]
 
 
 def _by_name(grouped: Grouped, moved: Ints, keys: tuple[Ints, npt.NDArray[Any]], start: int) -> Ints:

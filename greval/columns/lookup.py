@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import chain
+from itertools import chain, repeat
 
 import numpy as np
 import numpy.typing as npt
 
+from greval.columns.grouping import blocks
 from greval.columns.qrels import Qrels
-from greval.columns.stretches import Flags, Ints, spans
-from greval.errors import DataError
+from greval.columns.reading import numbers_in
+from greval.columns.stretches import RANK_BITS, Ints, spans
 
 Floats = npt.NDArray[np.float64]
 Scores = Mapping[str, float]
@@ -32,67 +33,64 @@ def lookups(rankings: Sequence[Scores], qrels: Qrels, of: Ints, *, by_name: bool
         DataError: Where a score is no number.
     """
     depths = np.fromiter(map(len, rankings), np.intp, len(rankings))
-    starts = np.concatenate([np.zeros(1, np.intp), np.cumsum(depths)])
-    every = _flat(rankings, int(starts[-1]))
-    questions, gold, scores = _found(rankings, qrels, of)
-    _sort(every, starts)
-    bounds = starts[questions], starts[questions + 1]
-    above = _above(every, bounds, scores, equal=False)
-    tied = np.flatnonzero(_above(every, bounds, scores, equal=True) - above > 1)
-    ranks = above - bounds[0] + 1
-    for n in tied.tolist():
-        ranks[n] += _behind(rankings[questions[n]], qrels.documents[gold[n]], by_name=by_name)
+    parts = [
+        _found(rankings[first:last], qrels, of[first:last], first, by_name=by_name) for first, last in blocks(depths)
+    ]
+    nothing = (np.empty(0, np.intp),) * 3
+    questions, ranks, gold = map(np.concatenate, zip(nothing, *parts, strict=True))
     return questions, ranks, gold, depths
 
 
-def _found(rankings: Sequence[Scores], qrels: Qrels, of: Ints) -> tuple[Ints, Ints, Floats]:
+def _found(
+    rankings: Sequence[Scores], qrels: Qrels, of: Ints, question: int, *, by_name: bool
+) -> tuple[Ints, Ints, Ints]:
+    """Find the judged documents in some rankings, the first of which is a question's."""
+    depths = np.fromiter(map(len, rankings), np.intp, len(rankings))
+    ends = np.cumsum(depths)
+    starts = ends - depths
+    every = numbers_in(chain.from_iterable(scores.values() for scores in rankings), int(depths.sum()), "score")
+    questions, gold, scores = _looked_up(rankings, qrels, of)
+    _sort(every, starts, ends)
+    above = _above(every, starts[questions], ends[questions], scores)
+    ranks = above - starts[questions] + 1
+    follows = np.minimum(above + 1, len(every) - 1)
+    tied = (every[follows] == scores) & (above + 1 < ends[questions])
+    for n in np.flatnonzero(tied).tolist():
+        ranks[n] += _behind(rankings[questions[n]], qrels.documents[gold[n]], by_name=by_name)
+    order = np.argsort(questions << RANK_BITS | ranks, kind="stable")  # quick, as they nearly are in order
+    return questions[order] + question, ranks[order], gold[order]
+
+
+def _looked_up(rankings: Sequence[Scores], qrels: Qrels, of: Ints) -> tuple[Ints, Ints, Floats]:
     """Give the question, the judged place and the score of each judged document that was retrieved."""
-    documents, starts = qrels.documents, qrels.grouped.starts
-    known = np.flatnonzero(of >= 0)
-    looked = of[known]
-    first, last = starts[looked].tolist(), starts[looked + 1].tolist()
-    ranges = list(zip(known.tolist(), first, last, strict=True))
-    got = [score for n, a, b in ranges for score in map(rankings[n].get, documents[a:b])]
-    lengths = qrels.grouped.lengths[looked]
-    there: Flags = np.fromiter((score is not None for score in got), np.bool_, len(got))
-    scores = np.array(got, dtype=np.float64)[there]
-    return np.repeat(known, lengths)[there], spans(starts[looked], lengths)[there], scores
+    documents, known = qrels.documents, np.flatnonzero(of >= 0)
+    starts, lengths = qrels.grouped.starts[of[known]], qrels.grouped.lengths[of[known]]
+    slices = map(documents.__getitem__, map(slice, starts.tolist(), (starts + lengths).tolist()))
+    gets = (rankings[n].get for n in known.tolist())
+    got = chain.from_iterable(map(map, gets, slices, repeat(repeat(np.nan))))
+    scores = np.fromiter(got, np.float64, int(lengths.sum()))
+    there = ~np.isnan(scores)
+    return np.repeat(known, lengths)[there], spans(starts, lengths)[there], scores[there]
 
 
-def _flat(rankings: Sequence[Scores], count: int) -> Floats:
-    """Give all scores, one question after the other."""
-    values = chain.from_iterable(scores.values() for scores in rankings)
-    try:
-        flat = np.fromiter(values, np.float64, count)
-    except (TypeError, ValueError) as error:
-        message = f"scores must be numbers: {error}; leave documents without a score out"
-        raise DataError(message) from error
-    if np.isnan(flat).any():
-        message = "a score is no number (NaN); leave documents without a score out"
-        raise DataError(message)
-    return flat
-
-
-def _sort(every: Floats, starts: Ints) -> None:
+def _sort(every: Floats, starts: Ints, ends: Ints) -> None:
     """Put the scores of each question in falling order, where they are not."""
     rises = every[1:] > every[:-1]
-    inner = starts[1:-1]
-    rises[inner[(inner > 0) & (inner < len(every))] - 1] = False
-    wrong = np.unique(np.searchsorted(starts, np.flatnonzero(rises), side="right") - 1)
-    for first, last in zip(starts[wrong].tolist(), starts[wrong + 1].tolist(), strict=True):
+    inner = starts[(starts > 0) & (starts < len(every))]
+    rises[inner - 1] = False
+    wrong = np.unique(np.searchsorted(ends, np.flatnonzero(rises), side="right"))
+    for first, last in zip(starts[wrong].tolist(), ends[wrong].tolist(), strict=True):
         every[first:last][::-1].sort()
 
 
-def _above(every: Floats, bounds: tuple[Ints, Ints], scores: Floats, *, equal: bool) -> Ints:
-    """Give, by bisection, how many places there are up to the last score that is higher (or equal)."""
-    low, high = bounds[0], bounds[1]
-    for _ in range(int((high - low).max(initial=0)).bit_length()):
-        middle = (low + high) // 2
-        at = every[np.minimum(middle, len(every) - 1)]
-        before = (at >= scores) if equal else (at > scores)
-        going = low < high
-        low, high = np.where(going & before, middle + 1, low), np.where(going & ~before, middle, high)
-    return low
+def _above(every: Floats, starts: Ints, ends: Ints, scores: Floats) -> Ints:
+    """Give the place of the first score of each range that is not higher than one, by bisection."""
+    places = starts.copy()
+    for bit in reversed(range(int((ends - starts).max(initial=0)).bit_length())):
+        further = places + (1 << bit)
+        higher = (every.take(further - 1, mode="clip") > scores) & (further <= ends)
+        places += higher.astype(np.intp) << bit
+    return places
 
 
 def _behind(scores: Scores, document: str, *, by_name: bool) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -33,7 +33,7 @@ class Figure:
     measure: str
     values: Floats
     places: Ints
-    names: tuple[str, ...]
+    names: Sequence[str]
     asked: int
     skipped: int
     missing: int
@@ -120,7 +120,7 @@ def measure(qrels: Qrels, rankings: Rankings, names: Iterable[str], *, missing: 
     hits = rankings.hits(qrels)
     answered = hits.depths >= 0
     figures = {name: _figure(name, qrels, hits, answered if missing == "drop" else None) for name in names}
-    absent = tuple(qrels.questions[n] for n in np.flatnonzero(~answered).tolist())
+    absent = tuple(qrels.grouped.names[n] for n in np.flatnonzero(~answered).tolist())
     return Measured(figures, absent, hits.unknown)
 
 
@@ -128,12 +128,12 @@ def _figure(name: str, qrels: Qrels, hits: Hits, counted: Flags | None) -> Figur
     """Compute a measure for the questions that count."""
     values, defined = values_of(name, qrels, hits)
     places = np.flatnonzero(defined if counted is None else defined & counted)
-    asked = len(qrels.questions) + len(hits.unknown)
+    asked = len(qrels.grouped.names) + len(hits.unknown)
     return Figure(
         measure=name,
         values=values[places],
         places=places,
-        names=qrels.questions,
+        names=qrels.grouped.names,
         asked=asked,
         skipped=asked - int(defined.sum()),
         missing=int((defined & (hits.depths < 0)).sum()),

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from greval.case import Case
-from greval.columns.grouping import Grouped, group, group_lists
-from greval.columns.index import Index
-from greval.columns.matching import Block, repeats
-from greval.columns.reading import numbers_of
-from greval.columns.stretches import Flags, Ints
+from greval.columns.grouping import Grouped, blocks, group, group_lists
+from greval.columns.matching import BATCH, repeats
+from greval.columns.pairing import Documents
+from greval.columns.reading import numbers_in, numbers_of
+from greval.columns.stretches import Ints, Numbers
 from greval.errors import DataError
 
 Grades = npt.NDArray[np.int16]
@@ -70,9 +71,8 @@ class Qrels:
         if len(numbers) != len(grouped):
             message = f"documents and grades must be equally long, got {len(grouped):,} and {len(numbers):,} rows"
             raise DataError(message)
-        grouped = replace(grouped, documents=grouped.documents.joined())
-        values = numbers.read(grouped.rows(slice(0, len(grouped))))
-        return _checked(grouped, values, relevant, relevant if essential is None else essential)
+        grades = Numbers([_grades(part) for part in numbers.parts]).read(grouped.rows(slice(0, len(grouped))))
+        return _checked(grouped, grades, relevant, relevant if essential is None else essential)
 
     @classmethod
     def from_dicts(
@@ -88,10 +88,9 @@ class Qrels:
         Raises:
             DataError: Where an id or a grade is none.
         """
-        grouped = group_lists([(name, tuple(judged)) for name, judged in qrels.items()])
-        grades = numbers_of([grade for judged in qrels.values() for grade in judged.values()], "grades")
-        values = grades.read(slice(0, len(grades)))
-        return _checked(grouped, values, relevant, relevant if essential is None else essential)
+        grouped = group_lists(qrels)
+        values = numbers_in(chain.from_iterable(judged.values() for judged in qrels.values()), len(grouped), "grade")
+        return _checked(grouped, _grades(values), relevant, relevant if essential is None else essential)
 
     @classmethod
     def from_cases(cls, cases: Iterable[Case]) -> Qrels:
@@ -108,15 +107,10 @@ class Qrels:
                 raise DataError(message)
         return cls.from_dicts(judged, essential=2)
 
-    @property
+    @cached_property
     def questions(self) -> tuple[str, ...]:
         """The questions, each once."""
-        return self.grouped.names
-
-    @cached_property
-    def owners(self) -> npt.NDArray[np.int32]:
-        """The question of each document."""
-        return np.repeat(np.arange(len(self.questions), dtype=np.int32), self.grouped.lengths)
+        return tuple(self.grouped.names)
 
     @cached_property
     def documents(self) -> Sequence[str]:
@@ -125,9 +119,27 @@ class Qrels:
             return self.grouped.listed
         return self.grouped.documents.read(self.grouped.rows_at(np.arange(len(self))))
 
-    def count(self, marked: Flags) -> Ints:
-        """Count the marked documents of each question."""
-        return np.bincount(self.owners[marked], minlength=len(self.questions))
+    @cached_property
+    def levels(self) -> Grades:
+        """The grades above 0 that are given, the highest first."""
+        given = np.zeros(2 * HIGHEST + 1, np.bool_)
+        given[self.grades] = True  # grades below 0 are at the end
+        return np.flatnonzero(given[1 : HIGHEST + 1])[::-1].astype(np.int16) + np.int16(1)
+
+    def due(self, lowest: int) -> Ints:
+        """Count the documents of at least a grade by question; they are counted once."""
+        if lowest not in self._due:
+            filled = np.flatnonzero(self.grouped.lengths)
+            counts = np.zeros(len(self.grouped.names), np.intp)
+            if len(filled):
+                marks = self.grades >= lowest
+                counts[filled] = np.add.reduceat(marks, self.grouped.starts[filled], dtype=np.intp)
+            self._due[lowest] = counts
+        return self._due[lowest]
+
+    @cached_property
+    def _due(self) -> dict[int, Ints]:
+        return {}
 
 
 def _graded(case: Case) -> dict[str, int]:
@@ -136,15 +148,20 @@ def _graded(case: Case) -> dict[str, int]:
     return dict.fromkeys(helpful, 1) | dict.fromkeys(essential, 2)
 
 
-def _checked(grouped: Grouped, values: npt.NDArray[Any], relevant: int, essential: int) -> Qrels:
-    if not 1 <= relevant <= essential:
-        message = f"relevant must be 1 or more and essential not less, got {relevant} and {essential}"
-        raise DataError(message)
+def _grades(values: npt.NDArray[Any]) -> Grades:
+    """Make grades of numbers."""
     odd = values != np.floor(values) if values.dtype.kind == "f" else np.zeros(1, np.bool_)
     if (wrong := np.flatnonzero(odd | (values > HIGHEST) | (values < -HIGHEST))).size:
         message = f"grade {values[wrong[0]]:g}: must be a whole number up to {HIGHEST}; round or scale the grades"
         raise DataError(message)
-    return Qrels(*_once(grouped, values.astype(np.int16)), relevant=relevant, essential=essential)
+    return values.astype(np.int16)
+
+
+def _checked(grouped: Grouped, grades: npt.NDArray[Any], relevant: int, essential: int) -> Qrels:
+    if not 1 <= relevant <= essential:
+        message = f"relevant must be 1 or more and essential not less, got {relevant} and {essential}"
+        raise DataError(message)
+    return Qrels(*_once(grouped, grades.astype(np.int16, copy=False)), relevant=relevant, essential=essential)
 
 
 def _once(grouped: Grouped, grades: Grades) -> tuple[Grouped, Grades]:
@@ -169,9 +186,7 @@ def _once(grouped: Grouped, grades: Grades) -> tuple[Grouped, Grades]:
 
 def _again(grouped: Grouped) -> Ints:
     """Give the places of documents that their question has before."""
-    index, found = Index(), [np.empty(0, np.intp)]
-    for first, last in grouped.blocks():
-        block = Block(grouped, first, last, grouped.hashes)
-        if index.find(block.keys, np.empty(0, np.uint64))[2]:
-            found.append(np.flatnonzero(repeats(block)) + block.span.start)
+    found = [np.empty(0, np.intp)]
+    for first, last in blocks(grouped.lengths, BATCH):
+        found.append(repeats(Documents.of(grouped, slice(first, last), whole=grouped.whole)))
     return np.concatenate(found)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain, repeat
 from typing import Literal, Protocol
 
@@ -12,13 +13,11 @@ import numpy as np
 from greval.case import Case
 from greval.columns.grouping import Grouped, arranged, group, group_lists
 from greval.columns.lookup import lookups
-from greval.columns.matching import Block, Matcher
+from greval.columns.matching import found_in
 from greval.columns.qrels import Qrels
 from greval.columns.reading import numbers_of
 from greval.columns.stretches import Ints
 from greval.errors import DataError
-
-_RANK_BITS = 32
 
 Ties = Literal["given", "trec_eval"]
 
@@ -46,7 +45,7 @@ class Source(Protocol):
     """Where rankings come from."""
 
     @property
-    def names(self) -> tuple[str, ...]:
+    def names(self) -> Sequence[str]:
         """The questions that were answered."""
 
     def hits(self, qrels: Qrels, of: Ints) -> tuple[Ints, Ints, Ints, Ints]:
@@ -57,7 +56,8 @@ class Source(Protocol):
             of: The place of each answered question in the qrels, -1 where it is not there.
 
         Returns:
-            The answered question, the rank and the judged place of each find; the depth of each question.
+            The answered question, the rank and the judged place of each find, in the order of questions and
+            ranks; the depth of each question.
         """
 
 
@@ -128,7 +128,7 @@ class Rankings:
         Raises:
             DataError: Where a document's id is neither a text nor a whole number.
         """
-        return cls(Columns(group_lists(list(rankings.items()))))
+        return cls(Columns(group_lists(rankings)))
 
     @classmethod
     def from_cases(cls, cases: Iterable[Case]) -> Rankings:
@@ -152,10 +152,10 @@ class Rankings:
             )
         return cls.from_lists({name: documents for name, documents in lists.items() if documents is not None})
 
-    @property
+    @cached_property
     def questions(self) -> tuple[str, ...]:
         """The questions, each once."""
-        return self.source.names
+        return tuple(self.source.names)
 
     def hits(self, qrels: Qrels) -> Hits:
         """Find the judged documents in the rankings.
@@ -163,16 +163,15 @@ class Rankings:
         Args:
             qrels: The judged documents.
         """
-        names = self.questions
-        if names == qrels.questions:
-            of = np.arange(len(names))
+        names, judged = self.source.names, qrels.grouped.names
+        if names == judged:
+            of = np.arange(len(names), dtype=np.int32)
         else:
-            of = np.fromiter(map(qrels.grouped.places.get, names, repeat(-1)), np.intp, len(names))
+            of = np.fromiter(map(qrels.grouped.places.get, names, repeat(-1)), np.int32, len(names))
         answered, ranks, gold, found = self.source.hits(qrels, of)
         questions = of[answered]
-        keys = questions << _RANK_BITS | ranks
-        order = slice(None) if bool(np.all(keys[1:] > keys[:-1])) else np.argsort(keys)
-        depths = np.full(len(qrels.questions), -1, dtype=np.intp)
+        order = slice(None) if bool(np.all(questions[1:] >= questions[:-1])) else np.argsort(questions, kind="stable")
+        depths = np.full(len(judged), -1, dtype=np.intp)
         depths[of[of >= 0]] = found[of >= 0]
         unknown = tuple(names[n] for n in np.flatnonzero(of < 0).tolist())
         return Hits(questions[order], ranks[order], gold[order], depths, unknown)
@@ -185,22 +184,14 @@ class Columns:
     grouped: Grouped
 
     @property
-    def names(self) -> tuple[str, ...]:
+    def names(self) -> Sequence[str]:
         """The questions that were answered."""
         return self.grouped.names
 
     def hits(self, qrels: Qrels, of: Ints) -> tuple[Ints, Ints, Ints, Ints]:
         """Find the judged documents, a block of questions at a time."""
-        matcher = Matcher(qrels.grouped, of)
-        whole = qrels.grouped.whole
-        found = [matcher.find(Block(self.grouped, *block, whole=whole)) for block in self.grouped.blocks()]
-        none = np.empty(0, np.intp)
-        return (
-            np.concatenate([none, *(some.questions for some in found)]),
-            np.concatenate([none, *(some.places for some in found)]) + 1,
-            np.concatenate([none, *(some.gold for some in found)]),
-            np.concatenate([none, *(some.depths for some in found)]),
-        )
+        found = found_in(self.grouped, qrels.grouped, of)
+        return found.questions, found.places + 1, found.gold, found.depths
 
 
 @dataclass(frozen=True)
@@ -211,7 +202,7 @@ class Dicts:
     ties: Ties
 
     @property
-    def names(self) -> tuple[str, ...]:
+    def names(self) -> Sequence[str]:
         """The questions that were answered."""
         return tuple(self.scores)
 
@@ -221,8 +212,12 @@ class Dicts:
         Raises:
             DataError: Where an id is no text, or a score no number.
         """
-        ids = chain(self.scores, (next(iter(found), "") for found in self.scores.values()))
-        if (wrong := next((name for name in ids if not isinstance(name, str)), None)) is not None:
+        if not all(issubclass(kind, str) for kind in set(map(type, self._some_ids()))):
+            wrong = next(name for name in self._some_ids() if not isinstance(name, str))
             message = f"ids must be texts, got {wrong!r}; give texts here and in the qrels"
             raise DataError(message)
         return lookups(tuple(self.scores.values()), qrels, of, by_name=self.ties == "trec_eval")
+
+    def _some_ids(self) -> Iterator[object]:
+        """Give the questions and a document of each: ids are of one kind, mostly."""
+        return chain(self.scores, map(next, map(iter, self.scores.values()), repeat("")))

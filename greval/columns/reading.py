@@ -71,6 +71,28 @@ def numbers_of(column: object, what: str) -> Numbers:
     return Numbers(parts)
 
 
+def numbers_in(values: Iterable[object], count: int, what: str) -> npt.NDArray[np.float64]:
+    """Read the numbers of dictionaries.
+
+    Args:
+        values: The numbers.
+        count: How many they are.
+        what: What one of them is, for messages.
+
+    Raises:
+        DataError: Where a value is missing or no number.
+    """
+    try:
+        numbers = np.fromiter(values, np.float64, count)
+    except (TypeError, ValueError) as error:
+        message = f"{what}s must be numbers: {error}; leave documents without a {what} out"
+        raise DataError(message) from error
+    if np.isnan(numbers).any():
+        message = f"a {what} is no number (NaN); leave documents without a {what} out"
+        raise DataError(message)
+    return numbers
+
+
 def _plain(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Leave numbers as they are, and make numbers of what can be one."""
     return values if values.dtype.kind in "iuf" else values.astype(np.float64)

@@ -10,8 +10,11 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-Ints = npt.NDArray[np.intp]
+Ints = npt.NDArray[np.signedinteger[Any]]
 Flags = npt.NDArray[np.bool_]
+RANK_BITS = 32
+"""Bits of a rank, where a question and a rank are one number."""
+
 Held = TypeVar("Held", bound=Sized)
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -23,11 +22,11 @@ Edges = npt.NDArray[np.integer[Any]]
 WORD = 8
 BLOCK = 32_768
 """Rows that are handled at once: their arrays fit into the processor's cache."""
+_BYTE, _BITS, _WHOLE = np.uint64(3), np.uint64(8), np.uint64(64)
 TABLE_WORDS = 64
 """Texts of up to so many words are read through a table of equal widths."""
 ENOUGH = 0.99
 """The share of different texts that must have different ends, for hashes of the ends to do."""
-MAX_INT32 = 2**31
 _MASKS = np.array([(1 << 8 * n) - 1 for n in range(WORD + 1)], dtype=np.uint64)
 
 
@@ -100,12 +99,43 @@ class Part:
 
     def ends(self, rows: slice | Ints) -> Words:
         """Hash some texts by their last eight bytes alone."""
+        words = self._ends_of_range(rows) if isinstance(rows, slice) else self._ends(rows)
+        words *= _factor(0)
+        return words
+
+    def _ends(self, rows: Ints) -> Words:
+        """Give the last eight bytes of each text, or all bytes of a shorter one."""
         starts = self.edges[:-1][rows]
         words = self._read(np.maximum(self.edges[1:][rows] - WORD, starts))
         lengths = self.lengths(rows)
         short = np.flatnonzero(lengths < WORD)
         words[short] &= _MASKS.take(lengths[short])
-        words *= _factor(0)
+        return words
+
+    def _ends_of_range(self, rows: slice) -> Words:
+        """Give the same for a range of rows, where it pays to copy their bytes.
+
+        Eight bytes that begin anywhere are put together of two words of the copy, which is quicker than
+        reading them as they lie.
+        """
+        first, last = int(self.edges[rows.start]), int(self.edges[rows.stop])
+        copied = np.zeros((last - first) // WORD + 3, np.uint64)
+        copied.view(np.uint8)[WORD : WORD + last - first] = self.data[first:last]
+        places = self.edges[rows.start + 1 : rows.stop + 1].astype(np.int64)
+        places -= first
+        shifts = (places & (WORD - 1)).view(np.uint64)
+        shifts <<= _BYTE
+        places >>= 3
+        words = copied.take(places)
+        words >>= shifts
+        places += 1
+        higher = copied.take(places)
+        higher <<= _WHOLE - shifts  # nothing is left of a word that is shifted by all its bits
+        words |= higher
+        lengths = self.lengths(rows)
+        short = np.flatnonzero(lengths < WORD)
+        words[short] >>= (WORD - 1 - lengths[short]).astype(np.uint64) << _BYTE
+        words[short] >>= _BITS
         return words
 
     def _read(self, starts: Edges) -> Words:
@@ -122,8 +152,8 @@ class Part:
             width = int(lengths[0])
             if width and (lengths == width).all():  # the quick way: byte against byte
                 data = self.data[self.edges[rows.start] : self.edges[rows.stop]]
-                bytes_apart = np.flatnonzero(data[width:] != data[:-width])
-                yield np.unique(bytes_apart // width) + (start + 1)
+                changed = np.flatnonzero(data[width:] != data[:-width]) // width
+                yield changed[np.diff(changed, prepend=-1) > 0] + (start + 1)
             else:
                 yield self._changes(rows, lengths) + (start + 1)
 
@@ -169,20 +199,12 @@ class Texts(Stretches[Part]):
             found += [block + first for block in part.changes()]
         return np.concatenate([*found, np.array([len(self)], dtype=np.intp)])
 
-    def same(self, rows: Ints, other: Texts, others: Ints, *, ends: bool = False) -> Flags:
-        """Tell for each pair of a row and a row of another column whether the texts are equal, byte for byte.
-
-        Args:
-            rows: Rows of this column.
-            other: The other column.
-            others: Its rows.
-            ends: Whether the last eight bytes are known to be equal.
-        """
+    def same(self, rows: Ints, other: Texts, others: Ints) -> Flags:
+        """Tell for each pair of a row and a row of another column whether the texts are equal, byte for byte."""
         ours, theirs = Chosen(self, rows), Chosen(other, others)
         equal: Flags = ours.lengths == theirs.lengths
         for number in range(words_in(int(ours.lengths.max(initial=0)))):
-            if not (ends and number == 1):
-                equal &= ours.piece(number) == theirs.piece(number)
+            equal &= ours.piece(number) == theirs.piece(number)
         return equal
 
     def read(self, rows: Ints) -> list[str]:
@@ -195,19 +217,6 @@ class Texts(Stretches[Part]):
             if np.array_equal(np.char.str_len(cells), chosen.lengths):  # else a text ends in NUL
                 return _decoded(cells.tolist())
         return chosen.read()
-
-    def joined(self) -> Texts:
-        """Give the column as one stretch, so that rows anywhere are found at once; the bytes are copied."""
-        if len(self.parts) < 2:  # noqa: PLR2004 - nothing to join
-            return self
-        held = [part.data[part.edges[0] : part.edges[-1]] for part in self.parts]
-        size = sum(map(len, held))
-        edges: Edges = np.empty(len(self) + 1, np.int32 if size < MAX_INT32 else np.int64)
-        edges[-1] = size
-        ends = accumulate(map(len, held), initial=0)
-        for first, part, end in zip(self.edges.tolist(), self.parts, ends, strict=False):
-            np.add(part.edges[:-1], end - int(part.edges[0]), out=edges[first : first + len(part)], casting="unsafe")
-        return Texts([Part(edges, np.concatenate([*held, np.zeros(WORD, np.uint8)]))])
 
 
 class Chosen:

@@ -86,14 +86,14 @@ def relevance_strings(qrels: Qrels, rankings: Rankings, length: int = 10) -> dic
 
 def _ranked(qrels: Qrels, rankings: Rankings) -> Iterator[_Ranked]:
     hits = rankings.hits(qrels)
-    edges = np.searchsorted(hits.questions, np.arange(len(qrels.questions) + 1))
+    edges = np.searchsorted(hits.questions, np.arange(len(qrels.grouped.names) + 1))
     for n in np.flatnonzero(hits.depths >= 0).tolist():
         found = slice(int(edges[n]), int(edges[n + 1]))
         grades = np.full(hits.depths[n], NOT_IN_POOL)
         given = qrels.grades[hits.gold[found]]
         grades[hits.ranks[found] - 1] = np.where(given < 0, NOT_JUDGED, given)
         judged = qrels.grades[qrels.grouped.starts[n] : qrels.grouped.starts[n + 1]]
-        yield _Ranked(qrels.questions[n], grades, judged.astype(np.int64), qrels.relevant)
+        yield _Ranked(qrels.grouped.names[n], grades, judged.astype(np.int64), qrels.relevant)
 
 
 def _overall(rows: list[Values]) -> Values:

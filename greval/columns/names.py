@@ -1,0 +1,56 @@
+"""Names of questions that are read only when they are asked for: often two columns are compared, and no more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import overload
+
+import numpy as np
+
+from greval.columns.stretches import Ints
+from greval.columns.texts import Texts
+
+
+class Names(Sequence[str]):
+    """The texts of some rows.
+
+    Args:
+        texts: A column.
+        rows: Which rows.
+    """
+
+    def __init__(self, texts: Texts, rows: Ints) -> None:
+        self._texts, self._rows = texts, rows
+
+    @cached_property
+    def read(self) -> tuple[str, ...]:
+        """The names as strings."""
+        return tuple(self._texts.read(self._rows))
+
+    @property
+    def distinct(self) -> bool:
+        """Whether no name comes twice."""
+        hashes = np.sort(self._texts.hashes(self._rows))
+        return bool((hashes[1:] != hashes[:-1]).all()) or len(set(self.read)) == len(self)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[str]: ...
+    def __getitem__(self, place: int | slice) -> str | Sequence[str]:
+        return self.read[place]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.read)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Names):
+            return len(self) == len(other) and bool(self._texts.same(self._rows, other._texts, other._rows).all())
+        return isinstance(other, Sequence) and self.read == tuple(other)
+
+    # Like lists, names have no hash: they are compared by what they hold.
+    __hash__ = None  # type: ignore[assignment]
