@@ -1,5 +1,6 @@
 # make demo   environment, embedded judge model, then the main job on the shipped data
 # make test   the whole test suite, with coverage
+# make test-cluster   the tests with a Ray cluster on this machine, a minute and more
 # make test-argilla   the tests with a real Argilla server, which needs its harness in ../shared
 PYTHON ?= python3
 VENV ?= .venv
@@ -7,7 +8,7 @@ BIN := $(VENV)/bin
 USE := $(VENV)/.installed-local
 DEV := $(VENV)/.installed-dev
 
-.PHONY: demo test test-argilla check docs golden clean
+.PHONY: demo test test-cluster test-argilla check docs golden clean
 
 demo: $(USE)
 	$(BIN)/greval local fetch
@@ -16,6 +17,9 @@ demo: $(USE)
 test: $(DEV) check
 	$(BIN)/python -m pytest -n 3 --dist loadfile --cov=greval --cov-branch --cov-report=
 	$(BIN)/python -m coverage report
+
+test-cluster: $(DEV)
+	$(BIN)/python -m pytest -m cluster tests/test_cluster.py
 
 test-argilla: $(DEV)
 	$(BIN)/python -m pytest -m argilla_server tests/argilla

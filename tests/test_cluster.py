@@ -38,6 +38,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 from cluster import CONCURRENCY, Killer, Provider, rows, within, written
 
 ray = pytest.importorskip("ray")
+pytestmark = pytest.mark.cluster
 
 METRIC = load("correctness")
 WORKERS = 2

@@ -18,7 +18,7 @@ from langchain_openai import ChatOpenAI
 
 from greval.judge import Judge, chat_model
 from greval.testing import ScriptedJudge
-from greval.tokens import ESTIMATED, OWN, TokenCount, counter, estimated, with_encoding
+from greval.tokens import ESTIMATED, OWN, TokenCount, _encoding, counter, estimated, with_encoding
 
 texts = st.text(max_size=200)
 
@@ -113,7 +113,15 @@ def test_an_encoding_counts_as_tiktoken_does():
     assert count("<|end|>") == 6
 
 
-def test_an_encoding_on_this_machine_is_used(ask, monkeypatch):
+@pytest.fixture
+def encodings():
+    """Forget which encodings this process has found, before and after."""
+    _encoding.cache_clear()
+    yield
+    _encoding.cache_clear()
+
+
+def test_an_encoding_on_this_machine_is_used(ask, encodings, monkeypatch):
     """A model of OpenAI is counted with its own encoding where that is here."""
     ranks = {bytes([number]): number for number in range(256)}
     encoding = tiktoken.Encoding("o200k_base", pat_str=r".", mergeable_ranks=ranks, special_tokens={})
