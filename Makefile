@@ -1,5 +1,6 @@
 # make demo   environment, embedded judge model, then the main job on the shipped data
-# make test   the whole test suite, with coverage
+# make test   the whole test suite
+# make coverage       make test with the coverage of lines and branches, which takes half as long again
 # make test-cluster   the tests with a Ray cluster on this machine, a minute and more
 # make test-argilla   the tests with a real Argilla server, which needs its harness in ../shared
 PYTHON ?= python3
@@ -8,14 +9,17 @@ BIN := $(VENV)/bin
 USE := $(VENV)/.installed-local
 DEV := $(VENV)/.installed-dev
 
-.PHONY: demo test test-cluster test-argilla check docs golden clean
+.PHONY: demo test coverage test-cluster test-argilla check docs golden clean
 
 demo: $(USE)
 	$(BIN)/greval local fetch
 	$(BIN)/greval demo
 
 test: $(DEV) check
-	$(BIN)/python -m pytest -n 3 --dist loadfile --cov=greval --cov-branch --cov-report=
+	$(BIN)/python -m pytest -n 3 --dist loadfile $(COVERAGE)
+
+coverage:
+	$(MAKE) test COVERAGE='--cov=greval --cov-branch --cov-report='
 	$(BIN)/python -m coverage report
 
 test-cluster: $(DEV)

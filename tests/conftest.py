@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import pytest
 from fault_server import FaultServer
+from hypothesis import settings
+
+settings.register_profile("greval", max_examples=60, deadline=None)  # a busy machine is no fault of a test
+settings.load_profile("greval")
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from greval.testing import ScriptedJudge
 METRIC = CategoricalMetric(name="built", needs=["question", "context", "answer"], **BASE)
 JUDGE = ScriptedJudge(lambda _: TimeoutError())
 RUNNABLE = compile_metric(METRIC, JUDGE)
-SEVERAL = settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+SEVERAL = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 AGGREGATES = st.lists(TEXTS, min_size=1, max_size=3).map(tuple)
 
 
