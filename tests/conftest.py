@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import signal
+
 import pytest
 from fault_server import FaultServer
 from hypothesis import settings
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as where a shell began this in the background
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # else the processes of tests could not be interrupted
 
 settings.register_profile("greval", max_examples=60, deadline=None)  # a busy machine is no fault of a test
 settings.load_profile("greval")

@@ -306,8 +306,7 @@ def test_interrupt_ends_the_call(fault_server):
         PROLOGUE
         + """
 import os, signal, time
-import langchain_openai, greval.direct  # an interrupt within an import can be lost there
-threading.Timer(3, os.kill, (os.getpid(), signal.SIGINT)).start()
+threading.Timer(1.2, os.kill, (os.getpid(), signal.SIGINT)).start()
 start = time.monotonic()
 try:
     runnable.invoke(case)
