@@ -74,7 +74,11 @@ def surroundings(openai, tmp_path, monkeypatch):
     with (ROOT / "greval" / "demo" / "cases.jsonl").open(encoding="utf-8") as shipped:
         (tmp_path / "cases.jsonl").write_text("".join(islice(shipped, CASES)), encoding="utf-8")
     (tmp_path / "my_rag.py").write_text(blocks("docs/methods.md", "python")[0], encoding="utf-8")
-    return tmp_path
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    yield tmp_path
+    for name, module in [*sys.modules.items()]:
+        if str(getattr(module, "__file__", None) or "").startswith(str(tmp_path)):
+            del sys.modules[name]  # other tests have modules of these names too
 
 
 @pytest.mark.parametrize("page", [page for page in pages_with("python") if page != ON_A_CLUSTER])
