@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -18,6 +17,7 @@ from greval.datasets.texts import NoJsonError, kind, loads
 from greval.errors import DataError
 from greval.record import Record
 from greval.scale import OffScaleError, Scale
+from greval.whole_file import write_whole
 
 FILE = "annotations.jsonl"
 FIELDS = tuple(Annotation.model_fields)
@@ -90,16 +90,9 @@ def write_annotations(annotations: Iterable[Annotation], path: str | Path) -> No
     write = WRITERS.get(path.suffix.lower())
     if write is None:
         raise DataError(f"{path}: its ending {path.suffix!r} is not known (known are {', '.join(WRITERS)})")
-    content = write(annotations).encode()
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with beside.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
+        write_whole(path, write(annotations))
     except OSError as error:
-        beside.unlink(missing_ok=True)
         raise DataError(f"{path}: cannot be written: {error.strerror or error}") from error
 
 

@@ -5,7 +5,6 @@ It is written before anything is sent, so that a push that was cut off goes on w
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from pydantic import Field, ValidationError
@@ -13,6 +12,7 @@ from pydantic import Field, ValidationError
 from greval.argilla.things import Place
 from greval.errors import StoreError
 from greval.record import Record
+from greval.whole_file import write_whole
 
 FOLDER = "argilla"
 
@@ -55,30 +55,16 @@ def load(run: Path, dataset_id: str) -> Ledger:
 
 def keep(run: Path, dataset_id: str, ledger: Ledger) -> None:
     """Write the ledger of a dataset."""
-    write_whole(folder_of(run) / f"{dataset_id}.json", ledger.model_dump_json())
+    path = folder_of(run) / f"{dataset_id}.json"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, ledger.model_dump_json())
+    except OSError as error:
+        why = error.strerror or error
+        raise StoreError(f"{path}: cannot be written: {why}; free it and run the same again") from error
 
 
 def pulled_of_others(run: Path, dataset_id: str) -> frozenset[str]:
     """Give the rows that were pulled from other datasets."""
     names = {path.stem for path in folder_of(run).glob("*.json")} - {dataset_id}
     return frozenset().union(*(load(run, name).pulled for name in names))
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file in one step: whoever reads it finds the old content or the new one.
-
-    Raises:
-        StoreError: Where it cannot be written.
-    """
-    new = path.with_name(f".{path.name}.new")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with new.open("w", encoding="utf-8") as stream:
-            stream.write(text)
-            stream.flush()
-            os.fsync(stream.fileno())
-        new.replace(path)
-    except OSError as error:
-        raise StoreError(
-            f"{path}: cannot be written: {error.strerror or error}; free it and run the same again"
-        ) from error

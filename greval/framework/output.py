@@ -6,7 +6,6 @@ A score that could not be had is null, and says why under a key of its own; it i
 from __future__ import annotations
 
 import json
-import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from greval.case import Case, Sample
 from greval.errors import StoreError
 from greval.framework import PUBLISHED
 from greval.result import Result, Scored, Skipped
+from greval.whole_file import write_whole
 
 JUDGED = ("correctness", "faithfulness", "relevance", "completeness")
 EFFORT = ("latency", "llm_calls", "prompt_tokens", "output_tokens")
@@ -188,14 +188,8 @@ def write_json(path: Path, content: Json) -> None:
     Raises:
         StoreError: Where it cannot be written.
     """
-    new = path.with_name(f".{path.name}.new")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with new.open("w", encoding="utf-8") as stream:
-            json.dump(content, stream, ensure_ascii=False, indent=2, allow_nan=False)
-            stream.write("\n")
-            stream.flush()
-            os.fsync(stream.fileno())
-        new.replace(path)
+        write_whole(path, json.dumps(content, ensure_ascii=False, indent=2, allow_nan=False) + "\n")
     except OSError as error:
         raise StoreError(f"{path}: cannot be written: {error.strerror or error}") from error
