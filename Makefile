@@ -1,5 +1,5 @@
 # make demo   environment, embedded judge model, then the main job on the shipped data
-# make test   the whole test suite
+# make test   the test suite, but for what needs a service of its own
 # make coverage       make test with the coverage of lines and branches, which takes half as long again
 # make test-cluster   the tests with a Ray cluster on this machine, a minute and more
 # make test-argilla   the tests with a real Argilla server, which needs its harness in ../shared
