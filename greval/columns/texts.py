@@ -20,8 +20,10 @@ Words = npt.NDArray[np.uint64]
 Edges = npt.NDArray[np.integer[Any]]
 
 WORD = 8
-BLOCK = 32_768
+BLOCK = 65_536
 """Rows that are handled at once: their arrays fit into the processor's cache."""
+KEPT = 32_000_000
+"""Bytes up to which the C library keeps an array's memory for the next one (glibc learns it at most up to 32 MB)."""
 _BYTE, _BITS, _WHOLE = np.uint64(3), np.uint64(8), np.uint64(64)
 TABLE_WORDS = 64
 """Texts of up to so many words are read through a table of equal widths."""
@@ -29,6 +31,10 @@ ENOUGH = 0.99
 """The share of different texts that must have different ends, for hashes of the ends to do."""
 _MASKS = np.array([(1 << 8 * n) - 1 for n in range(WORD + 1)], dtype=np.uint64)
 
+
+# glibc gives a freed array back to the system until it has seen one of that size freed, and the system
+# clears each page anew: for the arrays of all blocks that was a seventh of the time. This one is never written.
+np.empty(KEPT, np.uint8)
 
 @dataclass(frozen=True, slots=True)
 class Part:
