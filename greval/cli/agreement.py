@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from greval.cli.options import By, page
-from greval.cli.run import ReportFormat
+from greval.cli.options import (
+    AnnotationFiles,
+    By,
+    Form,
+    Level,
+    ReportFormat,
+    RunFolder,
+    page,
+)
 
 
 class TreatAs(StrEnum):
@@ -28,16 +34,10 @@ class People(StrEnum):
 
 
 def agreement(  # noqa: PLR0913 - the options of a command
-    run: Annotated[Path, typer.Argument(help="a run folder")],
+    run: RunFolder,
     *,
     metric: Annotated[str, typer.Option("--metric", "-m", metavar="METRIC", help="the metric that people valued too")],
-    annotations: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="FILE",
-            help="CSV or JSON lines of annotations, may be given often; else those in the run's folder",
-        ),
-    ] = None,
+    annotations: AnnotationFiles = None,
     by: By = None,
     people: Annotated[
         People | None,
@@ -47,8 +47,8 @@ def agreement(  # noqa: PLR0913 - the options of a command
         TreatAs | None,
         typer.Option(help="how the levels of a value scale are compared; default: two as categories, more as numbers"),
     ] = None,
-    level: Annotated[float, typer.Option(metavar="SHARE", help="of the intervals")] = 0.95,
-    format: Annotated[ReportFormat, typer.Option(help="for people or for programs")] = ReportFormat.table,  # noqa: A002
+    level: Level = 0.95,
+    form: Form = ReportFormat.table,
 ) -> None:
     """Say how far the judge of a run agrees with people."""
     from greval.agreement import agreement as agreed  # noqa: PLC0415 - only where it is asked for
@@ -63,7 +63,7 @@ def agreement(  # noqa: PLR0913 - the options of a command
         by=by or (),
         level=level,
     )
-    if format is ReportFormat.table:
+    if form is ReportFormat.table:
         render(found, page())
     else:
         typer.echo(found.model_dump_json(indent=2))

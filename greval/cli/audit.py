@@ -9,8 +9,7 @@ import typer
 
 from greval.case import Case
 from greval.cli.evaluate import FAILED
-from greval.cli.options import page
-from greval.cli.run import ReportFormat
+from greval.cli.options import Form, ReportFormat, page
 from greval.datasets import RowFault, read_cases
 from greval.generation.parity import audit as audited
 from greval.report.audit import render
@@ -19,14 +18,14 @@ from greval.report.audit import render
 def audit(
     cases: Annotated[str, typer.Argument(help="responses as .jsonl, .json, .csv, .tsv or .parquet, or - for stdin")],
     *,
-    format: Annotated[ReportFormat, typer.Option(help="for people or for programs")] = ReportFormat.table,  # noqa: A002
+    form: Form = ReportFormat.table,
 ) -> None:
     """Tell what each method was given: documents, tokens, aggregates, and where that differs."""
     unread: list[RowFault] = []
     found = audited(_cases(read_cases(cases), unread))
     for row in unread:
         typer.echo(f"not a case: {row.place}: {row.message}", err=True)
-    if format is ReportFormat.json:
+    if form is ReportFormat.json:
         typer.echo(found.model_dump_json(indent=2))
     else:
         render(found, page())

@@ -7,15 +7,20 @@ from typing import Annotated
 
 import typer
 
-from greval.cli.options import page
-from greval.cli.run import ReportFormat
+from greval.cli.options import (
+    Form,
+    OtherTags,
+    ReportFormat,
+    RunFolder,
+    page,
+)
 from greval.stats.correction import Correction
 
 MISSED = 1
 
 
 def compare(  # noqa: PLR0913 - the options of a command
-    run: Annotated[Path, typer.Argument(help="a run folder")],
+    run: RunFolder,
     *,
     baseline: Annotated[
         str | None, typer.Option(metavar="METHOD", help="compare the others with this one; else all pairs")
@@ -23,10 +28,7 @@ def compare(  # noqa: PLR0913 - the options of a command
     against: Annotated[
         Path | None, typer.Option(metavar="RUN", help="compare each method with itself in an earlier run")
     ] = None,
-    by: Annotated[
-        list[str] | None,
-        typer.Option(metavar="TAG", help="also by each value of a tag; given often: each combination"),
-    ] = None,
+    by: OtherTags = None,
     metric: Annotated[
         list[str] | None, typer.Option("--metric", "-m", metavar="METRIC", help="only these; may be given often")
     ] = None,
@@ -38,7 +40,7 @@ def compare(  # noqa: PLR0913 - the options of a command
         str | None, typer.Option(metavar="TAG", help="questions with one value are not independent, as of a document")
     ] = None,
     level: Annotated[float, typer.Option(metavar="SHARE", help="of the intervals, and of the tests together")] = 0.95,
-    format: Annotated[ReportFormat, typer.Option(help="for people or for programs")] = ReportFormat.table,  # noqa: A002
+    form: Form = ReportFormat.table,
     fail_if: Annotated[
         list[str] | None,
         typer.Option(
@@ -65,7 +67,7 @@ def compare(  # noqa: PLR0913 - the options of a command
     )
     found = found.model_copy(update={"gate": check(found, fail_if or ())})
     failed = [one for one in found.gate if one.met]
-    if format is ReportFormat.table:
+    if form is ReportFormat.table:
         render(found, page())
     else:
         typer.echo(found.model_dump_json(indent=2))

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from greval.cli.options import By, page
-from greval.cli.run import ReportFormat
+from greval.cli.options import By, Form, ReportFormat, RunFolder, page
 from greval.datasets.names import nearest
 from greval.store import Store
 
@@ -26,7 +24,7 @@ Index = Annotated[
 
 
 def diagnose(
-    run: Annotated[Path, typer.Argument(help="a run folder")],
+    run: RunFolder,
     *,
     index: Index = None,
     by: By = None,
@@ -37,7 +35,7 @@ def diagnose(
         list[str] | None,
         typer.Option(metavar="CAUSE", help='list the cases of a cause with the evidence, such as "not reached"'),
     ] = None,
-    format: Annotated[ReportFormat, typer.Option(help="for people or for programs")] = ReportFormat.table,  # noqa: A002
+    form: Form = ReportFormat.table,
 ) -> None:
     """Say of each answer why it failed: the first place on its way where what was needed was lost."""
     from greval.diagnosis import diagnose_run, tabulate  # noqa: PLC0415 - only where it is asked for
@@ -48,7 +46,7 @@ def diagnose(
     with Store.open(run) as store, store.snapshot():
         rows = [*diagnose_run(store, metric=metric, inventory=inventory)]
     found = tabulate(rows, by=by or _usual(rows))
-    if format is ReportFormat.json:
+    if form is ReportFormat.json:
         typer.echo(_only(found, shown).model_dump_json(indent=2))
         return
     out = page()

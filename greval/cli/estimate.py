@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from greval.cli.options import page
-from greval.cli.run import ReportFormat
+from greval.cli.options import (
+    AnnotationFiles,
+    Form,
+    Level,
+    OtherTags,
+    ReportFormat,
+    RunFolder,
+    page,
+)
 
 
 class DrawnBy(StrEnum):
@@ -20,19 +26,11 @@ class DrawnBy(StrEnum):
 
 
 def estimate(  # noqa: PLR0913 - the options of a command
-    run: Annotated[Path, typer.Argument(help="a run folder")],
+    run: RunFolder,
     *,
     metric: Annotated[str, typer.Option("--metric", "-m", metavar="METRIC", help="the metric that was labelled")],
-    annotations: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="FILE", help="CSV or JSON lines of annotations, may be given often; else those in the run's folder"
-        ),
-    ] = None,
-    by: Annotated[
-        list[str] | None,
-        typer.Option(metavar="TAG", help="also by each value of a tag; given often: each combination"),
-    ] = None,
+    annotations: AnnotationFiles = None,
+    by: OtherTags = None,
     baseline: Annotated[
         str | None, typer.Option(metavar="METHOD", help="also the difference of each other method from this one")
     ] = None,
@@ -43,8 +41,8 @@ def estimate(  # noqa: PLR0913 - the options of a command
     new_questions: Annotated[
         bool, typer.Option("--new-questions", help="intervals for new questions like these, not for this run only")
     ] = False,
-    level: Annotated[float, typer.Option(metavar="SHARE", help="of the intervals")] = 0.95,
-    format: Annotated[ReportFormat, typer.Option(help="for people or for programs")] = ReportFormat.table,  # noqa: A002
+    level: Level = 0.95,
+    form: Form = ReportFormat.table,
 ) -> None:
     """Estimate what people would say of all judged things, with the judge's error in the interval."""
     from greval.estimates import estimate as estimated  # noqa: PLC0415 - only where it is asked for
@@ -60,7 +58,7 @@ def estimate(  # noqa: PLR0913 - the options of a command
         new_questions=new_questions,
         level=level,
     )
-    if format is ReportFormat.table:
+    if form is ReportFormat.table:
         render(found, page())
     else:
         typer.echo(found.model_dump_json(indent=2))

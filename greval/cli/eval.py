@@ -12,7 +12,14 @@ import typer
 from greval.cli.bar import Bar
 from greval.cli.collect import read_wanted, snapshot
 from greval.cli.evaluate import FAILED, finish
-from greval.cli.options import JudgeName, Quiet
+from greval.cli.options import (
+    Concurrency,
+    JudgeName,
+    MaxCalls,
+    MaxCost,
+    PriceTable,
+    Quiet,
+)
 from greval.cli.stopping import stop_on_signals
 from greval.framework import CONFIG, PUBLISHED
 from greval.framework.config import located, read_config, with_provider
@@ -49,15 +56,13 @@ def evaluation(  # noqa: PLR0913 - the options of a command
         bool, typer.Option(help="go on where it stopped; --no-resume begins anew and moves aside what is there")
     ] = True,
     retry_failed: Annotated[bool, typer.Option(help="ask again for what failed")] = True,
-    concurrency: Annotated[int | None, typer.Option(min=1, help="how many calls are in flight at most")] = None,
+    concurrency: Concurrency = None,
     timeout: Annotated[
         float | None, typer.Option(min=0, metavar="SECONDS", help="how long a method may take for one question")
     ] = None,
-    max_calls: Annotated[int | None, typer.Option(min=1, help="stop after N calls of the judge")] = None,
-    max_cost: Annotated[float | None, typer.Option(min=0, metavar="USD", help="stop before this cost")] = None,
-    prices: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="a price table of your own (docs/money.md)")
-    ] = None,
+    max_calls: MaxCalls = None,
+    max_cost: MaxCost = None,
+    prices: PriceTable = None,
     quiet: Quiet = False,
 ) -> None:
     """Run the evaluation of a config file: methods answer, the judge judges. The same command again goes on."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +14,14 @@ from rich.console import Console
 
 from greval.errors import JudgeError
 from greval.judge import HOW_TO_NAME_A_JUDGE, Judge, Structured
+
+
+class ReportFormat(StrEnum):
+    """How a report is written."""
+
+    table = "table"
+    json = "json"
+
 
 Cases = Annotated[str, typer.Argument(help="cases as .jsonl, .json, .csv, .tsv or .parquet, or - for stdin")]
 MetricNames = Annotated[
@@ -48,6 +57,23 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="no progress, no repo
 Folders = Annotated[
     list[Path] | None,
     typer.Option("--library", metavar="DIR", help="a folder with metric files of your own; may be given often"),
+]
+AnnotationFiles = Annotated[
+    list[Path] | None,
+    typer.Option(
+        metavar="FILE", help="CSV or JSON lines of annotations, may be given often; else those in the run's folder"
+    ),
+]
+Concurrency = Annotated[int | None, typer.Option(min=1, help="how many calls are in flight at most")]
+MaxCalls = Annotated[int | None, typer.Option(min=1, help="stop after N calls of the judge")]
+MaxCost = Annotated[float | None, typer.Option(min=0, metavar="USD", help="stop before this cost")]
+PriceTable = Annotated[Path | None, typer.Option(metavar="FILE", help="a price table of your own (docs/money.md)")]
+Level = Annotated[float, typer.Option(metavar="SHARE", help="of the intervals")]
+Form = Annotated[ReportFormat, typer.Option("--format", help="for people or for programs")]
+RunFolder = Annotated[Path, typer.Argument(help="a run folder")]
+OtherTags = Annotated[
+    list[str] | None,
+    typer.Option("--by", metavar="TAG", help="also by each value of a tag; given often: each combination"),
 ]
 
 WIDE = 160

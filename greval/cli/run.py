@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from greval.cli.options import By, Show, page
+from greval.cli.options import By, Form, ReportFormat, RunFolder, Show, page
 from greval.errors import StoreError
 from greval.report.build import build
 from greval.report.console import render
@@ -27,31 +27,24 @@ class Format(StrEnum):
     parquet = "parquet"
 
 
-class ReportFormat(StrEnum):
-    """How a report is written."""
-
-    table = "table"
-    json = "json"
-
-
 def report(
-    run: Annotated[Path, typer.Argument(help="a run folder")],
+    run: RunFolder,
     *,
     by: By = None,
     show: Show = 0,
-    format: Annotated[ReportFormat, typer.Option(help="for people or for programs")] = ReportFormat.table,  # noqa: A002
+    form: Form = ReportFormat.table,
 ) -> None:
     """Print what a run found, by any tag."""
     with Store.open(run) as store:
         found = build(store, by=by or (), show=show)
-    if format is ReportFormat.json:
+    if form is ReportFormat.json:
         typer.echo(found.model_dump_json(indent=2))
     else:
         render(found, page())
 
 
 def results(
-    run: Annotated[Path, typer.Argument(help="a run folder")],
+    run: RunFolder,
     *,
     format: Annotated[  # noqa: A002 - the option's name
         Format, typer.Option(help="jsonl: one result a line; the others: one judgement a row")
