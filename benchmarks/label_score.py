@@ -3,12 +3,14 @@
     python benchmarks/label_score.py --part dev -n 160
     python benchmarks/label_score.py
     python benchmarks/label_score.py --ways low-first words
+    python benchmarks/label_score.py --ways high-first each-answer --calibrate 160
 
 The answer is begun as `{"value": `, and the probabilities of the next token say how likely 1 is. It is
 what reasons cost or give; greval itself always asks for a reason. The ways differ in the prompt:
 `low-first` is that of `correctness`, `high-first` the same with 1 named before 0 (the model leans to the
-label that it read last), `words` a short one with the labels Correct and Incorrect. Of several ways the
-mean of the log-odds decides, for one call a way.
+label that it read last), `words` a short one with the labels Correct and Incorrect, `each-answer` that of
+`low-first` once for each of the expected answers, of which the best counts. Of several ways the mean of the
+log-odds decides; with `--calibrate`, a logistic regression that is fitted on answers of the other part.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ import time
 import httpx
 import numpy as np
 from answers import baselines, case, sample
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import cohen_kappa_score, roc_auc_score
 
 from greval import load
@@ -29,7 +32,12 @@ from greval.local import serve
 from greval.prompt import case_text, system_text
 
 METRIC = load("correctness")
-LABELS = {"low-first": ("0", "1"), "high-first": ("0", "1"), "words": ("Incorrect", "Correct")}
+LABELS = {
+    "low-first": ("0", "1"),
+    "high-first": ("0", "1"),
+    "words": ("Incorrect", "Correct"),
+    "each-answer": ("0", "1"),
+}
 """The ways to ask, each with its label for a wrong and for a right answer."""
 
 WORDS_SYSTEM = (
@@ -50,15 +58,26 @@ def main() -> None:
     print(f"{len(rows)} answers, part {given.part}: {baselines(rows)}")
     server = serve(None)
     headers = {"Authorization": f"Bearer {server.api_key}"}
-    scores = []
     with httpx.Client(base_url=server.base_url, headers=headers, timeout=600) as client:
-        for way in given.ways:
-            start = time.perf_counter()
-            scores.append(np.array([odds(client, server.model, row, way) for row in rows]))
-            seconds = (time.perf_counter() - start) / len(rows)
-            print(f"{way}: {figures(human, scores[-1])}, seconds per judgement {seconds:.2f}", flush=True)
-    if len(scores) > 1:
-        print(f"mean of {', '.join(given.ways)}: {figures(human, np.mean(scores, axis=0))}")
+        scores = [scored(client, server.model, rows, way, human) for way in given.ways]
+        if len(scores) > 1:
+            print(f"mean of {', '.join(given.ways)}: {figures(human, np.mean(scores, axis=0))}", flush=True)
+        if given.calibrate:
+            other = sample("dev" if given.part == "heldout" else "heldout", given.calibrate)
+            truth = np.array([row["human"] == "correct" for row in other])
+            known = np.stack([scored(client, server.model, other, way, truth) for way in given.ways], axis=1)
+            fitted = LogisticRegression().fit(known, truth)
+            calibrated = fitted.decision_function(np.stack(scores, axis=1))
+            print(f"calibrated on {len(other)} answers of the other part: {figures(human, calibrated)}")
+
+
+def scored(client: httpx.Client, model: str, rows: list[dict], way: str, human: np.ndarray) -> np.ndarray:
+    """Give the log-odds of answers asked in one way, and print how far they agree with people."""
+    start = time.perf_counter()
+    found = np.array([odds(client, model, row, way) for row in rows])
+    seconds = (time.perf_counter() - start) / len(rows)
+    print(f"{way}, {len(rows)} answers: {figures(human, found)}, seconds per judgement {seconds:.2f}", flush=True)
+    return found
 
 
 def arguments() -> argparse.Namespace:
@@ -66,12 +85,16 @@ def arguments() -> argparse.Namespace:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--part", choices=("dev", "heldout"), default="heldout")
     options.add_argument("-n", type=int, default=200)
+    options.add_argument("--calibrate", type=int, default=0, metavar="N", help="answers of the other part to fit on")
     options.add_argument("--ways", choices=LABELS, nargs="+", default=["low-first"])
     return options.parse_args()
 
 
 def odds(client: httpx.Client, model: str, row: dict, way: str) -> float:
     """Give the log-odds that the answer is right, judged from the next token alone."""
+    if way == "each-answer":
+        apart = ({**row, "gold_answers": [answer]} for answer in row["gold_answers"])
+        return max(odds(client, model, one, "low-first") for one in apart)
     messages = words(row) if way == "words" else numbers(row, way)
     body = {"model": model, "messages": messages, "max_tokens": 1, "temperature": 0}
     told = client.post("/chat/completions", json={**body, "logprobs": True, "top_logprobs": 20}).json()

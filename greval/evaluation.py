@@ -103,7 +103,8 @@ async def evaluate_async(
         judge: Settings of a judge or a chat model; not needed for computed metrics.
         out: The run folder; what it holds of an earlier run is not asked again.
         stop: When set, no further call is made; what is in flight is finished and written.
-        **options: `concurrency`: how many calls are in flight at most. `repeats`: how often each case
+        **options: `concurrency`: how many calls are in flight at most. `gate`: entered for each call in
+            place of a limit of its own, such as one that several runs share. `repeats`: how often each case
             is judged. `retry_failed` (true): whether what failed is asked again, rows of an earlier run
             and once more at the end of this one. `resume` (true): false takes a new folder beside
             `out` where that holds a run. `max_calls`, `max_cost` (US dollars), `deadline` (seconds):
@@ -238,7 +239,7 @@ def _client(
     file = cache if isinstance(cache, Path) else cache_file()
     return JudgeClient(
         judge,
-        gate=asyncio.Semaphore(width),
+        gate=options.get("gate") or asyncio.Semaphore(width),
         guard=guard,
         cache=opened.enter_context(Replies(file)) if cache else None,
         journal=opened.enter_context(Replies(folder / JOURNAL, paid=True)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sized
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TypedDict
 
@@ -30,6 +31,7 @@ class Options(TypedDict, total=False):
     """How a run is made; see `evaluate_async`."""
 
     concurrency: int | None
+    gate: AbstractAsyncContextManager[object] | None
     repeats: int
     retry_failed: bool
     resume: bool

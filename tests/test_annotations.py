@@ -1,5 +1,7 @@
 """Annotations: files of people's values are read and written, kept with a run, matched by name, and adjudicated."""
 
+import json
+
 import pytest
 from agreed_runs import FAILED, GRADED, METRICS, said, write, write_chunks
 from hypothesis import given, settings
@@ -97,6 +99,20 @@ def test_bad_lines_of_json_are_told(tmp_path):
     assert [fault.place.rpartition(":")[2] for fault in found.faults] == ["3", "4", "5", "6", "7"]
     assert "is not UTF-8" in found.faults[2].message
     assert found.faults[4].message == "value: must be a category or a number, got true"
+
+
+def test_escaped_texts_are_texts(tmp_path):
+    """What other programs escape is read: signs beyond 16 bits, and a backslash before a u; half a sign is told."""
+    whole = {"sample_id": "q", "metric": "m", "annotator": "ana", "value": "\U0001f600", "comment": "C:\\uD"}
+    half = '{"sample_id": "q", "metric": "m", "annotator": "ana", "value": "\\ud83d"}'
+    name = '{"sample_id": "q", "metric": "m", "annotator": "ana", "value": "Yes", "\\ud83d": 1}'
+    other = '{"sample_id": "q", "metric": "m", "annotator": "ana", "value": "Yes", "score": NaN}'
+    found = read(tmp_path, "p.jsonl", "\n".join((json.dumps(whole), half, name, other)))
+    assert [(one.value, one.comment) for one in found.annotations] == [("\U0001f600", "C:\\uD"), ("Yes", None)]
+    assert [fault.message for fault in found.faults] == [
+        "value: holds half of a character (a lone surrogate), which is no text",
+        "\\ud83d: holds half of a character (a lone surrogate), which is no text",
+    ]
 
 
 def test_a_value_off_the_scale_is_never_moved(tmp_path):

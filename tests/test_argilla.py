@@ -11,11 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from greval import CategoricalMetric, ManyCategoricalMetric, ValueMetric
+from greval.annotations.showing import fields, safe, titles
 from greval.argilla import ArgillaError, Sample, pull, push
 from greval.argilla.form import MAX_GUIDELINES, answered, asked, guidelines, mark, parts, question
+from greval.argilla.ledger import hold
 from greval.argilla.sampling import Candidate
-from greval.argilla.showing import fields, safe, titles
 from greval.case import Case
+from greval.errors import StoreError
+from greval.store import Store
 
 texts = st.text(st.characters(codec="utf-8"), max_size=60)
 candidates = st.lists(
@@ -189,6 +192,20 @@ def test_what_is_shown_is_what_the_metric_needs():
     ]
     assert shown["traversal"].split("<br>") == ["start: a", "1. a \u2014 knows \u2014 b", "end: b"]
     assert shown["answer"] == "(empty)"
+
+
+def test_one_push_or_pull_at_a_time(tmp_path):
+    """While one is under way another of the same run is refused, before any server is spoken with."""
+    run = tmp_path / "run"
+    with Store.create(run):
+        pass
+    with hold(run):
+        for call in (lambda: push(run, "m", dataset="d"), lambda: pull(run, dataset="d")):
+            with pytest.raises(StoreError, match="another push or pull of this run is under way; run the same again"):
+                call()
+    (tmp_path / "file").touch()
+    with pytest.raises(StoreError, match="cannot be used"):
+        hold(tmp_path / "file")
 
 
 def test_without_a_run_nothing_is_asked(tmp_path):

@@ -275,7 +275,13 @@ def test_what_is_no_label_is_counted(tmp_path):
         said("q0", 1, metric="another"),
     ]
     found = estimate(run, "depth", annotations=labels)
-    assert found.not_used.model_dump() == {"unfinished": 1, "off_scale": 1, "not_judged": 2, "tied": 0}
+    assert found.not_used.model_dump() == {
+        "unfinished": 1,
+        "another_text": 0,
+        "off_scale": 1,
+        "not_judged": 2,
+        "tied": 0,
+    }
     assert found.labels == 5
     assert any("2 of 7 things that were drawn have no label" in line for line in found.warnings)
     assert any("1 of 10 cases failed" in line for line in found.warnings)

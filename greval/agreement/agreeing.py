@@ -16,6 +16,7 @@ from greval.agreement.sides import sides
 from greval.annotation import Annotation
 from greval.annotations.giving import given
 from greval.annotations.matching import Key, Matched, Thing, match
+from greval.annotations.shown import definitions
 from greval.annotations.values import scales
 from greval.comparison.plan import unknown
 from greval.errors import DataError
@@ -130,6 +131,7 @@ def _agreement(
         statuses=found.statuses,
         groups=groups,
         unread=unread,
+        changed=found.changed,
         warnings=tuple(cautions(found, groups[0], unread, combine=task.combine, between=task.between)),
     )
 
@@ -170,11 +172,10 @@ def _scale(store: Store, metric: str) -> Scale:
     Raises:
         DataError: Where the run does not hold the metric.
     """
-    fact = store.fact("metrics")
-    held = [str(one["name"]) for one in fact if isinstance(one, dict)] if isinstance(fact, list) else []
+    held = definitions(store)
     if metric not in held:
         raise unknown("metric", metric, held, store.folder)
-    return scales(fact)[metric]
+    return scales(store.fact("metrics"))[metric]
 
 
 def _check(found: Matched, folder: Path, metric: str, by: Sequence[str]) -> None:
@@ -195,8 +196,10 @@ def _check(found: Matched, folder: Path, metric: str, by: Sequence[str]) -> None
         [f"{len(found.strange)} things that are not in the run, such as {found.strange[0]}"] if found.strange else []
     )
     counts += [f"{len(found.unjudged)} things without a verdict"] if found.unjudged else []
+    counts += [f"{found.outdated} of another text, such as {found.changed[0]}"] if found.changed else []
     counts += [f"not on the scale: {found.faults[0]}"] if found.faults else []
     raise DataError(
         f"{folder}: no submitted annotation of {metric} matches a verdict; "
-        f"the annotations: {', '.join(counts) or 'none'} (they are matched by sample_id, method, metric and item)"
+        f"the annotations: {', '.join(counts) or 'none'} (they are matched by sample_id, method, metric and item, "
+        "and by the content that people were shown where it is told)"
     )

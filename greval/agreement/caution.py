@@ -50,7 +50,9 @@ def cautions(found: Matched, whole: Group, unread: Sequence[str], *, combine: Co
 
 def _left_out(found: Matched, unread: Sequence[str]) -> Iterator[str]:
     """Tell which annotations do not count, and why."""
+    another = f"were shown to people with another text than to the judge ({found.outdated} annotations, left out)"
     for told, names in (
+        (another, found.changed),
         ("are not in the run", found.strange),
         ("have no verdict of the judge", found.unjudged),
         ("were shown with other contents to one annotator than to another", found.differing),

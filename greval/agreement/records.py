@@ -109,6 +109,8 @@ class Agreement(Record):
 
     `judges` are the models whose verdicts were compared, `groups` begins with all things. `unread`
     are rows of the files that are no annotation, or whose value is not on the scale, with their place.
+    `changed` are things that people were shown with another text than the judge: what was said of that
+    text is left out.
     """
 
     folder: str
@@ -122,4 +124,5 @@ class Agreement(Record):
     statuses: dict[str, int]
     groups: tuple[Group, ...]
     unread: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from greval.annotation import Annotation
 from greval.annotations.values import settled
 from greval.datasets import RowFault
-from greval.datasets.texts import NoJsonError, kind, loads
+from greval.datasets.texts import NoJsonError, faults_in, kind, loads
 from greval.errors import DataError
 from greval.record import Record
 from greval.scale import OffScaleError, Scale
@@ -166,7 +166,9 @@ def _json_row(line: str) -> Mapping[str, object] | str:
         return str(error)
     if not isinstance(row, dict):
         return f"must be an object with the fields of an annotation, got {kind(row)}"
-    return "holds NaN, an infinite or huge number, or half a character" if doubtful else row
+    faults = faults_in({name: value if name in FIELDS else None for name, value in row.items()}) if doubtful else {}
+    told = "; ".join(f"{name}: {why}" for name, why in faults.items())
+    return told.encode(errors="backslashreplace").decode() or row
 
 
 def _table(text: str) -> Iterator[Row]:

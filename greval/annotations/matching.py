@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from pydantic_core import from_json
 
 from greval.annotation import Annotation
+from greval.annotations.shown import Key, contents
 from greval.annotations.values import settled
 from greval.case import Tags
 from greval.record import Record
@@ -16,8 +17,8 @@ from greval.result import Judgement, Result
 from greval.scale import OffScaleError, Scale, Value
 from greval.store import Store
 
-Key = tuple[str, str, str | None]
-"""Sample, method and item."""
+__all__ = ["Key", "Matched", "Thing", "match", "name", "of_another_text"]
+
 Said = dict[Key, dict[str, Annotation]]
 """What was submitted, by thing and annotator."""
 
@@ -42,8 +43,9 @@ class Matched(Record):
     `statuses` counts the annotations by status, `others` those of other metrics. Of the submitted,
     `faults` are not on the scale, `replaced` were given again later by the same annotator. Of the
     annotated things, `unjudged` have no verdict, as judging was skipped or failed, and `strange` are
-    not in the run at all; of the matched, `differing` were shown with other contents to one annotator than
-    to another. `judges` and `fingerprints` are those of the verdicts.
+    not in the run at all. `changed` things were shown to people with another text than to the judge: these
+    annotations, `outdated` in number, are left out. Of the matched, `differing` were shown with other contents to
+    one annotator than to another. `judges` and `fingerprints` are those of the verdicts.
     """
 
     things: tuple[Thing, ...]
@@ -54,12 +56,17 @@ class Matched(Record):
     unjudged: tuple[str, ...] = ()
     strange: tuple[str, ...] = ()
     differing: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    outdated: int = 0
     judges: tuple[str, ...] = ()
     fingerprints: tuple[str, ...] = ()
 
 
 def match(store: Store, metric: str, annotations: Sequence[Annotation], scale: Scale | None = None) -> Matched:
     """Bring annotations together with the judgements of a run by sample, method, metric and item.
+
+    A label of another text is no label of this one: where an annotation has a `content`, and the judge was shown
+    another, it is left out. Where either is not known the names decide.
 
     Args:
         store: The run, opened to read.
@@ -80,21 +87,41 @@ def match(store: Store, metric: str, annotations: Sequence[Annotation], scale: S
         {'ana': 'Rude'}
     """
     given = [one for one in annotations if one.metric == metric]
-    others = len(annotations) - len(given)
-    said, faults, replaced = _submitted(given, {metric: scale} if scale is not None else {})
-    found = _judged(store, metric, said)
+    submitted = [one for one in given if one.status == "submitted"]
+    verdicts, tried = _judged(store, metric, {_key(one) for one in submitted})
+    now = _contents(store, metric, submitted, verdicts)
+    away = [one for one in submitted if of_another_text(one.content, now.get(_key(one)))]
+    kept = [one for one in submitted if not of_another_text(one.content, now.get(_key(one)))] if away else submitted
+    said, faults, replaced = _read(kept, {metric: scale} if scale is not None else {})
+    used = [verdicts[key] for key in said if key in verdicts]
     return Matched(
-        things=tuple(_thing(key, said[key], *found.verdicts[key]) for key in said if key in found.verdicts),
+        things=tuple(_thing(key, said[key], verdicts[key]) for key in said if key in verdicts),
         statuses=dict(Counter(one.status for one in given)),
-        others=others,
+        others=len(annotations) - len(given),
         replaced=replaced,
         faults=tuple(faults),
-        unjudged=tuple(name(key) for key in said if key not in found.verdicts and key in found.tried),
-        strange=tuple(name(key) for key in said if key not in found.verdicts and key not in found.tried),
-        differing=tuple(name(key) for key, rows in said.items() if key in found.verdicts and _differ(rows)),
-        judges=tuple(sorted(found.judges)),
-        fingerprints=tuple(sorted(found.fingerprints)),
+        unjudged=tuple(name(key) for key in said if key not in verdicts and key in tried),
+        strange=tuple(name(key) for key in said if key not in verdicts and key not in tried),
+        differing=tuple(name(key) for key, rows in said.items() if key in verdicts and _differ(rows)),
+        changed=tuple(dict.fromkeys(name(_key(one)) for one in away)),
+        outdated=len(away),
+        judges=tuple(sorted({one.judge for one in used})),
+        fingerprints=tuple(sorted({one.fingerprint for one in used})),
     )
+
+
+def of_another_text(seen: str | None, now: str | None) -> bool:
+    """Say whether a person was shown another text than the judge; where either is not known there is no telling.
+
+    Args:
+        seen: The hash of what the person was shown, `Annotation.content`.
+        now: The hash of what the judge was shown, of `shown.contents`.
+
+    Example:
+        >>> of_another_text("ab", "cd"), of_another_text("ab", "ab"), of_another_text(None, "cd")
+        (True, False, False)
+    """
+    return seen is not None and now is not None and seen != now
 
 
 def name(key: Key) -> str:
@@ -108,15 +135,28 @@ def name(key: Key) -> str:
     return f"{key[0]} ({rest})" if rest else key[0]
 
 
-def _submitted(given: Iterable[Annotation], scales: Mapping[str, Scale]) -> tuple[Said, list[str], int]:
+def _key(one: Annotation) -> Key:
+    return one.sample_id, one.method, one.item
+
+
+def _contents(
+    store: Store, metric: str, submitted: Iterable[Annotation], verdicts: Mapping[Key, _Verdict]
+) -> dict[Key, str]:
+    """Give what the judge was shown of the things whose annotations tell what people were shown; often nothing."""
+    asked = {_key(one) for one in submitted if one.content is not None} & verdicts.keys()
+    if not asked:
+        return {}
+    prints = {verdicts[key].fingerprint for key in asked}
+    return contents(store, metric, {key[:2] for key in asked}, prints)
+
+
+def _read(submitted: Iterable[Annotation], scales: Mapping[str, Scale]) -> tuple[Said, list[str], int]:
     """Give what was submitted by thing and annotator, what is not on the scale, and how often a later one counts."""
     said: Said = {}
     faults: list[str] = []
     replaced = 0
-    for one in given:
-        if one.status != "submitted":
-            continue
-        key = one.sample_id, one.method, one.item
+    for one in submitted:
+        key = _key(one)
         try:
             read = settled(one, scales)
         except OffScaleError as error:
@@ -128,18 +168,19 @@ def _submitted(given: Iterable[Annotation], scales: Mapping[str, Scale]) -> tupl
     return said, faults, replaced
 
 
-class _Judged(NamedTuple):
-    """The verdicts of the wanted things, those that were tried without one, and who judged."""
+class _Verdict(NamedTuple):
+    """What the judge said of a thing, the tags of its case, and who judged."""
 
-    verdicts: dict[Key, tuple[Judgement, Tags]]
-    tried: set[Key]
-    judges: set[str]
-    fingerprints: set[str]
+    judgement: Judgement
+    tags: Tags
+    judge: str
+    fingerprint: str
 
 
-def _judged(store: Store, metric: str, wanted: Said) -> _Judged:
-    """Read the judgements of the wanted things, a row at a time."""
-    found = _Judged({}, set(), set(), set())
+def _judged(store: Store, metric: str, wanted: Collection[Key]) -> tuple[dict[Key, _Verdict], set[Key]]:
+    """Give the verdicts of the wanted things, read a row at a time, and those things that were tried without one."""
+    verdicts: dict[Key, _Verdict] = {}
+    tried: set[Key] = set()
     items: dict[tuple[str, str], list[Key]] = {}
     for key in wanted:
         items.setdefault(key[:2], []).append(key)
@@ -149,25 +190,24 @@ def _judged(store: Store, metric: str, wanted: Said) -> _Judged:
         if not asked:
             continue
         result = Result.model_validate(head)
-        verdicts = {one.item: one for one in result.judgements}
+        said = {one.item: one for one in result.judgements}
         failed = {one.item for one in result.failures}
-        here = {key: (verdicts[key[2]], result.tags) for key in asked if key[2] in verdicts}
-        found.verdicts.update(here)
-        found.tried.update(key for key in asked if not verdicts or key[2] in failed)
-        if here:
-            found.judges.add(result.judge)
-            found.fingerprints.add(result.fingerprint)
-    return found
+        for key in asked:
+            if key[2] in said:
+                verdicts[key] = _Verdict(said[key[2]], result.tags, result.judge, result.fingerprint)
+            elif not said or key[2] in failed:
+                tried.add(key)
+    return verdicts, tried
 
 
-def _thing(key: Key, said: Mapping[str, Annotation], judgement: Judgement, tags: Tags) -> Thing:
+def _thing(key: Key, said: Mapping[str, Annotation], verdict: _Verdict) -> Thing:
     first = next(iter(said.values()))
     return Thing(
         sample_id=key[0],
         method=key[1],
         item=key[2],
-        tags=tags,
-        judgement=judgement,
+        tags=verdict.tags,
+        judgement=verdict.judgement,
         values=dict(_values(said)),
         weight=first.weight,
         stratum=first.stratum,

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Self
 
+from greval.annotations.shown import Place, Shown
 from greval.argilla.ledger import Entry, Ledger
 from greval.argilla.sampling import Candidate, Drawn, Sample
-from greval.argilla.things import Place, Thing
 
 
 class Light(NamedTuple):
@@ -20,7 +20,7 @@ class Light(NamedTuple):
     candidate: Candidate
 
     @classmethod
-    def of(cls, thing: Thing) -> Self:
+    def of(cls, thing: Shown) -> Self:
         """Leave out what drawing does not need."""
         candidate = Candidate(thing.place.key(), str(thing.judgement.value), thing.uncertainty)
         return cls(thing.id, thing.place, thing.content, candidate)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, assert_never
 
-from greval.argilla.showing import titles
+from greval.annotations.showing import titles
 from greval.errors import ArgillaError
 from greval.identity import digest
 from greval.metric import JudgedMetric

@@ -6,12 +6,14 @@ It is written before anything is sent, so that a push that was cut off goes on w
 from __future__ import annotations
 
 from pathlib import Path
+from typing import IO
 
 from pydantic import Field, ValidationError
 
-from greval.argilla.things import Place
+from greval.annotations.shown import Place
 from greval.errors import StoreError
 from greval.record import Record
+from greval.store.disk import lock
 from greval.whole_file import write_whole
 
 FOLDER = "argilla"
@@ -38,6 +40,21 @@ class Ledger(Record):
 def folder_of(run: Path) -> Path:
     """Give the folder of a run's ledgers."""
     return run / FOLDER
+
+
+def hold(run: Path) -> IO[str]:
+    """Keep other pushes and pulls of a run out until what is given is closed.
+
+    Raises:
+        StoreError: Where another one is under way, or the folder cannot be written.
+    """
+    try:
+        return lock(folder_of(run))
+    except StoreError as error:
+        if not isinstance(error.__cause__, BlockingIOError):
+            raise
+        message = f"{run}: another push or pull of this run is under way; run the same again when it has ended"
+        raise StoreError(message) from error
 
 
 def load(run: Path, dataset_id: str) -> Ledger:

@@ -7,25 +7,25 @@ from pathlib import Path
 from pydantic import Field
 
 from greval.annotations.files import FILE
+from greval.annotations.shown import contents
 from greval.argilla.dataset import find
 from greval.argilla.keeping import GONE, OUTDATED, beside, write
-from greval.argilla.ledger import folder_of, load
+from greval.argilla.ledger import hold, load
 from greval.argilla.reading import Counts, Reading
 from greval.argilla.server import FORBIDDEN, Server
-from greval.argilla.things import metric_of, things
-from greval.errors import ArgillaError, DataError
+from greval.errors import ArgillaError
 from greval.record import Record
 from greval.store import Store
-from greval.store.disk import lock
 
 
 class Pulled(Record):
     """What a pull brought.
 
     `unanswered` records have no submitted answer, `edited` ones were changed in Argilla after they
-    were pushed, `unknown` ones greval did not push (their answers are left out), and `gone` are the
-    answers of an earlier pull, by annotator, that the server no longer holds; they are kept in `gone_path`.
-    `outdated` answers are of a text that the run has changed since: they are kept in `outdated_path` alone.
+    were pushed (an agreement leaves their answers out), `unknown` ones greval did not push (their
+    answers are left out), and `gone` are the answers of an earlier pull, by annotator, that the server
+    no longer holds; they are kept in `gone_path`. `outdated` answers are of a text that the run has
+    changed since: they are kept in `outdated_path` alone.
     """
 
     dataset: str
@@ -63,11 +63,11 @@ def pull(
         DataError: Where the file cannot be written, or holds rows that are no annotations.
     """
     folder = Path(run)
-    with Store.open(folder) as store, lock(folder_of(folder)), Server(url, key) as server:
+    with Store.open(folder) as store, hold(folder), Server(url, key) as server:
         found = find(server, dataset, workspace)
         ledger = load(folder, found.id)
-        contents = _contents(store, found.about.metric)
-        reading = Reading(found, ledger, contents=contents, users=_usernames(server, found.workspace))
+        now = contents(store, found.about.metric)
+        reading = Reading(found, ledger, contents=now, users=_usernames(server, found.workspace))
         rows = [*reading.rows(server.records(found.id, "responses"))]
         gone = write(folder, found.id, ledger, rows=rows, outdated=reading.outdated)
     return Pulled(
@@ -84,15 +84,6 @@ def pull(
         outdated=len(reading.outdated),
         outdated_path=str(beside(folder, found.id, OUTDATED)),
     )
-
-
-def _contents(store: Store, metric: str) -> dict[str, str]:
-    """Give the content that each thing of the run has now, by its place; none where the run lacks the metric."""
-    try:
-        definition = metric_of(store, metric)
-    except DataError:
-        return {}
-    return {one.place.key(): one.content for one in things(store, definition)}
 
 
 def _usernames(server: Server, workspace: str) -> dict[str, str]:

@@ -7,19 +7,19 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from greval.annotations.shown import shown
 from greval.argilla.dataset import About, Dataset, make
 from greval.argilla.drawing import Light, changed, plan
 from greval.argilla.form import mark
-from greval.argilla.ledger import folder_of, keep, load
+from greval.argilla.ledger import hold, keep, load
 from greval.argilla.records import record
 from greval.argilla.sampling import Sample
 from greval.argilla.server import Server
-from greval.argilla.things import metric_of, things
+from greval.argilla.things import metric_of
 from greval.errors import ArgillaError, DataError
 from greval.metric import JudgedMetric
 from greval.record import Record
 from greval.store import Store
-from greval.store.disk import lock
 
 BATCH = 500
 """The most records that the server takes at once; each batch is taken whole or not at all."""
@@ -82,7 +82,7 @@ def push(  # noqa: PLR0913 - what a user can choose
         raise ArgillaError(f"--min-submitted: 1 or more, got {min_submitted}")
     drawing = Sample.parse(sample) if isinstance(sample, str) else sample
     folder = Path(run)
-    with Store.open(folder) as store, lock(folder_of(folder)), Server(url, key) as server:
+    with Store.open(folder) as store, hold(folder), Server(url, key) as server:
         definition = metric_of(store, metric)
         about = About(
             metric=metric,
@@ -93,7 +93,7 @@ def push(  # noqa: PLR0913 - what a user can choose
             min_submitted=min_submitted,
             settings=mark(definition),
         )
-        candidates = [Light.of(one) for one in things(store, definition)]
+        candidates = [Light.of(one) for one in shown(store, definition)]
         if not candidates:
             raise DataError(f"{folder}: nothing was judged by {metric!r} there, so there is nothing to push")
         if drawing:
@@ -122,7 +122,7 @@ def _send(server: Server, dataset: Dataset, store: Store, metric: JudgedMetric, 
     if new != old:
         keep(store.folder, dataset.id, new)
     missing = wanted - there
-    fresh = (one for one in things(store, metric) if one.id in missing) if missing else iter(())
+    fresh = (one for one in shown(store, metric) if one.id in missing) if missing else iter(())
     records = (record(one, new.planned[one.id], dataset, run=store.folder.resolve().name) for one in fresh)
     while batch := [*islice(records, BATCH)]:  # an id that is there already is not harmed by being sent again
         server.call("PUT", f"/datasets/{dataset.id}/records/bulk", {"items": batch})

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from pydantic import ValidationError
 
 from greval.annotation import Annotation
+from greval.annotations.shown import Key, Place, shown_id
 from greval.argilla.dataset import Dataset
 from greval.argilla.form import COMMENT, JUDGEMENT, Json, answered
 from greval.argilla.ledger import Entry, Ledger
-from greval.argilla.things import Place, record_id
 from greval.identity import digest
 from greval.record import Record
 
@@ -29,7 +29,7 @@ class Counts(Record):
 class Reading:
     """Turns records into annotations and counts them; answers to what has changed since are in `outdated`."""
 
-    def __init__(self, dataset: Dataset, ledger: Ledger, contents: Mapping[str, str], users: Mapping[str, str]) -> None:
+    def __init__(self, dataset: Dataset, ledger: Ledger, contents: Mapping[Key, str], users: Mapping[str, str]) -> None:
         self.dataset, self.ledger, self.contents, self.users = dataset, ledger, contents, users
         self.outdated: list[Annotation] = []
         self.counts: dict[str, Counter[str]] = {}
@@ -44,7 +44,7 @@ class Reading:
                 continue
             content = digest(record["fields"])
             responses = record.get("responses") or []
-            if self.contents.get(entry.place.key(), entry.content) != entry.content:
+            if self.contents.get(entry.place.thing, entry.content) != entry.content:
                 self.outdated += (self._annotation(entry, content, response) for response in responses)
                 continue
             self.records += 1
@@ -91,5 +91,5 @@ class Reading:
             entry = Entry(place=place, content=told["content"], weight=told["weight"], stratum=told.get("stratum"))
         except (KeyError, ValidationError):
             return None
-        whole = record_id(self.dataset.about.metric, place, entry.content) == record["external_id"]
+        whole = shown_id(self.dataset.about.metric, place, entry.content) == record["external_id"]
         return entry if whole else None

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
+from greval.annotations.shown import Shown
 from greval.argilla.dataset import Dataset
 from greval.argilla.form import JUDGEMENT, Json, asked, cut
 from greval.argilla.ledger import Entry
-from greval.argilla.things import Thing
 
 MAX_AGENT = 200
 MAX_TERM = 1000
@@ -16,7 +16,7 @@ STRANGE = re.compile(r"[^a-zA-Z0-9\-_:./ ]")
 """What the name of an agent may not hold."""
 
 
-def record(thing: Thing, entry: Entry, dataset: Dataset, *, run: str) -> Json:
+def record(thing: Shown, entry: Entry, dataset: Dataset, *, run: str) -> Json:
     """Give the record of a thing: what is shown, what it is, and the verdict where people are to see it."""
     suggested = dataset.about.suggested
     return {
@@ -27,7 +27,7 @@ def record(thing: Thing, entry: Entry, dataset: Dataset, *, run: str) -> Json:
     }
 
 
-def _metadata(thing: Thing, entry: Entry) -> Json:
+def _metadata(thing: Shown, entry: Entry) -> Json:
     """Give what a record says of itself to those who lead the annotation; annotators do not see it."""
     told = {
         "metric": thing.metric,
@@ -43,7 +43,7 @@ def _metadata(thing: Thing, entry: Entry) -> Json:
     return {name: value for name, value in told.items() if value not in (None, [])}
 
 
-def _suggestion(thing: Thing, dataset: Dataset) -> Json:
+def _suggestion(thing: Shown, dataset: Dataset) -> Json:
     """Give the judge's value with its confidence and the judge's name."""
     agent = cut(STRANGE.sub("-", thing.judge), MAX_AGENT)
     confidence = thing.judgement.confidence

@@ -94,7 +94,10 @@ def told_of_pull(done: Pulled) -> Iterator[str]:
         parts = {"submitted": one.submitted, "draft": one.draft, "discarded": one.discarded, "pending": one.pending}
         yield f"  {one.annotator}: {', '.join(f'{count:,} {status}' for status, count in parts.items())}"
     if done.edited:
-        yield f"{done.edited:,} records were edited in Argilla: people were shown another text than the judge"
+        yield (
+            f"{done.edited:,} records were edited in Argilla: people were shown another text than the judge, "
+            "and agreement leaves their answers out"
+        )
     if done.outdated:
         yield f"{done.outdated:,} answers are of texts that have changed in the run: left in {done.outdated_path}"
     if done.unknown:

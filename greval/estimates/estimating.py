@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypedDict, Unpack
 
+from greval.annotation import Annotation
 from greval.annotations.giving import Source, given
+from greval.annotations.matching import Key
+from greval.annotations.shown import contents
 from greval.comparison.plan import unknown
 from greval.comparison.scales import direction
 from greval.errors import DataError
@@ -19,6 +22,7 @@ from greval.estimates.records import DrawnBy, Estimate, EstimateRow, Figure
 from greval.stats.difference import Clusters
 from greval.stats.interval import LEVEL
 from greval.stats.sampling import Drawn
+from greval.store import Store
 
 if TYPE_CHECKING:
     import numpy as np
@@ -106,7 +110,7 @@ def estimate(
     people = tuple(one for one in all_given.annotations if one.metric == metric)
     found = judged(folder, metric, by=tags, wanted={(one.sample_id, one.method) for one in people})
     _check(found, baseline, folder)
-    labels = labelled(people, found)
+    labels = labelled(people, found, _shown(folder, metric, people, found))
     if len(labels.found) < 2:  # noqa: PLR2004 - a spread needs two
         raise DataError(_too_few(labels, metric))
     drawn = drawing(found, labels, wishes.get("drawn_by"))
@@ -135,6 +139,16 @@ def estimate(
         unread=all_given.unread,
         warnings=(*labels.warnings, *drawn.warnings, *_failed(found)),
     )
+
+
+def _shown(folder: Path, metric: str, people: Sequence[Annotation], found: Judged) -> Mapping[Key, str]:
+    """Give what the judge was shown of the things whose annotations tell what people were shown; often nothing."""
+    told = [one for one in people if one.content is not None]
+    wanted = {(one.sample_id, method) for one in told for method in ((one.method,) if one.method else found.methods)}
+    if not wanted:
+        return {}
+    with Store.open(folder) as store, store.snapshot():
+        return contents(store, metric, wanted)
 
 
 def _check(found: Judged, baseline: str | None, folder: Path) -> None:

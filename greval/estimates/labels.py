@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import fsum
 from typing import NamedTuple
 
 from greval.annotation import Annotation
 from greval.annotations.adjudicating import majority
+from greval.annotations.matching import Key, of_another_text
 from greval.annotations.values import on_scale
 from greval.estimates.judged import Judged, Thing
 from greval.estimates.records import NotUsed
@@ -46,7 +47,7 @@ class Drawing(NamedTuple):
     stratum: str | None
 
 
-def labelled(annotations: Iterable[Annotation], judged: Judged) -> Labels:
+def labelled(annotations: Iterable[Annotation], judged: Judged, now: Mapping[Key, str] | None = None) -> Labels:
     """Give one label for each thing, and weigh it by how it was drawn.
 
     Several people: the category, or the one of two values, that most of them name; the mean of other
@@ -56,6 +57,8 @@ def labelled(annotations: Iterable[Annotation], judged: Judged) -> Labels:
     Args:
         annotations: Those of one metric, of any status.
         judged: The judged things of that metric.
+        now: The hash of what the judge was shown of each thing, as far as it is known; a label of another text is
+            none of this one, so that its thing was drawn and has no label.
     """
     lacking: Counter[str] = Counter()
     said: dict[Thing, dict[str, Value]] = {}
@@ -71,6 +74,9 @@ def labelled(annotations: Iterable[Annotation], judged: Judged) -> Labels:
             odd.add(thing)
         if one.status != "submitted" or one.value is None:
             lacking["unfinished"] += 1
+            continue
+        if of_another_text(one.content, (now or {}).get(thing)):
+            lacking["another_text"] += 1
             continue
         try:
             said.setdefault(thing, {})[one.annotator] = on_scale(judged.scale, one.value)

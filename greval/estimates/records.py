@@ -57,12 +57,14 @@ class EstimateRow(Record):
 class NotUsed(Record):
     """The annotations of the metric that are no label of a judged thing, by why.
 
-    `unfinished` were not submitted, or without a value; `off_scale` are not on the metric's scale;
+    `unfinished` were not submitted, or without a value; `another_text` are of another text than the
+    judge was shown; `off_scale` are not on the metric's scale;
     `not_judged` are of things that the run has no judgement of; `tied` are things on which as many
     people say one thing as another.
     """
 
     unfinished: int = 0
+    another_text: int = 0
     off_scale: int = 0
     not_judged: int = 0
     tied: int = 0

@@ -1,65 +1,73 @@
-"""Answers records on Argilla's web page in a real browser, as a person would; prints what was answered as JSON.
+"""Answers records on Argilla's web page in a real browser, as a person would.
 
-A program of its own: playwright may be installed for another interpreter than the one of the tests.
-Arguments: the browser's program, the server's address, the dataset's page, a user name, a password, the labels.
+A program of its own: playwright's loop would stand in the way of those of greval. It reads a job as
+JSON (`program`, `flags`, `url`, `page`, `username`, `password`, `pattern`, `plan`) and prints what it
+did. `pattern` finds the text by which a person tells the shown record from others; `plan` is a list of
+buttons, each with the label to choose before, or none.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import sys
 
 from playwright.sync_api import sync_playwright
 
+ANSWERED = re.compile(r"/records/([^/]+)/responses$")
+SHOWN = """([pattern, before]) => {
+    const found = document.body.innerText.match(new RegExp(pattern));
+    return found && found[0] !== before && found[0];
+}"""
 
-def sign_in(page, url, username, password):
+
+def sign_in(page, job):
     """Sign in as a person."""
-    page.goto(f"{url}/sign-in")
-    page.locator("input[type=password]").fill(password)
-    page.locator("input").first.fill(username)
+    page.goto(f"{job['url']}/sign-in")
+    page.locator("input[type=password]").fill(job["password"])
+    page.locator("input").first.fill(job["username"])
     page.keyboard.press("Enter")
     page.wait_for_url(lambda address: "sign-in" not in address)
 
 
-def shown(page, before):
-    """Wait for another record than the one before, and give its question."""
-    question = page.get_by_text("What is").first
-    question.wait_for()
-    page.wait_for_function(
-        "before => { const found = document.body.innerText.match(/What is .*/); return found && found[0] !== before }",
-        arg=before,
-    )
-    return question.inner_text().strip()
+def shown(page, pattern, before):
+    """Wait for another record than the one before, and give the text that names it."""
+    return page.wait_for_function(SHOWN, arg=[pattern, before]).json_value()
 
 
 def answer(page, button, label):
-    """Choose a label where one is given, and press a button; give back when the server has it."""
+    """Choose a label where one is given, and press a button; give the id of the record that the server was told."""
     if label:
-        choice = page.locator("label", has_text=label).first
+        choice = page.locator("label", has_text=re.compile(rf"(^|\s){re.escape(label)}\s*$")).first  # after its key
         filled_in = page.locator(f'[id="{choice.get_attribute("for")}"]').is_checked()
         if not filled_in:  # another click would take it back
             choice.click()
-    with page.expect_response(lambda found: "responses" in found.url and found.ok):
+    with page.expect_response(lambda found: found.ok and ANSWERED.search(found.url)) as told:
         page.get_by_role("button", name=button).first.click()
+    return ANSWERED.search(told.value.url)[1]
 
 
-def main(program, url, address, username, password, *labels):
-    """Submit an answer for each label, then discard one record and leave one as a draft."""
-    done = []
+def work(page, job):
+    """Do the job; give each thing done with the record that was seen."""
+    sign_in(page, job)
+    page.goto(job["page"])
+    seen = None
+    for button, label in job["plan"]:
+        seen = shown(page, job["pattern"], seen)
+        record = answer(page, button, label)
+        yield {"seen": seen, "record": record, "button": button, "label": label}
+
+
+def main():
+    """Read the job, do it in a browser, and print what was done with the text of the page at its end."""
+    job = json.load(sys.stdin)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
+        browser = playwright.chromium.launch(executable_path=job["program"], args=job["flags"])
         page = browser.new_page(viewport={"width": 1500, "height": 900})
-        sign_in(page, url, username, password)
-        page.goto(address)
-        before = ""
-        plan = [("Submit", label) for label in labels] + [("Discard", None), ("Save as draft", labels[0])]
-        for button, label in plan:
-            before = shown(page, before)
-            answer(page, button, label)
-            done.append({"question": before, "button": button, "label": label})
+        done = [*work(page, job)]
         body = page.inner_text("body")
         browser.close()
-    sys.stdout.write(json.dumps({"done": done, "body": body}))
+    json.dump({"done": done, "body": body}, sys.stdout)
 
 
-main(*sys.argv[1:])
+main()

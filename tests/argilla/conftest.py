@@ -9,7 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from people import Owner
+from browsers import FLAGS, WHY_NOT, browser_path
+from people import PASSWORD, Owner
 from proxy import Proxy
 
 import greval
@@ -31,7 +32,8 @@ def argilla_server():
     if not START.is_file():
         pytest.skip(f"no Argilla server can be started: {START} is not here")
     env = {**os.environ, "PYTHON": sys.executable}
-    done = subprocess.run([str(START), "--max-seconds", "1800"], env=env, check=True, capture_output=True, text=True)
+    command = [str(START), "--max-seconds", "1800"]  # what it says of a first installation is for the log
+    done = subprocess.run(command, env=env, check=True, stdout=subprocess.PIPE, text=True)
     told = json.loads(done.stdout)
     yield told
     subprocess.run([str(START), "stop", told["dir"]], env=env, check=True, capture_output=True)
@@ -51,3 +53,22 @@ def proxy(argilla_server):
     """Give a way to the server that can be cut, see `proxy.Proxy`."""
     with Proxy(argilla_server["url"]) as found:
         yield found
+
+
+@pytest.fixture
+def browse(argilla_server):
+    """Give a function that has a person answer on the page in a real browser, see `browser.py`."""
+    program = browser_path()
+    if program is None:
+        pytest.skip(WHY_NOT)
+    pytest.importorskip("playwright", reason="playwright is not installed: pip install -e '.[dev]'")
+
+    def answered(page, person, pattern, plan):
+        job = {"program": program, "flags": FLAGS, "url": argilla_server["url"], "page": page, "pattern": pattern}
+        job |= {"username": person["username"], "password": PASSWORD, "plan": plan}
+        command = [sys.executable, str(HERE / "browser.py")]
+        done = subprocess.run(command, input=json.dumps(job), check=False, capture_output=True, text=True, timeout=180)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    return answered

@@ -8,6 +8,8 @@ import httpx
 
 from greval.argilla.form import JUDGEMENT
 
+PASSWORD = "password1"
+
 
 class Owner:
     """The owner's key, with a workspace of its own name."""
@@ -33,7 +35,7 @@ class Owner:
     def person(self, role="annotator"):
         """Make a user of the workspace."""
         name = f"{role[:3]}-{uuid.uuid4().hex[:8]}"
-        user = self.ask("POST", "/users", {"first_name": name, "username": name, "password": "password1", "role": role})
+        user = self.ask("POST", "/users", {"first_name": name, "username": name, "password": PASSWORD, "role": role})
         self.ask("POST", f"/workspaces/{self.workspace_id}/users", {"user_id": user["id"]})
         return user
 

@@ -12,7 +12,11 @@ PASS, DROP, DROP_AFTER = "pass", "drop", "drop after"
 
 
 class Proxy:
-    """`plan(n, method, path)` gives what becomes of call n (from 1): one of the above, or a status and a text."""
+    """A way to a server: `plan(n, method, path)` gives what becomes of call n (from 1).
+
+    That is one of the above, a status and a text, or a function that is called when the server has done it and
+    before anything is answered.
+    """
 
     def __init__(self, upstream):
         self.upstream = upstream
@@ -51,7 +55,9 @@ def _handler(proxy):
             if do == DROP:
                 return
             status, content = do if isinstance(do, tuple) else self._handed_on(body)
-            if do != DROP_AFTER:
+            if callable(do):
+                do()
+            elif do != DROP_AFTER:
                 self.send_response(status)
                 self.send_header("Content-Type", "application/json")
                 self.send_header("Content-Length", str(len(content)))

@@ -4,29 +4,16 @@ from __future__ import annotations
 
 import os
 import re
-import signal
-import subprocess
-import sys
 
 import pytest
 from judged_runs import TONE, judge, judged, rows
+from killing import BEFORE, killed_at_call
 from proxy import DROP, DROP_AFTER, PASS
 
 from greval import Case, evaluate
 from greval.argilla import ArgillaError, pull, push
 from greval.errors import DataError, StoreError
 from greval.metrics import COMPUTED
-
-CODE = """
-import sys
-from greval.argilla import pull, push
-run, url, workspace, what = sys.argv[1:]
-options = {"dataset": "d", "workspace": workspace, "url": url}
-print("ready", flush=True)
-sys.stdin.readline()
-push(run, "tone", **options) if what == "push" else pull(run, **options)
-print("done", flush=True)
-"""
 
 
 @pytest.fixture
@@ -38,6 +25,11 @@ def run(tmp_path):
 def options(owner, **more):
     """Give what every call needs."""
     return {"dataset": "d", "workspace": owner.workspace, **more}
+
+
+def with_key(owner):
+    """Give the same for a process of its own, which has another environment."""
+    return options(owner, key=owner.key)
 
 
 def whole(owner, run):
@@ -67,27 +59,10 @@ def test_a_push_that_is_cut_off_anywhere_goes_on(owner, proxy, run, cut):
     whole(owner, run)
 
 
-def killed(proxy, run, owner, what, at, cut):
-    """Run a call in a process of its own that is killed with -9 at its call number `at`; give whether it was."""
-    command = [sys.executable, "-c", CODE, str(run), proxy.url, owner.workspace, what]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-
-        def plan(n, *_):
-            if n == at and cut == DROP:
-                os.kill(process.pid, signal.SIGKILL)
-                return DROP
-            return DROP_AFTER if n == at else PASS
-
-        assert process.stdout.readline() == "ready\n"
-        proxy.reset(plan)
-        process.stdin.write("go\n")
-        process.stdin.flush()
-        return process.wait(60) != 0
-
-
 def test_a_push_killed_in_its_middle_goes_on(owner, proxy, run):
     """Killed with -9 while the dataset is made, before and while records are sent, a push ends whole."""
-    assert [killed(proxy, run, owner, "push", at, DROP) for at in (3, 6, 9, 5)] == [True] * 4
+    for last in (3, 6, 9, 5):
+        assert killed_at_call(proxy, lambda n, *_, last=last: n == last, BEFORE, push, run, "tone", **with_key(owner))
     push(run, "tone", **options(owner))
     whole(owner, run)
 
@@ -105,7 +80,7 @@ def test_a_pull_killed_or_cut_off_goes_on(owner, proxy, run):
             with pytest.raises(ArgillaError, match="no answer"):
                 pull(run, **options(owner, url=proxy.url))
             assert not path.exists()
-    assert killed(proxy, run, owner, "pull", 4, DROP)
+    assert killed_at_call(proxy, lambda n, *_: n == 4, BEFORE, pull, run, **with_key(owner))
     path.mkdir()  # the file cannot be written, after the notes were
     with pytest.raises(DataError, match="cannot be written"):
         pull(run, **options(owner))
@@ -139,7 +114,7 @@ def test_the_file_changes_only_once_its_rows_are_noted(owner, run):
     pull(run, **options(owner))
     before = rows(run / "annotations.jsonl")
     owner.answer(person, second, "submitted", "Rude")
-    in_the_way = run / "argilla" / f".{owner.dataset('d')['id']}.json.new"
+    in_the_way = run / "argilla" / f".{owner.dataset('d')['id']}.json.{os.getpid()}"
     in_the_way.mkdir()
     with pytest.raises(StoreError, match="cannot be written"):
         pull(run, **options(owner))

@@ -2,88 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 
 import pytest
-from judged_runs import CHUNK, KINDS, TONE, VALUES, judged, rows
+from judged_runs import CHUNK, TONE, VALUES, judged, rows
 
 from greval import Case, CategoricalMetric, evaluate
+from greval.agreement import agreement
 from greval.annotation import Annotation
 from greval.argilla import ArgillaError, pull, push
 from greval.argilla.form import JUDGEMENT
+from greval.errors import DataError
 from greval.store import Store
 from greval.testing import ScriptedJudge
-
-
-def who(row):
-    """Give what an annotation is of, and by whom."""
-    return row["sample_id"], row["method"], row["item"], row["annotator"], row["value"]
-
-
-def told(record, person, value):
-    """Give the same of a record as the server tells it."""
-    about = record["metadata"]
-    return about["sample_id"], about["method"], about.get("item"), person["username"], value
-
-
-def submitted(path):
-    """Give the submitted rows of a file."""
-    return [row for row in rows(path) if row["status"] == "submitted"]
-
-
-@pytest.mark.parametrize("suggestions", [False, True], ids=["blind", "suggested"])
-@pytest.mark.parametrize("name", KINDS)
-def test_exactly_what_was_submitted_comes_back(owner, tmp_path, name, suggestions):
-    """From empty, with drafts, discards, an edit and a deleted person; pushing again changes nothing."""
-    metric = KINDS[name]
-    count = 60 if suggestions else 300
-    run = judged(tmp_path / "run", metric, count // 3 if metric.over else count)
-    options = {"dataset": name, "workspace": owner.workspace}
-    done = push(run, name, suggestions=suggestions, **options)
-    assert (done.judged, done.drawn, done.added, done.known, done.changed) == (count, count, count, 0, 0)
-    records = owner.records(name)
-    assert len({one["external_id"] for one in records}) == count
-    assert all(bool(one["suggestions"]) == suggestions for one in records)
-
-    rated = name == "depth"
-    answers = [value if rated else str(value) for value in VALUES[name]]
-    ana, bob, cid = owner.person(), owner.person(), owner.person()
-    expected = []
-    for n, record in enumerate(records[:10]):
-        expected.append(told(record, ana, VALUES[name][n % len(answers)]))
-        owner.answer(ana, record, "submitted", answers[n % len(answers)], "why \u00fc" if n == 0 else None)
-    for record in records[5:12]:
-        expected.append(told(record, bob, VALUES[name][0]))
-        owner.answer(bob, record, "submitted", answers[0])
-    owner.answer(ana, records[10], "draft", answers[1])
-    owner.answer(ana, records[11], "draft")
-    owner.answer(ana, records[12], "discarded")
-    owner.answer(ana, records[13], "discarded", answers[0])
-    owner.ask("POST", f"/records/{records[14]['id']}/responses", {"status": "discarded", "values": {}}, ana["api_key"])
-    owner.answer(cid, records[0], "submitted", answers[0])
-    owner.ask("DELETE", f"/users/{cid['id']}")
-    owner.ask("PATCH", f"/records/{records[1]['id']}", {"fields": {**records[1]["fields"], "question": "Edited?"}})
-    owner.ask("PATCH", f"/records/{records[2]['id']}", {"metadata": {}})
-
-    for _ in range(2):
-        pulled = pull(run, **options)
-        found = submitted(run / "annotations.jsonl")
-        assert sorted(map(who, found), key=str) == sorted(expected, key=str)
-    assert (pulled.records, pulled.unanswered, pulled.edited, pulled.unknown) == (count, count - 12, 1, 0)
-    counts = {one.annotator: (one.submitted, one.draft, one.discarded, one.pending) for one in pulled.annotators}
-    assert counts == {ana["username"]: (10, 2, 3, count - 15), bob["username"]: (7, 0, 0, count - 7)}
-    assert {row["suggested"] for row in found} == {suggestions}
-    assert [row["comment"] for row in found if row["comment"]] == ["why \u00fc"]
-    edited = [row for row in found if row["content"] not in {one["metadata"]["content"] for one in records}]
-    assert [who(row) for row in edited] == [expected[1]]
-    drafts = [row["value"] for row in rows(run / "annotations.jsonl") if row["status"] == "draft"]
-    assert drafts == [VALUES[name][1], None]
-
-    before = owner.records(name)
-    again = push(run, name, suggestions=suggestions, **options)
-    assert (again.added, again.known, again.changed) == (0, count, 0)
-    assert owner.records(name) == before
 
 
 def test_annotators_see_the_material_and_nothing_of_the_judge(owner, tmp_path):
@@ -164,6 +97,25 @@ def test_what_changed_underneath_is_a_new_record(owner, tmp_path):
     assert rows(run / "annotations.jsonl") == []
     assert len(rows(Path(pulled.outdated_path))) == 5
     assert push(run, "tone", **options).added == 0
+
+
+def test_agreement_takes_answers_to_the_judged_text_only(owner, tmp_path):
+    """Answers of a record that was edited, and of a case that was judged again, are left out and named."""
+    run = judged(tmp_path / "run", TONE, 5)
+    options = {"dataset": "d", "workspace": owner.workspace}
+    push(run, "tone", **options)
+    person = owner.person()
+    first, *rest = owner.records("d")
+    owner.ask("PATCH", f"/records/{first['id']}", {"fields": {**first["fields"], "answer": "Edited."}})
+    for record in (first, *rest):
+        owner.answer(person, record, "submitted", "Plain")
+    pull(run, **options)
+    edited = first["metadata"]["sample_id"]
+    found = agreement(run, "tone")
+    assert (found.changed, found.groups[0].things) == ((f"{edited} ({first['metadata']['method']})",), 4)
+    judged(run, TONE, 5, word="was")
+    with pytest.raises(DataError, match="5 of another text"):
+        agreement(run, "tone")
 
 
 def test_a_metric_that_builds_on_others_shows_what_its_judge_saw(owner, tmp_path):
@@ -275,6 +227,20 @@ def test_a_sample_drawn_elsewhere_is_not_mixed(owner, tmp_path):
     with pytest.raises(ArgillaError, match="drawn elsewhere"):
         push(grown, "tone", **options)
     assert len(owner.records("d")) == 5
+
+
+async def test_asynchronous_code_calls_them_in_threads(owner, tmp_path):
+    """Several runs are pushed and pulled at once from asynchronous code, the server known from the environment."""
+    runs = [await asyncio.to_thread(judged, tmp_path / name, TONE, 3) for name in "ab"]
+    options = [{"dataset": run.name, "workspace": owner.workspace} for run in runs]
+    done = await asyncio.gather(
+        *(asyncio.to_thread(push, run, "tone", **more) for run, more in zip(runs, options, strict=True))
+    )
+    assert [one.added for one in done] == [3, 3]
+    found = await asyncio.gather(
+        *(asyncio.to_thread(pull, run, **more) for run, more in zip(runs, options, strict=True))
+    )
+    assert [one.records for one in found] == [3, 3]
 
 
 def test_a_run_that_is_written_can_be_pushed(owner, tmp_path):

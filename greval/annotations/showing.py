@@ -1,6 +1,6 @@
 """What a person is shown of a judged thing: the same material that the judge saw, as fields of a record.
 
-Argilla renders a field as HTML and folds lines: texts are escaped and line breaks are kept.
+It is for pages, as Argilla's, that render HTML and fold lines: texts are escaped and line breaks are kept.
 """
 
 from __future__ import annotations

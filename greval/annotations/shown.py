@@ -1,0 +1,161 @@
+"""The judged things of a run as people are shown them: an answer, a chunk or a triple each, with what its judge saw."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import cached_property
+
+from greval.annotations.showing import fields
+from greval.case import Case, Tags
+from greval.identity import case_key, content_key, digest
+from greval.material import items, narrowed
+from greval.metric import JudgedMetric, define
+from greval.record import Record
+from greval.result import Judgement, Result
+from greval.store import Store
+
+Who = tuple[str, str]
+"""Sample and method."""
+Key = tuple[str, str, str | None]
+"""Sample, method and item."""
+Before = Mapping[Who, Mapping[str, Mapping[str, object]]]
+"""What the metrics that a metric builds on said of the items of a sample."""
+
+
+class Place(Record):
+    """Which thing of a run: `item` is the id of a chunk or triple, None for an answer."""
+
+    sample_id: str
+    method: str = ""
+    item: str | None = None
+
+    @property
+    def thing(self) -> Key:
+        """Sample, method and item."""
+        return self.sample_id, self.method, self.item
+
+    def key(self) -> str:
+        """Give the place as a short text."""
+        return digest([self.sample_id, self.method, self.item])
+
+
+class Shown(Record):
+    """A judged thing: where it stands, what is shown of it, and what the judge said."""
+
+    place: Place
+    metric: str
+    fields: dict[str, str]
+    judgement: Judgement
+    judge: str
+    fingerprint: str
+    tags: Tags
+
+    @cached_property
+    def content(self) -> str:
+        """The hash of what is shown."""
+        return digest(dict(self.fields))
+
+    @property
+    def id(self) -> str:
+        """The id of the thing with what is shown of it."""
+        return shown_id(self.metric, self.place, self.content)
+
+    @property
+    def uncertainty(self) -> float | None:
+        """From 0 to 1 by the judge's confidence and the flips of its repeats, None where neither is known."""
+        found = [self.judgement.flip_rate]
+        found += [None if self.judgement.confidence is None else 1 - self.judgement.confidence]
+        known = [one for one in found if one is not None]
+        return max(known) if known else None
+
+
+def shown_id(metric: str, place: Place, content: str) -> str:
+    """Give the id of a thing with what is shown of it; where the content changes, it is another."""
+    return digest([metric, place.sample_id, place.method, place.item, content])
+
+
+def definitions(store: Store) -> dict[str, dict[str, object]]:
+    """Give the definitions of the metrics that a run was judged by, in the file form, by name."""
+    fact = store.fact("metrics")
+    return {str(one["name"]): {**one} for one in fact if isinstance(one, dict)} if isinstance(fact, list) else {}
+
+
+def shown(
+    store: Store, metric: JudgedMetric, wanted: Collection[Who] | None = None, prints: Iterable[str] | None = None
+) -> Iterator[Shown]:
+    """Give every thing that a metric gave a judgement, with the case that it was judged in.
+
+    Args:
+        store: The run, opened to read.
+        metric: The metric by which it was judged.
+        wanted: The samples and methods to give; None for all.
+        prints: The fingerprints that verdicts may have, where known.
+    """
+    known = _prints(store, metric) if prints is None else set(prints)
+    before = _before(store, metric, wanted)
+    done: set[Who] = set()
+    for case in store.cases():
+        who = (case.id, case.method)
+        if who in done or (wanted is not None and who not in wanted):
+            continue
+        seen = narrowed(metric, case, before.get(who, {})) if metric.uses else case
+        for fingerprint in known:
+            key = case_key(seen, content_key(seen, metric, fingerprint))
+            if result := store.get(key, (*who, metric.name)):
+                done.add(who)
+                yield from _of(metric, seen, result)
+                break
+
+
+def contents(
+    store: Store, metric: str, wanted: Collection[Who] | None = None, prints: Iterable[str] | None = None
+) -> dict[Key, str]:
+    """Give the hash of what is shown of each judged thing, as far as the run holds its case; nothing of other metrics.
+
+    Args:
+        store: The run, opened to read.
+        metric: The name of a judged metric.
+        wanted: The samples and methods that are asked about; None for all.
+        prints: The fingerprints that verdicts may have, where known.
+    """
+    definition = definitions(store).get(metric, {})
+    if "steps" not in definition:  # computed: there is no judge that was shown something
+        return {}
+    return {one.place.thing: one.content for one in shown(store, define(definition), wanted, prints)}
+
+
+def _of(metric: JudgedMetric, case: Case, result: Result) -> Iterator[Shown]:
+    """Give the things of one result."""
+    known = {item.id: item for item in items(metric, case)} if metric.over else {}
+    for judgement in result.judgements:
+        item = known.get(judgement.item or "")
+        if metric.over and item is None:
+            continue
+        yield Shown(
+            place=Place(sample_id=case.id, method=case.method, item=judgement.item),
+            metric=metric.name,
+            fields=fields(metric, case, item),
+            judgement=judgement.model_copy(update={"reason": "", "notes": {}}),
+            judge=result.judge,
+            fingerprint=result.fingerprint,
+            tags=case.tags,
+        )
+
+
+def _prints(store: Store, metric: JudgedMetric) -> set[str]:
+    """Give the fingerprints of all verdicts of a metric."""
+    return {json.loads(mark)[0] for _, _, name, _, _, mark in store.scores() if name == metric.name}
+
+
+def _before(store: Store, metric: JudgedMetric, wanted: Collection[Who] | None) -> Before:
+    """Give what the metrics that a metric builds on said, by sample and method."""
+    found: dict[Who, dict[str, Mapping[str, object]]] = defaultdict(dict)
+    for use in metric.uses.values():
+        for line in store.lines(use.judged_by):
+            result = Result.model_validate_json(line)
+            if wanted is None or (result.sample_id, result.method) in wanted:
+                values = {one.item or "": one.value for one in result.judgements}
+                found[result.sample_id, result.method][use.judged_by] = values
+    return found

@@ -1,0 +1,182 @@
+"""A label of another text is no label of this one: what people were shown is held against what the judge was shown."""
+
+from __future__ import annotations
+
+import pytest
+
+from greval import Case, CategoricalMetric, ManyCategoricalMetric, ValueMetric, evaluate
+from greval.agreement import agreement
+from greval.annotation import Annotation
+from greval.annotations import match
+from greval.annotations.shown import contents, shown
+from greval.argilla.things import metric_of
+from greval.errors import DataError
+from greval.metrics import COMPUTED
+from greval.store import Store
+from greval.testing import ScriptedJudge
+
+TONE = CategoricalMetric(
+    name="tone", description="d", needs=("question", "answer"), steps=["s"], categories={"Polite": "", "Rude": ""}
+)
+USE = ManyCategoricalMetric(
+    name="use", description="d", over="chunks", needs=("chunks",), steps=["s"], categories={"Yes": "", "No": ""}
+)
+WHOLE = ValueMetric(
+    name="whole",
+    description="d",
+    needs=("question", "chunks"),
+    steps=["s"],
+    range=(0, 1),
+    levels={0: "No.", 1: "Yes."},
+    uses={"chunks": {"judged_by": "use", "as": ["Yes"]}},
+)
+
+
+def answer(messages):
+    """Say the first value; of chunks that the second is of use."""
+    text = messages[-1].text
+    if "<item" in text:
+        values = ["No", "Yes", "Yes"][: text.count("<item n=")]
+        return {"judgements": [{"item": n, "reason": "r", "value": value} for n, value in enumerate(values, 1)]}
+    return {"reason": "r", "value": 1 if "chunk" in text else "Polite"}
+
+
+def judged(folder, cases, *metrics):
+    """Judge cases into a run folder, or again with other texts."""
+    evaluate(cases, metrics, ScriptedJudge(answer), out=folder)
+    return folder
+
+
+def cases(count, changed=()):
+    """Give cases, some with another answer."""
+    return [Case(id=f"q{n}", question="?", answer=f"{'new' if n in changed else 'old'} {n}") for n in range(count)]
+
+
+def labels(run, metric, annotator="ana", value="Polite"):
+    """Give a label of each judged thing as it is now, as Argilla's records would hold it."""
+    with Store.open(run) as store:
+        return [
+            Annotation(**one.place.model_dump(), metric=metric, annotator=annotator, value=value, content=one.content)
+            for one in shown(store, metric_of(store, metric))
+        ]
+
+
+def matched(run, rows, metric="tone"):
+    """Match annotations with a run."""
+    with Store.open(run) as store:
+        return match(store, metric, rows)
+
+
+@pytest.mark.parametrize("changed", [set(), {2}, {0, 3, 5}, {*range(6)}], ids=len)
+def test_exactly_what_changed_is_left_out(tmp_path, changed):
+    """Where a run is judged again with other texts, labels of the changed things are left out, all others count."""
+    run = judged(tmp_path / "run", cases(6), TONE)
+    rows = labels(run, "tone")
+    judged(run, cases(6, changed), TONE)
+    found = matched(run, rows)
+    assert {one.sample_id for one in found.things} == {f"q{n}" for n in range(6) if n not in changed}
+    assert set(found.changed) == {f"q{n}" for n in changed}
+    assert (found.outdated, found.strange, found.unjudged, found.differing) == (len(changed), (), (), ())
+
+
+def test_a_text_that_came_back_counts_again(tmp_path):
+    """What counts is the text of the verdict that stands now, whichever texts there were meanwhile."""
+    run = judged(tmp_path / "run", cases(2), TONE)
+    rows = labels(run, "tone")
+    judged(run, cases(2, {0, 1}), TONE)
+    assert matched(run, rows).things == ()
+    judged(run, cases(2), TONE)
+    assert len(matched(run, rows).things) == 2
+
+
+def test_what_the_judge_does_not_see_may_change(tmp_path):
+    """A text that the metric does not need is none of what was judged."""
+    run = judged(tmp_path / "run", cases(1), TONE)
+    rows = labels(run, "tone")
+    judged(run, [case.model_copy(update={"expected_answer": "other"}) for case in cases(1)], TONE)
+    assert matched(run, rows).changed == ()
+
+
+def test_each_annotation_counts_by_what_its_person_saw(tmp_path):
+    """Of one thing the labels of the new text stay, and those that do not tell a text; an old one replaces no new."""
+    run = judged(tmp_path / "run", cases(1), TONE)
+    old = labels(run, "tone", value="Rude")
+    judged(run, cases(1, {0}), TONE)
+    rows = [
+        *labels(run, "tone"),
+        *old,
+        *(one.model_copy(update={"annotator": "bob"}) for one in old),
+        Annotation(sample_id="q0", metric="tone", annotator="eve", value="Rude"),
+    ]
+    found = matched(run, rows)
+    assert [one.values for one in found.things] == [{"ana": "Polite", "eve": "Rude"}]
+    assert (found.changed, found.outdated, found.replaced, found.differing) == (("q0",), 2, 0, ())
+
+
+def test_a_chunk_is_a_thing_of_its_own(tmp_path):
+    """Where one chunk's text changed, the labels of the others stay."""
+    first = Case(id="q", method="m", question="?", chunks=[{"id": f"c{n}", "text": f"text {n}"} for n in range(3)])
+    run = judged(tmp_path / "run", [first], USE)
+    rows = labels(run, "use", value="Yes")
+    texts = [{"id": f"c{n}", "text": "other" if n == 1 else f"text {n}"} for n in range(3)]
+    judged(run, [Case(id="q", method="m", question="?", chunks=texts)], USE)
+    found = matched(run, rows, "use")
+    assert sorted(one.item for one in found.things) == ["c0", "c2"]
+    assert found.changed == ("q (m, c1)",)
+
+
+def test_a_metric_that_builds_on_others_is_held_against_what_its_judge_saw(tmp_path):
+    """Where a judge saw the useful chunks alone, a change of another chunk is no change of the thing."""
+    chunks = [{"id": "c0", "text": "chunk of no use"}, {"id": "c1", "text": "chunk of use"}]
+    run = judged(tmp_path / "run", [Case(id="q", question="?", chunks=chunks)], USE, WHOLE)
+    rows = labels(run, "whole", value=1)
+    other = [{"id": "c0", "text": "another chunk of no use"}, chunks[1]]
+    judged(run, [Case(id="q", question="?", chunks=other)], USE, WHOLE)
+    assert matched(run, rows, "whole").changed == ()
+    judged(
+        run, [Case(id="q", question="?", chunks=[chunks[0], {"id": "c1", "text": "a chunk that changed"}])], USE, WHOLE
+    )
+    assert matched(run, rows, "whole").changed == ("q",)
+
+
+def test_where_nothing_is_known_names_decide(tmp_path):
+    """Computed metrics show nothing to a judge; a run without its cases tells nothing of texts."""
+    run = tmp_path / "run"
+    evaluate([Case(id="q", question="?", usage={"latency": 1.0})], [COMPUTED["latency"]], out=run)
+    said = Annotation(sample_id="q", metric="latency", annotator="ana", value=1, content="of a file of theirs")
+    assert len(matched(run, [said], "latency").things) == 1
+    with Store.open(run) as store:
+        assert contents(store, "latency", {("q", "")}) == {}
+        assert contents(store, "no such metric", {("q", "")}) == {}
+
+
+def test_an_agreement_tells_what_it_left_out(tmp_path):
+    """The figures are of the texts that both saw; the report names the others with their number."""
+    run = judged(tmp_path / "run", cases(8), TONE)
+    rows = [*labels(run, "tone"), *labels(run, "tone", "bob", "Rude")]
+    judged(run, cases(8, {1, 2, 3, 4}), TONE)
+    found = agreement(run, "tone", rows, combine="each")
+    assert found.changed == ("q1", "q2", "q3", "q4")
+    assert found.groups[0].things == 4
+    told = "4 annotated things were shown to people with another text than to the judge (8 annotations, left out): "
+    assert f"{told}q1, q2, q3 and 1 more" in found.warnings
+
+
+def test_nothing_left_is_told_with_its_reason(tmp_path):
+    """Where every label is of another text, the message says so."""
+    run = judged(tmp_path / "run", cases(3), TONE)
+    rows = labels(run, "tone")
+    judged(run, cases(3, {0, 1, 2}), TONE)
+    with pytest.raises(
+        DataError, match=r"matches a verdict; the annotations: 3 submitted, 3 of another text, such as q0"
+    ):
+        agreement(run, "tone", rows)
+
+
+def test_what_is_shown_stays_the_same_from_version_to_version(tmp_path):
+    """The hash of a given text is pinned: were texts shown in another way, no label of before would count any more."""
+    case = Case(id="q", question="Is a < b?", answer="Yes.\n  & so on", chunks=[{"id": "c", "text": "chunk"}])
+    run = judged(tmp_path / "run", [case], TONE, USE)
+    with Store.open(run) as store:
+        found = {name: [*contents(store, name, {("q", "")}).values()] for name in ("tone", "use")}
+    assert found == {"tone": ["7945ee6d007d6feb"], "use": ["bcaad8e54b6c1bb7"]}
