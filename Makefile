@@ -3,17 +3,23 @@
 # make coverage       make test with the coverage of lines and branches, which takes half as long again
 # make test-cluster   the tests with a Ray cluster on this machine, a minute and more
 # make test-argilla   the tests with a real Argilla server, which needs its harness in ../shared
+# make test-browser   the tests of the page in a real Chromium, which must be installed (make browser)
+# make serve  the server with the embedded judge, on 127.0.0.1:8000
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 USE := $(VENV)/.installed-local
 DEV := $(VENV)/.installed-dev
 
-.PHONY: demo test coverage test-cluster test-argilla check docs golden clean
+.PHONY: demo serve test coverage test-cluster test-argilla test-browser browser check docs golden clean
 
 demo: $(USE)
 	$(BIN)/greval local fetch
 	$(BIN)/greval demo
+
+serve: $(VENV)/.installed-local,server
+	$(BIN)/greval local fetch
+	$(BIN)/greval serve --judge local
 
 test: $(DEV) check
 	$(BIN)/python -m pytest -n 3 --dist loadfile $(COVERAGE)
@@ -27,6 +33,13 @@ test-cluster: $(DEV)
 
 test-argilla: $(DEV)
 	$(BIN)/python -m pytest -m argilla_server tests/argilla
+
+test-browser: $(DEV)
+	$(BIN)/python -m pytest -m browser tests/browser
+
+# Debian's Chromium, where there is none; needs the rights to install packages
+browser:
+	@command -v chromium || command -v google-chrome || { apt-get update -q && apt-get install -yq chromium; }
 
 check: $(DEV)
 	$(BIN)/ruff check .

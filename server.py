@@ -1,6 +1,24 @@
-"""The HTTP door: not built yet. Use the Python SDK or the command line."""
+"""The HTTP door: `python server.py` is `greval serve`, and takes the same options.
+
+`uvicorn server:app --factory` serves the settings of GREVAL_SERVE_SETTINGS (JSON of `greval.serve.Settings`).
+"""
+
+from __future__ import annotations
 
 import sys
 
+from greval.serve.start import app
+
+__all__ = ["app"]
+
 if __name__ == "__main__":
-    sys.exit("greval has no HTTP server yet: use the command line (greval --help) or the Python SDK (docs/sdk.md).")
+    import typer
+
+    from greval.cli.serve import serve
+    from greval.errors import GrevalError
+
+    try:
+        typer.run(serve)
+    except GrevalError as error:
+        sys.stderr.write(f"{error}\n")
+        sys.exit(2)

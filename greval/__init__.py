@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from greval.inventory import Inventory
     from greval.judge import Judge
     from greval.library import load, load_folder, predefined
-    from greval.merge import merge
+    from greval.merging import merge
     from greval.methods import Method
     from greval.methods.inventories import read_inventory
     from greval.methods.loading import load_method
@@ -94,7 +94,7 @@ _HOME = {
     "inventory": ("Inventory",),
     "judge": ("Judge",),
     "library": ("load", "load_folder", "predefined"),
-    "merge": ("merge",),
+    "merging": ("merge",),
     "methods": ("Method",),
     "methods.inventories": ("read_inventory",),
     "methods.loading": ("load_method",),

@@ -25,7 +25,7 @@ from greval.errors import DataError, GrevalError, MissingExtraError, StoreError
 from greval.evaluation import Run, evaluate_async
 from greval.judge import Judge
 from greval.library import load, with_dependencies
-from greval.merge import merge
+from greval.merging import merge
 from greval.metric import Metric
 from greval.metrics import parse
 from greval.options import Options

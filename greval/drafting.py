@@ -76,13 +76,17 @@ def draft(
         >>> draft("tone", "Whether the answer is polite.", judge=ScriptedJudge([written])).scale.names
         ('Polite', 'Rude')
     """
-    return run_sync(_draft(name, description, scale, over, JudgeClient(judge)))
+    return run_sync(draft_async(name, description, scale, over, JudgeClient(judge)))
 
 
-async def _draft(
+async def draft_async(
     name: str, description: str, scale: DraftScale, over: Over | None, client: JudgeClient
 ) -> JudgedMetric:
-    """Ask for a definition, and again with what is wrong with it."""
+    """Ask for a definition, and again with what is wrong with it; see `draft`.
+
+    Raises:
+        JudgeError: Where the model gives no valid definition in three tries.
+    """
     bounds, names = _wanted(scale)
     question = Question("metric", _schema(bounds, names, brief=client.judge.local), client.tier)
     fenced = neutral(f"name: {name}\nwhat it judges: {description}\njudged: {over or 'the whole case'}")

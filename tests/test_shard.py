@@ -12,7 +12,7 @@ from test_evaluation import TONE, by_metric, cases
 
 from greval import Store, evaluate
 from greval.errors import DataError
-from greval.merge import merge
+from greval.merging import merge
 from greval.shard import Shard
 from greval.testing import ScriptedJudge
 

@@ -83,7 +83,7 @@ def agreement(
     tags = (by,) if isinstance(by, str) else tuple(by)
     folder = Path(run) if isinstance(run, str | Path) else run.folder
     with Store.open(folder) as store, store.snapshot():
-        of_run = _scale(store, metric)
+        of_run = scale_of(store, metric)
         taken, unread = given(folder, annotations, {metric: of_run})
         found = match(store, metric, taken, of_run)
         scale, things = treated(metric, of_run, found.things, wishes.get("treat_as"))
@@ -112,7 +112,7 @@ def _agreement(
 ) -> Agreement:
     """Make every group, and say what to beware of."""
     groups = tuple(
-        group for name, things in _groups(found.things, by) if (group := _group(name, things, task)) is not None
+        group for name, things in grouped(found.things, by) if (group := _group(name, things, task)) is not None
     )
     if not groups or groups[0].name:
         raise DataError(
@@ -156,7 +156,7 @@ def _group(name: str, things: Sequence[Thing], task: _Task) -> Group | None:
     )
 
 
-def _groups(things: Sequence[Thing], by: tuple[str, ...]) -> Iterator[tuple[str, list[Thing]]]:
+def grouped(things: Sequence[Thing], by: tuple[str, ...]) -> Iterator[tuple[str, list[Thing]]]:
     """Give all things, then those of each combination of the tags' values."""
     yield "", [*things]
     groups: dict[str, list[Thing]] = {}
@@ -166,7 +166,7 @@ def _groups(things: Sequence[Thing], by: tuple[str, ...]) -> Iterator[tuple[str,
     yield from sorted(groups.items())
 
 
-def _scale(store: Store, metric: str) -> Scale:
+def scale_of(store: Store, metric: str) -> Scale:
     """Give the scale of a metric.
 
     Raises:

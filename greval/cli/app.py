@@ -9,6 +9,7 @@ import typer
 import greval
 from greval.cli import (
     agreement,
+    align,
     argilla,
     audit,
     batch,
@@ -20,9 +21,13 @@ from greval.cli import (
     evaluate,
     gold,
     judge,
+    keys,
     local,
     metrics,
+    panel,
+    probe,
     run,
+    serve,
 )
 from greval.cli import eval as evaluation
 
@@ -41,6 +46,7 @@ app.add_typer(batch.app, name="batch")
 app.add_typer(cache.app, name="cache")
 app.add_typer(argilla.app, name="argilla")
 app.add_typer(gold.app, name="gold")
+app.add_typer(keys.app, name="keys")
 app.command("collect")(collect.collect)
 app.command("evaluate")(evaluate.evaluate)
 app.command("report")(run.report)
@@ -48,11 +54,15 @@ app.command("results")(run.results)
 app.command("compare")(compare.compare)
 app.command("agreement")(agreement.agreement)
 app.command("estimate")(estimate.estimate)
+app.command("align")(align.align)
+app.command("probe")(probe.probe)
+app.command("panel")(panel.panel)
 app.command("diagnose")(diagnose.diagnose)
 app.command("audit")(audit.audit)
 app.command("eval")(evaluation.evaluation)
 app.command("merge")(run.merge)
 app.command("demo")(evaluate.demo)
+app.command("serve")(serve.serve)
 
 
 def _version(wanted: bool) -> None:  # noqa: FBT001 - typer's callback

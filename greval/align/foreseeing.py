@@ -1,0 +1,106 @@
+"""What aligning would ask at most, counted before anything is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Unpack
+
+from greval.align.points import Point
+from greval.align.preparing import CHOOSING, Prepared, Wishes, prepared
+from greval.align.records import Foreseen
+from greval.align.rewriting import TRIES
+from greval.align.showing import MOST
+from greval.annotations.giving import Source
+from greval.asking import Asking
+from greval.case import Case
+from greval.client import JudgeClient
+from greval.errors import DataError
+from greval.forecast import forecast
+from greval.judge import Judge
+from greval.metric import Metric
+from greval.options import prices_of
+from greval.result import Usage
+
+if TYPE_CHECKING:
+    from greval.evaluation import Run
+
+WRITES = {"examples": MOST, "rewrite": TRIES}
+"""Calls of the writer for one definition, at most."""
+
+
+def foresee(
+    run: str | Path | Run,
+    metric: str | Path | Metric,
+    judge: Judge,
+    annotations: Source = None,
+    **wishes: Unpack[Wishes],
+) -> Foreseen:
+    """Count what `align` with the same arguments would ask at most; nothing is asked.
+
+    What is kept from before, what is asked again after a bad answer, and that a fold in which nothing
+    helped needs no judging of what was held back, are not foreseen. The cost counts every call as one of
+    the metric as it is.
+
+    Raises:
+        DataError: Where too little is labelled.
+        DefinitionError: Where the metric is not there, or is computed.
+        JudgeError: Where the judge cannot be used at all.
+        StoreError: Where the folder is no run.
+    """
+    start = prepared(run, metric, judge, annotations, wishes)
+    asked = start.metric.model_copy(update={"uses": {}})
+    cases = {_place(point.case): point.case for point in start.found.points}
+    with TemporaryDirectory() as empty:
+        once = forecast(cases.values(), [asked], judge, out=Path(empty) / "run").expected[0]
+    asking = Asking(asked, JudgeClient(judge))
+    calls = {place: _calls(asking, case) for place, case in cases.items()}
+    rounds = [_learned(start, calls, fold, wishes.get("choosing", CHOOSING)) for fold in (*_folds(start), 0)]
+    before = 0 if start.reused else len(cases)
+    made = (0 if start.reused else sum(calls.values())) + sum(made for _, made in rounds)
+    tokens = round(once.input_tokens / max(1, once.calls) * made)
+    output = round(once.output_tokens / max(1, once.calls) * made)
+    return Foreseen(
+        metric=start.metric.name,
+        judge=JudgeClient(judge).label,
+        labels=len(start.found.points),
+        questions=len(start.fold_of),
+        before=before,
+        learned=sum(judged for judged, _ in rounds),
+        calls=made,
+        written=sum(WRITES[way] for way in start.ways) * len(rounds),
+        input_tokens=tokens,
+        cost=prices_of({"prices": wishes.get("prices")}).cost(
+            JudgeClient(judge).label, Usage(calls=made, input_tokens=tokens, output_tokens=output)
+        ),
+    )
+
+
+def _folds(start: Prepared) -> list[int]:
+    return sorted({*start.fold_of.values()})
+
+
+def _learned(start: Prepared, calls: dict[tuple[str, str], int], fold: int, choosing: int) -> tuple[int, int]:
+    """Give the cases that one round judges at most, and the calls: what chooses, in each way, and what is held back."""
+    rest = [point for point in start.found.points if start.fold_of[point.question] != fold]
+    held = [] if fold == 0 else [point for point in start.found.points if start.fold_of[point.question] == fold]
+    choose = sorted(_of(rest, calls), reverse=True)[: min(choosing, len(rest) // 2)]
+    back = _of(held, calls)
+    ways = len(start.ways)
+    return len(choose) * ways + len(back), sum(choose) * ways + sum(back)
+
+
+def _of(points: Sequence[Point], calls: dict[tuple[str, str], int]) -> list[int]:
+    return [calls[place] for place in {_place(point.case) for point in points}]
+
+
+def _place(case: Case) -> tuple[str, str]:
+    return case.id, case.method
+
+
+def _calls(asking: Asking, case: Case) -> int:
+    try:
+        return len(asking.batches(case))
+    except DataError:
+        return 0

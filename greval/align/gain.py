@@ -1,0 +1,177 @@
+"""How much nearer to people a changed definition is than the one before, on the same things, and how sure that is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isnan
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from greval.agreement.sides import places
+from greval.align.records import FigureName, Gain
+from greval.scale import CategoricalScale, Scale, Value
+from greval.stats.confusion import figures as of_tables
+from greval.stats.paired import sign_flips
+from greval.stats.ranks import directly
+from greval.stats.resampling import Statistic, intervals, sparse
+
+if TYPE_CHECKING:
+    from greval.stats.bootstrap import Floats
+
+
+class Pair(NamedTuple):
+    """What people and both definitions said of one thing, and the number of its question."""
+
+    question: int
+    people: Value
+    before: Value
+    after: Value
+
+
+class _Columns(NamedTuple):
+    """What each thing adds to the sums, the figures of sums, and how far each definition is from people."""
+
+    rows: Any
+    statistic: Statistic
+    before: Floats
+    after: Floats
+
+
+def figure_of(scale: Scale) -> FigureName:
+    """Give the figure that a scale is compared by.
+
+    Near misses count less on ordered scales of more than two categories.
+
+    Example:
+        >>> figure_of(CategoricalScale.model_validate({"categories": {"Yes": "", "No": ""}}))
+        'kappa'
+    """
+    if not isinstance(scale, CategoricalScale):
+        return "mae"
+    return "kappa linear" if scale.ordered and len(scale.names) > 2 else "kappa"  # noqa: PLR2004 - two have no order
+
+
+def gained(pairs: Sequence[Pair], scale: Scale, *, level: float | None = None) -> Gain:
+    """Give the figure before and after, their difference, and how sure it is; whole questions are drawn.
+
+    Intervals are the bootstrap's (expanded percentile): one resample gives both figures, so that the
+    interval of the difference knows that they are of the same things. `p` is that of the sign-flip test
+    of the difference in disagreement, which also holds where few things changed.
+
+    Args:
+        pairs: The things that both definitions gave a verdict.
+        scale: The scale that they are compared on.
+        level: The probability that each interval holds the true figure; None for the figures alone.
+
+    Example:
+        >>> yes_no = CategoricalScale.model_validate({"categories": {"Yes": "", "No": ""}})
+        >>> gained([Pair(0, "Yes", "No", "Yes"), Pair(1, "No", "No", "No")], yes_no).gain
+        1.0
+    """
+    told = Gain(
+        figure=figure_of(scale),
+        things=len(pairs),
+        questions=len({pair.question for pair in pairs}),
+        changed=sum(pair.before != pair.after for pair in pairs),
+    )
+    if not pairs:
+        return told
+    columns = _columns(pairs, scale)
+    found = told.model_copy(update=_values(columns))
+    if level is None:
+        return found
+    ranks = None if isinstance(scale, CategoricalScale) else _ranks(pairs)
+    return found.model_copy(update={**_sureness(columns, pairs, level), "ranks": ranks})
+
+
+def doubt(found: Gain, *, level: float) -> str | None:
+    """Say why a gain is not taken for one, None where it is beyond noise.
+
+    Its interval must exclude 0, and the sign-flip test must agree: where few things changed the
+    bootstrap alone is too sure. Of numbers the order must not be worse either, as the same number
+    always may have the least error and orders nothing.
+    """
+    if found.gain is None:
+        return f"{found.figure} is undefined: one side gives the same value always"
+    if found.interval is None or found.interval.low <= 0:
+        return f"the {level:.0%} interval of the gain does not exclude 0"
+    if found.p > 1 - level:
+        return f"too few things changed: the sign-flip test gives p = {found.p:.3f}"
+    if found.ranks and (found.ranks[1] is None or found.ranks[1] < (found.ranks[0] or 0.0)):
+        return "the error is smaller, but the judge orders things less as people do"
+    return None
+
+
+def _columns(pairs: Sequence[Pair], scale: Scale) -> _Columns:
+    return _categories(pairs, scale) if isinstance(scale, CategoricalScale) else _numbers(pairs)
+
+
+def _categories(pairs: Sequence[Pair], scale: CategoricalScale) -> _Columns:
+    """Count two confusion matrices side by side."""
+    import numpy as np  # noqa: PLC0415 - scipy's companion
+
+    place, name, n = places(scale), figure_of(scale), len(pairs)
+    size = len(place)
+    people, *sides = (np.array([place[value] for value in side]) for side in _sides(pairs))
+    cells = np.concatenate([people * size + sides[0], size * size + people * size + sides[1]])
+    rows = sparse((np.tile(np.arange(n), 2), cells), np.ones(2 * n), (n, 2 * size * size))
+
+    def statistic(sums: Floats) -> dict[str, Floats]:
+        tables = sums.reshape(-1, 2, size, size)
+        before, after = (of_tables(tables[:, side], ordered=name != "kappa")[name] for side in (0, 1))
+        return {"before": before, "after": after, "gain": after - before}
+
+    apart = [np.abs(people - side) for side in sides]
+    far = [(steps > 0) if name == "kappa" else steps for steps in apart]
+    return _Columns(rows, statistic, far[0].astype(float), far[1].astype(float))
+
+
+def _numbers(pairs: Sequence[Pair]) -> _Columns:
+    """Sum the absolute errors of both sides."""
+    import numpy as np  # noqa: PLC0415 - scipy's companion
+
+    n = len(pairs)
+    people, *sides = (np.array([float(value) for value in side]) for side in _sides(pairs))
+    before, after = (np.abs(side - people) for side in sides)
+    columns = np.stack([np.ones(n), before, after], axis=1)
+    rows = sparse((np.repeat(np.arange(n), 3), np.tile(np.arange(3), n)), columns.ravel(), (n, 3))
+
+    def statistic(sums: Floats) -> dict[str, Floats]:
+        errors = sums[:, 1:] / sums[:, :1]
+        return {"before": errors[:, 0], "after": errors[:, 1], "gain": errors[:, 0] - errors[:, 1]}
+
+    return _Columns(rows, statistic, before, after)
+
+
+def _sureness(columns: _Columns, pairs: Sequence[Pair], level: float) -> dict[str, Any]:
+    """Give the intervals of the figures and of their difference, and the p of the sign-flip test."""
+    import numpy as np  # noqa: PLC0415 - scipy's companion
+
+    asked = np.array([pair.question for pair in pairs], dtype=np.int64)
+    ends = intervals(columns.rows, columns.statistic, asked, level=level)
+    _, place = np.unique(asked, return_inverse=True)
+    p = sign_flips(np.bincount(place, weights=columns.before - columns.after).astype(np.float64))
+    names = {"before": "before_interval", "after": "after_interval", "gain": "interval"}
+    return {field: ends.get(name) for name, field in names.items()} | {"p": p}
+
+
+def _values(columns: _Columns) -> dict[str, float | None]:
+    """Give the figures of the things themselves."""
+    sums = columns.rows.sum(axis=0).reshape(1, -1)
+    return {name: _known(float(value[0])) for name, value in columns.statistic(sums).items()}
+
+
+def _ranks(pairs: Sequence[Pair]) -> tuple[float | None, float | None]:
+    """Give Spearman's correlation with people before and after."""
+    import numpy as np  # noqa: PLC0415 - scipy's companion
+
+    people, before, after = (np.array([float(value) for value in side]) for side in _sides(pairs))
+    return _known(directly(people, before)["spearman"]), _known(directly(people, after)["spearman"])
+
+
+def _sides(pairs: Sequence[Pair]) -> tuple[list[Value], list[Value], list[Value]]:
+    """Give what people said, what was said before, and what after."""
+    return [pair.people for pair in pairs], [pair.before for pair in pairs], [pair.after for pair in pairs]
+
+
+def _known(value: float) -> float | None:
+    return None if isnan(value) else value

@@ -1,0 +1,164 @@
+"""Judging labelled things by changed definitions, each in a run folder of its own, so that nothing is asked twice."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from greval.align.points import Point
+from greval.client import JudgeClient
+from greval.compile import compile_metric
+from greval.errors import StoppedError
+from greval.evaluation import evaluate_async
+from greval.identity import digest
+from greval.judge import Judge
+from greval.library import with_dependencies
+from greval.metric import JudgedMetric
+from greval.options import Options, width_of
+from greval.plan import built_on
+from greval.prices import Prices
+from greval.result import Usage
+from greval.scale import CategoricalScale, Scale, Value
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+
+Verdicts = Mapping[int, Value]
+"""The value of each labelled thing by its number; one without a verdict is not there."""
+
+
+class Spent:
+    """What was spent so far, and what may still be."""
+
+    def __init__(self, prices: Prices, *, max_calls: int | None, max_cost: float | None) -> None:
+        """Begin with nothing."""
+        self.cost: float | None = 0.0
+        self.kept = 0
+        self.usage = Usage()
+        self._prices = prices
+        self._caps = max_calls, max_cost
+
+    def add(self, usage: Usage, label: str) -> None:
+        """Count what calls of a model cost."""
+        self.usage += usage
+        cost = self._prices.cost(label, usage) if usage.calls else 0.0
+        self.cost = None if cost is None or self.cost is None else self.cost + cost
+
+    def left(self) -> Options:
+        """Give the caps of what comes next.
+
+        Raises:
+            StoppedError: Where one is reached.
+        """
+        calls, cost = self._caps
+        if calls is not None and self.usage.calls >= calls:
+            raise StoppedError(self.why("--max-calls"))
+        if cost is not None and (self.cost or 0.0) >= cost:
+            raise StoppedError(self.why("--max-cost"))
+        return {
+            "max_calls": None if calls is None else calls - self.usage.calls,
+            "max_cost": None if cost is None else cost - (self.cost or 0.0),
+            "prices": self._prices,
+        }
+
+    def why(self, why: str) -> str:
+        """Say why a part of the work stopped: its own cap is what was left of the whole one."""
+        calls, cost = self._caps
+        if "--max-calls" in why:
+            return f"the cap of {calls} calls is reached (--max-calls)"
+        return f"the cap of ${cost:g} is reached (--max-cost)" if "--max-cost" in why else why
+
+
+class Bench:
+    """Judges labelled things by one definition after another.
+
+    What the metric builds on was judged in the run: the cases are narrowed already, and definitions are
+    asked without their `uses`.
+    """
+
+    def __init__(  # noqa: PLR0913 - what judging needs
+        self,
+        judge: Judge | BaseChatModel,
+        work: Path,
+        scale: Scale,
+        spent: Spent,
+        *,
+        concurrency: int | None = None,
+        stop: asyncio.Event | None = None,
+        on_told: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        """Keep what all definitions share."""
+        self.client = JudgeClient(judge)
+        self.width = width_of(judge, {"concurrency": concurrency})
+        self.spent = spent
+        self.stop = stop
+        self.on_told = on_told
+        self._judge = judge
+        self._work = work
+        self._scale = scale
+
+    async def verdicts(self, metric: JudgedMetric, points: Iterable[Point], what: str) -> Verdicts:
+        """Give the value of each thing by a definition, where it has one.
+
+        Args:
+            metric: The definition.
+            points: The things.
+            what: What is being done, for progress.
+
+        Raises:
+            JudgeError: Where the judge cannot be used at all.
+            StoppedError: Where judging ended before its end; what was judged is kept.
+        """
+        wanted = [*points]
+        cases = {(point.case.id, point.case.method): point.case for point in wanted}
+        asked = metric.model_copy(update={"uses": {}})
+        self.on_told(f"{what}: judging {len(cases)} cases")
+        options: Options = {**self.spent.left(), "concurrency": self.width, "total": len(cases)}
+        run = await evaluate_async(
+            cases.values(), [asked], self._judge, out=self._folder(asked), stop=self.stop, **options
+        )
+        self.spent.add(run.progress.usage, self.client.label)
+        self.spent.kept += run.progress.kept
+        if run.why:
+            raise StoppedError(self.spent.why(run.why))
+        said = {
+            (row.sample_id, row.method, one.item): one.value
+            for row in run.results()
+            if (row.sample_id, row.method) in cases
+            for one in row.judgements
+        }
+        keys = {point.number: (point.case.id, point.case.method, point.item) for point in wanted}
+        return {number: self.compared(said[key]) for number, key in keys.items() if key in said}
+
+    def compared(self, value: Value) -> Value:
+        """Give a verdict as it is compared: the level of a two-valued scale by its name."""
+        named = isinstance(self._scale, CategoricalScale) and not isinstance(value, str)
+        return str(int(value)) if named else value
+
+    def _folder(self, metric: JudgedMetric) -> Path:
+        """Give the folder of a definition under this judge."""
+        packing = self.client.judge.max_items
+        mark = digest({"metric": metric.model_dump_json(), "judge": dict(self.client.identity), "packing": packing})
+        return self._work / "judged" / mark
+
+
+def marked(metric: JudgedMetric, judge: Judge | BaseChatModel, held: Sequence[JudgedMetric]) -> str:
+    """Give the fingerprint that a run's verdicts of this definition under this judge have.
+
+    Args:
+        metric: The definition.
+        judge: The judge.
+        held: The metrics of the run; what the metric builds on is looked for there first.
+    """
+    client = JudgeClient(judge)
+    known = {one.name: one for one in held if one.name != metric.name}
+    needed = [metric]
+    for above in needed:  # grows while it is walked
+        needed += [known.pop(name) for name in built_on(above) if name in known]
+    marks: dict[str, str] = {}
+    for one in with_dependencies(needed):
+        below = {name: marks[name] for name in built_on(one)}
+        marks[one.name] = compile_metric(one, client, built_on=below).fingerprint
+    return marks[metric.name]

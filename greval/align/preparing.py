@@ -1,0 +1,120 @@
+"""What aligning begins with: the metric, the labelled things, and how it is to be done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, TypedDict
+
+from greval.align.judging import marked
+from greval.align.points import Labelled, labelled
+from greval.align.records import Way
+from greval.align.splitting import folds, within
+from greval.annotations.giving import Source
+from greval.errors import DataError, DefinitionError
+from greval.judge import Judge
+from greval.library import load
+from greval.metric import JudgedMetric, Metric
+from greval.prices import Prices
+from greval.stats.interval import LEVEL
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+
+    from greval.evaluation import Run
+
+WAYS: tuple[Way, ...] = ("examples", "rewrite")
+FOLDER = "align"
+FOLDS = 5
+CHOOSING = 60
+FEWEST = 20
+"""Fewer labelled things tell nothing: some are learned from, some choose, and some must be held back."""
+
+
+class Wishes(TypedDict, total=False):
+    """How to align; see `align`."""
+
+    out: str | Path | None
+    ways: Sequence[Way]
+    writer: Judge | BaseChatModel | None
+    folds: int
+    choosing: int
+    limit: int | None
+    seed: int
+    level: float
+    work: str | Path | None
+    concurrency: int | None
+    max_calls: int | None
+    max_cost: float | None
+    prices: Prices | None
+    on_told: Callable[[str], None]
+
+
+class Prepared(NamedTuple):
+    """What is known before anything is asked; `fold_of` gives the fold of each question."""
+
+    folder: Path
+    work: Path
+    metric: JudgedMetric
+    found: Labelled
+    fold_of: dict[int, int]
+    ways: tuple[Way, ...]
+    reused: bool
+
+
+def prepared(
+    run: str | Path | Run,
+    metric: str | Path | Metric,
+    judge: Judge | BaseChatModel,
+    annotations: Source,
+    wishes: Wishes,
+) -> Prepared:
+    """Read the labelled things and deal them to folds.
+
+    Raises:
+        DataError: Where there are too few labelled things, or a wish makes no sense.
+        DefinitionError: Where the metric is not there, or is computed.
+        StoreError: Where the folder is no run.
+    """
+    ways = _ways(wishes)
+    count, level = wishes.get("folds", FOLDS), wishes.get("level", LEVEL)
+    if not 0 < level < 1:
+        raise DataError(f"the level must lie between 0 and 1, got {level:g}; 0.95 is usual")
+    if count < 2:  # noqa: PLR2004 - one to learn from, one to try on
+        raise DataError(f"folds: give 2 or more, got {count}; what is learned from some is tried on the others")
+    folder = Path(run) if isinstance(run, str | Path) else run.folder
+    defined = metric if isinstance(metric, Metric) else load(metric)
+    if not isinstance(defined, JudgedMetric):
+        raise DefinitionError(f"{defined.name}: is computed; only what a model judges can be aligned")
+    found = _limited(labelled(folder, defined, annotations), wishes.get("limit"), wishes.get("seed", 0))
+    questions = [point.question for point in found.points]
+    if len(questions) < FEWEST or len(set(questions)) < 2 * count:
+        raise DataError(
+            f"{folder}: {len(questions)} labelled things of {len(set(questions))} questions are too few to align "
+            f"{defined.name} in {count} folds; label {FEWEST} or more, of {2 * count} questions at least"
+        )
+    work = wishes.get("work") or folder / FOLDER
+    return Prepared(
+        folder=folder,
+        work=Path(work),
+        metric=defined,
+        found=found,
+        fold_of=folds(questions, count, seed=wishes.get("seed", 0)),
+        ways=ways,
+        reused=found.matched.fingerprints == (marked(defined, judge, found.held),),
+    )
+
+
+def _ways(wishes: Wishes) -> tuple[Way, ...]:
+    ways = tuple(dict.fromkeys(wishes.get("ways") or WAYS))
+    if unknown := [way for way in ways if way not in WAYS]:
+        raise DataError(f"ways: {', '.join(unknown)} is not known; choose from {', '.join(WAYS)}")
+    return ways
+
+
+def _limited(found: Labelled, limit: int | None, seed: int) -> Labelled:
+    """Give at most so many labelled things, whole questions drawn at random."""
+    if limit is None or len(found.points) <= limit:
+        return found
+    kept = within([point.question for point in found.points], limit, seed=f"limit {seed}")
+    return found._replace(points=tuple(point for point in found.points if point.question in kept))

@@ -1,0 +1,59 @@
+"""Where an aligned definition comes from, as comments at the top of its file, and how it differs from before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from difflib import unified_diff
+from pathlib import Path
+
+from greval.align.records import Alignment
+from greval.metric import JudgedMetric
+from greval.metric_file import write_metric
+
+HEAD = "# yaml-language-server:"
+
+
+def with_provenance(text: str, alignment: Alignment) -> str:
+    """Give the text of a metric file with comments that tell what it was learned from and what that gained.
+
+    Args:
+        text: The file as `write_metric` gives it.
+        alignment: What came of aligning.
+    """
+    first, rest = text.split("\n", 1) if text.startswith(HEAD) else ("", text)
+    lines = (f"# {_plain(line)}" for line in provenance(alignment))
+    return "\n".join((*([first] if first else []), *lines, rest))
+
+
+def provenance(alignment: Alignment) -> Iterator[str]:
+    """Give what is known of where a definition comes from, a line each."""
+    gain = alignment.gain
+    today = datetime.now(tz=UTC).date().isoformat()
+    chosen = [one for one in alignment.attempts if one.fold == 0 and one.chosen]
+    ways = ", ".join(f"{one.way} (from {one.learned} of the labels)" for one in chosen)
+    yield f"Aligned with people by greval on {today}, from the run {Path(alignment.folder).name}: {ways}"
+    people = ", ".join(alignment.annotators)
+    yield f"{alignment.labels} labelled things of {alignment.questions} questions; annotators: {people}"
+    yield f"judge: {alignment.judge}; writer: {alignment.writer}"
+    yield (
+        f"held-back folds ({alignment.folds}, seed {alignment.seed}, {gain.things} things): {gain.figure} "
+        f"{_number(gain.before)} before, {_number(gain.after)} after"
+    )
+    ends = f"[{gain.interval.low:.3f}, {gain.interval.high:.3f}]" if gain.interval else ""
+    yield f"gain {_number(gain.gain)} {ends} ({alignment.level:.0%}), sign-flip p = {gain.p:.4f}"
+
+
+def difference(before: JudgedMetric, after: JudgedMetric, name: str) -> str:
+    """Give the unified diff of two definitions, both written in the same way."""
+    old, new = (write_metric(metric).splitlines(keepends=True) for metric in (before, after))
+    return "".join(unified_diff(old, new, f"before/{name}", f"after/{name}"))
+
+
+def _number(value: float | None) -> str:
+    return "undefined" if value is None else f"{value:.3f}"
+
+
+def _plain(text: str) -> str:
+    """Give a text on one line, with nothing unseen: a comment ends at any line break."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)

@@ -1,0 +1,92 @@
+"""Asking a model to write a part of a definition; what it wrote is remembered, so that nothing is asked twice."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from pydantic import ValidationError
+
+from greval.align.judging import Spent
+from greval.asking import MAX_OBJECTION
+from greval.client import JudgeClient
+from greval.closing import Closing
+from greval.errors import MalformedVerdictError
+from greval.judge import Judge
+from greval.prompt import neutral
+from greval.question import Question
+from greval.replies import Replies
+from greval.result import Failure
+from greval.verdict import parse
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+
+T = TypeVar("T")
+FILE = "written.sqlite"
+
+
+class Writer(Closing):
+    """A model that writes parts of definitions, into a file that remembers what it wrote."""
+
+    def __init__(self, model: Judge | BaseChatModel, work: Path, spent: Spent, *, width: int) -> None:
+        """Open the file."""
+        self._replies = Replies(work / FILE)
+        self.client = JudgeClient(model, gate=asyncio.Semaphore(width), cache=self._replies)
+        self._spent = spent
+
+    @property
+    def brief(self) -> bool:
+        """Whether texts must be bounded: under a grammar without an end a small model writes without end."""
+        return self.client.judge.local
+
+    async def write(
+        self,
+        name: str,
+        schema: Mapping[str, Any],
+        messages: Sequence[BaseMessage],
+        read: Callable[[dict[str, Any]], T],
+        *,
+        tries: int = 1,
+    ) -> T | str:
+        """Give what was written, as `read` reads it, or what is wrong with it.
+
+        Args:
+            name: What is written, in a word.
+            schema: Its form.
+            messages: What is asked.
+            read: Reads an answer; raises `MalformedVerdictError` or `ValidationError` where it is of no use.
+            tries: How often it is asked for; each time with what was wrong before.
+
+        Raises:
+            StoppedError: Where a cap is reached.
+        """
+        question = Question(name, schema, self.client.tier)
+        asked, fault = [*messages], "it was not asked"
+        for number in range(tries):
+            self._spent.left()
+            reply = await self.client.ask(question, asked, {}, repeat=number)
+            self._spent.add(reply.usage, self.client.label)
+            if reply.failure:
+                return _told(reply.failure)
+            try:
+                found = read(parse(reply.text))
+            except (MalformedVerdictError, ValidationError) as error:
+                fault = str(error)
+                mend = f"That cannot be used: {neutral(fault)[:MAX_OBJECTION]}\nMend it."
+                asked = [*messages, AIMessage(reply.text), HumanMessage(mend)]
+                continue
+            self.client.remember(reply)
+            return found
+        return f"what the model wrote cannot be used: {fault.splitlines()[0]}"
+
+    def close(self) -> None:
+        """Close the file."""
+        self._replies.close()
+
+
+def _told(failure: Failure) -> str:
+    return f"the model did not write: {failure.message}"

@@ -1,0 +1,161 @@
+"""`greval align`: improve a metric from its disagreements with people, or say that nothing helped."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from greval.cli.evaluate import FAILED, STOPPED
+from greval.cli.options import (
+    AnnotationFiles,
+    AnswerForm,
+    BaseUrl,
+    Concurrency,
+    Folders,
+    Form,
+    JudgeName,
+    Level,
+    MaxCalls,
+    MaxCost,
+    MaxItems,
+    MaxRetries,
+    MaxTokens,
+    PriceTable,
+    ReportFormat,
+    RequestsPerMinute,
+    Temperature,
+    Timeout,
+    TokensPerMinute,
+    needed_judge,
+    page,
+)
+from greval.cli.stopping import stop_on_signals
+from greval.errors import StoppedError
+from greval.library import load
+
+if TYPE_CHECKING:
+    from greval.align.preparing import Wishes
+    from greval.align.records import Alignment
+    from greval.judge import Judge
+    from greval.metric import Metric
+
+
+def align(  # noqa: PLR0913 - the options of a command
+    metric: Annotated[str, typer.Argument(help="a metric, by name or file")],
+    *,
+    run: Annotated[Path, typer.Option("--run", metavar="RUN", help="the run folder that people annotated")],
+    annotations: AnnotationFiles = None,
+    judge: JudgeName = None,
+    writer: Annotated[
+        str | None, typer.Option(metavar="MODEL", help="the model that writes texts and reasons; the judge by default")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="NEW.yaml", help="the new file; RUN/align/NAME.yaml by default"),
+    ] = None,
+    ways: Annotated[str, typer.Option(metavar="WAY,WAY", help="what to try")] = "examples,rewrite",
+    folds: Annotated[int, typer.Option(min=2, help="how many folds the labels are dealt to")] = 5,
+    choosing: Annotated[
+        int, typer.Option(min=1, metavar="N", help="how many labels at most choose between the ways in each fold")
+    ] = 60,
+    limit: Annotated[int | None, typer.Option(min=1, help="use N labelled things only")] = None,
+    seed: Annotated[int, typer.Option(help="decides how labels are dealt and drawn")] = 0,
+    level: Level = 0.95,
+    work: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="where judgements are kept; RUN/align by default")
+    ] = None,
+    library: Folders = None,
+    concurrency: Concurrency = None,
+    base_url: BaseUrl = None,
+    temperature: Temperature = 0.0,
+    timeout: Timeout = 60.0,
+    max_tokens: MaxTokens = None,
+    max_items: MaxItems = None,
+    structured: AnswerForm = "auto",
+    max_retries: MaxRetries = 6,
+    requests_per_minute: RequestsPerMinute = None,
+    tokens_per_minute: TokensPerMinute = None,
+    max_calls: MaxCalls = None,
+    max_cost: MaxCost = None,
+    prices: PriceTable = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="say what it would ask at most, and ask nothing")] = False,
+    form: Form = ReportFormat.table,
+) -> None:
+    """Improve a metric from its disagreements with people; what does not help for sure is not written."""
+    from greval.prices import Prices  # noqa: PLC0415 - only where it is asked for
+
+    settings: dict[str, Any] = {
+        "base_url": base_url,
+        "temperature": temperature,
+        "timeout": timeout,
+        "max_tokens": max_tokens,
+        "max_items": max_items,
+        "structured": structured,
+        "max_retries": max_retries,
+        "requests_per_minute": requests_per_minute,
+        "tokens_per_minute": tokens_per_minute,
+    }
+    model = needed_judge(judge, **settings)
+    wishes: Any = {
+        "out": out,
+        "ways": [way.strip() for way in ways.split(",") if way.strip()],
+        "writer": needed_judge(writer, **settings) if writer else None,
+        "folds": folds,
+        "choosing": choosing,
+        "limit": limit,
+        "seed": seed,
+        "level": level,
+        "work": work,
+        "concurrency": concurrency,
+        "max_calls": max_calls,
+        "max_cost": max_cost,
+        "prices": Prices.load(prices),
+        "on_told": partial(typer.echo, err=True),
+    }
+    defined = load(metric, *(library or []))
+    if dry_run:
+        _foretell(run, defined, model, annotations or None, wishes, form)
+    else:
+        _show(asyncio.run(_aligned(run, defined, model, annotations or None, wishes)), form)
+
+
+async def _aligned(
+    run: Path, metric: Metric, judge: Judge, annotations: list[Path] | None, wishes: Wishes
+) -> Alignment:
+    """Align, telling each step; the first Ctrl-C finishes what is in flight."""
+    from greval.align import align_async  # noqa: PLC0415 - LangChain takes most of a second
+    from greval.evaluation import STOPPED as ASKED  # noqa: PLC0415
+
+    stop = asyncio.Event()
+    stop_on_signals(stop)
+    try:
+        return await align_async(run, metric, judge, annotations, stop=stop, **wishes)
+    except StoppedError as error:
+        typer.echo(f"stopped: {error}; what was judged is kept, run the same command again to go on", err=True)
+        raise typer.Exit(STOPPED if str(error) == ASKED else FAILED) from error
+
+
+def _foretell(
+    run: Path, metric: Metric, judge: Judge, annotations: list[Path] | None, wishes: Wishes, form: ReportFormat
+) -> None:
+    from greval.align import foresee  # noqa: PLC0415 - LangChain takes most of a second
+    from greval.report.align import foretold  # noqa: PLC0415
+
+    found = foresee(run, metric, judge, annotations, **wishes)
+    if form is ReportFormat.table:
+        foretold(found, page())
+    else:
+        typer.echo(found.model_dump_json(indent=2))
+
+
+def _show(found: Alignment, form: ReportFormat) -> None:
+    from greval.report.align import render  # noqa: PLC0415 - only where it is asked for
+
+    if form is ReportFormat.table:
+        render(found, page())
+    else:
+        typer.echo(found.model_dump_json(indent=2))

@@ -1,0 +1,63 @@
+"""`greval keys`: the API keys of a server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from greval.cli.options import page
+from greval.errors import GrevalError
+from greval.serve.start import needed
+
+app = typer.Typer(help="Make, list and remove API keys of a server.", no_args_is_help=True)
+
+File = Annotated[Path, typer.Option("--file", envvar="GREVAL_KEYS", metavar="FILE", help="the file of keys")]
+DEFAULT = Path("keys.json")
+
+
+@app.callback()
+def _group() -> None:
+    """Make, list and remove API keys of a server."""
+    needed()
+
+
+@app.command("add")
+def add(
+    name: Annotated[str, typer.Argument(help="who has the key; it names the folder of its runs too")],
+    *,
+    file: File = DEFAULT,
+) -> None:
+    """Make a key and print it; it is shown this once, the file keeps its hash."""
+    from greval.serve.keys import add_key  # noqa: PLC0415 - the web packages load where they are needed
+
+    typer.echo(add_key(file, name))
+
+
+@app.command("list")
+def list_keys(*, file: File = DEFAULT) -> None:
+    """List the names of the keys, and when they were made."""
+    from greval.serve.keys import read_keys  # noqa: PLC0415 - the web packages load where they are needed
+
+    try:
+        found = read_keys(file)
+    except OSError as error:
+        message = f"{file}: cannot be read: {error.strerror}; make a key with: greval keys add NAME --file {file}"
+        raise GrevalError(message) from error
+    table = Table(box=None, pad_edge=False)
+    for column in ("key", "made"):
+        table.add_column(column)
+    for key in found.keys:
+        table.add_row(key.name, key.created)
+    page().print(table)
+
+
+@app.command("remove")
+def remove(name: Annotated[str, typer.Argument(help="the name of the key")], *, file: File = DEFAULT) -> None:
+    """Take a key away; a running server refuses it from then on."""
+    from greval.serve.keys import remove_key  # noqa: PLC0415 - the web packages load where they are needed
+
+    remove_key(file, name)
+    typer.echo(f"{name}: removed")

@@ -1,0 +1,150 @@
+"""`greval probe`: what a judge catches of faults that are planted, without any label."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from greval.cli.bar import Bar
+from greval.cli.compare import MISSED
+from greval.cli.evaluate import FAILED, STOPPED
+from greval.cli.options import (
+    BaseUrl,
+    Concurrency,
+    Folders,
+    Form,
+    JudgeName,
+    MaxCalls,
+    MaxCost,
+    MaxItems,
+    PriceTable,
+    Quiet,
+    ReportFormat,
+    Seed,
+    Temperature,
+    Timeout,
+    needed_judge,
+    page,
+)
+from greval.cli.stopping import stop_on_signals
+from greval.datasets import read_cases
+from greval.judge import Judge
+from greval.library import load, with_dependencies
+from greval.metric import Metric
+from greval.prices import Prices
+
+if TYPE_CHECKING:
+    from greval.probing import Probe
+    from greval.probing.stages import Wishes
+
+
+def probe(  # noqa: PLR0913 - the options of a command
+    context: typer.Context,
+    metric: Annotated[str, typer.Argument(help="a judged metric, by its name or its file")],
+    *,
+    cases: Annotated[
+        str | None, typer.Option("--cases", metavar="FILE", help="cases with good answers; shipped ones by default")
+    ] = None,
+    judge: JudgeName = None,
+    checks: Annotated[
+        str | None, typer.Option(metavar="NAMES", help="as repeats,padded,injected; all that fit the metric by default")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, help="probe on the first N cases that fit")] = 20,
+    mutants: Annotated[int, typer.Option(min=1, help="the variants of each check that are made of a case")] = 1,
+    repeats: Annotated[int, typer.Option(min=1, help="how often the unchanged cases are judged")] = 3,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="RUN", help="the run folder; runs/probe-METRIC by default")
+    ] = None,
+    library: Folders = None,
+    base_url: BaseUrl = None,
+    temperature: Temperature = 0.0,
+    seed: Seed = None,
+    timeout: Timeout = 60.0,
+    max_items: MaxItems = None,
+    concurrency: Concurrency = None,
+    max_calls: MaxCalls = None,
+    max_cost: MaxCost = None,
+    prices: PriceTable = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="say what it would ask at most, and ask nothing")] = False,
+    fail_under: Annotated[
+        float | None,
+        typer.Option(min=0, max=1, metavar="RATE", help="exit with 1 where the kill rate of a check is below"),
+    ] = None,
+    show: Annotated[int, typer.Option(min=0, metavar="N", help="show N mutants that were not caught")] = 5,
+    quiet: Quiet = False,
+    form: Form = ReportFormat.table,
+) -> None:
+    """Say what a judge catches of faults that are planted. The same command again asks only for what is missing."""
+    folders = library or []
+    definition = load(metric, *folders)
+    model = needed_judge(
+        judge, base_url=base_url, temperature=temperature, seed=seed, timeout=timeout, max_items=max_items
+    )
+    wishes: Wishes = {
+        "checks": [name.strip() for name in checks.split(",") if name.strip()] if checks else None,
+        "limit": limit,
+        "mutants": mutants,
+        "repeats": repeats,
+        "out": out,
+        "built_on": with_dependencies([definition], *folders),
+        "concurrency": concurrency,
+        "max_calls": max_calls,
+        "max_cost": max_cost,
+        "prices": Prices.load(prices),
+        "debug": bool(context.obj),
+    }
+    if dry_run:
+        _foretell(definition, model, cases, wishes)
+        return
+    found = asyncio.run(_run(definition, model, cases, wishes, Bar(quiet=quiet)))
+    if form is ReportFormat.json:
+        typer.echo(found.model_dump_json(indent=2))
+    elif not quiet:
+        from greval.report.probe import render  # noqa: PLC0415 - only where it is asked for
+
+        render(found, page(), show=show)
+    _leave(found, fail_under)
+
+
+async def _run(metric: Metric, judge: Judge, cases: str | None, wishes: Wishes, bar: Bar) -> Probe:
+    """Probe with a progress bar; the first Ctrl-C finishes what is in flight, the second stops at once."""
+    from greval.probing import probe_async  # noqa: PLC0415 - LangChain takes most of a second
+
+    stop = asyncio.Event()
+    stop_on_signals(stop)
+    reading = read_cases(cases) if cases else None
+    shown: Wishes = {**wishes, "on_progress": bar.show, "on_result": bar.result}
+    with bar:
+        found = await probe_async(metric, judge, reading, stop=stop, **shown)
+        if reading and (notice := reading.notice()):
+            bar.say(notice)
+    return found
+
+
+def _foretell(metric: Metric, judge: Judge, cases: str | None, wishes: Wishes) -> None:
+    """Print what would be asked at most."""
+    from greval.probing import foretell  # noqa: PLC0415 - LangChain takes most of a second
+    from greval.report.forecast import render  # noqa: PLC0415
+
+    render(foretell(metric, judge, read_cases(cases) if cases else None, **wishes), page())
+
+
+def _leave(found: Probe, fail_under: float | None) -> None:
+    """End with the code that tells whether the judge passed, and whether all was judged."""
+    from greval.evaluation import STOPPED as ASKED  # noqa: PLC0415
+
+    below = found.below(fail_under) if fail_under is not None else ()
+    if below:
+        typer.echo(f"below a kill rate of {fail_under:g}: {', '.join(below)}", err=True)
+    if found.why:
+        typer.echo(f"stopped: {found.why}; what was judged is kept, run the same command again to go on", err=True)
+    if below:
+        raise typer.Exit(MISSED)
+    if found.why or found.failures or found.unread:
+        raise typer.Exit(STOPPED if found.why == ASKED else FAILED)
+    if fail_under is not None and not found.measured:
+        typer.echo(f"no check has a kill rate to hold against {fail_under:g}", err=True)
+        raise typer.Exit(MISSED)

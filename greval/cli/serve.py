@@ -1,0 +1,126 @@
+"""`greval serve`: the HTTP server, its limits, and the judges that clients may choose among."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from greval.cli.options import AnswerForm, BaseUrl, MaxRetries, Temperature, Timeout, needed_judge
+from greval.errors import GrevalError
+from greval.judge import Judge
+from greval.serve.settings import MEGABYTE, Limits, Settings
+
+USAGE = 2
+DEFAULTS = Limits()
+
+
+def _limit(variable: str, flag: str, help: str, metavar: str = "N") -> Any:  # noqa: A002, ANN401 - typer's word and type
+    """Give an option of a limit, which an environment variable can set too."""
+    return typer.Option(flag, envvar=f"GREVAL_{variable}", metavar=metavar, min=1, help=help)
+
+
+def serve(  # noqa: PLR0913 - the options of a command
+    *,
+    host: Annotated[str, typer.Option(envvar="GREVAL_HOST", help="the address to listen on")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(envvar="GREVAL_PORT", min=0, max=65535, help="0 takes a free one")] = 8000,
+    judge: Annotated[
+        list[str] | None,
+        typer.Option(
+            envvar="GREVAL_JUDGE",
+            metavar="[NAME=]MODEL",
+            help="a judge that clients may choose, the first is the default; may be given often",
+        ),
+    ] = None,
+    base_url: BaseUrl = None,
+    temperature: Temperature = 0.0,
+    timeout: Timeout = 60.0,
+    structured: AnswerForm = "auto",
+    max_retries: MaxRetries = 6,
+    library: Annotated[
+        list[Path] | None,
+        typer.Option(envvar="GREVAL_LIBRARY", metavar="DIR", help="a folder of metric files; may be given often"),
+    ] = None,
+    runs: Annotated[
+        Path, typer.Option(envvar="GREVAL_RUNS", metavar="DIR", help="the folder of runs and data sets")
+    ] = Path("runs"),
+    keys: Annotated[
+        Path | None,
+        typer.Option(envvar="GREVAL_KEYS", metavar="FILE", help="the file of API keys, made by greval keys add"),
+    ] = None,
+    workers: Annotated[int, _limit("WORKERS", "--workers", "how many processes serve")] = 1,
+    calls: Annotated[int, _limit("CALLS", "--calls", "the judge's calls in flight, of all clients")] = DEFAULTS.calls,
+    waiting: Annotated[int, _limit("WAITING", "--waiting", "the requests that may wait for them")] = DEFAULTS.waiting,
+    rate: Annotated[int, _limit("RATE", "--rate", "the requests of one key a minute")] = DEFAULTS.rate,
+    request_timeout: Annotated[
+        int, _limit("REQUEST_TIMEOUT", "--request-timeout", "how long one request may take", "SECONDS")
+    ] = int(DEFAULTS.seconds),
+    patience: Annotated[
+        int, _limit("PATIENCE", "--patience", "how long a client may send nothing within a request", "SECONDS")
+    ] = int(DEFAULTS.patience),
+    max_body: Annotated[int, _limit("MAX_BODY", "--max-body", "the largest body of a request", "MB")] = (
+        DEFAULTS.body // MEGABYTE
+    ),
+    max_upload: Annotated[int, _limit("MAX_UPLOAD", "--max-upload", "the largest data set", "MB")] = (
+        DEFAULTS.upload // MEGABYTE
+    ),
+    max_held: Annotated[int, _limit("MAX_HELD", "--max-held", "the bodies in memory at once", "MB")] = (
+        DEFAULTS.held // MEGABYTE
+    ),
+    max_batch: Annotated[int, _limit("MAX_BATCH", "--max-batch", "the cases of one request")] = DEFAULTS.batch,
+    max_items: Annotated[int, _limit("MAX_ITEMS", "--max-items", "the chunks or triples of one case")] = DEFAULTS.items,
+    max_text: Annotated[int, _limit("MAX_TEXT", "--max-text", "the letters of one text")] = DEFAULTS.text,
+    max_depth: Annotated[int, _limit("MAX_DEPTH", "--max-depth", "how deep JSON may be nested")] = DEFAULTS.depth,
+) -> None:
+    """Serve metrics over HTTP: REST, LangServe and a page; for this machine only, unless keys are given."""
+    from greval.serve.start import run  # noqa: PLC0415 - the web packages load where they are needed
+
+    settings = {
+        "base_url": base_url,
+        "temperature": temperature,
+        "timeout": timeout,
+        "structured": structured,
+        "max_retries": max_retries,
+    }
+    limits = Limits(
+        calls=calls,
+        waiting=waiting,
+        rate=rate,
+        seconds=request_timeout,
+        patience=patience,
+        body=max_body * MEGABYTE,
+        upload=max_upload * MEGABYTE,
+        held=max_held * MEGABYTE,
+        batch=max_batch,
+        items=max_items,
+        text=max_text,
+        depth=max_depth,
+    )
+    run(
+        Settings(
+            host=host,
+            port=port,
+            judges=_judges(judge or (), settings),
+            library=tuple(library or ()),
+            runs=runs,
+            keys=keys,
+            workers=workers,
+            limits=limits,
+        ),
+        told=typer.echo,
+    )
+
+
+def _judges(named: list[str] | tuple[str, ...], settings: dict[str, Any]) -> dict[str, Judge]:
+    """Give the judges by the names that clients use: what stands before `=`, else the model itself."""
+    found: dict[str, Judge] = {}
+    for text in named:
+        name, is_named, model = text.partition("=")
+        model = model if is_named else name
+        local = model.partition(":")[0] == "local"
+        if name in found:
+            message = f"--judge {text}: there is one of this name already; write NAME=MODEL to tell them apart"
+            raise GrevalError(message)
+        found[name] = needed_judge(model, **(settings | {"base_url": None} if local else settings))
+    return found

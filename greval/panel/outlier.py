@@ -1,0 +1,44 @@
+"""Which judge agrees with the others clearly less than each of them does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from greval.panel.records import Seat
+from greval.stats.figure import Figure
+
+FEWEST = 3
+NONE = "no judge agrees with the others clearly less than the rest do"
+
+
+def outlier(seats: Sequence[Seat]) -> tuple[str | None, str | None]:
+    """Give the outlier, or why none is named.
+
+    The judge with the lowest kappa with the others (of numbers: the greatest mean absolute error) is
+    named where its interval, by question where there is one, leaves out the figures of all others.
+
+    Args:
+        seats: The judges of all things.
+    """
+    if len(seats) < FEWEST:
+        return None, "of two judges neither can be told to be the one apart"
+    figures = {seat.name: _distance(seat) for seat in seats}
+    known = {name: figure for name, figure in figures.items() if figure}
+    if len(known) < len(seats):
+        return None, "the figures of a judge with the others are undefined"
+    farthest = max(known, key=lambda name: known[name][0])
+    nearest_end = known[farthest][1]
+    rest = [figure[0] for name, figure in known.items() if name != farthest]
+    if nearest_end is None or nearest_end <= max(rest):
+        return None, NONE
+    return farthest, None
+
+
+def _distance(seat: Seat) -> tuple[float, float | None] | None:
+    """Give how far a judge is from the others, and the nearest that its interval lets it be."""
+    name, sign = ("kappa", -1) if "kappa" in seat.others.figures else ("mae", 1)
+    figure = seat.others.figures.get(name)
+    if not isinstance(figure, Figure):
+        return None
+    ends = figure.clustered or figure.interval
+    return sign * figure.value, min(sign * ends.low, sign * ends.high) if ends else None

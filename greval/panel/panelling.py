@@ -1,0 +1,227 @@
+"""A panel of judges: several runs over the same cases, held against each other and against people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, TypedDict, Unpack
+
+from greval.agreement.agreeing import grouped
+from greval.agreement.levels import treated
+from greval.agreement.records import TreatAs
+from greval.annotation import Annotation
+from greval.annotations.files import FILE
+from greval.annotations.giving import Source, given
+from greval.annotations.matching import Key, Thing, match, name
+from greval.annotations.values import on_scale
+from greval.comparison.plan import unknown
+from greval.errors import DataError
+from greval.panel.outlier import outlier
+from greval.panel.reading import Held, benches, common, read
+from greval.panel.records import CombineJudges, Panel
+from greval.panel.seating import Task, combined, is_categorical, jury
+from greval.scale import CategoricalScale, OffScaleError, Scale, Value
+from greval.stats.interval import LEVEL
+from greval.store import Store
+
+if TYPE_CHECKING:
+    from greval.evaluation import Run
+
+PANEL = "panel"
+METHOD = "method"
+FEW = 30
+SHOWN = 3
+
+
+class Wishes(TypedDict, total=False):
+    """How a panel is held; see `panel`."""
+
+    annotations: Source
+    combine: CombineJudges | None
+    treat_as: TreatAs | None
+    by: str | Sequence[str]
+    level: float
+
+
+def panel(runs: Sequence[str | Path | Run], metric: str, **wishes: Unpack[Wishes]) -> Panel:
+    """Hold the judges of several runs over the same cases against each other.
+
+    Only things that all of them judged count.
+
+    Args:
+        runs: Two runs or more, or their folders, each of one judge.
+        metric: The metric that all judged by.
+        **wishes: `combine`: what the panel's verdict is: "majority" (of categories), "median" (default of
+            numbers) or "mean". `annotations`: what people said, a file, several, or annotations; by
+            default what is kept in the runs' folders, if anything. `treat_as`: whether the levels of a
+            value scale are compared as "categories" (default of two levels) or as "numbers". `by`: tags
+            or "method" to group by. `level`: 0.95, of the intervals.
+
+    Returns:
+        The figures as data; `greval panel` prints them.
+
+    Raises:
+        DataError: Where nothing was judged by all, or a metric or tag is not there.
+        MissingExtraError: Where scikit-learn is not installed (for categories).
+        StoreError: Where a folder is no run.
+
+    Example:
+        >>> import tempfile
+        >>> from greval import evaluate, load
+        >>> from greval.testing import ScriptedJudge
+        >>> cases = [{"id": f"q{n}", "question": "?", "answer": "a", "expected_answer": "a"} for n in range(4)]
+        >>> judges = [ScriptedJudge([{"reason": "r", "value": value}]) for value in (1, 1, 0)]
+        >>> runs = [evaluate(cases, [load("correctness")], judge, out=tempfile.mkdtemp()) for judge in judges]
+        >>> panel(runs, "correctness").groups[0].unanimous.value
+        0.0
+    """
+    table = _table(runs, metric, wishes)
+    level = wishes.get("level", LEVEL)
+    if not 0 < level < 1:
+        raise DataError(f"the level must lie between 0 and 1, got {level:g}; 0.95 is usual")
+    by = wishes.get("by", ())
+    tags = (by,) if isinstance(by, str) else tuple(by)
+    known = {METHOD, *(tag for thing in table.things for tag in thing.tags)}
+    for tag in tags:
+        if tag not in known:
+            raise unknown("tag", tag, known, ", ".join(str(run.folder) for run in table.runs.values()))
+    said, annotators, troubles = _people(table, metric, wishes)
+    task = Task(table.scale, table.combine, level, said)
+    groups = tuple(jury(name, things, task) for name, things in grouped(table.things, tags))
+    who, why = outlier(groups[0].seats)
+    return Panel(
+        metric=metric,
+        benches=benches(table.runs),
+        annotators=annotators,
+        treat_as="categories" if is_categorical(table.scale) else "numbers",
+        combine=table.combine,
+        by=tags,
+        level=level,
+        groups=groups,
+        outlier=who,
+        why_none=why,
+        warnings=(*_cautions(table, groups[0].ties), *troubles),
+    )
+
+
+def panel_annotations(
+    runs: Sequence[str | Path | Run], metric: str, **wishes: Unpack[Wishes]
+) -> tuple[Annotation, ...]:
+    """Give the panel's verdicts as annotations of an annotator named "panel".
+
+    In this shape all that reads what people said can read them: another judge is held against the panel
+    as against a person. Where the panel is tied, or its number is no level of the scale, the annotation
+    is pending and has no value. The comment tells the votes.
+
+    Raises:
+        DataError: Where nothing was judged by all.
+        StoreError: Where a folder is no run.
+    """
+    table = _table(runs, metric, wishes)
+    return tuple(_annotation(thing, metric, table) for thing in table.things)
+
+
+class _Table(NamedTuple):
+    """The things that all judged, on the scale they are compared on and on that of the metric."""
+
+    runs: Mapping[str, Held]
+    things: tuple[Thing, ...]
+    scale: Scale
+    of_run: Scale
+    combine: CombineJudges
+    differing: tuple[Key, ...]
+    between: int
+
+
+def _table(runs: Sequence[str | Path | Run], metric: str, wishes: Wishes) -> _Table:
+    """Read the runs and keep what all judged.
+
+    Raises:
+        DataError: Where that is nothing.
+    """
+    found = read([Path(run) if isinstance(run, str | Path) else run.folder for run in runs], metric)
+    of_run = next(iter(found.values())).scale
+    every, differing = common(found)
+    if not every:
+        counts = ", ".join(f"{name} {len(run.verdicts)} verdicts" for name, run in found.items())
+        other = f"; {len(differing)} of them judged another text than the rest" if differing else ""
+        raise DataError(f"{metric}: nothing was judged by all of the panel: {counts}{other}")
+    scale, things = treated(metric, of_run, every, wishes.get("treat_as"))
+    things = tuple(thing for thing in things if len(thing.values) == len(found))
+    if not things:
+        raise DataError(f"{metric}: every verdict lies between two levels; compare them as numbers")
+    categorical = isinstance(scale, CategoricalScale)
+    combine = wishes.get("combine") or ("majority" if categorical else "median")
+    if categorical != (combine == "majority"):
+        kind = "categories have no median or mean" if categorical else "numbers are combined by median or mean"
+        raise DataError(f"{metric}: {kind}, not {combine}")
+    return _Table(found, things, scale, of_run, combine, differing, len(every) - len(things))
+
+
+def _people(table: _Table, metric: str, wishes: Wishes) -> tuple[dict[Key, Value], tuple[str, ...], tuple[str, ...]]:
+    """Give what people say of the things, who they are, and what to beware of."""
+    source = wishes.get("annotations")
+    folders = [run.folder for run in table.runs.values()]
+    holding = folders[:1] if source is not None else [folder for folder in folders if (folder / FILE).is_file()]
+    taken = [given(folder, source, {metric: table.of_run}) for folder in holding]
+    rows = [one for part in taken for one in part.annotations]
+    if not rows:
+        return {}, (), ()
+    with Store.open(folders[0]) as store, store.snapshot():
+        found = match(store, metric, rows, table.of_run)
+    _, things = treated(metric, table.of_run, found.things, wishes.get("treat_as"))
+    how = "majority" if is_categorical(table.scale) else "mean"
+    combined_values = {(one.sample_id, one.method, one.item): combined([*one.values.values()], how) for one in things}
+    said = {key: value for key, value in combined_values.items() if value is not None}
+    tied = len(combined_values) - len(said)
+    unread = [row for part in taken for row in part.unread]
+    troubles = (
+        *([f"{tied} things are not held against people, who are tied"] if tied else []),
+        *([f"{len(unread)} rows of annotations cannot be read, such as {unread[0]}"] if unread else []),
+        *([] if said else ["no annotation of people matches a verdict of the panel"]),
+    )
+    return said, tuple(sorted({who for thing in things for who in thing.values})), troubles
+
+
+def _cautions(table: _Table, ties: int) -> Iterator[str]:
+    """Give what a reader must know first."""
+    for label, run in table.runs.items():
+        if len(run.judges) > 1 or len(run.fingerprints) > 1:
+            yield (
+                f"MIXED: {run.folder} holds verdicts of {len(run.judges)} judges and {len(run.fingerprints)} "
+                f"definitions as one ({label}); run its command of greval evaluate again, so that all are of one"
+            )
+    first, *others = table.runs.values()
+    if any(run.definition != first.definition for run in others):
+        yield "the definitions differ between the runs: judges then differ by what they were asked too"
+    if table.differing:
+        names = ", ".join(map(name, table.differing[:SHOWN]))
+        more = f" and {len(table.differing) - SHOWN} more" if len(table.differing) > SHOWN else ""
+        yield f"{len(table.differing)} left out, as the runs judged different texts: {names}{more}"
+    if table.between:
+        yield f"{table.between} left out: a verdict is a mean of repeats that lies between two levels"
+    if ties:
+        yield f"{ties} of {len(table.things)} things have no verdict of the panel: it is tied on them"
+    if len(table.things) < FEW:
+        yield f"only {len(table.things)} thing{'s' if len(table.things) > 1 else ''}: intervals of so few are rough"
+
+
+def _annotation(thing: Thing, metric: str, table: _Table) -> Annotation:
+    verdict = combined([*thing.values.values()], table.combine)
+    told = "; ".join(f"{judge}: {value}" for judge, value in thing.values.items())
+    value = None
+    if verdict is not None:
+        try:
+            value = on_scale(table.of_run, verdict)
+        except OffScaleError:
+            told = f"{table.combine} {verdict:g} is no level; {told}" if isinstance(verdict, float) else told
+    return Annotation(
+        sample_id=thing.sample_id,
+        method=thing.method,
+        metric=metric,
+        item=thing.item,
+        annotator=PANEL,
+        status="pending" if value is None else "submitted",
+        value=value,
+        comment=told,
+    )

@@ -1,0 +1,140 @@
+"""The verdicts of several runs on one metric, brought together by sample, method and item."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from greval.agreement.agreeing import scale_of
+from greval.annotations.matching import Key, Thing
+from greval.case import Tags
+from greval.errors import DataError
+from greval.identity import digest
+from greval.material import seen
+from greval.metric import Metric
+from greval.panel.records import Bench
+from greval.result import Judgement, Result
+from greval.scale import Scale
+from greval.store import Store
+
+FEWEST = 2
+
+
+@dataclass
+class Held:
+    """What one run holds: its verdicts, what failed or was skipped, who judged, and what was shown."""
+
+    folder: Path
+    definition: Mapping[str, JsonValue]
+    scale: Scale
+    verdicts: dict[Key, tuple[Judgement, Tags]] = field(default_factory=dict)
+    failed: int = 0
+    skipped: int = 0
+    judges: set[str] = field(default_factory=set)
+    fingerprints: set[str] = field(default_factory=set)
+    shown: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    def add(self, result: Result) -> None:
+        """Take a row."""
+        self.failed += len(result.failures)
+        self.skipped += result.outcome.status == "skipped"
+        if result.judgements:
+            self.judges.add(result.judge)
+            self.fingerprints.add(result.fingerprint)
+        for one in result.judgements:
+            self.verdicts[result.sample_id, result.method, one.item] = one, result.tags
+
+
+def held(folder: Path, metric: str) -> Held:
+    """Read a run.
+
+    Raises:
+        DataError: Where it does not hold the metric.
+        StoreError: Where the folder is no run.
+    """
+    with Store.open(folder) as store, store.snapshot():
+        scale = scale_of(store, metric)
+        facts = store.fact("metrics")
+        definition = (
+            next(one for one in facts if isinstance(one, dict) and one["name"] == metric)
+            if isinstance(facts, list)
+            else {}
+        )
+        found = Held(folder, definition, scale)
+        for line in store.lines(metric):
+            found.add(Result.model_validate_json(line))
+        what = Metric.model_validate({name: definition[name] for name in Metric.model_fields if name in definition})
+        for case in store.cases():
+            found.shown[case.id, case.method] = digest(seen(what, case))
+    return found
+
+
+def read(folders: Sequence[Path], metric: str) -> dict[str, Held]:
+    """Read the runs of a panel, by the names of their judges.
+
+    Raises:
+        DataError: Where there are fewer than two, one comes twice, or their scales differ.
+        StoreError: Where a folder is no run.
+    """
+    if len({folder.resolve() for folder in folders}) < max(len(folders), FEWEST):
+        raise DataError("a panel needs two runs or more, each given once, and each by a judge of its own")
+    runs = [held(folder, metric) for folder in folders]
+    for run in runs[1:]:
+        if run.scale != runs[0].scale:
+            raise DataError(
+                f"{run.folder}: {metric} has another scale than in {runs[0].folder}; judge all by one definition"
+            )
+    return dict(zip(_names(runs), runs, strict=True))
+
+
+def common(runs: Mapping[str, Held]) -> tuple[tuple[Thing, ...], tuple[Key, ...]]:
+    """Give the things that all judged, and those of them that were not shown alike and are left out."""
+    first, *others = runs.values()
+    things: list[Thing] = []
+    differing: list[Key] = []
+    for key, (judgement, tags) in first.verdicts.items():
+        if not all(key in run.verdicts for run in others):
+            continue
+        if len({run.shown.get(key[:2]) for run in runs.values()}) > 1:
+            differing.append(key)
+            continue
+        values = {name: run.verdicts[key][0].value for name, run in runs.items()}
+        things.append(
+            Thing(sample_id=key[0], method=key[1], item=key[2], tags=tags, judgement=judgement, values=values)
+        )
+    return tuple(things), tuple(differing)
+
+
+def benches(runs: Mapping[str, Held]) -> tuple[Bench, ...]:
+    """Say how far each run came."""
+    every = {key for run in runs.values() for key in run.verdicts}
+    return tuple(
+        Bench(
+            name=name,
+            folder=str(run.folder),
+            judges=tuple(sorted(run.judges)),
+            verdicts=len(run.verdicts),
+            failed=run.failed,
+            skipped=run.skipped,
+            missing=len(every) - len(run.verdicts),
+        )
+        for name, run in runs.items()
+    )
+
+
+def _names(runs: Sequence[Held]) -> list[str]:
+    """Name each run by its judge; where one judge has several, or a run several, by its folder too."""
+    judges = [", ".join(sorted(run.judges)) or "no verdict" for run in runs]
+    count = Counter(judges)
+    short = [
+        name if count[name] == 1 else f"{name} ({run.folder.name})" for name, run in zip(judges, runs, strict=True)
+    ]
+    count = Counter(short)
+    return [
+        name if count[name] == 1 else f"{judge} ({run.folder})"
+        for name, judge, run in zip(short, judges, runs, strict=True)
+    ]

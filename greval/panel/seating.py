@@ -1,0 +1,141 @@
+"""The figures of a panel over one group of things."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from statistics import fmean, median
+from typing import TYPE_CHECKING, NamedTuple
+
+from greval.agreement.judging import ratings
+from greval.agreement.people import people
+from greval.annotations.adjudicating import majority
+from greval.annotations.matching import Key, Thing
+from greval.panel.records import Against, CombineJudges, Jury, Seat
+from greval.scale import CategoricalScale, Scale, Value
+from greval.stats.alpha import reliability
+from greval.stats.figure import Counted, Measured, codes, measured
+from greval.stats.resampling import Sample, sparse
+
+if TYPE_CHECKING:
+    from greval.stats.bootstrap import Floats
+
+OTHER, THIS = "the other side", "this side"
+"""Names of two sides, in the order in which they are compared."""
+PAIR = 2
+TIED = "there is no verdict to hold it against: all are tied"
+
+
+class Task(NamedTuple):
+    """How the figures are made; `said` is what people say of a thing, where they agree."""
+
+    scale: Scale
+    combine: CombineJudges
+    level: float
+    said: Mapping[Key, Value]
+
+
+def combined(values: Sequence[Value], how: CombineJudges | str) -> Value | None:
+    """Give one verdict for several; None where most of them say different things equally often.
+
+    Example:
+        >>> combined(["Yes", "Yes", "No"], "majority"), combined(["Yes", "No"], "majority")
+        ('Yes', None)
+        >>> combined([1, 2, 5], "median")
+        2
+    """
+    if how == "majority":
+        return majority(values)
+    numbers = [float(value) for value in values]
+    found = median(numbers) if how == "median" else fmean(numbers)
+    return int(found) if found.is_integer() and all(isinstance(value, int) for value in values) else found
+
+
+def jury(name: str, things: Sequence[Thing], task: Task) -> Jury:
+    """Give the figures of a group."""
+    verdicts = {_key(thing): combined([*thing.values.values()], task.combine) for thing in things}
+    names = [*things[0].values]
+    return Jury(
+        name=name,
+        things=len(things),
+        questions=len({thing.sample_id for thing in things}),
+        ties=sum(verdict is None for verdict in verdicts.values()),
+        unanimous=unanimous(things, level=task.level),
+        among=people(things, task.scale, level=task.level),
+        seats=tuple(_seat(judge, things, task, verdicts) for judge in names),
+        people=_with_people(things, verdicts, task, verdicts) if task.said else None,
+    )
+
+
+def unanimous(things: Sequence[Thing], *, level: float) -> Measured:
+    """Give the share of things on which all judges say the same."""
+    import numpy as np  # noqa: PLC0415 - scipy's companion
+
+    same = np.array([float(len({*thing.values.values()}) == 1) for thing in things])
+    n = len(things)
+    rows = sparse(
+        (np.repeat(np.arange(n), PAIR), np.tile(np.arange(PAIR), n)),
+        np.stack([same, np.ones(n)], axis=1).ravel(),
+        (n, PAIR),
+    )
+
+    def statistic(sums: Floats) -> dict[str, Floats]:
+        return {"unanimous": sums[:, 0] / sums[:, 1]}
+
+    sample = Sample(rows, np.arange(n), codes([thing.sample_id for thing in things]))
+    told = Counted(n=n, why="nothing was judged", share=True)
+    return measured(sample, statistic, lambda _: told, values={"unanimous": float(same.mean())}, level=level)[
+        "unanimous"
+    ]
+
+
+def _seat(judge: str, things: Sequence[Thing], task: Task, verdicts: Mapping[Key, Value | None]) -> Seat:
+    """Hold one judge against the others and against people."""
+    own = {_key(thing): thing.values[judge] for thing in things}
+    rest = [[value for name, value in thing.values.items() if name != judge] for thing in things]
+    others = {_key(thing): combined(values, task.combine) for thing, values in zip(things, rest, strict=True)}
+    several = len(rest[0]) >= PAIR
+    return Seat(
+        name=judge,
+        others=_against(things, others, own, task),
+        people=_with_people(things, own, task, verdicts) if task.said else None,
+        alpha_without=reliability(ratings(rest, things, task.scale), level=task.level)["alpha"] if several else None,
+    )
+
+
+def _with_people(
+    things: Sequence[Thing], own: Mapping[Key, Value | None], task: Task, verdicts: Mapping[Key, Value | None]
+) -> Against:
+    """Hold a side against people, on the things on which the panel has a verdict, so that all are held alike."""
+    known = [thing for thing in things if _key(thing) in task.said]
+    if not known:
+        return Against(n=0, why="no thing of these has a verdict of people")
+    return _against(
+        known,
+        {key: None if verdicts[key] is None else said for key, said in task.said.items() if key in verdicts},
+        own,
+        task,
+    )
+
+
+def _against(
+    things: Sequence[Thing], other: Mapping[Key, Value | None], own: Mapping[Key, Value | None], task: Task
+) -> Against:
+    """Hold one side against another by the figures of two annotators."""
+    both = [
+        thing.model_copy(update={"values": {OTHER: other[key], THIS: own[key]}})
+        for thing in things
+        if other[key := _key(thing)] is not None and own[key] is not None
+    ]
+    if not both:
+        return Against(n=0, ties=len(things), why=TIED)
+    pair = people(both, task.scale, level=task.level).pairs[0]
+    return Against(n=pair.n, figures=pair.figures, ties=len(things) - len(both))
+
+
+def is_categorical(scale: Scale) -> bool:
+    """Say whether verdicts are compared as categories."""
+    return isinstance(scale, CategoricalScale)
+
+
+def _key(thing: Thing) -> Key:
+    return thing.sample_id, thing.method, thing.item

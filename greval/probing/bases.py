@@ -1,0 +1,76 @@
+"""The cases that a judge is probed on, and those that another question's content is taken from."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from importlib.resources import files
+from itertools import islice
+
+from greval.case import Case
+from greval.compile import CaseLike
+from greval.datasets import RowFault
+from greval.errors import DataError
+from greval.material import lacking
+from greval.metric import JudgedMetric
+from greval.work import read_case
+
+POOL = 200
+"""So many cases are read at least, so that something foreign is found among them."""
+NOT_TOLD = "The documents do not say."
+
+
+@dataclass
+class Bases:
+    """The cases to probe on, all that were read, why others were left out, and the rows that are no cases."""
+
+    cases: list[Case] = field(default_factory=list)
+    pool: list[Case] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)
+    unread: list[str] = field(default_factory=list)
+
+
+def bases(given: Iterable[CaseLike | RowFault], metric: JudgedMetric, limit: int) -> Bases:
+    """Read cases and take the first that the metric is defined for, each sample and method once.
+
+    Args:
+        given: Cases, mappings of their fields, or rows that could not be read.
+        metric: The definition.
+        limit: How many to probe on.
+    """
+    found = Bases()
+    seen: set[tuple[str, str]] = set()
+    for number, row in enumerate(islice(given, max(limit, POOL)), 1):
+        try:
+            case = read_case(row, number)
+        except DataError as error:
+            found.unread.append(str(error))
+            continue
+        if (case.id, case.method) in seen or case.error is not None:
+            continue
+        seen.add((case.id, case.method))
+        reason = lacking(metric, case)
+        if reason is None:
+            found.pool.append(case)
+        elif len(found.cases) < limit:
+            found.left_out[reason] += 1
+        if reason is None and len(found.cases) < limit:
+            found.cases.append(case)
+    return found
+
+
+def demo_cases() -> Iterator[Case]:
+    """Give one shipped case of each question that is answered rightly from its chunks and triples.
+
+    Example:
+        >>> next(demo_cases()).question
+        'How long does a crew session in identity last?'
+    """
+    seen: set[str] = set()
+    for line in (files("greval") / "demo" / "cases.jsonl").read_text(encoding="utf-8").splitlines():
+        case = Case.model_validate_json(line)
+        told = case.tags["human_correct"] == "yes" and case.triples and case.expected_answer != NOT_TOLD
+        if told and case.id not in seen:
+            seen.add(case.id)
+            yield case

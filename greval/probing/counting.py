@@ -1,0 +1,155 @@
+"""From verdicts to kill rates: each pair of verdicts is held against the relation that must hold."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean, variance
+
+from greval.probing.checks import Check
+from greval.probing.plan import NO_VERDICT, NOT_YET, Base, Pair, Plan, Verdicts, key
+from greval.probing.records import Checked, Noise, Survivor
+from greval.probing.standing import holds, standing, useless
+from greval.result import Judgement, Result, Skipped
+from greval.scale import JudgedScale
+from greval.stats.figure import Figure, Measured, Undefined
+from greval.stats.interval import wilson
+
+FEWEST = 2
+
+
+@dataclass
+class Tally:
+    """What came of the mutants of one check."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    questions: set[str] = field(default_factory=set)
+    unused: Counter[str] = field(default_factory=Counter)
+    survivors: list[Survivor] = field(default_factory=list)
+
+
+def checked(check: Check, plan: Plan, verdicts: Verdicts, scale: JudgedScale) -> tuple[Checked, tuple[Survivor, ...]]:
+    """Count one check.
+
+    Args:
+        check: The check.
+        plan: The pairs, and what could not be used.
+        verdicts: All verdicts.
+        scale: The metric's scale.
+
+    Returns:
+        The figures, and the mutants that were not caught.
+    """
+    found = Tally(unused=Counter(plan.unused.get(check.name, {})))
+    pairs = [pair for pair in plan.pairs if pair.check == check.name]
+    for pair in pairs:
+        _hold(found, pair, verdicts, scale)
+    relations = dict.fromkeys(pair.relation.value for pair in pairs) or {check.relation.value: None}
+    counts, n = found.counts, found.counts["mutants"]
+    return Checked(
+        name=check.name,
+        holds="; ".join(relations),
+        rate=share(counts["killed"], n, len(found.questions), "no verdict could be used"),
+        killed=counts["killed"],
+        mutants=n,
+        questions=len(found.questions),
+        better=counts["better"],
+        worse=counts["worse"],
+        failed=counts["failed"],
+        missing=counts["missing"],
+        unused=dict(found.unused),
+    ), tuple(found.survivors)
+
+
+def share(count: int, n: int, questions: int, why: str) -> Measured:
+    """Give a share with Wilson's interval, and the one that counts questions only, where these are fewer.
+
+    Example:
+        >>> share(3, 4, 4, "nothing").value
+        0.75
+    """
+    if not n:
+        return Undefined(n=0, reason=why)
+    together = wilson(count / n, questions) if questions < n else None
+    return Figure(value=count / n, n=n, interval=wilson(count / n, n), clustered=together)
+
+
+def noise(bases: Sequence[Base], verdicts: Verdicts, stages: Sequence[str]) -> Noise:
+    """Say how much the verdicts on the same cases differ.
+
+    Args:
+        bases: The cases.
+        verdicts: All verdicts.
+        stages: The stages that judged the unchanged cases.
+    """
+    things: dict[tuple[str, str, str | None], list[Judgement]] = {}
+    failed = 0
+    for base in bases:
+        for stage in stages:
+            result = verdicts.get(key(base.unchanged, stage))
+            failed += len(result.failures) if result else 0
+            for one in result.judgements if result else ():
+                things.setdefault((base.sample_id, base.unchanged.method, one.item), []).append(one)
+    several = {thing: given for thing, given in things.items() if len(given) >= FEWEST}
+    flips = [1 - max(Counter(one.value for one in given).values()) / len(given) for given in several.values()]
+    numbers = [[one.number for one in given if one.number is not None] for given in several.values()]
+    spreads = [variance(given) for given in numbers if len(given) >= FEWEST]
+    questions = len({thing[0] for thing in several})
+    return Noise(
+        repeats=len(stages),
+        things=len(several),
+        unsteady=share(sum(flip > 0 for flip in flips), len(flips), questions, "nothing was judged twice"),
+        flip_rate=fmean(flips) if flips else None,
+        sd=fmean(spreads) ** 0.5 if spreads else None,
+        failed=failed,
+    )
+
+
+def failures(results: Iterable[Result]) -> dict[str, int]:
+    """Count the verdicts that could not be had, by kind."""
+    return dict(Counter(failure.kind for result in results for failure in result.failures))
+
+
+def _hold(found: Tally, pair: Pair, verdicts: Verdicts, scale: JudgedScale) -> None:
+    """Hold each verdict on a mutant against that before the change."""
+    before, after = verdicts.get(pair.before), verdicts.get(pair.after)
+    if before is None or not before.judgements:
+        found.unused[NO_VERDICT if before else NOT_YET] += 1
+        return
+    now = {one.item: one for one in after.judgements} if after else {}
+    for one in before.judgements:
+        if why := useless(pair.relation, scale, one.value) or _skipped(after):
+            found.unused[why] += 1
+        elif one.item not in now:
+            found.counts["failed" if after and after.failures else "missing"] += 1
+        else:
+            found.counts.update(_told(found, pair, one, now[one.item], scale))
+            found.questions.add(pair.of)
+
+
+def _told(found: Tally, pair: Pair, before: Judgement, after: Judgement, scale: JudgedScale) -> Iterator[str]:
+    """Give under which names a verdict is counted; keep it where the mutant was not caught."""
+    yield "mutants"
+    old, new = (standing(scale, one.value) for one in (before, after))
+    if old is not None and new is not None and old != new:
+        yield "better" if new > old else "worse"
+    if holds(pair.relation, scale, before.value, after.value):
+        yield "killed"
+        return
+    found.survivors.append(
+        Survivor(
+            check=pair.check,
+            variant=pair.variant,
+            sample_id=pair.of,
+            method=pair.after[2],
+            item=before.item,
+            before=before.value,
+            after=after.value,
+            reason=after.reason,
+        )
+    )
+
+
+def _skipped(after: Result | None) -> str | None:
+    return after.outcome.reason if after and isinstance(after.outcome, Skipped) else None

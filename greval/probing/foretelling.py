@@ -1,0 +1,76 @@
+"""What a probe would ask at most, counted before anything is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Unpack
+
+from greval.case import Case
+from greval.compile import CaseLike
+from greval.datasets import RowFault
+from greval.forecast import Expected, Forecast, forecast
+from greval.judge import Judge
+from greval.metric import Metric
+from greval.options import Options
+from greval.probing.plan import MAIN, OTHER_ORDER, Plan, named_bases, plan
+from greval.probing.probing import BUILT_ON, Task, folder_of, task_of
+from greval.probing.stages import Wishes
+
+
+def foretell(
+    metric: Metric,
+    judge: Judge,
+    cases: Iterable[CaseLike | RowFault] | None = None,
+    **wishes: Unpack[Wishes],
+) -> Forecast:
+    """Count what `probe` with the same arguments would ask at most; nothing is asked.
+
+    Which verdicts leave something to see is known once the unchanged cases are judged: here all count.
+
+    Returns:
+        Calls, tokens and cost of each stage, without what the folder holds.
+
+    Raises:
+        DataError: Where no case fits the metric, or a check is not known.
+        JudgeError: Where the judge cannot be used at all.
+    """
+    task = task_of(metric, judge, cases, wishes)
+    folder = folder_of(metric, wishes)
+    options: Options = {"prices": wishes.get("prices")}
+    parts = [
+        (name, forecast(given, metrics, judge, out=folder / stage, **options))
+        for name, stage, given, metrics in _stages(task)
+        if given
+    ]
+    return parts[0][1].model_copy(
+        update={
+            "expected": tuple(_named(name, one) for name, part in parts for one in part.expected),
+            "unread": len(task.bases.unread),
+        }
+    )
+
+
+def _stages(task: Task) -> Iterator[tuple[str, str, Sequence[Case], Sequence[Metric]]]:
+    """Give the name, folder, cases and metrics of each stage."""
+    if task.given.uses:
+        yield "", BUILT_ON, task.bases.cases, task.built_on
+    made = named_bases(task.bases.cases, task.bases.pool, task.metric, task.wanted)
+    unchanged = [base.unchanged for base in made]
+    yield "unchanged", MAIN, unchanged, [task.metric]
+    others = [base.references["other"] for base in made if "other" in base.references]
+    yield "another question's", MAIN, others, [task.metric]
+    whole = plan(made, task.metric, task.wanted, None, mutants=task.mutants)
+    for check in task.wanted:
+        yield check.name, MAIN, _of(whole, check.name), [task.metric]
+        if check.reworded:
+            yield check.name, OTHER_ORDER, unchanged, [check.reworded(task.metric)]
+    for name in task.again:
+        yield name, name, unchanged, [task.metric]
+
+
+def _of(whole: Plan, check: str) -> list[Case]:
+    return [case for case in whole.cases if case.tags["probe"] == check]
+
+
+def _named(name: str, one: Expected) -> Expected:
+    return one.model_copy(update={"metric": f"{one.metric} ({name})" if name else one.metric})

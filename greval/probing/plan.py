@@ -1,0 +1,177 @@
+"""What is judged, and which verdicts are held against each other."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from greval.case import Case
+from greval.metric import JudgedMetric
+from greval.probing.checks import Check, Reference, Variant
+from greval.probing.standing import Relation, useless
+from greval.probing.targets import foreign, swapped, target
+from greval.result import Result
+from greval.scale import JudgedScale
+
+Key = tuple[str, str, str]
+"""Where a verdict stands: the stage, the sample and the method."""
+Verdicts = Mapping[Key, Result]
+
+MAIN = "."
+"""The stage whose log is that of the run folder; each other one has a folder in it."""
+OTHER_ORDER = "category-order"
+NO_OTHER = "no other question to take something from"
+NO_VERDICT = "no verdict before the change"
+NOT_YET = "not judged yet: run the same command again to go on"
+TWIN = "other question"
+
+
+class Base(NamedTuple):
+    """A case under its two names: as it is, and with what another question has in the place of what is judged."""
+
+    number: int
+    sample_id: str
+    references: dict[Reference, Case]
+
+    @property
+    def unchanged(self) -> Case:
+        """The case as it is."""
+        return self.references["unchanged"]
+
+
+class Pair(NamedTuple):
+    """A mutant of the case `of`, where both verdicts stand, and what must hold of them."""
+
+    check: str
+    variant: str
+    of: str
+    relation: Relation
+    before: Key
+    after: Key
+
+
+@dataclass
+class Plan:
+    """The mutants to judge, the pairs to count, and by check why others cannot be."""
+
+    cases: list[Case] = field(default_factory=list)
+    pairs: list[Pair] = field(default_factory=list)
+    unused: dict[str, Counter[str]] = field(default_factory=dict)
+
+    def leave(self, check: str, reasons: Iterator[str]) -> None:
+        """Count why verdicts cannot be used."""
+        self.unused.setdefault(check, Counter()).update(reasons)
+
+
+def named_bases(
+    cases: Sequence[Case], pool: Sequence[Case], metric: JudgedMetric, wanted: Sequence[Check]
+) -> list[Base]:
+    """Give the cases as they are judged before anything is planted.
+
+    Args:
+        cases: The cases to probe on.
+        pool: Where something foreign is looked for.
+        metric: The definition.
+        wanted: The checks that will be made; where none wants something foreign, it is not judged.
+    """
+    what = target(metric)
+    wants_other = any(one.twin(metric) or "other" in one.on for one in wanted)
+    found: list[Base] = []
+    for number, case in enumerate(cases):
+        references: dict[Reference, Case] = {"unchanged": marked(case, case.id, "unchanged")}
+        if what and wants_other and (other := foreign(case, pool, what)):
+            references["other"] = marked(swapped(case, other, what), case.id, "other", "question")
+        found.append(Base(number, case.id, references))
+    return found
+
+
+def marked(case: Case, of: str, probe: str, variant: str = "") -> Case:
+    """Give a case under a name of its own, with tags that tell what it is and of which case."""
+    name = f"{of}~{probe}-{variant}" if variant else of
+    tags = {**case.tags, "probe": probe, "of": of} | ({"variant": variant} if variant else {})
+    return case.model_copy(update={"id": name, "tags": tags})
+
+
+def plan(
+    bases: Sequence[Base], metric: JudgedMetric, wanted: Sequence[Check], verdicts: Verdicts | None, *, mutants: int
+) -> Plan:
+    """Plan the mutants of all checks.
+
+    Args:
+        bases: The cases with their references.
+        metric: The definition.
+        wanted: The checks that are defined for it.
+        verdicts: Those of the references; None where they are not known yet: then all could be used.
+        mutants: How many variants of each check are made of a case, each case beginning with another one.
+    """
+    found = Plan()
+    for check in wanted:
+        variants = [*check.variants(metric)]
+        for base in bases:
+            if check.reworded:
+                before = key(base.unchanged)
+                found.pairs.append(
+                    Pair(check.name, "reversed", base.sample_id, check.relation, before, (OTHER_ORDER, *before[1:]))
+                )
+            if check.twin(metric):
+                _hold_twin(found, check, base)
+            if variants:
+                start = base.number % len(variants)
+                _change(found, check, base, (*variants[start:], *variants[:start])[:mutants], metric.scale, verdicts)
+    return found
+
+
+def key(case: Case, stage: str = MAIN) -> Key:
+    """Give where the verdict of a case stands."""
+    return stage, case.id, case.method
+
+
+def _hold_twin(found: Plan, check: Check, base: Base) -> None:
+    """Hold the case with another question's content against the unchanged one."""
+    other = base.references.get("other")
+    if other is None:
+        found.leave(check.name, iter((NO_OTHER,)))
+        return
+    found.pairs.append(Pair(check.name, TWIN, base.sample_id, Relation.bad, key(base.unchanged), key(other)))
+
+
+def _change(
+    found: Plan,
+    check: Check,
+    base: Base,
+    variants: Sequence[Variant],
+    scale: JudgedScale,
+    verdicts: Verdicts | None,
+) -> None:
+    """Make mutants of the first reference that leaves something to see."""
+    case, reasons = _usable(check, base, scale, verdicts)
+    if case is None:
+        found.leave(check.name, iter(reasons))
+        return
+    for variant in variants:
+        made = variant.make(case)
+        if isinstance(made, str):
+            found.leave(check.name, iter((made,)))
+            continue
+        mutant = marked(made, base.sample_id, check.name, variant.name.replace(" ", "-"))
+        found.cases.append(mutant)
+        found.pairs.append(Pair(check.name, variant.name, base.sample_id, check.relation, key(case), key(mutant)))
+
+
+def _usable(check: Check, base: Base, scale: JudgedScale, verdicts: Verdicts | None) -> tuple[Case | None, list[str]]:
+    """Give the first reference with a verdict that leaves something to see, or why none does."""
+    reasons = [NO_OTHER]
+    for name in check.on:
+        case = base.references.get(name)
+        if case is None:
+            continue
+        if verdicts is None:
+            return case, []
+        before = verdicts.get(key(case))
+        why = [useless(check.relation, scale, one.value) for one in before.judgements] if before else []
+        if None in why:
+            return case, []
+        reasons = [one for one in why if one] or [NO_VERDICT if before else NOT_YET]
+    return None, reasons

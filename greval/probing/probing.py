@@ -1,0 +1,239 @@
+"""Probe a judge: judge cases, change them so that the right verdict is known, judge these, and count."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Unpack
+
+from langchain_core.language_models import BaseChatModel
+
+from greval.asking import Asking
+from greval.case import Case
+from greval.client import JudgeClient
+from greval.compile import CaseLike, run_sync
+from greval.datasets import RowFault
+from greval.errors import DataError
+from greval.judge import Judge
+from greval.library import with_dependencies
+from greval.material import lacking, narrowed
+from greval.metric import JudgedMetric, Metric
+from greval.probing.bases import POOL, Bases, bases, demo_cases
+from greval.probing.checks import CHECKS, NAMES, REPEATS, Check, Setting
+from greval.probing.counting import checked, failures, noise
+from greval.probing.plan import MAIN, OTHER_ORDER, Base, named_bases, plan
+from greval.probing.records import Probe, Skip
+from greval.probing.stages import Stages, Wishes
+from greval.result import Result
+
+LIMIT = 20
+MUTANTS = 1
+REPEATED = 3
+BUILT_ON = "built-on"
+ONCE = "each case is judged once only (repeats of 1)"
+
+
+def probe(
+    metric: Metric,
+    judge: Judge | BaseChatModel,
+    cases: Iterable[CaseLike | RowFault] | None = None,
+    **wishes: Unpack[Wishes],
+) -> Probe:
+    """Say what a judge catches on a metric of faults that are planted, without any label; see `probe_async`.
+
+    Example:
+        >>> import tempfile
+        >>> from greval import load
+        >>> from greval.testing import ScriptedJudge
+        >>> judge = ScriptedJudge([{"reason": "It always says so.", "value": 1}])
+        >>> found = probe(load("correctness"), judge, checks=["empty"], limit=2, out=tempfile.mkdtemp())
+        >>> found.checks[0].name, found.checks[0].rate.value, found.checks[0].rate.n
+        ('empty', 0.0, 2)
+    """
+    return run_sync(probe_async(metric, judge, cases, **wishes))
+
+
+async def probe_async(
+    metric: Metric,
+    judge: Judge | BaseChatModel,
+    cases: Iterable[CaseLike | RowFault] | None = None,
+    *,
+    stop: asyncio.Event | None = None,
+    **wishes: Unpack[Wishes],
+) -> Probe:
+    """Say what a judge catches on a metric of faults that are planted, without any label.
+
+    The cases are judged, then changed so that the right verdict, or how it stands to the one before,
+    is known, and judged again. The share that is caught is the kill rate. What a judge does with the
+    same case asked again is its noise.
+
+    Args:
+        metric: The definition, judged by a model.
+        judge: Settings of a judge or a chat model.
+        cases: Cases, best those with a good answer; without them shipped ones.
+        stop: When set, no further call is made.
+        **wishes: `checks`: names of `CHECK_NAMES`, all that are defined by default. `limit` (20): how many
+            cases. `mutants` (1): how many variants of a check of each case. `repeats` (3): how often the
+            unchanged cases are judged. `out` (runs/probe-METRIC): the run folder; what it holds is not
+            asked again. `built_on`: definitions that the metric builds on, where they do not ship.
+            `concurrency`, `retry_failed`, `prices`, `debug`, `on_progress`, `on_result`: as of `evaluate`.
+            `max_calls`, `max_cost` (US dollars): caps over all that is asked.
+
+    Returns:
+        The kill rates, the noise, and what could not be told, as data; `greval probe` prints it.
+
+    Raises:
+        DataError: Where no case fits the metric, or a check is not known.
+        DefinitionError: Where the metric builds on one that is not there.
+        JudgeError: Where the judge cannot be used at all.
+        StoreError: Where the folder cannot be written.
+    """
+    task = task_of(metric, judge, cases, wishes)
+    stages = Stages(folder_of(metric, wishes), judge, wishes, stop)
+    narrow = await _let_through(task, stages)
+    made = named_bases(narrow, task.bases.pool, task.metric, task.wanted)
+    references = [case for base in made for case in base.references.values()]
+    await stages.judged(MAIN, references, [task.metric])
+    planned = plan(made, task.metric, task.wanted, stages.verdicts, mutants=task.mutants)
+    if planned.cases:
+        await stages.judged(MAIN, planned.cases, [task.metric])
+        stages.planned(task.metric, len(references) + len(planned.cases))
+    unchanged = [base.unchanged for base in made]
+    for check in task.wanted:
+        if check.reworded:
+            await stages.judged(OTHER_ORDER, unchanged, [check.reworded(task.metric)])
+    for name in task.again:
+        await stages.judged(name, unchanged, [task.metric])
+    counted = [checked(check, planned, stages.verdicts, task.metric.scale) for check in task.wanted]
+    return _probe(task, stages, made).model_copy(
+        update={
+            "checks": tuple(one for one, _ in counted),
+            "survivors": tuple(one for _, survivors in counted for one in survivors),
+        }
+    )
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is to be done: the metric without what it builds on, the checks that fit it, the stages of the repeats."""
+
+    metric: JudgedMetric
+    built_on: tuple[Metric, ...]
+    given: JudgedMetric
+    bases: Bases
+    wanted: tuple[Check, ...]
+    skipped: tuple[Skip, ...]
+    again: tuple[str, ...]
+    mutants: int
+
+
+def task_of(
+    metric: Metric, judge: Judge | BaseChatModel, cases: Iterable[CaseLike | RowFault] | None, wishes: Wishes
+) -> Task:
+    """Read the cases and choose the checks.
+
+    Raises:
+        DataError: Where there is nothing to probe.
+    """
+    if not isinstance(metric, JudgedMetric):
+        raise DataError(f"{metric.name}: is computed, not judged: there is no judge to probe")
+    named = _named(wishes)
+    limit, mutants, repeats = (
+        wishes.get("limit", LIMIT),
+        wishes.get("mutants", MUTANTS),
+        wishes.get("repeats", REPEATED),
+    )
+    if min(limit, mutants, repeats) < 1:
+        raise DataError(f"limit, mutants and repeats must be 1 or more, got {limit}, {mutants} and {repeats}")
+    found = bases(demo_cases() if cases is None else cases, metric, limit)
+    if not found.cases:
+        reasons = ", ".join(f"{count} {reason}" for reason, count in found.left_out.items()) or "there are none"
+        raise DataError(f"{metric.name}: no case to probe on among the first {max(limit, POOL)}: {reasons}")
+    alone = metric.model_copy(update={"uses": {}})
+    setting = Setting(alone, one_by_one=_one_by_one(alone, judge), named=named)
+    why = {name: check.unfit(setting) for name, check in CHECKS.items() if name in named or not named}
+    skips = [Skip(check=name, reason=reason) for name, reason in why.items() if reason]
+    repeated = REPEATS in named or not named
+    if repeated and repeats == 1:
+        skips.insert(0, Skip(check=REPEATS, reason=ONCE))
+    return Task(
+        metric=alone,
+        built_on=_dependencies(metric, wishes),
+        given=metric,
+        bases=found,
+        wanted=tuple(CHECKS[name] for name, reason in why.items() if reason is None),
+        skipped=tuple(skips),
+        again=tuple(f"repeat-{n}" for n in range(2, repeats + 1)) if repeated else (),
+        mutants=mutants,
+    )
+
+
+def folder_of(metric: Metric, wishes: Wishes) -> Path:
+    """Give the run folder."""
+    return Path(wishes.get("out") or Path("runs") / f"probe-{metric.name}")
+
+
+def _named(wishes: Wishes) -> frozenset[str]:
+    """Give the checks that are named.
+
+    Raises:
+        DataError: Where one is not known.
+    """
+    named = frozenset(wishes.get("checks") or ())
+    if unknown := sorted(named - {*NAMES}):
+        raise DataError(f"no check {', '.join(map(repr, unknown))}; there are: {', '.join(NAMES)}")
+    return named
+
+
+def _dependencies(metric: JudgedMetric, wishes: Wishes) -> tuple[Metric, ...]:
+    """Give what the metric builds on, each after what that builds on."""
+    given = (one for one in wishes.get("built_on", ()) if one.name != metric.name)
+    needed = with_dependencies([metric, *given]) if metric.uses else ()
+    return tuple(one for one in needed if one.name != metric.name)
+
+
+def _one_by_one(metric: JudgedMetric, judge: Judge | BaseChatModel) -> bool:
+    return metric.over is not None and Asking(metric, JudgeClient(judge)).max_items == 1
+
+
+async def _let_through(task: Task, stages: Stages) -> Sequence[Case]:
+    """Narrow the cases to what the metrics let through that this one builds on, so that it alone is probed."""
+    cases = task.bases.cases
+    if not task.given.uses:
+        return cases
+    found = await stages.judged(BUILT_ON, cases, task.built_on)
+    through: list[Case] = []
+    for case in cases:
+        place = BUILT_ON, case.id, case.method
+        rows = {name: results[place] for name, results in found.items() if place in results}
+        judged = {name: {one.item or "": one.value for one in row.judgements} for name, row in rows.items()}
+        narrow = narrowed(task.given, case, judged)
+        failed = any(row.failures for row in rows.values()) or len(rows) < len(task.built_on)
+        reason = "what it builds on could not be judged" if failed else lacking(task.metric, narrow)
+        if reason:
+            task.bases.left_out[reason] += 1
+        else:
+            through.append(narrow)
+    return through
+
+
+def _probe(task: Task, stages: Stages, made: Sequence[Base]) -> Probe:
+    """Give all that is not of one check."""
+    results: list[Result] = [*stages.verdicts.values()]
+    return Probe(
+        folder=str(stages.folder),
+        metric=task.given.name,
+        judge=JudgeClient(stages.judge).label,
+        cases=len(made),
+        checks=(),
+        noise=noise(made, stages.verdicts, (MAIN, *task.again)) if task.again else None,
+        skipped=task.skipped,
+        left_out=dict(task.bases.left_out),
+        unread=tuple(task.bases.unread),
+        failures=failures(results),
+        usage=stages.usage,
+        cost=stages.cost,
+        why=stages.why,
+    )

@@ -1,0 +1,100 @@
+"""The stages of a probe: each is a run in a folder, all under the same caps, until one is stopped."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypedDict
+
+from langchain_core.language_models import BaseChatModel
+
+from greval.case import Case
+from greval.evaluation import evaluate_async
+from greval.facts import put_planned
+from greval.judge import Judge
+from greval.metric import Metric
+from greval.options import OnProgress, Options
+from greval.prices import Prices
+from greval.probing.plan import MAIN, Key
+from greval.result import Result, Usage
+from greval.store import Store
+
+
+class Wishes(TypedDict, total=False):
+    """How to probe; see `probe`."""
+
+    checks: Sequence[str] | None
+    limit: int
+    mutants: int
+    repeats: int
+    retry_failed: bool
+    out: str | Path | None
+    built_on: Sequence[Metric]
+    concurrency: int | None
+    max_calls: int | None
+    max_cost: float | None
+    prices: Prices | None
+    debug: bool
+    on_progress: OnProgress | None
+    on_result: Callable[[Result], None] | None
+
+
+@dataclass
+class Stages:
+    """What was judged so far, and what it cost; `why` tells why it was stopped, then nothing more is asked."""
+
+    folder: Path
+    judge: Judge | BaseChatModel
+    wishes: Wishes
+    stop: asyncio.Event | None = None
+    verdicts: dict[Key, Result] = field(default_factory=dict)
+    usage: Usage = field(default_factory=Usage)
+    cost: float | None = None
+    why: str | None = None
+
+    async def judged(
+        self, stage: str, cases: Sequence[Case], metrics: Sequence[Metric]
+    ) -> dict[str, dict[Key, Result]]:
+        """Judge cases in a stage, and give the results of each metric; those of the last one are the verdicts."""
+        if not cases or self.why is not None:
+            return {}
+        run = await evaluate_async(
+            cases, metrics, self.judge, out=self.folder / stage, stop=self.stop, **self._options(len(cases))
+        )
+        self.usage += run.progress.usage
+        if run.progress.cost is not None:
+            self.cost = (self.cost or 0.0) + run.progress.cost
+        self.why = run.why
+        wanted = {(case.id, case.method) for case in cases}
+        found: dict[str, dict[Key, Result]] = {}
+        for result in run.results():
+            if (result.sample_id, result.method) in wanted:
+                found.setdefault(result.metric, {})[stage, result.sample_id, result.method] = result
+        self.verdicts |= found.get(metrics[-1].name, {})
+        return found
+
+    def planned(self, metric: Metric, count: int) -> None:
+        """Write down how many cases the run folder is due, as several rounds share it."""
+        if self.why is None:
+            with Store.create(self.folder / MAIN) as store:
+                put_planned(store, {metric.name: count})
+
+    def _options(self, total: int) -> Options:
+        """Give the options of the next run: what is left of the caps."""
+        wishes = self.wishes
+        options: Options = {
+            "total": total,
+            "concurrency": wishes.get("concurrency"),
+            "prices": wishes.get("prices"),
+            "retry_failed": wishes.get("retry_failed", True),
+            "debug": wishes.get("debug", False),
+            "on_progress": wishes.get("on_progress"),
+            "on_result": wishes.get("on_result"),
+        }
+        if (calls := wishes.get("max_calls")) is not None:
+            options["max_calls"] = max(calls - self.usage.calls, 0)
+        if (cost := wishes.get("max_cost")) is not None:
+            options["max_cost"] = max(cost - (self.cost or 0.0), 0.0)
+        return options

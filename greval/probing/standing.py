@@ -1,0 +1,86 @@
+"""How good a value is on its scale, and what must hold between the verdicts of a case and of its mutant."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from greval.scale import CategoricalScale, JudgedScale, Value, ValueScale
+
+MIDDLE = 0.5
+
+
+class Relation(StrEnum):
+    """What must hold of a mutant's verdict; the text is told beside the figures."""
+
+    same = "the verdict stays"
+    not_better = "the verdict gets no better"
+    bad = "the verdict falls into the worse half of the scale"
+    worst = "the verdict falls to the worst of the scale"
+
+
+def standing(scale: JudgedScale, value: Value) -> float | None:
+    """Give where a value stands from 0, the worst, to 1, the best; None on a scale without an order.
+
+    Categories without an order stand by their scores, where all have one.
+
+    Example:
+        >>> scale = CategoricalScale.model_validate({"categories": {"Good": "", "Fair": "", "Poor": ""}})
+        >>> [standing(scale, name) for name in scale.names]
+        [1.0, 0.5, 0.0]
+    """
+    match scale:
+        case ValueScale(range=(low, high), better=better):
+            share = (float(value) - low) / (high - low)
+            return share if better == "higher" else 1 - share
+        case CategoricalScale(ordered=True, names=names):
+            return 1 - names.index(str(value)) / (len(names) - 1)
+        case CategoricalScale(categories=categories):
+            scores = {one.name: one.score for one in categories if one.score is not None}
+            least, most = min(scores.values(), default=0.0), max(scores.values(), default=0.0)
+            known = len(scores) == len(categories) and least < most
+            return (scores[str(value)] - least) / (most - least) if known else None
+
+
+def best(scale: JudgedScale) -> Value | None:
+    """Give the best value of a scale, None where it has no order.
+
+    Example:
+        >>> best(ValueScale(range=(0, 1), levels={0: "No.", 1: "Yes."}))
+        1
+    """
+    values: tuple[Value, ...] = scale.names if isinstance(scale, CategoricalScale) else scale.range
+    places = {value: place for value in values if (place := standing(scale, value)) is not None}
+    return max(places, key=lambda value: places[value], default=None)
+
+
+def useless(relation: Relation, scale: JudgedScale, before: Value) -> str | None:
+    """Say why the verdict before the change leaves nothing to see, None where it does not."""
+    place = standing(scale, before)
+    match relation:
+        case Relation.same:
+            return None
+        case Relation.not_better:
+            return "already the best verdict: none is better" if place is None or place >= 1 else None
+        case Relation.bad | Relation.worst:
+            return "not judged good before: no fall can be seen" if place is None or place <= MIDDLE else None
+
+
+def holds(relation: Relation, scale: JudgedScale, before: Value, after: Value) -> bool:
+    """Say whether a relation holds between a verdict and that of the mutant.
+
+    Example:
+        >>> holds(Relation.not_better, ValueScale(range=(0, 1), levels={0: "No.", 1: "Yes."}), 0, 1)
+        False
+    """
+    if relation is Relation.same:
+        return before == after
+    old, new = (standing(scale, value) for value in (before, after))
+    if old is None or new is None:
+        return False
+    match relation:
+        case Relation.not_better:
+            return new <= old
+        case Relation.bad:
+            return new < MIDDLE
+        case Relation.worst:
+            return new <= 0

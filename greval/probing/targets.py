@@ -1,0 +1,136 @@
+"""What a metric judges of a case, and the changes that are made to it: texts, blanks, another question's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Literal
+
+from greval.case import Case, Chunk, Triple
+from greval.material import Item, listed
+from greval.metric import JudgedMetric
+
+Target = Literal["answer", "context", "chunks", "triples"]
+SOURCES = frozenset({"context", "chunks", "triples"})
+_WORD = re.compile(r"\w{3,}|\d+")
+
+
+def target(metric: JudgedMetric) -> Target | None:
+    """Give what a metric judges: its items, else the answer, else the context; None where it is none of these.
+
+    Example:
+        >>> from greval.metric import ValueMetric
+        >>> target(ValueMetric(name="m", description="d", needs=["question", "context"], steps=["s"],
+        ...                    range=(0, 1), levels={0: "No.", 1: "Yes."}))
+        'context'
+    """
+    if metric.over:
+        return metric.over
+    if "answer" in metric.needs:
+        return "answer"
+    return "context" if SOURCES & {*metric.needs} else None
+
+
+def altered(case: Case, what: Target, change: Callable[[str], str]) -> Case:
+    """Give the case with its texts changed: the answer, every chunk, or the object of every triple.
+
+    Of a context the chunks are changed, or the triples where there is no chunk.
+    """
+    if what == "answer":
+        return case.model_copy(update={"answer": change(case.answer or "")})
+    if what == "triples" or (what == "context" and not case.chunks):
+        found = (one.model_copy(update={"object": change(one.object)}) for one in case.triples or ())
+        return case.model_copy(update={"triples": tuple(found)})
+    changed = (one.model_copy(update={"text": change(one.text)}) for one in case.chunks or ())
+    return case.model_copy(update={"chunks": tuple(changed)})
+
+
+def blanked(case: Case, what: Target) -> Case:
+    """Give the case with nothing in what is judged: an empty answer, items without a text."""
+    if what == "answer":
+        return case.model_copy(update={"answer": ""})
+    chunks = tuple(one.model_copy(update={"text": ""}) for one in case.chunks or ())
+    triples = tuple(one.model_copy(update={"subject": "", "predicate": "", "object": ""}) for one in case.triples or ())
+    parts: dict[str, object] = {"chunks": chunks, "triples": triples}
+    if what == "context":
+        return case.model_copy(
+            update={name: part for name, part in parts.items() if getattr(case, name) is not None}
+            | {"aggregates": None}
+        )
+    return case.model_copy(update={what: parts[what]})
+
+
+def swapped(case: Case, other: Case, what: Target) -> Case:
+    """Give the case with what is judged taken from another; items keep their ids, so that verdicts can be matched."""
+    if what == "answer":
+        return case.model_copy(update={"answer": other.answer})
+    if what == "context":
+        update = {"chunks": other.chunks, "triples": other.triples, "aggregates": other.aggregates}
+        return case.model_copy(update=update)
+    own, theirs = listed(what, case), listed(what, other)
+    return case.model_copy(update={what: tuple(_named(theirs[n % len(theirs)], one) for n, one in enumerate(own))})
+
+
+def reordered(case: Case, what: Literal["chunks", "triples"], shift: int | None) -> Case:
+    """Give the case with its items rotated by so many places, or reversed where it is None."""
+    found = listed(what, case)
+    return case.model_copy(update={what: found[::-1] if shift is None else (*found[shift:], *found[:shift])})
+
+
+def foreign(case: Case, pool: Sequence[Case], what: Target) -> Case | None:
+    """Give the case of another question whose content has the fewest words in common with this one; None without any.
+
+    Answers that state something of their own sources come first: a refusal would fit any question.
+
+    Args:
+        case: The case to find a stranger for.
+        pool: The cases to choose from.
+        what: What would be taken from it.
+    """
+    own = words(" ".join((case.question, case.expected_answer or "", *texts(case, what))))
+    strangers = [
+        one
+        for one in pool
+        if one.question != case.question
+        and any(map(str.strip, texts(one, what)))
+        and [*texts(one, what)] != [*texts(case, what)]
+    ]
+    return min(
+        strangers,
+        key=lambda one: (not grounded(one, what), len(own & words(" ".join(texts(one, what))))),
+        default=None,
+    )
+
+
+def grounded(case: Case, what: Target) -> bool:
+    """Say whether an answer states something of its sources or of the expected answer that the question does not."""
+    if what != "answer":
+        return True
+    sources = " ".join((case.expected_answer or "", *texts(case, "context")))
+    return bool((words(case.answer or "") & words(sources)) - words(case.question))
+
+
+def texts(case: Case, what: Target) -> Iterator[str]:
+    """Give the texts of what is judged."""
+    if what == "answer":
+        yield case.answer or ""
+    if what in {"chunks", "context"}:
+        yield from (one.text for one in case.chunks or ())
+    if what in {"triples", "context"}:
+        yield from (f"{one.subject} {one.predicate} {one.object}" for one in case.triples or ())
+    if what == "context":
+        yield from case.aggregates or ()
+
+
+def words(text: str) -> set[str]:
+    """Give the words of a text that tell something: numbers, and those of three letters or more.
+
+    Example:
+        >>> sorted(words("It is 12 hours."))
+        ['12', 'hours']
+    """
+    return set(_WORD.findall(text.casefold()))
+
+
+def _named(item: Item, like: Item) -> Chunk | Triple:
+    return item.model_copy(update={"id": like.id})

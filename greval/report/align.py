@@ -1,0 +1,136 @@
+"""An alignment for the terminal: what was tried, what it gained on held-back folds, and what was written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from greval.align.records import Alignment, Attempt, Foreseen, Gain
+from greval.stats.interval import Interval
+
+LOUD = "ENRICHED"
+
+
+def render(alignment: Alignment, console: Console) -> None:
+    """Print an alignment: what to beware of first, what was tried, what it gained, what came of it, and the diff."""
+    for line in alignment.warnings:
+        if line.startswith(LOUD):
+            _say(console, line, "bold red")
+    _say(console, _title(alignment), "italic")
+    if alignment.attempts:
+        console.print()
+        console.print(_attempts(alignment))
+        console.print()
+        console.print(_gain(alignment.gain, alignment.level))
+    console.print()
+    for line in sentences(alignment):
+        _say(console, line, "")
+    for line in alignment.warnings:
+        if not line.startswith(LOUD):
+            _say(console, line, "yellow")
+    if alignment.diff:
+        console.print()
+        console.print(alignment.diff, markup=False, highlight=False, soft_wrap=True, end="")
+
+
+def foretold(found: Foreseen, console: Console) -> None:
+    """Print what aligning would ask at most."""
+    cost = "unknown" if found.cost is None else f"${found.cost:.4f}"
+    lines = (
+        f"{found.metric}: {found.labels:,} labelled things of {found.questions:,} questions; at most:",
+        f"  {found.before:,} cases judged by the metric as it is, {found.learned:,} by changed ones",
+        f"  {found.calls:,} calls of {found.judge} to judge, {found.written:,} calls to write",
+        f"  about {found.input_tokens:,} input tokens of the former, cost {cost}; examples make prompts longer",
+        "what is there from before is not asked again and not taken off here; nothing was asked",
+    )
+    for line in lines:
+        _say(console, line, "")
+
+
+def sentences(alignment: Alignment) -> Iterator[str]:
+    """Say what came of it, what it cost, and how to read the figures."""
+    if alignment.accepted:
+        yield f"accepted: {alignment.why}; the new definition is in {alignment.path}"
+    else:
+        yield f"nothing helped: {alignment.why}; nothing was written"
+    if alignment.failed:
+        yield f"left out of the gain: {alignment.failed} things of which one of the two definitions gave no verdict"
+    if alignment.attempts:
+        yield (
+            "Figures of the first table are of things that chose, and flatter what was chosen. The gain is that of "
+            "held-back folds; intervals draw whole questions."
+        )
+    yield _spent(alignment)
+
+
+def _title(alignment: Alignment) -> str:
+    people = ", ".join(alignment.annotators)
+    things = f"{alignment.labels:,} things of {alignment.questions:,} questions"
+    writer = "" if alignment.writer == alignment.judge else f", writer {alignment.writer}"
+    return f"{alignment.folder}: {alignment.metric}, judge {alignment.judge}{writer}; {things} labelled by {people}"
+
+
+def _attempts(alignment: Alignment) -> Table:
+    """Lay out what was tried, a row for each changed definition."""
+    table = _table("learned on", "way", "from", "chosen by", f"{alignment.gain.figure} before", "after", "")
+    for one in alignment.attempts:
+        where = f"all but fold {one.fold} of {alignment.folds}" if one.fold else "all labels"
+        figures = (str(one.learned), str(one.things), _number(one.before), _number(one.after))
+        cells = ("", "", "", "") if one.dropped else figures
+        table.add_row(*map(Text, (where, one.way, *cells, _came(one))))
+    return table
+
+
+def _came(one: Attempt) -> str:
+    if one.dropped:
+        return f"dropped: {one.dropped}"
+    failed = f"{one.failed} failed" if one.failed else ""
+    return ", ".join(part for part in ("chosen" if one.chosen else "", failed) if part)
+
+
+def _gain(gain: Gain, level: float) -> Table:
+    """Lay out the figures of the held-back folds."""
+    table = _table("held-back folds", "things", f"before [{level:.0%}]", "after", "gain", "p", "changed")
+    cells = (
+        *(f"{_number(gain.before)}{_ends(gain.before_interval)}", f"{_number(gain.after)}{_ends(gain.after_interval)}"),
+        f"{_number(gain.gain)}{_ends(gain.interval)}",
+        *(f"{gain.p:.4f}", str(gain.changed)),
+    )
+    table.add_row(*map(Text, (gain.figure, str(gain.things), *cells)))
+    if gain.ranks:
+        table.add_row(*map(Text, ("Spearman", str(gain.things), *map(_number, gain.ranks), "", "", "")))
+    return table
+
+
+def _spent(alignment: Alignment) -> str:
+    """Say what this call spent, and what was there before."""
+    usage = alignment.usage
+    money = "unknown" if alignment.cost is None else f"${alignment.cost:.4f}"
+    tokens = f"{usage.input_tokens or 0:,} input tokens, {usage.output_tokens or 0:,} output tokens"
+    kept = f"; {alignment.kept:,} judgements were there from before" if alignment.kept else ""
+    return f"spent: {usage.calls:,} calls, {tokens}, cost {money}{kept}"
+
+
+def _table(first: str, *others: str) -> Table:
+    """Give an empty table: names on the left, figures on the right, remarks on the left again."""
+    table = Table(box=None, pad_edge=False)
+    table.add_column(first)
+    for name in others:
+        table.add_column(name, justify="left" if name in {"way", ""} else "right", overflow="fold")
+    return table
+
+
+def _ends(interval: Interval | None) -> str:
+    return "" if interval is None else f" [{_number(interval.low)}, {_number(interval.high)}]"
+
+
+def _number(value: float | None) -> str:
+    """Give a figure with two digits after the point; never -0.00."""
+    return "-" if value is None else f"{round(value, 2) + 0.0:.2f}"
+
+
+def _say(console: Console, line: str, style: str) -> None:
+    console.print(line, style=style, markup=False, highlight=False, soft_wrap=True)

@@ -1,0 +1,152 @@
+"""A probe for the terminal: what was caught of what was planted, the noise, and what got through."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from greval.probing.records import Checked, Noise, Probe, Survivor
+from greval.report.agreement import told
+from greval.stats.figure import Figure
+
+SHORT = 100
+"""So many letters of a reason are shown; the JSON form has it in full."""
+
+
+def render(probe: Probe, console: Console, *, show: int = 5) -> None:
+    """Print a probe.
+
+    Args:
+        probe: What was found.
+        console: Where it is printed.
+        show: How many mutants that got through are shown.
+    """
+    console.print(
+        f"{probe.folder}: {probe.metric}, judge {probe.judge}, {_count(probe.cases, 'case')}",
+        style="italic",
+        markup=False,
+        highlight=False,
+        soft_wrap=True,
+    )
+    if probe.checks:
+        console.print()
+        console.print(_checks(probe.checks))
+    if probe.survivors and show:
+        console.print()
+        console.print(_survivors(probe.survivors, show))
+    console.print()
+    for line in legend(probe):
+        console.print(line, style="dim", markup=False, highlight=False, soft_wrap=True)
+    for line in troubles(probe):
+        console.print(line, style="yellow", markup=False, highlight=False, soft_wrap=True)
+
+
+def legend(probe: Probe) -> Iterator[str]:
+    """Say in sentences what was asked of the verdicts, what moved by itself, and which checks say nothing."""
+    for one in probe.checks:
+        yield f"{one.name}: {one.holds}"
+    if any(isinstance(one.rate, Figure) and one.rate.clustered for one in probe.checks):
+        yield "by question: verdicts on one question are not independent; this interval counts questions only"
+    if probe.noise:
+        yield noise(probe.noise)
+    for skip in probe.skipped:
+        yield f"{skip.check}: not made: {skip.reason}"
+    usage = probe.usage
+    tokens = f"{usage.input_tokens or 0:,} input tokens, {usage.output_tokens or 0:,} output tokens"
+    cost = "" if probe.cost is None else f", ${probe.cost:.4f}"
+    yield f"asked now: {_count(usage.calls, 'call')}, {tokens}{cost}"
+
+
+def noise(found: Noise) -> str:
+    """Tell in a sentence how steady the verdicts are.
+
+    Example:
+        >>> from greval.stats.figure import Undefined
+        >>> none = Undefined(n=0, reason="nothing was judged twice")
+        >>> noise(Noise(repeats=2, things=0, unsteady=none, flip_rate=None, sd=None))
+        'repeats: nothing was judged twice'
+    """
+    if not isinstance(found.unsteady, Figure) or found.flip_rate is None:
+        return "repeats: nothing was judged twice"
+    spread = "" if found.sd is None else f", standard deviation {found.sd:.2f}"
+    lost = f", {found.failed} failed" if found.failed else ""
+    return (
+        f"repeats: of {_count(found.things, 'verdict')} judged {found.repeats} times {told(found.unsteady)} changed; "
+        f"flip rate {found.flip_rate:.2f}{spread}{lost}"
+    )
+
+
+def troubles(probe: Probe) -> Iterator[str]:
+    """Say what the figures are not of, with the way to mend it."""
+    for one in probe.checks:
+        for reason, count in one.unused.items():
+            yield f"{one.name}: {count} not used: {reason}"
+        if one.missing:
+            yield f"{one.name}: {one.missing} not judged yet; run the same command again to go on"
+    for reason, count in probe.left_out.items():
+        yield f"{_count(count, 'case')} left out: {reason}"
+    for row in probe.unread[:5]:
+        yield f"not a case: {row}"
+    if probe.failures:
+        kinds = ", ".join(f"{kind} {count}" for kind, count in probe.failures.items())
+        yield f"failures: {kinds}; they are not counted as caught; run the same command again to ask for these only"
+
+
+def _checks(checks: Sequence[Checked]) -> Table:
+    """Lay out the checks."""
+    clustered = any(isinstance(one.rate, Figure) and one.rate.clustered for one in checks)
+    heads = (
+        "caught",
+        "kill rate [95%]",
+        *(["by question"] if clustered else []),
+        "better",
+        "worse",
+        "failed",
+        "not used",
+    )
+    table = Table(box=None, pad_edge=False)
+    table.add_column("check", no_wrap=True)
+    for head in heads:
+        table.add_column(escape(head), justify="right", overflow="fold")
+    for one in checks:
+        counts = (one.better, one.worse, one.failed, sum(one.unused.values()))
+        apart = [_apart(one)] if clustered else []
+        cells = (one.name, f"{one.killed} of {one.mutants}", told(one.rate), *apart, *map(str, counts))
+        table.add_row(*map(Text, cells))
+    return table
+
+
+def _apart(one: Checked) -> str:
+    """Give the interval that counts questions only."""
+    ends = one.rate.clustered if isinstance(one.rate, Figure) else None
+    return f"[{ends.low:.2f}, {ends.high:.2f}]" if ends else ""
+
+
+def _survivors(survivors: Sequence[Survivor], show: int) -> Table:
+    """Lay out what got through, first one of each check and variant."""
+    more = f" ({show} of {len(survivors)})" if len(survivors) > show else ""
+    table = Table(title=f"Not caught{more}", title_justify="left", box=None, pad_edge=False)
+    for name in ("check", "variant", "case", "before", "after", "reason"):
+        table.add_column(name, overflow="fold")
+    for one in _various(survivors)[:show]:
+        who = " ".join(part for part in (one.sample_id, one.method, one.item) if part)
+        reason = one.reason if len(one.reason) <= SHORT else f"{one.reason[:SHORT]}..."
+        table.add_row(*map(Text, (one.check, one.variant, who, str(one.before), str(one.after), reason)))
+    return table
+
+
+def _various(survivors: Sequence[Survivor]) -> list[Survivor]:
+    """Give those first that are the first of their check and variant."""
+    firsts: dict[tuple[str, str], Survivor] = {}
+    for one in survivors:
+        firsts.setdefault((one.check, one.variant), one)
+    first = {id(one) for one in firsts.values()}
+    return [*firsts.values(), *(one for one in survivors if id(one) not in first)]
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

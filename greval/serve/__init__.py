@@ -1,0 +1,7 @@
+"""The HTTP door: metrics over LangServe and plain REST, and a page to use them. Needs `greval[server]`."""
+
+from __future__ import annotations
+
+from greval.serve.settings import Limits, Settings
+
+__all__ = ["Limits", "Settings"]

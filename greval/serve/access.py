@@ -1,0 +1,132 @@
+"""Who may ask: a key's owner, or without keys this machine only; and how often."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlsplit
+
+from greval.errors import GrevalError
+from greval.serve.keys import KeyFile
+from greval.serve.logs import ERRORS
+from greval.serve.paths import Scope, head_size, header, is_open, is_trick
+from greval.serve.problems import ServeError
+from greval.serve.service import Service, Tenant
+from greval.serve.settings import LOCAL_HOSTS
+
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+LARGEST_HEAD = 16 * 1024
+BURST_SECONDS = 10
+MINUTE = 60
+
+
+class Access:
+    """Lets a request in, as a tenant, or refuses it before anything of its body is read."""
+
+    def __init__(self, app: Any, service: Service) -> None:  # noqa: ANN401 - an ASGI app
+        """Keep the keys' file and the rates."""
+        settings = service.settings
+        self._app = app
+        self._runs = settings.runs
+        self._keys = KeyFile(settings.keys) if settings.keys else None
+        self._rate = settings.limits.rate / settings.workers
+        self._buckets: dict[str, TokenBucket] = {}
+
+    async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:  # noqa: ANN401 - ASGI's callables
+        """Let in or refuse."""
+        if scope["type"] == "http":
+            if head_size(scope) > LARGEST_HEAD:
+                told = f"the address and the headers have more than {LARGEST_HEAD // 1024} KB; send less of them"
+                raise ServeError(431, told)
+            if is_trick(scope):
+                raise ServeError(404, "path: there is nothing at such a path; /openapi.json lists what there is")
+            scope["state"]["tenant"] = self._tenant(scope)
+        await self._app(scope, receive, send)
+
+    def _tenant(self, scope: Scope) -> Tenant:
+        if self._keys is None:
+            _only_from_here(scope)
+            return Tenant("", self._runs)
+        if is_open(scope):
+            return Tenant("", self._runs)
+        name = self._named(self._keys, header(scope, b"authorization"))
+        self._within_rate(name)
+        return Tenant(name, self._runs / name)
+
+    def _named(self, keys: KeyFile, authorization: str) -> str:
+        """Give the name of the key that was sent."""
+        scheme, _, key = authorization.partition(" ")
+        try:
+            known = keys.read()
+        except GrevalError as error:
+            ERRORS.error("%s", error)
+            raise ServeError(503, "the server cannot read its keys; ask its operator") from error
+        name = known.name_of(key.strip()) if scheme.lower() == "bearer" else None
+        if name is None:
+            told = "Authorization: no valid key; send the header 'Authorization: Bearer KEY' with a key of this server"
+            raise ServeError(401, told, headers={"WWW-Authenticate": "Bearer"})
+        return name
+
+    def _within_rate(self, name: str) -> None:
+        """Count a request of a key."""
+        bucket = self._buckets.get(name) or self._buckets.setdefault(name, TokenBucket(self._rate))
+        if wait := bucket.take():
+            told = f"key {name}: more than {self._rate:g} requests a minute; ask again in {wait} s"
+            raise ServeError(429, told, headers={"Retry-After": str(wait)})
+
+
+class TokenBucket:
+    """So many requests a minute on the average, and ten seconds' worth of them at once.
+
+    Args:
+        per_minute: The rate.
+        clock: Gives the time in seconds.
+
+    Example:
+        >>> bucket = TokenBucket(60, lambda: 0.0)
+        >>> [bucket.take() for _ in range(11)]
+        [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]
+    """
+
+    def __init__(self, per_minute: float, clock: Callable[[], float] = time.monotonic) -> None:
+        """Begin full."""
+        self._rate = per_minute / MINUTE
+        self._size = max(1.0, self._rate * BURST_SECONDS)
+        self._left = self._size
+        self._clock = clock
+        self._at = clock()
+
+    def take(self) -> int:
+        """Take one, and give 0; or take none, and give the seconds after which there is one again."""
+        now = self._clock()
+        self._left = min(self._size, self._left + (now - self._at) * self._rate)
+        self._at = now
+        if self._left < 1:
+            return math.ceil((1 - self._left) / self._rate)
+        self._left -= 1
+        return 0
+
+
+def _only_from_here(scope: Scope) -> None:
+    """Refuse what a page of another site made a browser on this machine send.
+
+    Its name may have been pointed at this machine (DNS rebinding): then `Host` tells it. Else `Origin` does.
+    """
+    host = header(scope, b"host")
+    if _name(f"//{host}") not in LOCAL_HOSTS:
+        raise ServeError(403, "Host: without keys this machine alone is served; open it as http://127.0.0.1:PORT")
+    if scope["method"] in SAFE_METHODS:
+        return
+    origin = header(scope, b"origin")
+    if header(scope, b"sec-fetch-site") == "cross-site" or (origin and origin.partition("://")[2] != host):
+        raise ServeError(403, "Origin: pages of other sites may not use this server; use the page that it serves")
+
+
+def _name(url: str) -> str | None:
+    """Give the host's name of an address, None where it is none."""
+    try:
+        return urlsplit(url).hostname
+    except ValueError:
+        return None

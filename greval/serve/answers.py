@@ -1,0 +1,72 @@
+"""What a client is told where a route did not serve its request: always a problem, in one form."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from greval.errors import GrevalError
+from greval.faults import whole
+from greval.serve.problems import MEDIA_TYPE, ServeError, problem_of
+
+MOST_FAULTS = 50
+WHAT_TO_DO = {
+    404: "there is nothing here; /openapi.json lists what there is",
+    405: "the path does not take this method; the header Allow names those that it takes",
+}
+
+
+def answer_errors(app: FastAPI) -> None:
+    """Answer what routes raise with problems; what is raised by nobody's will is the outermost layer's."""
+    app.add_exception_handler(GrevalError, _told)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _http)
+
+
+async def _told(request: Request, error: Exception) -> JSONResponse:
+    """Answer an error of greval's."""
+    return _answer(request, cast("GrevalError", error))
+
+
+async def _invalid(request: Request, error: Exception) -> JSONResponse:
+    """Answer a request whose parts are not what the route takes: each fault with its place, never what was sent."""
+    found = cast("RequestValidationError", error).errors()
+    faults = [whole(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}") for fault in found[:MOST_FAULTS]]
+    if len(found) > MOST_FAULTS:
+        faults.append(f"and {len(found) - MOST_FAULTS} more")
+    return _answer(request, ServeError(422, "\n".join(faults), faults=faults))
+
+
+async def _http(request: Request, error: Exception) -> JSONResponse:
+    """Answer what FastAPI and LangServe refuse; a body that no parser could read is the client's fault."""
+    refused = cast("HTTPException", error)
+    status = 422 if refused.status_code == 400 else refused.status_code  # noqa: PLR2004 - FastAPI's for such a body
+    message = WHAT_TO_DO.get(status) or whole(str(refused.detail))
+    headers = {**(refused.headers or {}), **(_allowed(request) if status == 405 else {})}  # noqa: PLR2004 - HTTP
+    return _answer(request, ServeError(status, message, headers=headers))
+
+
+def _allowed(request: Request) -> dict[str, str]:
+    """Name the methods that a path takes: several routes may share it, of which Starlette names the first alone."""
+    given = request.url.path.split("/")
+    fitting = [path for path in request.app.openapi()["paths"] if _fits(path.split("/"), given)]
+    if not fitting:
+        return {}
+    methods = request.app.openapi()["paths"][min(fitting, key=lambda path: path.count("{"))]
+    return {"Allow": ", ".join(sorted(method.upper() for method in methods))}
+
+
+def _fits(template: list[str], given: list[str]) -> bool:
+    """Say whether a path is of a template, part by part."""
+    pairs = zip(template, given, strict=False)
+    return len(template) == len(given) and all(part.startswith("{") or part == other for part, other in pairs)
+
+
+def _answer(request: Request, error: GrevalError) -> JSONResponse:
+    found = problem_of(error, getattr(request.state, "request_id", ""))
+    headers = error.headers if isinstance(error, ServeError) else {}
+    return JSONResponse(found.model_dump(mode="json"), found.status, headers=headers, media_type=MEDIA_TYPE)

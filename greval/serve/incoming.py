@@ -1,0 +1,144 @@
+"""The body of a request: its type, its size, its pace and its depth, before anything of it is parsed."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+from greval.serve.jsontext import fault_of
+from greval.serve.paths import Scope, header, is_upload
+from greval.serve.problems import ServeError
+from greval.serve.service import Service
+from greval.serve.settings import MEGABYTE, Limits
+
+JSON = "application/json"
+SLOWEST = 16 * 1024
+"""The bytes a second that a body must keep to on the average, beyond the client's patience."""
+LARGE = 64 * 1024
+"""Larger bodies are checked in a thread."""
+Receive = Callable[[], Awaitable[dict[str, Any]]]
+
+
+class Incoming:
+    """Reads the body, and gives it on whole; files are given on as they come, counted."""
+
+    def __init__(self, app: Any, service: Service) -> None:  # noqa: ANN401 - an ASGI app
+        """Begin with no body in memory."""
+        self._app = app
+        self._limits = service.settings.limits
+        self._held = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Any) -> None:  # noqa: ANN401 - ASGI's callable
+        """Give on what may be parsed."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        upload = is_upload(scope)
+        body = Body(scope, receive, self._limits.upload if upload else self._limits.body, self._limits)
+        if upload:
+            await self._app(scope, body.receive, send)
+            return
+        async with self._whole(body) as content:
+            if content is None:  # the client went away
+                return
+            await self._checked(scope, content)
+            await self._app(scope, _given(content, receive), send)
+
+    @asynccontextmanager
+    async def _whole(self, body: Body) -> AsyncIterator[bytes | None]:
+        """Read a body into the memory that all of them share, None where the client went away."""
+        parts: list[bytes] = []
+        held = 0
+        try:
+            more = True
+            while more:
+                message = await body.receive()
+                if message["type"] == "http.disconnect":
+                    break
+                more = message.get("more_body", False)
+                parts.append(message.get("body", b""))
+                held += len(parts[-1])
+                self._held += len(parts[-1])
+                if self._held > self._limits.held:
+                    told = "the server holds as many bodies as it may; ask again in a moment"
+                    raise ServeError(503, told, headers={"Retry-After": "1"})
+            yield None if more else b"".join(parts)
+        finally:
+            self._held -= held
+
+    async def _checked(self, scope: Scope, content: bytes) -> None:
+        """Refuse what is no JSON that a parser takes without harm."""
+        if not content:
+            return
+        _is_json(scope)
+        depth = self._limits.depth
+        fault = fault_of(content, depth) if len(content) < LARGE else await asyncio.to_thread(fault_of, content, depth)
+        if fault:
+            raise ServeError(422, fault, faults=[fault])
+
+
+class Body:
+    """What comes of a body: no more bytes than allowed, and not too slowly."""
+
+    def __init__(self, scope: Scope, receive: Receive, most: int, limits: Limits) -> None:
+        """Refuse at once what is told to be too large."""
+        self._scope = scope
+        self._receive = receive
+        self._most = most
+        self._patience = limits.patience
+        self._read = 0
+        self._done = False
+        self._start = time.monotonic()
+        told = header(scope, b"content-length")
+        if told.isdigit() and (len(told) > len(str(most)) or int(told) > most):
+            raise self._too_large()
+
+    async def receive(self) -> dict[str, Any]:
+        """Give the next part."""
+        if self._done:
+            return await self._receive()
+        try:
+            async with asyncio.timeout(self._patience):
+                message = await self._receive()
+        except TimeoutError as error:
+            raise self._too_slow() from error
+        self._done = not message.get("more_body", False)
+        self._read += len(message.get("body", b""))
+        self._scope["state"]["bytes_in"] = self._read
+        if self._read > self._most:
+            raise self._too_large()
+        if not self._done and time.monotonic() - self._start > self._patience + self._read / SLOWEST:
+            raise self._too_slow()
+        return message
+
+    def _too_large(self) -> ServeError:
+        message = f"body: larger than {self._most / MEGABYTE:g} MB; send it in parts, or ask the operator for more"
+        return ServeError(413, message, headers={"Connection": "close"})
+
+    def _too_slow(self) -> ServeError:
+        message = f"body: it came too slowly (nothing for {self._patience:g} s, or under {SLOWEST // 1024} KB/s)"
+        return ServeError(408, message, headers={"Connection": "close"})
+
+
+def _is_json(scope: Scope) -> None:
+    """Refuse bodies of other types: pages of other sites may send some of those without asking first."""
+    kind = header(scope, b"content-type")
+    if kind.partition(";")[0].strip().lower() != JSON:
+        raise ServeError(415, f"Content-Type: this body must be {JSON}; send it as JSON under that header")
+
+
+def _given(content: bytes, receive: Receive) -> Receive:
+    """Give the body in one part, and after it what the client does."""
+    given = False
+
+    async def give() -> dict[str, Any]:
+        nonlocal given
+        if given:
+            return await receive()
+        given = True
+        return {"type": "http.request", "body": content, "more_body": False}
+
+    return give

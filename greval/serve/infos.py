@@ -1,0 +1,158 @@
+"""What clients see of runs, those of the command line among them."""
+
+from __future__ import annotations
+
+import fcntl
+from datetime import UTC, datetime
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from greval.errors import StoreError
+from greval.progress import Progress
+from greval.serve.folders import ORDER, is_run, order_of, state_of
+from greval.serve.names import absent, inside
+from greval.serve.orders import ACTIVE, Order, RunInfo, State, Status
+from greval.serve.problems import ServeError
+from greval.serve.service import PLAIN_NAME, Tenant
+from greval.serve.uploads import Uploads
+from greval.store import FILE, Store
+from greval.store.disk import LOCK
+from greval.store.pages import Pages
+
+
+class _Held(NamedTuple):
+    """What the log of a run of the command line tells."""
+
+    judge: str | None
+    metrics: tuple[str, ...]
+    pending: bool
+
+
+def run_folder(tenant: Tenant, given: str) -> Path:
+    """Give the folder of a run.
+
+    Raises:
+        ServeError: Where the tenant has none of this id (404).
+    """
+    folder = inside(tenant.runs, given, "run")
+    if not is_run(folder):
+        raise absent("run", given)
+    return folder
+
+
+def judged_folder(tenant: Tenant, given: str) -> Path:
+    """Give the folder of a run that has begun to write results.
+
+    Raises:
+        ServeError: Where the tenant has none of this id (404), or it has not begun (409).
+    """
+    folder = run_folder(tenant, given)
+    if not (folder / FILE).is_file():
+        raise ServeError(409, f"run {given!r}: has no results yet; it is queued, or it could not begin")
+    return folder
+
+
+def info_of(tenant: Tenant, folder: Path, progress: Progress | None = None) -> RunInfo:
+    """Give what a client sees of a run.
+
+    Args:
+        tenant: Whose it is.
+        folder: Its folder.
+        progress: Newer than what stands in its folder, where this process works on it.
+
+    Raises:
+        ServeError: Where it is gone (404).
+    """
+    order = order_of(folder)
+    if order is not None:
+        return _of_server(tenant, order, state_of(folder) or State(status="queued"), progress)
+    try:
+        return _of_command_line(folder)
+    except FileNotFoundError as error:
+        raise absent("run", folder.name) from error
+
+
+def listed(tenant: Tenant) -> list[tuple[int, Path]]:
+    """Give the folders of all runs with when they were made, the newest first."""
+    if not tenant.runs.is_dir():
+        return []
+    found = [path for path in tenant.runs.iterdir() if PLAIN_NAME.fullmatch(path.name) and is_run(path)]
+    return sorted(((_made(path), path) for path in found), reverse=True)
+
+
+def _made(folder: Path) -> int:
+    for name in (ORDER, FILE):
+        try:
+            return (folder / name).stat().st_mtime_ns
+        except OSError:
+            continue
+    return 0
+
+
+def _of_server(tenant: Tenant, order: Order, state: State, progress: Progress | None) -> RunInfo:
+    ended = state.status not in ACTIVE
+    return RunInfo(
+        id=order.id,
+        name=order.name,
+        status=state.status,
+        why=state.why,
+        judge=order.judge,
+        metrics=order.metrics,
+        methods=state.methods if ended else None,
+        dataset=order.asked.dataset,
+        created=order.created,
+        progress=state.progress if ended else progress or state.progress,
+        resumable=ended and Uploads(tenant.datasets).holds(order.asked.dataset),
+    )
+
+
+def _of_command_line(folder: Path) -> RunInfo:
+    """Give a run that the command line made: finished where nothing is pending."""
+    file, wal = folder / FILE, folder / f"{FILE}-wal"
+    created = datetime.fromtimestamp(file.stat().st_mtime, UTC)
+    stamp = tuple((one.stat().st_mtime_ns, one.stat().st_size) if one.exists() else (0, 0) for one in (file, wal))
+    try:
+        held = _held(folder, stamp)
+    except StoreError as error:
+        why = str(error).replace(str(folder), folder.name)
+        return RunInfo(id=folder.name, name=folder.name, status="failed", why=why, created=created)
+    status: Status = "finished" if not held.pending else "running" if _is_locked(folder) else "stopped"
+    return RunInfo(
+        id=folder.name,
+        name=folder.name,
+        status=status,
+        why="not all of it is judged; go on with it on the command line" if status == "stopped" else None,
+        judge=held.judge,
+        metrics=held.metrics,
+        created=created,
+    )
+
+
+@lru_cache(maxsize=1024)
+def _held(folder: Path, _: tuple[tuple[int, int], ...]) -> _Held:
+    """Read the log; counting takes a second in a large one, so it is done once for each state of its files."""
+    with Store.open(folder) as store:
+        judge, metrics, planned = store.fact("judge"), store.fact("metrics"), store.fact("planned")
+    due = {name: n for name, n in planned.items() if isinstance(n, int)} if isinstance(planned, dict) else {}
+    with Pages.open(folder) as pages:
+        few = pages.written() < sum(due.values())  # as while it runs: then nothing needs to be counted
+        counts = {} if few else pages.counts()
+    defined = metrics if isinstance(metrics, list) else []
+    return _Held(
+        judge=str(judge["label"]) if isinstance(judge, dict) else None,
+        metrics=tuple(str(one["name"]) for one in defined if isinstance(one, dict)),
+        pending=any(count > counts.get(name, 0) for name, count in due.items()),
+    )
+
+
+def _is_locked(folder: Path) -> bool:
+    """Say whether a process writes to a run."""
+    try:
+        with (folder / LOCK).open("rb") as held:
+            fcntl.flock(held, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    return False

@@ -1,0 +1,238 @@
+"""The metrics that a client finds: those of the operator's folders, its own, and the predefined ones."""
+
+from __future__ import annotations
+
+import os
+import unicodedata
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+from threading import Lock
+from typing import Literal
+from uuid import uuid4
+
+from greval.errors import DefinitionError
+from greval.library import ENDING, predefined, predefined_folder
+from greval.metric import JudgedMetric, Metric
+from greval.metric_file import did_you_mean, parse_metric, read_metric
+from greval.metrics import misnamed, parse
+from greval.plan import missing, ordered
+from greval.serve.logs import ERRORS
+from greval.serve.problems import ServeError
+from greval.serve.receiving import room
+from greval.whole_file import write_whole
+
+Origin = Literal["predefined", "library", "own"]
+MOST_OWN = 200
+"""So many metrics of its own a client may keep."""
+DEVICES = frozenset({"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))})
+"""Names that are devices on some systems, whatever ending follows."""
+
+_Stamp = tuple[int, int, int]
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """A definition, where it comes from, and the text of its file where it has one.
+
+    What was found is the same object until its file changes, so that what is made of it can be kept by it.
+    """
+
+    metric: Metric
+    origin: Origin
+    text: str | None = None
+
+
+class Library:
+    """Finds metrics by name: first in the operator's folders, then the client's own, then the predefined ones.
+
+    Args:
+        folders: The operator's folders of metric files.
+
+    Example:
+        >>> import tempfile
+        >>> own = Path(tempfile.mkdtemp())
+        >>> Library().find(own, "correctness").origin
+        'predefined'
+    """
+
+    def __init__(self, *folders: Path) -> None:
+        """Keep the folders; files are read when they are asked for."""
+        self._folders = folders
+        self._writing = Lock()
+
+    def find(self, own: Path, name: str) -> Found:
+        """Give the metric of a name.
+
+        Args:
+            own: The folder of the client's own metrics.
+            name: A name; a computed metric may have any setting, such as `ndcg@5`.
+
+        Raises:
+            ServeError: Where there is none (404), with the nearest name, or where its file is faulty (500).
+        """
+        if found := self._found(own, name):
+            return found
+        if fault := misnamed(name):
+            raise ServeError(404, f"metric {name!r}: {fault}")
+        known = {*self._files(own), *predefined()}
+        raise ServeError(404, f"metric {name!r}: the server has none of this name{did_you_mean(name, sorted(known))}")
+
+    def known(self, own: Path) -> dict[str, Found]:
+        """Give all metrics by name, sorted; a faulty file is left out, and told in the server's log."""
+        found = {name: _predefined(name) for name in predefined()}
+        for name, (file, origin) in self._files(own).items():
+            try:
+                found[name] = _read(file, origin)
+            except ServeError:
+                found.pop(name, None)
+        return dict(sorted(found.items()))
+
+    def resolved(self, own: Path, metrics: Iterable[Metric]) -> tuple[Metric, ...]:
+        """Give metrics with those that they build on, each after what it builds on.
+
+        Raises:
+            DefinitionError: Where one that is built on is not there or does not fit its use.
+        """
+        metrics = [*metrics]
+        while names := missing(metrics):
+            found = {name: self._found(own, name) for name in names}
+            if lost := [name for name, there in found.items() if there is None]:
+                known = sorted({*self._files(own), *predefined()})
+                raise DefinitionError(*(f"uses: {name!r} is no metric{did_you_mean(name, known)}" for name in lost))
+            metrics.extend(there.metric for there in found.values() if there)
+        return ordered(metrics)
+
+    def add(self, own: Path, text: str, *, replace: bool = False) -> Found:
+        """Keep a metric file of the client's.
+
+        Args:
+            own: The folder of the client's own metrics; made where it is not there.
+            text: The content of the file.
+            replace: Whether an own metric of the same name may be replaced.
+
+        Raises:
+            DefinitionError: With every fault of the text.
+            ServeError: Where the name is taken (409), or cannot be the name of a file (422), or the disk is full (507).
+        """
+        metric = parse_metric(text, "yaml")
+        self.resolved(own, [metric])
+        if metric.name.split(".")[0].casefold() in DEVICES:
+            raise ServeError(422, f"name: {metric.name!r} is a device on some systems; choose another name")
+        with self._writing, room():
+            there = self._refuse_taken(own, metric.name, replace=replace)
+            own.mkdir(parents=True, exist_ok=True)
+            _write(own / f"{metric.name}{ENDING}", text, replace=there)
+        return _read(own / f"{metric.name}{ENDING}", "own")
+
+    def _refuse_taken(self, own: Path, name: str, *, replace: bool) -> bool:
+        """Say whether an own metric of this name is there that may be replaced.
+
+        Raises:
+            ServeError: Where the name is taken by another metric.
+        """
+        mine = [*_files(own)]
+        if name in mine:
+            if not replace:
+                raise ServeError(409, f"metric {name!r}: you have one of this name; send ?replace=true to replace it")
+            return True
+        if parse(name) or misnamed(name):
+            raise ServeError(409, f"metric {name!r}: is the name of a computed metric; choose another name")
+        known = {*self._files(own), *predefined()}
+        if twin := next((other for other in known if other.casefold() == name.casefold()), None):
+            raise ServeError(409, f"metric {name!r}: the name is taken by {twin!r}; choose another name")
+        if len(mine) >= MOST_OWN:
+            raise ServeError(409, f"metric {name!r}: you have {MOST_OWN:,} metrics, which is the most; replace one")
+        return False
+
+    def _found(self, own: Path, name: str) -> Found | None:
+        name = unicodedata.normalize("NFC", name)
+        if place := self._files(own).get(name):
+            return _read(*place)
+        if name in predefined():
+            return _predefined(name)
+        return _computed(name)
+
+    def _files(self, own: Path) -> dict[str, tuple[Path, Origin]]:
+        """Give the files by the names of their metrics, the operator's before the client's."""
+        found: dict[str, tuple[Path, Origin]] = {name: (file, "own") for name, file in _files(own).items()}
+        for folder in reversed(self._folders):
+            found.update({name: (file, "library") for name, file in _files(folder).items()})
+        return found
+
+
+def _files(folder: Path) -> dict[str, Path]:
+    """Give the metric files of a folder by the names that they should hold; none where there is no folder."""
+    return {_name(file): file for file in _listed(folder)}
+
+
+def _listed(folder: Path) -> Iterator[Path]:
+    try:
+        with os.scandir(folder) as entries:
+            names = sorted(entry.name for entry in entries)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    yield from (folder / name for name in names if name.endswith(ENDING) and not name.startswith("."))
+
+
+def _read(file: Path, origin: Origin) -> Found:
+    """Read a file, once for each content.
+
+    Raises:
+        ServeError: Where it is faulty; what is wrong stands in the server's log, as the path is no client's business.
+    """
+    try:
+        told = file.stat()
+        return _content(file, origin, (told.st_mtime_ns, told.st_size, told.st_ino))
+    except (DefinitionError, OSError) as error:
+        ERRORS.exception("a metric file cannot be used")
+        message = f"metric {_name(file)!r}: its file on the server is faulty; the server's log says what is wrong"
+        raise ServeError(500, message) from error
+
+
+@lru_cache(maxsize=2_000)
+def _content(file: Path, origin: Origin, _: _Stamp) -> Found:
+    metric = read_metric(file)
+    if metric.name != _name(file):
+        raise DefinitionError(f"{file}: name: is {metric.name!r}, but the file's is {_name(file)!r}; make them equal")
+    return Found(metric, origin, file.read_text("utf-8-sig"))
+
+
+def _name(file: Path) -> str:
+    """Give the name that the metric of a file has; some systems decompose letters."""
+    return unicodedata.normalize("NFC", file.name.removesuffix(ENDING))
+
+
+@cache
+def _predefined(name: str) -> Found:
+    metric = predefined()[name]
+    if not isinstance(metric, JudgedMetric):
+        return Found(metric, "predefined")
+    return Found(metric, "predefined", (predefined_folder() / f"{name}{ENDING}").read_text("utf-8-sig"))
+
+
+@lru_cache(maxsize=500)
+def _computed(name: str) -> Found | None:
+    metric = parse(name)
+    return Found(metric, "predefined") if metric else None
+
+
+def _write(file: Path, text: str, *, replace: bool) -> None:
+    """Write a file whole; a new one never over one that another process has just written.
+
+    Raises:
+        ServeError: Where there is one now (409).
+    """
+    if replace:
+        write_whole(file, text)
+        return
+    beside = file.with_name(f".{uuid4().hex}")
+    write_whole(beside, text)
+    try:
+        os.link(beside, file)
+    except FileExistsError:
+        name = file.name.removesuffix(ENDING)
+        raise ServeError(409, f"metric {name!r}: was made just now by another request") from None
+    finally:
+        beside.unlink(missing_ok=True)

@@ -1,0 +1,50 @@
+"""Logs of the server: one JSON object a line, on stderr; what clients send stands in none of them."""
+
+from __future__ import annotations
+
+import json
+import logging
+import traceback
+from datetime import UTC, datetime
+from typing import Any
+
+from greval.faults import redacted
+
+ACCESS = logging.getLogger("greval.access")
+ERRORS = logging.getLogger("greval.server")
+
+
+class JsonLines(logging.Formatter):
+    """Writes a record as a JSON object: time, level, process, what was said, and the fields given with it as `told`."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Give the line."""
+        line: dict[str, Any] = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "process": record.process,
+            "logger": record.name,
+            "message": redacted(record.getMessage()),
+            **getattr(record, "told", {}),
+        }
+        if record.exc_info:
+            line["trace"] = redacted(self.formatException(record.exc_info))
+        return json.dumps(line, default=str)
+
+    def formatException(self, ei: Any) -> str:  # noqa: ANN401, N802 - logging's type and name
+        """Give where an exception came from and its kind, not its message: that may quote what a client sent."""
+        kind, _, frames = ei
+        return "".join([*traceback.format_tb(frames), kind.__name__])
+
+
+LOGGING: dict[str, Any] = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"json": {"()": "greval.serve.logs.JsonLines"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json", "stream": "ext://sys.stderr"}},
+    "loggers": {
+        name: {"handlers": ["stderr"], "level": level, "propagate": False}
+        for name, level in {"greval": "INFO", "uvicorn": "INFO", "py.warnings": "WARNING"}.items()
+    },
+}
+"""For `logging.config.dictConfig`; each process of the server sets it up for itself."""

@@ -1,0 +1,119 @@
+"""What the server counts of itself, in Prometheus' form. Several processes count together, through files."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
+
+from greval.result import Failed, Failure, Result, Scored
+
+FOLDER = "PROMETHEUS_MULTIPROC_DIR"
+"""The variable by which Prometheus' client finds the files of several processes; it is read when that is imported."""
+FAST = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300)
+
+
+class Meters:
+    """Counts requests, calls, tokens, failures by kind, and how long things take."""
+
+    def __init__(self) -> None:
+        """Begin to count."""
+        self.registry = own = CollectorRegistry()
+        self._requests = Counter("greval_requests", "Requests.", ["method", "route", "status"], registry=own)
+        self._request_seconds = Histogram(
+            "greval_request_seconds", "Time of requests.", ["method", "route"], registry=own, buckets=FAST
+        )
+        self._judged = Counter("greval_judgements", "Results by their status.", ["judge", "status"], registry=own)
+        self._judge_seconds = Histogram(
+            "greval_judgement_seconds", "Time of a judged result.", ["judge"], registry=own, buckets=FAST
+        )
+        self._failed = Counter("greval_failures", "Failures by kind, also of single items.", ["kind"], registry=own)
+        self._calls = Counter("greval_judge_calls", "Calls of the judge.", ["judge"], registry=own)
+        self._tokens = Counter("greval_judge_tokens", "Tokens of the judge.", ["judge", "of"], registry=own)
+        self._flying = self._gauge("greval_judge_calls_in_flight", "Calls of the judge in flight.")
+        self._waiting = self._gauge("greval_judge_calls_waiting", "Calls that wait for their turn.")
+        self._open = self._gauge("greval_requests_in_flight", "Requests that are served.")
+
+    def _gauge(self, name: str, text: str) -> Gauge:
+        return Gauge(name, text, registry=self.registry, multiprocess_mode="livesum")
+
+    def judged(self, result: Result) -> None:
+        """Count a result that was just made."""
+        outcome, usage, judge = result.outcome, result.usage, result.judge
+        self._judged.labels(judge, outcome.status).inc()
+        failures: tuple[Failure, ...] = () if not isinstance(outcome, Scored | Failed) else outcome.failures
+        for failure in (outcome.error, *failures) if isinstance(outcome, Failed) else failures:
+            self._failed.labels(failure.kind).inc()
+        if usage.calls:
+            self._calls.labels(judge).inc(usage.calls)
+            self._judge_seconds.labels(judge).observe(result.latency)
+        for of, tokens in (
+            ("input", usage.input_tokens),
+            ("output", usage.output_tokens),
+            ("cached", usage.cached_tokens),
+        ):
+            if tokens:
+                self._tokens.labels(judge, of).inc(tokens)
+
+    def flying(self, inside: int, waiting: int) -> None:
+        """Take note of how many calls of the judge are in flight, and how many wait."""
+        self._flying.set(inside)
+        self._waiting.set(waiting)
+
+    def began(self) -> None:
+        """Count a request that begins."""
+        self._open.inc()
+
+    def ended(self, method: str, route: str, status: int, seconds: float) -> None:
+        """Count a request that ended, by the template of its path."""
+        self._open.dec()
+        self._requests.labels(method, route, str(status)).inc()
+        self._request_seconds.labels(method, route).observe(seconds)
+
+    def exposition(self) -> bytes:
+        """Give all figures in Prometheus' text form, those of all processes of the server."""
+        if FOLDER not in os.environ:
+            return generate_latest(self.registry)
+        of_all = CollectorRegistry()
+        MultiProcessCollector(of_all)  # type: ignore[no-untyped-call] # it registers itself
+        return generate_latest(of_all)
+
+
+@contextmanager
+def shared_figures() -> Iterator[None]:
+    """Let the processes that are started within count together, in a folder that is gone afterwards."""
+    with tempfile.TemporaryDirectory(prefix="greval-figures-") as folder:
+        os.environ[FOLDER] = folder
+        try:
+            yield
+        finally:
+            del os.environ[FOLDER]
+
+
+def forget(gone: Callable[[int], bool]) -> None:
+    """Take what processes that ended had in flight out of the figures.
+
+    Args:
+        gone: Says whether there is no process of this number any more.
+    """
+    if folder := os.environ.get(FOLDER):
+        for file in Path(folder).glob("gauge_live*_*.db"):
+            number = file.stem.rpartition("_")[2]
+            if number.isdigit() and gone(int(number)):
+                mark_process_dead(number)  # type: ignore[no-untyped-call] # it takes texts too
+
+
+def gone(number: int) -> bool:
+    """Say whether there is no process of this number."""
+    try:
+        os.kill(number, 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        return False
+    return False

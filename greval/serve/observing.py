@@ -1,0 +1,129 @@
+"""What every request passes first: an id, a line in the log, safe headers, and a problem where it went wrong."""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+import time
+from typing import Any
+
+from greval.errors import GrevalError
+from greval.serve.logs import ACCESS, ERRORS
+from greval.serve.paths import header
+from greval.serve.problems import MEDIA_TYPE, Problem, ServeError, problem_of
+from greval.serve.service import Service
+
+SANE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+GONE = 499
+"""The status of the log where the client went away; nobody gets it."""
+SERVER_ERROR = 500
+HEADERS = {
+    "Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; "
+    "object-src 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+"""What stands in every answer that does not say it otherwise."""
+
+
+class Observing:
+    """The outermost layer: nothing that goes wrong within leaves it but as a problem without secrets."""
+
+    def __init__(self, app: Any, service: Service) -> None:  # noqa: ANN401 - an ASGI app
+        """Keep what is within."""
+        self._app = app
+        self._service = service
+
+    async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:  # noqa: ANN401 - ASGI's callables
+        """Serve a request, and tell the log and the meters what came of it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        given = header(scope, b"x-request-id")
+        request_id = given if SANE_ID.fullmatch(given) else secrets.token_hex(16)
+        scope.setdefault("state", {})["request_id"] = request_id
+        answer = Answer(send, request_id)
+        start = time.perf_counter()
+        self._service.meters.began()
+        try:
+            await self._served(scope, receive, answer)
+        finally:
+            self._told(scope, answer, time.perf_counter() - start)
+
+    async def _served(self, scope: dict[str, Any], receive: Any, answer: Answer) -> None:  # noqa: ANN401 - ASGI's
+        try:
+            await self._app(scope, receive, answer)
+        except GrevalError as error:
+            await answer.problem(error)
+        except Exception:  # noqa: BLE001 - whatever it is, its trace is for the log only
+            ERRORS.exception("unhandled", extra={"told": {"request_id": answer.request_id}})
+            await answer.problem(
+                ServeError(SERVER_ERROR, "the server failed; its log has more under the id of this request")
+            )
+
+    def _told(self, scope: dict[str, Any], answer: Answer, seconds: float) -> None:
+        """Write the line, and count; a template of a path stands for it: paths hold what clients send."""
+        method = scope["method"] if scope["method"] in METHODS else "OTHER"
+        route = getattr(scope.get("route"), "path", None) or ("" if "endpoint" not in scope else "other")
+        status = answer.status or GONE
+        self._service.meters.ended(method, route, status, seconds)
+        tenant = scope["state"].get("tenant")
+        line = {
+            "request_id": answer.request_id,
+            "method": method,
+            "route": route,
+            "status": status,
+            "ms": round(seconds * 1000, 1),
+            "tenant": tenant.name if tenant else "",
+            "bytes_in": scope["state"].get("bytes_in", 0),
+            "bytes_out": answer.sent,
+        }
+        ACCESS.info("%s %s %s", method, route, status, extra={"told": line})
+
+
+class Answer:
+    """The way back: adds the headers, and knows whether something was sent."""
+
+    def __init__(self, send: Any, request_id: str) -> None:  # noqa: ANN401 - ASGI's callable
+        """Begin with nothing sent."""
+        self.request_id = request_id
+        self.status = 0
+        self.sent = 0
+        self._send = send
+
+    async def __call__(self, message: dict[str, Any]) -> None:
+        """Send on."""
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            message = {**message, "headers": self._with_own(message.get("headers") or ())}
+        self.sent += len(message.get("body", b""))
+        await self._send(message)
+
+    async def problem(self, error: GrevalError) -> None:
+        """Send a problem; where an answer was begun it is left unfinished, which breaks the connection."""
+        if self.status:
+            return
+        found = problem_of(error, self.request_id)
+        headers = error.headers if isinstance(error, ServeError) else {}
+        content = _json(found)
+        told = {"Content-Type": MEDIA_TYPE, "Content-Length": str(len(content)), **headers}
+        pairs = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in told.items()]
+        await self({"type": "http.response.start", "status": found.status, "headers": pairs})
+        await self({"type": "http.response.body", "body": content})
+
+    def _with_own(self, headers: Any) -> list[tuple[bytes, bytes]]:  # noqa: ANN401 - pairs of bytes
+        given = [*headers]
+        names = {name.lower() for name, _ in given}
+        own = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
+        kept = [(name, value) for name, value in own if name not in names]
+        return [*given, *kept, (b"x-request-id", self.request_id.encode())]
+
+
+def _json(problem: Problem) -> bytes:
+    return json.dumps(problem.model_dump(mode="json")).encode()

@@ -1,0 +1,74 @@
+"""The OpenAPI document: what the routes tell of themselves, and what every request can meet before a route."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import FastAPI
+
+from greval.serve.paths import EXPOSITION, is_open
+from greval.serve.problems import MEDIA_TYPE, Problem
+
+METHODS = ("get", "put", "post", "delete", "patch")
+FAILURE = 400
+REFUSALS = {
+    "401": "No valid key was sent.",
+    "403": "Without keys this machine alone is served, and no pages of other sites.",
+    "408": "The body came too slowly.",
+    "413": "The body is too large.",
+    "415": "The body is of a type that is not taken.",
+    "422": "Something of the request is not as described; `faults` tells each place.",
+    "429": "Too many requests of this key, or the server is busy; `Retry-After` tells when to ask again.",
+    "431": "The address and the headers are too long.",
+    "500": "The server failed; its log has more under the request's id.",
+    "503": "No judge or no memory is free; ask again later.",
+    "504": "The request took longer than it may.",
+}
+PROBLEM = {"$ref": "#/components/schemas/Problem"}
+KEY = {"type": "http", "scheme": "bearer", "description": "A key that the operator made with greval keys add."}
+
+
+class Api(FastAPI):
+    """FastAPI with a document that holds every status that can come, each in the form in which it comes.
+
+    Args:
+        keyed: Whether keys are asked for.
+    """
+
+    def __init__(self, *, keyed: bool, **settings: Any) -> None:  # noqa: ANN401 - FastAPI's
+        """Keep whether keys are asked for."""
+        super().__init__(**settings)
+        self._keyed = keyed
+
+    def openapi(self) -> dict[str, Any]:
+        """Give the document, made once."""
+        if self.openapi_schema is None:
+            self.openapi_schema = self._whole(super().openapi())
+        return self.openapi_schema
+
+    def _whole(self, document: dict[str, Any]) -> dict[str, Any]:
+        parts = document.setdefault("components", {})
+        schemas = parts.setdefault("schemas", {})
+        schemas["Problem"] = Problem.model_json_schema()
+        for path, operations in document.get("paths", {}).items():
+            for method in METHODS:
+                if method in operations:
+                    self._told(path, operations[method])
+        for unused in ("HTTPValidationError", "ValidationError"):
+            schemas.pop(unused, None)
+        if self._keyed:
+            parts["securitySchemes"] = {"key": KEY}
+        return document
+
+    def _told(self, path: str, operation: dict[str, Any]) -> None:
+        """Put in what the routes do not tell, and each problem under its media type."""
+        responses = operation.setdefault("responses", {})
+        for status, text in REFUSALS.items():
+            if status == "422" or status not in responses:
+                responses[status] = {"description": text, "content": {MEDIA_TYPE: {"schema": PROBLEM}}}
+        for status, response in responses.items():
+            content = response.get("content", {})
+            if int(status) >= FAILURE and content.get("application/json", {}).get("schema") == PROBLEM:
+                response["content"] = {MEDIA_TYPE: {"schema": PROBLEM}}
+        if self._keyed and (path == EXPOSITION or not is_open({"path": path})):
+            operation["security"] = [{"key": []}]

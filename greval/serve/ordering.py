@@ -1,0 +1,132 @@
+"""From a request to a run in the queue: everything that can be wrong with it is told before it starts."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from greval.client import JudgeClient
+from greval.metric import JudgedMetric, Metric
+from greval.prices import Prices
+from greval.serve.folders import CANCEL, Claim, Queue, make, order_of, put_state, state_of
+from greval.serve.names import made_id, now
+from greval.serve.orders import ACTIVE, Order, RunRequest, State
+from greval.serve.problems import ServeError
+from greval.serve.service import Service, Tenant
+from greval.serve.uploads import Dataset, Uploads
+
+MOST_QUEUED = 100
+"""So many runs of a tenant wait or are worked on at most."""
+TRIES = 100
+TRY_SECONDS = 0.02
+
+
+def ordered(service: Service, tenant: Tenant, asked: RunRequest, metrics: Sequence[Metric]) -> Order:
+    """Give what a run is made of.
+
+    Args:
+        service: What the server shares.
+        tenant: Who asks.
+        asked: What it asks for.
+        metrics: Its metrics with those that they build on, in order.
+
+    Raises:
+        ServeError: Where the data set (404) or the judge (404, 503) is not there, or the data set holds no case or
+            the price that a cap needs is not known (409).
+    """
+    dataset = Uploads(tenant.datasets).find(asked.dataset)
+    _check_cases(dataset)
+    judge = _judge(service, asked, metrics)
+    name = asked.name or dataset.name
+    return Order(
+        id=made_id(name),
+        tenant=tenant.name,
+        name=name,
+        created=now(),
+        judge=judge,
+        metrics=tuple(metric.name for metric in metrics),
+        definitions=tuple(_kept(metric) for metric in metrics),
+        asked=asked,
+    )
+
+
+def begin(queue: Queue, tenant: Tenant, order: Order) -> Path:
+    """Make the folder of a run and put it into the queue.
+
+    Raises:
+        ServeError: Where the tenant has as many in it as it may (429).
+    """
+    _check_room(queue, tenant)
+    folder = tenant.runs / order.id
+    queue.add(folder)  # first: a kill between the two leaves no run that waits for ever
+    make(folder, order)
+    return folder
+
+
+def resume(service: Service, queue: Queue, tenant: Tenant, folder: Path) -> None:
+    """Put a run that came to an end into the queue again: what is missing or failed is asked for.
+
+    Raises:
+        ServeError: Where it is not at its end or cannot go on from here (409), its data set or judge is gone (404),
+            or the tenant has as many runs in the queue as it may (429).
+    """
+    order = order_of(folder)
+    if order is None:
+        raise ServeError(409, f"run {folder.name!r}: was made on the command line; go on there with greval evaluate")
+    _check_room(queue, tenant)
+    Uploads(tenant.datasets).find(order.asked.dataset)
+    if order.judge is not None:
+        service.model(order.judge)
+    with claimed(folder, "it is worked on already"):
+        state = state_of(folder) or State(status="queued")
+        if state.status in ACTIVE:
+            raise ServeError(409, f"run {folder.name!r}: is {state.status} already")
+        (folder / CANCEL).unlink(missing_ok=True)
+        queue.add(folder)  # first: a kill between the two leaves no run that waits for ever
+        put_state(folder, State(status="queued", progress=state.progress, methods=state.methods))
+
+
+def claimed(folder: Path, why: str) -> Claim:
+    """Take the right to work on a run that has come to its end; to be called in a thread.
+
+    Raises:
+        ServeError: Where another has it (409), with why that matters.
+    """
+    for _ in range(TRIES):
+        if claim := Claim.take(folder):
+            return claim
+        state = state_of(folder)
+        if state is None or state.status in ACTIVE:
+            break
+        time.sleep(TRY_SECONDS)  # it has come to its end, and is just being let go of
+    raise ServeError(409, f"run {folder.name!r}: {why}")
+
+
+def _check_room(queue: Queue, tenant: Tenant) -> None:
+    if queue.length(tenant.runs) >= MOST_QUEUED:
+        told = f"runs: {MOST_QUEUED} of yours wait or are worked on, which is the most; wait for one, or cancel one"
+        raise ServeError(429, told, headers={"Retry-After": "60"})
+
+
+def _check_cases(dataset: Dataset) -> None:
+    if not dataset.cases:
+        first = f"; {dataset.unread[0].place}: {dataset.unread[0].message}" if dataset.unread else ""
+        raise ServeError(409, f"data set {dataset.id!r}: holds no case to judge{first}")
+
+
+def _judge(service: Service, asked: RunRequest, metrics: Sequence[Metric]) -> str | None:
+    """Give the name of the judge, None where nothing is judged by one."""
+    if asked.judge is None and not any(isinstance(metric, JudgedMetric) for metric in metrics):
+        return None
+    model = service.model(asked.judge)
+    label = JudgeClient(model).label
+    if asked.max_cost is not None and Prices.load().of(label) is None:
+        raise ServeError(409, f"max_cost: no price is known for the judge {label}; cap the calls with max_calls")
+    return asked.judge if asked.judge is not None else next(iter(service.models))
+
+
+def _kept(metric: Metric) -> JsonValue:
+    return metric.model_dump(mode="json") if isinstance(metric, JudgedMetric) else metric.name

@@ -1,0 +1,88 @@
+/** Requests to the server that the page came from, and their errors as the server tells them. */
+
+import { askKey, keyHeaders } from "./key.js";
+
+const NOT_JSON = "The server's answer cannot be read. Is something else in between, such as a proxy?";
+
+/** An answer that is no success: what the server said of it. */
+export class Problem extends Error {
+  constructor({ title, status = 0, detail, faults = [], request_id: requestId = "" }) {
+    super(detail || title);
+    Object.assign(this, { title, status, detail, faults, requestId });
+  }
+}
+
+/** Give the path with a query; lists become repeated names, empty values are left out. */
+export function path(base, query = {}) {
+  const params = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    for (const one of [value].flat()) {
+      if (one !== undefined && one !== null && one !== "") params.append(name, one);
+    }
+  }
+  const said = params.toString();
+  return said ? `${base}?${said}` : base;
+}
+
+/** A part of a path that is a name. */
+export const name = encodeURIComponent;
+
+/** Send a request; asks for a key where one is wanted. Gives the response of a success. */
+export async function send(method, url, { body, type, accept, signal } = {}) {
+  for (;;) {
+    const key = keyHeaders();
+    const headers = { Accept: accept ?? "application/json", ...key };
+    if (type) headers["Content-Type"] = type;
+    const response = await reached(url, { method, headers, body, signal });
+    if (response.ok) return response;
+    const problem = await told(response);
+    if (response.status !== 401) throw problem;
+    const changed = keyHeaders().Authorization !== key.Authorization; // somebody gave one meanwhile
+    if (!changed && !(await askKey())) throw problem;
+  }
+}
+
+async function reached(url, options) {
+  try {
+    return await fetch(url, { ...options, cache: "no-store", redirect: "error" });
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Problem({ title: "The server cannot be reached", detail: "Is it still running? Try again when it is." });
+  }
+}
+
+async function told(response) {
+  const said = await response.json().catch(() => ({}));
+  return new Problem({
+    title: said.title ?? response.statusText,
+    status: response.status,
+    detail: typeof said.detail === "string" ? said.detail : `The server answered with status ${response.status}.`,
+    faults: Array.isArray(said.faults) ? said.faults : [],
+    request_id: said.request_id,
+  });
+}
+
+async function json(response) {
+  if (response.status === 204) return null;
+  try {
+    return await response.json();
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Problem({ title: "Not JSON", status: response.status, detail: NOT_JSON });
+  }
+}
+
+/** Read something. */
+export const get = async (url, query, signal) => json(await send("GET", path(url, query), { signal }));
+
+/** Send JSON. */
+export const post = async (url, content, signal) =>
+  json(await send("POST", url, content === undefined
+    ? { signal }
+    : { body: JSON.stringify(content), type: "application/json", signal }));
+
+/** Send a file as it is. */
+export const upload = async (url, file, type, signal) => json(await send("POST", url, { body: file, type, signal }));
+
+/** Delete something. */
+export const remove = async (url, signal) => json(await send("DELETE", url, { signal }));

@@ -1,0 +1,87 @@
+/** Scales: in which order values come, how good one is, and how it is written. */
+
+import { figure } from "../format.js";
+
+const STEPS = 4;
+
+/** Give the kind of a scale: "categories", "range" or "measure". */
+export function kindOf(scale) {
+  if (!scale) return null;
+  return scale.categories ? "categories" : scale.range ? "range" : "measure";
+}
+
+/** Give the values of a scale in their order, best first for categories; null where there are too many to list. */
+export function valuesOf(scale) {
+  if (scale?.categories) return Object.keys(scale.categories);
+  if (!scale?.range) return null;
+  const [low, high] = scale.range;
+  return high - low <= 10 ? Array.from({ length: high - low + 1 }, (_, place) => String(low + place)) : null;
+}
+
+/** Give how good a value is, 0 (worst) to 4 (best), or null where the scale does not say. */
+export function toneOf(scale, value) {
+  const share = shareOf(scale, value);
+  return share === null || Number.isNaN(share) ? null : Math.round(STEPS * Math.min(1, Math.max(0, share)));
+}
+
+/** Give the class of a value's colour. */
+export function toneClass(scale, value) {
+  const tone = toneOf(scale, value);
+  return tone === null ? "tone-none" : `tone-${tone}`;
+}
+
+function shareOf(scale, value) {
+  switch (kindOf(scale)) {
+    case "categories":
+      return shareOfCategory(scale, String(value));
+    case "range":
+      return turned(scale, (Number(value) - scale.range[0]) / (scale.range[1] - scale.range[0]));
+    case "measure":
+      return scale.high === null || scale.high === undefined
+        ? null
+        : turned(scale, (Number(value) - scale.low) / (scale.high - scale.low));
+    default:
+      return null;
+  }
+}
+
+function shareOfCategory(scale, value) {
+  const scores = Object.values(scale.categories).map((category) => category.score);
+  const known = scores.filter((score) => typeof score === "number");
+  const own = scale.categories[value]?.score;
+  if (typeof own === "number" && Math.max(...known) > Math.min(...known)) {
+    return (own - Math.min(...known)) / (Math.max(...known) - Math.min(...known));
+  }
+  const place = Object.keys(scale.categories).indexOf(value);
+  return scale.ordered === false || place < 0 ? null : 1 - place / (scores.length - 1);
+}
+
+const turned = (scale, share) => (scale.better === "lower" ? 1 - share : share);
+
+/** Write a value of a scale with its unit. */
+export function written(scale, value) {
+  if (typeof value !== "number") return String(value);
+  return [figure(value), scale?.unit].filter(Boolean).join(" ");
+}
+
+/** Give what a value means, where the scale describes it. */
+export const meaning = (scale, value) => scale?.categories?.[value]?.means ?? scale?.levels?.[value] ?? null;
+
+/** Say a scale in one short line. */
+export function told(scale) {
+  switch (kindOf(scale)) {
+    case "categories":
+      return `${Object.keys(scale.categories).length} categories${scale.ordered === false ? "" : ", best first"}`;
+    case "range":
+      return `${scale.range[0]} to ${scale.range[1]}, ${scale.better ?? "higher"} is better`;
+    case "measure":
+      return measureTold(scale);
+    default:
+      return "";
+  }
+}
+
+function measureTold(scale) {
+  const upper = scale.high === null || scale.high === undefined ? "upwards" : `to ${figure(scale.high)}`;
+  return [`${figure(scale.low)} ${upper}`, scale.unit ? ` ${scale.unit}` : "", `, ${scale.better} is better`].join("");
+}

@@ -1,0 +1,58 @@
+"""Cursors: where the next page begins, as a text that clients hand back unread."""
+
+from __future__ import annotations
+
+import json
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from typing import Annotated
+
+from fastapi import Query
+from pydantic import JsonValue
+
+from greval.serve.problems import ServeError
+
+MOST_ROWS = 2**62
+Cursor = Annotated[
+    str | None, Query(max_length=512, description="`next` of the page before; without it the first page is given")
+]
+Limit = Annotated[int, Query(ge=1, le=1000, description="how many at most")]
+
+
+def cursor_of(place: JsonValue) -> str | None:
+    """Give the cursor of a place, None where there is no further page.
+
+    Example:
+        >>> place_of(cursor_of(["2026", "run"]))
+        ['2026', 'run']
+    """
+    return None if place is None else urlsafe_b64encode(json.dumps(place).encode()).decode().rstrip("=")
+
+
+def place_of(cursor: str) -> JsonValue:
+    """Give the place of a cursor.
+
+    Raises:
+        ServeError: Where the server gave no such cursor.
+    """
+    try:
+        place: JsonValue = json.loads(urlsafe_b64decode(cursor.encode() + b"=" * (-len(cursor) % 4)))
+    except (ValueError, RecursionError) as error:
+        raise strange() from error
+    return place
+
+
+def row_of(cursor: str | None) -> int:
+    """Give the row of a cursor after which a page begins, 0 for the first.
+
+    Raises:
+        ServeError: Where the server gave no such cursor.
+    """
+    place = 0 if cursor is None else place_of(cursor)
+    if not isinstance(place, int) or isinstance(place, bool) or not 0 <= place < MOST_ROWS:
+        raise strange()
+    return place
+
+
+def strange() -> ServeError:
+    """Say that the server gave no such cursor."""
+    return ServeError(422, "cursor: is none that the server gave; take `next` of the page before, or leave it out")

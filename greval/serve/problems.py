@@ -1,0 +1,85 @@
+"""What a client is told when a request cannot be served: one shape (RFC 9457), never a stack trace or a secret."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from greval.errors import (
+    ArgillaError,
+    DataError,
+    DefinitionError,
+    GrevalError,
+    JudgeError,
+    JudgeUnavailableError,
+    MissingExtraError,
+    StoreError,
+)
+from greval.faults import redacted
+from greval.record import Record
+
+MEDIA_TYPE = "application/problem+json"
+
+
+class Problem(Record):
+    """Why a request was not served: `detail` says what, where and what to do, `faults` each single fault."""
+
+    title: str
+    status: int
+    detail: str
+    faults: tuple[str, ...] = ()
+    request_id: str = ""
+
+
+class ServeError(GrevalError):
+    """A request that is not served.
+
+    Args:
+        status: The HTTP status.
+        message: What, where, and what to do.
+        headers: Headers of the answer, such as `Retry-After`.
+        faults: Each single fault.
+    """
+
+    def __init__(
+        self, status: int, message: str, *, headers: Mapping[str, str] | None = None, faults: Sequence[str] = ()
+    ) -> None:
+        """Keep the status beside the message."""
+        super().__init__(message)
+        self.status = status
+        self.headers = dict(headers or {})
+        self.faults = tuple(faults)
+
+
+_STATUS: tuple[tuple[type[GrevalError], int], ...] = (
+    (DefinitionError, 422),
+    (DataError, 422),
+    (StoreError, 409),
+    (JudgeUnavailableError, 503),
+    (JudgeError, 502),
+    (ArgillaError, 502),
+    (MissingExtraError, 501),
+    (GrevalError, 500),
+)
+
+
+def problem_of(error: GrevalError, request_id: str = "") -> Problem:
+    """Give what a client is told of an error of greval's.
+
+    Example:
+        >>> problem_of(DataError("body: no cases")).status
+        422
+    """
+    from http import HTTPStatus  # noqa: PLC0415 - only where something went wrong
+
+    if isinstance(error, ServeError):
+        status = error.status
+    else:
+        status = next(status for kind, status in _STATUS if isinstance(error, kind))
+    faults = error.faults if isinstance(error, DefinitionError | ServeError) else ()
+    return Problem(
+        title=HTTPStatus(status).phrase,
+        status=status,
+        detail=redacted(str(error)),
+        faults=tuple(map(redacted, faults)),
+        request_id=request_id,
+    )

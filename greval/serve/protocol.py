@@ -1,0 +1,99 @@
+"""A connection that is not left open for who sends nothing: uvicorn waits for a request for ever."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, cast
+
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from greval.serve.service import Service
+
+
+class PatientProtocol(H11Protocol):
+    """HTTP as uvicorn speaks it, with a time in which the head of a request must be there.
+
+    uvicorn's own limit holds between requests only. Slow clients could otherwise hold every connection.
+    """
+
+    _timer: asyncio.TimerHandle | None = None
+    _reader: asyncio.TimerHandle | None = None
+
+    @property
+    def _idle(self) -> bool:
+        """Whether no request is being served."""
+        return self.cycle is None or self.cycle.response_complete
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn's own
+        """Begin to wait for the first request."""
+        super().connection_made(transport)
+        self._wait()
+
+    def data_received(self, data: bytes) -> None:
+        """Take what came; while it is no whole head, or is sent after its answer, the time runs."""
+        super().data_received(data)
+        if self._idle:
+            self._wait()
+        else:
+            self._forget()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the time."""
+        self._forget()
+        self._read_on()
+        super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        """Begin to wait for a client that does not read its answer."""
+        super().pause_writing()
+        self._watch_reader(self.transport.get_write_buffer_size())
+
+    def resume_writing(self) -> None:
+        """Go on: the client reads."""
+        self._read_on()
+        super().resume_writing()
+
+    def shutdown(self) -> None:
+        """Tell the app, so that streams without an end are ended."""
+        super().shutdown()
+        self._service.stopping.set()
+
+    @property
+    def _patience(self) -> float:
+        return self._service.settings.limits.patience
+
+    @property
+    def _service(self) -> Service:
+        app: Any = self.app
+        return cast("Service", app.state.service)
+
+    def _wait(self) -> None:
+        if self._timer is None and not self.transport.is_closing():
+            self._timer = self.loop.call_later(self._patience, self._give_up)
+
+    def _forget(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _give_up(self) -> None:
+        self._timer = None
+        if self._idle:
+            self.transport.abort()
+
+    def _watch_reader(self, unread: int) -> None:
+        """Give up a client that takes nothing of what is there for it; however slowly it reads, it may."""
+
+        def look() -> None:
+            left = self.transport.get_write_buffer_size()
+            if left >= unread:
+                self.transport.abort()
+            else:
+                self._watch_reader(left)
+
+        self._reader = self.loop.call_later(self._patience, look)
+
+    def _read_on(self) -> None:
+        if self._reader is not None:
+            self._reader.cancel()
+            self._reader = None

@@ -1,0 +1,123 @@
+"""Taking a file from a client: to the disk as it comes, never more of it than is allowed."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+from greval.serve.problems import ServeError
+from greval.serve.settings import MEGABYTE
+
+LONGEST_LINE = 16 * MEGABYTE
+"""A line is read at once, and takes many times its length in memory."""
+LARGEST_WHOLE = 32 * MEGABYTE
+"""A JSON list is read at once too."""
+WHOLE = ".json"
+LINES = frozenset({".jsonl", ".csv"})
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+
+
+class Sent(NamedTuple):
+    """A file that has come in full."""
+
+    path: Path
+    bytes: int
+    sha256: str
+
+
+def ending_of(content_type: str, kinds: Mapping[str, str]) -> str:
+    """Give the ending of a file by what the client calls it.
+
+    Raises:
+        ServeError: Where such files are not taken (415).
+
+    Example:
+        >>> ending_of("text/csv; charset=utf-8", {"text/csv": ".csv"})
+        '.csv'
+    """
+    given = content_type.partition(";")[0].strip().lower()
+    if given not in kinds:
+        raise ServeError(415, f"Content-Type: {given or 'none'} is not taken here; known are {', '.join(kinds)}")
+    return kinds[given]
+
+
+def file_body(kinds: Mapping[str, str], **schemas: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON schemas
+    """Give the OpenAPI description of a body that is a file of these kinds; `schemas` are those of some endings."""
+    plain = {"type": "string", "format": "binary"}
+    content = {kind: {"schema": schemas.get(ending.removeprefix("."), plain)} for kind, ending in kinds.items()}
+    return {"requestBody": {"required": True, "content": content}}
+
+
+async def receive(parts: AsyncIterator[bytes], path: Path, most: int) -> Sent:
+    """Write a file as its parts come, and bring it to the disk.
+
+    Args:
+        parts: What comes.
+        path: A new file; its ending says of which kind it is.
+        most: The most bytes that are taken.
+
+    Raises:
+        ServeError: Where it or a line of it is too large (413), or the disk is full (507).
+    """
+    with room(), path.open("xb") as stream:
+        taking = _Taking(stream, path.suffix, most)
+        async for part in parts:
+            await asyncio.to_thread(taking.take, part)
+        await asyncio.to_thread(_to_disk, stream)
+    return Sent(path, taking.size, taking.mark.hexdigest())
+
+
+class _Taking:
+    """A file that is being written: how much came, and how long its last line is."""
+
+    def __init__(self, stream: BinaryIO, kind: str, most: int) -> None:
+        self.size = 0
+        self.mark = sha256()
+        self._stream = stream
+        self._lines = kind in LINES
+        self._most = min(most, LARGEST_WHOLE) if kind == WHOLE else most
+        self._whole = kind == WHOLE
+        self._line = 0
+
+    def take(self, part: bytes) -> None:
+        self.size += len(part)
+        if self.size > self._most:
+            hint = "write a case a line (application/jsonl)" if self._whole else "send it in parts, a data set each"
+            raise ServeError(413, f"body: holds more than {self._most:,} bytes, the most for such a file; {hint}")
+        if self._lines and self._longest(part) > LONGEST_LINE:
+            raise ServeError(413, f"body: has a line of more than {LONGEST_LINE:,} bytes; write one case a line")
+        self.mark.update(part)
+        self._stream.write(part)
+
+    def _longest(self, part: bytes) -> int:
+        """Give the length of the longest line that a part adds to."""
+        first, *others = map(len, part.split(b"\n"))
+        longest = max(self._line + first, *others, 0)
+        self._line = others[-1] if others else self._line + first
+        return longest
+
+
+def _to_disk(stream: BinaryIO) -> None:
+    stream.flush()
+    os.fsync(stream.fileno())
+
+
+@contextmanager
+def room() -> Iterator[None]:
+    """Say that the disk is full, where it is.
+
+    Raises:
+        ServeError: In its place (507).
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in FULL:
+            raise
+        raise ServeError(507, "body: the server's disk is full; its operator must make room") from error

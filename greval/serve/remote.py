@@ -1,0 +1,108 @@
+"""A metric as remote callers have it: in the turn of who asks, by the judge that the call names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, cast
+
+from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables.utils import ConfigurableFieldSpec
+from pydantic import JsonValue
+
+from greval.case import Case
+from greval.compile import CaseLike, run_sync
+from greval.result import Result
+from greval.serve.judging import Bench
+from greval.serve.library import Found
+from greval.serve.service import Service, Tenant
+from greval.tasks import all_of
+
+JUDGE = "judge"
+"""All that a caller may configure."""
+
+
+class RemoteMetric(Runnable[CaseLike, Result]):
+    """A metric of the server's as a runnable; no callback of a call reaches the judge, whose prompts stay here.
+
+    Args:
+        service: The judges and the counters.
+        bench: Where metrics are compiled.
+        tenant: Who asks.
+        found: The metric.
+    """
+
+    def __init__(self, service: Service, bench: Bench, tenant: Tenant, found: Found) -> None:
+        """Keep what does not change from call to call."""
+        self.name = found.metric.name
+        self._service = service
+        self._bench = bench
+        self._tenant = tenant
+        self._found = found
+
+    @property
+    def InputType(self) -> type[Case]:  # noqa: N802 - LangChain's name
+        """The type of the input, from which schemas are made."""
+        return Case
+
+    @property
+    def OutputType(self) -> type[Result]:  # noqa: N802 - LangChain's name
+        """The type of the output, from which schemas are made."""
+        return Result
+
+    @property
+    def config_specs(self) -> list[ConfigurableFieldSpec]:
+        """What a caller may configure, from which the schema of the config is made."""
+        names = tuple(self._service.models)
+        kind: Any = Literal[names] if names else str
+        said = "one of the server's judges; the first where none is named"
+        return [ConfigurableFieldSpec(id=JUDGE, annotation=kind | None, name=JUDGE, description=said, default=None)]
+
+    def invoke(self, input: CaseLike, config: RunnableConfig | None = None, **_: Any) -> Result:  # noqa: A002, ANN401
+        """Judge one case; see `ainvoke`."""
+        return run_sync(self.ainvoke(input, config))
+
+    async def ainvoke(self, input: CaseLike, config: RunnableConfig | None = None, **_: Any) -> Result:  # noqa: A002, ANN401
+        """Judge one case; what fails is in the result."""
+        result = await self._bench.compiled(self._tenant, judge_of(config or {}), self._found).ainvoke(input)
+        self._service.meters.judged(result)
+        return result
+
+    async def abatch(  # type: ignore[override] # a list of configs, as LangServe gives it
+        self,
+        inputs: list[CaseLike],
+        config: Sequence[RunnableConfig],
+        **_: Any,  # noqa: ANN401
+    ) -> list[Result]:
+        """Judge cases at once; the server's limit of calls bounds them, and where the caller goes away all end."""
+        results: dict[int, Result] = {}
+
+        async def one(number: int, case: CaseLike, settings: RunnableConfig) -> None:
+            results[number] = await self.ainvoke(case, settings)
+
+        await all_of(one(n, *given) for n, given in enumerate(zip(inputs, config, strict=True)))
+        return [results[number] for number in range(len(inputs))]
+
+
+def judge_of(config: Mapping[str, Any]) -> str | None:
+    """Give the judge that a config names, None for the first.
+
+    Example:
+        >>> judge_of({"configurable": {"judge": "fast"}})
+        'fast'
+    """
+    return cast("str | None", (config.get("configurable") or {}).get(JUDGE))
+
+
+class PlainJson:
+    """Writes results for LangServe as plain REST writes them; its own way stumbles over some numbers."""
+
+    def dumps(self, obj: Result) -> bytes:
+        """Give the JSON of a result."""
+        return obj.model_dump_json().encode()
+
+    def dumpd(self, obj: Result | list[Result]) -> JsonValue:
+        """Give a result, or several, as JSON content."""
+        if isinstance(obj, list):
+            return [self.dumpd(one) for one in obj]
+        content: JsonValue = obj.model_dump(mode="json")
+        return content

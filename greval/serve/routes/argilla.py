@@ -1,0 +1,85 @@
+"""What people say of a run: annotations sent as a file, or pushed to and pulled from the operator's Argilla server."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+from fastapi import APIRouter, Response
+from pydantic import Field, StringConstraints
+
+from greval.argilla import Pulled, Pushed, pull, push
+from greval.argilla.server import KEY, URL
+from greval.record import Record
+from greval.serve.figuring import named, told
+from greval.serve.infos import judged_folder
+from greval.serve.names import Id
+from greval.serve.problems import ServeError
+from greval.serve.routes import annotating
+from greval.serve.service import TheTenant
+from greval.serve.statuses import may_answer
+
+router = APIRouter(prefix="/v1/runs", tags=["people"])
+router.include_router(annotating.router)
+
+Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+
+
+class PushRequest(Record):
+    """Things to be judged by people in Argilla.
+
+    `metric` is a judged metric of the run, `dataset` the dataset in Argilla, made where it is missing, `workspace`
+    its workspace, not needed where there is only one. `sample` is `random:N`, `stratified:N` (as many of each
+    verdict) or `uncertain:N`; all where none is given. `blind`: people do not see the judge's verdicts.
+    `min_submitted` people judge each thing. `seed` is that of the sample.
+    """
+
+    metric: Name
+    dataset: Name
+    workspace: Name | None = None
+    sample: Annotated[str, StringConstraints(pattern=r"^(random|stratified|uncertain):[1-9][0-9]{0,8}$")] | None = None
+    blind: bool = True
+    min_submitted: Annotated[int, Field(ge=1, le=1000)] = 2
+    seed: Annotated[int, Field(ge=0, le=2**31 - 1)] = 0
+
+
+class PullRequest(Record):
+    """Answers to be taken from a dataset in Argilla that a push made."""
+
+    dataset: Name
+    workspace: Name | None = None
+
+
+@router.post("/{id}/argilla/push", responses=may_answer(404, 409, 422, 501, 502), response_model=Pushed)
+def push_to_argilla(asked: PushRequest, tenant: TheTenant, id: Id) -> Response:  # noqa: A002 - its name in the path
+    """Push judged things to the operator's Argilla server; pushing again adds what is new and changes nothing else."""
+    folder = judged_folder(tenant, id)
+    _check_set_up()
+    with named(folder):
+        done = push(
+            folder,
+            asked.metric,
+            dataset=asked.dataset,
+            workspace=asked.workspace,
+            sample=asked.sample,
+            suggestions=not asked.blind,
+            min_submitted=asked.min_submitted,
+            seed=asked.seed,
+        )
+    return Response(told(done, folder), media_type="application/json")
+
+
+@router.post("/{id}/argilla/pull", responses=may_answer(404, 409, 422, 501, 502), response_model=Pulled)
+def pull_from_argilla(asked: PullRequest, tenant: TheTenant, id: Id) -> Response:  # noqa: A002 - its name in the path
+    """Pull what people said into the annotations of the run; only what they submitted counts as a judgement."""
+    folder = judged_folder(tenant, id)
+    _check_set_up()
+    with named(folder):
+        done = pull(folder, dataset=asked.dataset, workspace=asked.workspace)
+    return Response(told(done, folder), media_type="application/json")
+
+
+def _check_set_up() -> None:
+    """Refuse where the operator has named no Argilla server; clients cannot name one."""
+    if missing := [name for name in (URL, KEY) if not os.environ.get(name)]:
+        raise ServeError(501, f"the server has no Argilla server; its operator sets {' and '.join(missing)}")

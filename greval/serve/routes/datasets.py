@@ -1,0 +1,70 @@
+"""Data sets that clients upload."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request, Response
+
+from greval.record import Record
+from greval.serve.folders import Queue, order_of
+from greval.serve.names import PATTERN, Id
+from greval.serve.problems import ServeError
+from greval.serve.receiving import ending_of, file_body
+from greval.serve.service import TheService, TheTenant
+from greval.serve.statuses import may_answer
+from greval.serve.uploads import KINDS, Dataset, Uploads
+
+router = APIRouter(prefix="/v1/datasets", tags=["datasets"])
+
+ROWS = {"type": "array", "minItems": 1, "items": {}}
+"""A row that is no case is told, and not refused."""
+Name = Annotated[str, Query(pattern=PATTERN, description="what the data set is called")]
+
+
+class Datasets(Record):
+    """The data sets of a client, the newest first."""
+
+    datasets: tuple[Dataset, ...]
+
+
+@router.post(
+    "", status_code=201, openapi_extra=file_body(KINDS, json=ROWS), responses=may_answer(408, 413, 415, 422, 507)
+)
+async def upload_dataset(
+    request: Request, response: Response, service: TheService, tenant: TheTenant, name: Name
+) -> Dataset:
+    """Upload cases as a file: the body is the file, its type stands in the header `Content-Type`.
+
+    The file may be JSON lines (`application/jsonl`), a JSON list, CSV or Parquet. It is read once: a row that is no
+    case is told in `unread` and stops no other. The names that other tools give to fields are understood.
+    """
+    ending = ending_of(request.headers.get("content-type", ""), KINDS)
+    uploads = Uploads(tenant.datasets)
+    found = await uploads.take(name, ending, request.stream(), service.settings.limits.upload)
+    response.headers["Location"] = f"/v1/datasets/{found.id}"
+    return found
+
+
+@router.get("")
+def list_datasets(tenant: TheTenant) -> Datasets:
+    """Give all data sets that were uploaded, the newest first."""
+    return Datasets(datasets=tuple(Uploads(tenant.datasets).all()))
+
+
+@router.get("/{id}", responses=may_answer(404, 422))
+def show_dataset(tenant: TheTenant, id: Id) -> Dataset:  # noqa: A002 - its name in the path
+    """Give a data set: how many cases it holds, and which rows are none."""
+    return Uploads(tenant.datasets).find(id)
+
+
+@router.delete("/{id}", status_code=204, responses=may_answer(404, 409, 422))
+def delete_dataset(service: TheService, tenant: TheTenant, id: Id) -> None:  # noqa: A002 - its name in the path
+    """Take a data set away. Runs of it stay, but cannot go on; one that is queued or runs must be cancelled first."""
+    uploads = Uploads(tenant.datasets)
+    uploads.find(id)
+    for entry in Queue(service.settings.runs).entries():
+        order = order_of(entry.folder)
+        if order and order.tenant == tenant.name and order.asked.dataset == id:
+            raise ServeError(409, f"data set {id!r}: the run {order.id!r} needs it; cancel that first")
+    uploads.remove(id)

@@ -1,0 +1,28 @@
+"""Judging cases within one request."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+from fastapi.concurrency import run_in_threadpool
+
+from greval.serve.service import TheService
+from greval.serve.shelf import TheShelf
+from greval.serve.statuses import may_answer
+from greval.serve.wire import Evaluated, EvaluateRequest
+from greval.serve.wire_case import rows, within
+
+router = APIRouter(prefix="/v1", tags=["evaluate"])
+
+
+@router.post("/evaluate", responses=may_answer(404, 422, 500, 502, 503))
+async def evaluate_cases(body: EvaluateRequest, service: TheService, shelf: TheShelf) -> Evaluated:
+    """Judge cases by metrics, and by those that they build on.
+
+    What cannot be judged is a result with the status `failed` or `skipped`; what is no case stands in `unread`.
+    The results of a case stand together, in the order of the cases.
+    """
+    within(body.cases, service.settings.limits, "cases")
+    metrics = await run_in_threadpool(shelf.find_all, body.metrics)
+    cases, unread, notice = await run_in_threadpool(rows, body.cases)
+    results = await shelf.bench.results(shelf.tenant, cases, metrics, judge=body.judge, repeats=body.repeats)
+    return Evaluated(results=results, unread=unread, notice=notice)

@@ -1,0 +1,194 @@
+"""Figures of runs: report, comparison, agreement, estimates."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Annotated, Literal, cast
+
+from fastapi import APIRouter, Depends, FastAPI, Query, Request, Response
+from pydantic import StringConstraints
+
+from greval.agreement import agreement
+from greval.agreement.records import Agreement
+from greval.comparison import compare
+from greval.comparison.records import Comparison
+from greval.estimates import estimate
+from greval.estimates.records import Estimate
+from greval.record import Record
+from greval.report.build import Report, build
+from greval.serve.figuring import Figuring, named, stamp, told
+from greval.serve.infos import judged_folder
+from greval.serve.names import PATTERN, Id
+from greval.serve.service import TheTenant
+from greval.serve.statuses import may_answer
+from greval.stats.correction import Correction
+from greval.store import Store
+
+
+@asynccontextmanager
+async def _life(app: FastAPI) -> AsyncIterator[None]:
+    figuring = app.state.figuring = Figuring()
+    yield
+    figuring.close()
+
+
+router = APIRouter(prefix="/v1/runs", tags=["figures"], lifespan=_life)
+
+Text = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+By = Annotated[list[Text] | None, Query(max_length=8, description="a tag to group by, or `method`; may be given often")]
+Tags = Annotated[list[Text] | None, Query(max_length=8, description="also by each value of a tag; may be given often")]
+OneMetric = Annotated[Text, Query(description="the metric")]
+Metrics = Annotated[list[Text] | None, Query(max_length=50, description="only these metrics; may be given often")]
+MethodName = Annotated[str, StringConstraints(max_length=1000)]
+Methods = Annotated[list[MethodName] | None, Query(max_length=50, description="only these; may be given often")]
+Level = Annotated[float, Query(gt=0, lt=1, description="of the intervals")]
+Baseline = Annotated[MethodName | None, Query(description="the method that the others are compared with")]
+COMMON = may_answer(404, 409, 422, 501)
+
+
+def figuring_of(request: Request) -> Figuring:
+    """Give what works figures out in this process."""
+    return cast("Figuring", request.app.state.figuring)
+
+
+class Figures:
+    """Gives figures of a client's runs.
+
+    Args:
+        request: What is asked.
+        tenant: Who asks.
+        figuring: What works them out.
+    """
+
+    def __init__(
+        self, request: Request, tenant: TheTenant, figuring: Annotated[Figuring, Depends(figuring_of)]
+    ) -> None:
+        """Keep who asks for what."""
+        self._asked = request.url.path, request.url.query
+        self._tenant = tenant
+        self._figuring = figuring
+
+    def folder(self, given: str) -> Path:
+        """Give the folder of a run that has results.
+
+        Raises:
+            ServeError: Where there is none (404), or it has not begun (409).
+        """
+        return judged_folder(self._tenant, given)
+
+    async def give(self, make: Callable[[], Record], *folders: Path) -> Response:
+        """Give a figure of these runs."""
+
+        def work() -> str:
+            with named(*folders):
+                return told(make(), *folders)
+
+        marks = await asyncio.to_thread(lambda: tuple(map(stamp, folders)))
+        return Response(await self._figuring.give((self._asked, marks), work), media_type="application/json")
+
+
+TheFigures = Annotated[Figures, Depends()]
+
+
+@router.get("/{id}/report", responses=COMMON, response_model=Report)
+async def report_run(figures: TheFigures, id: Id, by: By = None) -> Response:  # noqa: A002 - its name in the path
+    """Give what a run found, by metric and group: counts, means, distributions, failures by kind, cost."""
+    folder = figures.folder(id)
+
+    def make() -> Report:
+        with Store.open(folder) as store:
+            return build(store, by=by or ())
+
+    return await figures.give(make, folder)
+
+
+@router.get("/{id}/compare", responses=COMMON, response_model=Comparison)
+async def compare_run(  # noqa: PLR0913 - what one may ask for
+    figures: TheFigures,
+    id: Id,  # noqa: A002 - its name in the path
+    *,
+    baseline: Baseline = None,
+    against: Annotated[str | None, Query(pattern=PATTERN, description="an earlier run")] = None,
+    metric: Metrics = None,
+    method: Methods = None,
+    by: Tags = None,
+    correction: Annotated[Correction, Query(description="how p values are corrected")] = "bonferroni",
+    cluster_by: Annotated[Text | None, Query(description="a tag whose questions are not independent")] = None,
+    level: Level = 0.95,
+) -> Response:
+    """Compare the methods of a run question by question, or each with itself in an earlier run (`against`)."""
+    folder = figures.folder(id)
+    earlier = figures.folder(against) if against is not None else None
+
+    def make() -> Comparison:
+        return compare(
+            folder,
+            baseline=baseline,
+            against=earlier,
+            by=by or (),
+            metrics=metric,
+            methods=method,
+            correction=correction,
+            cluster_by=cluster_by,
+            level=level,
+        )
+
+    return await figures.give(make, folder, *([earlier] if earlier else []))
+
+
+@router.get("/{id}/agreement", responses=COMMON, response_model=Agreement)
+async def agree_run(  # noqa: PLR0913 - what one may ask for
+    figures: TheFigures,
+    id: Id,  # noqa: A002 - its name in the path
+    *,
+    metric: OneMetric,
+    by: By = None,
+    people: Annotated[
+        Literal["majority", "mean", "each"] | None, Query(description="what stands for several people")
+    ] = None,
+    treat_as: Annotated[
+        Literal["categories", "numbers"] | None, Query(description="how the levels of a value scale are compared")
+    ] = None,
+    level: Level = 0.95,
+) -> Response:
+    """Say how far the judge of a run agrees with the people whose annotations the run holds."""
+    folder = figures.folder(id)
+
+    def make() -> Agreement:
+        return agreement(folder, metric, combine=people, treat_as=treat_as, by=by or (), level=level)
+
+    return await figures.give(make, folder)
+
+
+@router.get("/{id}/estimate", responses=COMMON, response_model=Estimate)
+async def estimate_run(  # noqa: PLR0913 - what one may ask for
+    figures: TheFigures,
+    id: Id,  # noqa: A002 - its name in the path
+    *,
+    metric: OneMetric,
+    by: Tags = None,
+    baseline: Baseline = None,
+    drawn_by: Annotated[
+        Literal["items", "questions"] | None, Query(description="what was drawn for annotation in one go")
+    ] = None,
+    new_questions: Annotated[bool, Query(description="intervals for new questions like these")] = False,
+    level: Level = 0.95,
+) -> Response:
+    """Estimate what people would say of all judged things of a run, from the annotations of some."""
+    folder = figures.folder(id)
+
+    def make() -> Estimate:
+        return estimate(
+            folder,
+            metric,
+            by=by or (),
+            baseline=baseline,
+            drawn_by=drawn_by,
+            new_questions=new_questions,
+            level=level,
+        )
+
+    return await figures.give(make, folder)

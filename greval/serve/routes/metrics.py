@@ -1,0 +1,137 @@
+"""Metrics over plain REST: list, show, create, check, draft."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query
+
+from greval.client import JudgeClient
+from greval.drafting import DraftScale, draft_async
+from greval.errors import DefinitionError
+from greval.lint import lint
+from greval.metric import ComputedMetric, JudgedMetric
+from greval.metric_file import parse_metric, write_metric
+from greval.serve.library import Found
+from greval.serve.problems import ServeError
+from greval.serve.service import TheService
+from greval.serve.shelf import PathName, TheShelf
+from greval.serve.statuses import may_answer
+from greval.serve.wire import (
+    Checked,
+    Draft,
+    DraftRequest,
+    JudgeInfo,
+    Judges,
+    MetricDetail,
+    MetricInfo,
+    MetricList,
+    MetricText,
+    told,
+)
+
+router = APIRouter(prefix="/v1", tags=["metrics"])
+
+
+@router.get("/judges")
+async def list_judges(service: TheService) -> Judges:
+    """List the judges that may be named, the one that is taken where none is named first."""
+    labels = [(name, JudgeClient(model).label) for name, model in service.models.items()]
+    judges = [JudgeInfo(name=name, label=label, default=n == 0) for n, (name, label) in enumerate(labels)]
+    return Judges(judges=judges)
+
+
+@router.get("/metrics", responses=may_answer(422))
+def list_metrics(
+    shelf: TheShelf,
+    kind: Annotated[Literal["judged", "computed"] | None, Query(description="only these")] = None,
+    own: Annotated[bool | None, Query(description="true: only those that you made; false: only the others")] = None,
+) -> MetricList:
+    """List the metrics: the predefined ones, those of the server's library, and those that you made."""
+    infos = [MetricInfo(**_info(found)) for found in shelf.library.known(shelf.tenant.metrics).values()]
+    return MetricList(
+        metrics=[info for info in infos if kind in {None, info.kind} and own in {None, info.origin == "own"}]
+    )
+
+
+@router.post("/metrics", status_code=201, responses=may_answer(409, 422, 500, 507))
+def create_metric(
+    body: MetricText,
+    shelf: TheShelf,
+    *,
+    replace: Annotated[bool, Query(description="whether a metric that you made may be replaced")] = False,
+) -> MetricInfo:
+    """Create a metric of your own from the text of a metric file; it can be used at once."""
+    try:
+        found = shelf.library.add(shelf.tenant.metrics, body.yaml, replace=replace)
+    except DefinitionError as error:
+        raise ServeError(422, "yaml: is no metric", faults=told(error.faults)) from error
+    return MetricInfo(**_info(found))
+
+
+@router.post("/metrics/check", responses=may_answer(422))
+def check_metric(body: MetricText, shelf: TheShelf) -> Checked:
+    """Check the text of a metric file: all faults at once, then what would make judging unsure."""
+    try:
+        metric = parse_metric(body.yaml, "yaml")
+        shelf.library.resolved(shelf.tenant.metrics, [metric])
+    except DefinitionError as error:
+        return Checked(ok=False, faults=told(error.faults))
+    return Checked(ok=True, warnings=lint(metric))
+
+
+@router.post("/metrics/draft", responses=may_answer(404, 422, 502, 503))
+async def draft_metric(body: DraftRequest, shelf: TheShelf) -> Draft:
+    """Let a judge draft a metric from its name and a sentence; review it, then create it."""
+    client = shelf.bench.client(shelf.tenant, body.judge)
+    metric = await draft_async(body.name, body.description, _wanted(body.scale), body.over, client)
+    return Draft(yaml=write_metric(metric), warnings=lint(metric))
+
+
+@router.get("/metrics/{name}", responses=may_answer(404, 422, 500))
+def show_metric(name: PathName, shelf: TheShelf) -> MetricDetail:
+    """Show a metric in full, with the text of its file."""
+    return _detail(shelf.find(name))
+
+
+def _wanted(scale: str | list[int] | list[str]) -> DraftScale:
+    """Give the scale that is wanted.
+
+    Raises:
+        ServeError: Where a range does not rise, or two names are the same (422).
+    """
+    match scale:
+        case "categorical" | "value":
+            return scale
+        case [int() as low, int() as high]:
+            if low >= high:
+                raise ServeError(422, f"scale: must rise, got {low} to {high}")
+            return low, high
+        case _:
+            names = [str(name) for name in scale]
+            if len({name.strip().casefold() for name in names}) < len(names):
+                raise ServeError(422, "scale: two names read alike; give each category its own")
+            return names
+
+
+def _info(found: Found) -> dict[str, Any]:
+    """Give what a list tells of a metric."""
+    metric = found.metric
+    return {
+        "name": metric.name,
+        "description": metric.description,
+        "kind": "computed" if isinstance(metric, ComputedMetric) else "judged",
+        "origin": found.origin,
+        "over": metric.over,
+        "needs": metric.needs,
+        "optional": metric.optional if isinstance(metric, ComputedMetric) else (),
+        "scale": metric.scale.model_dump(mode="json"),
+    }
+
+
+def _detail(found: Found) -> MetricDetail:
+    metric = found.metric
+    if not isinstance(metric, JudgedMetric):
+        return MetricDetail(**_info(found))
+    content = metric.model_dump(mode="json", include={"steps", "instructions", "notes", "uses", "examples"})
+    return MetricDetail(**_info(found), **content, yaml=found.text)

@@ -1,0 +1,48 @@
+"""Whether the server works: health, readiness, counters."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from fastapi import APIRouter, Response
+from fastapi.responses import JSONResponse, PlainTextResponse
+
+import greval
+from greval.record import Record
+from greval.serve.readiness import Ready
+from greval.serve.service import TheService
+
+router = APIRouter(tags=["operating"])
+EXPOSITION_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+NOT_READY = 503
+
+
+class Health(Record):
+    """That the server answers, and its version."""
+
+    status: Literal["ok"] = "ok"
+    version: str
+
+
+@router.get("/health", operation_id="health")
+async def health() -> Health:
+    """Say that the server answers. No judge is asked."""
+    return Health(version=greval.__version__)
+
+
+@router.get(
+    "/ready",
+    operation_id="ready",
+    response_model=Ready,
+    responses={NOT_READY: {"model": Ready, "description": "Something that the server needs does not work."}},
+)
+async def ready(service: TheService) -> JSONResponse:
+    """Say whether the judges can be reached and the folder of runs can be written. It costs no tokens."""
+    found = await service.ready()
+    return JSONResponse(found.model_dump(mode="json"), 200 if found.ready else NOT_READY)
+
+
+@router.get("/metrics-exposition", operation_id="figures", response_class=PlainTextResponse)
+async def exposition(service: TheService) -> Response:
+    """Give the server's counters in the text form of Prometheus."""
+    return Response(service.meters.exposition(), media_type=EXPOSITION_TYPE)

@@ -1,0 +1,115 @@
+"""What a run holds: its results and its cases, page by page, also while it runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query, Response
+
+from greval.case import Case
+from greval.record import Record
+from greval.result import Result
+from greval.serve.figuring import named
+from greval.serve.infos import judged_folder
+from greval.serve.names import Id
+from greval.serve.paging import Cursor, Limit, cursor_of, row_of
+from greval.serve.problems import ServeError
+from greval.serve.service import Tenant, TheTenant
+from greval.serve.statuses import may_answer
+from greval.store.pages import CaseLine, Pages, Wanted
+
+router = APIRouter()
+
+Status = Annotated[Literal["scored", "skipped", "failed"] | None, Query(description="how the metric ended")]
+OnlyName = Annotated[str | None, Query(min_length=1, max_length=200, description="only these")]
+MethodName = Annotated[str | None, Query(max_length=1000, description="only this method; empty for cases without one")]
+ValueText = Annotated[str | None, Query(min_length=1, max_length=200, description="only with this value or category")]
+Tag = Annotated[
+    str | None, Query(pattern=r"^[^:]+:", max_length=1000, description="only with this tag, as `name:value`")
+]
+SampleId = Annotated[str, Query(max_length=1000, description="the id of the sample")]
+
+
+class Results(Record):
+    """The newest result of each sample, method and metric, in the order in which they were written."""
+
+    results: tuple[Result, ...]
+    next: str | None
+
+
+class Cases(Record):
+    """The cases of a run, with how each of their metrics ended."""
+
+    cases: tuple[CaseLine, ...]
+    next: str | None
+
+
+class CaseDetail(Record):
+    """A case as it was judged, with all of its results."""
+
+    case: Case
+    results: tuple[Result, ...]
+
+
+@router.get("/{id}/results", responses=may_answer(404, 409, 422), response_model=Results)
+def list_results(  # noqa: PLR0913 - what one may ask for
+    tenant: TheTenant,
+    id: Id,  # noqa: A002 - its name in the path
+    *,
+    metric: OnlyName = None,
+    method: MethodName = None,
+    status: Status = None,
+    value: ValueText = None,
+    tag: Tag = None,
+    cursor: Cursor = None,
+    limit: Limit = 100,
+) -> Response:
+    """Read the results of a run page by page, also while it runs.
+
+    A result that is judged again meanwhile comes once more on a later page, in place of the older one.
+    """
+    name, _, of_tag = (tag or "").partition(":")
+    wanted = Wanted(metric=metric, method=method, status=status, value=value, tag=(name, of_tag) if tag else None)
+    with _pages(tenant, id) as pages:
+        found = pages.results(wanted, after=row_of(cursor), limit=limit)
+    return _json(f'{{"results":[{",".join(found.lines)}],"next":{json.dumps(cursor_of(found.next))}}}')
+
+
+@router.get("/{id}/cases", responses=may_answer(404, 409, 422))
+def list_cases(tenant: TheTenant, id: Id, cursor: Cursor = None, limit: Limit = 100) -> Cases:  # noqa: A002
+    """List the cases of a run page by page, with how each of their metrics ended."""
+    with _pages(tenant, id) as pages:
+        found = pages.cases(after=row_of(cursor), limit=limit)
+    return Cases(cases=tuple(found.cases), next=cursor_of(found.next))
+
+
+@router.get("/{id}/case", responses=may_answer(404, 409, 422), response_model=CaseDetail)
+def show_case(
+    tenant: TheTenant,
+    id: Id,  # noqa: A002 - its name in the path
+    sample_id: SampleId,
+    method: Annotated[str, Query(max_length=1000, description="the method; empty where there is none")] = "",
+) -> Response:
+    """Give a case as it was judged, with all of its results."""
+    with _pages(tenant, id) as pages:
+        case = pages.case(sample_id, method)
+        found = pages.results(Wanted(sample_id=sample_id, method=method), limit=1000)
+    if case is None:
+        raise ServeError(404, f"run {id!r}: holds no case {sample_id[:64]!r} of the method {method[:64]!r}")
+    return _json(f'{{"case":{case.model_dump_json()},"results":[{",".join(found.lines)}]}}')
+
+
+@contextmanager
+def _pages(tenant: Tenant, given: str) -> Iterator[Pages]:
+    """Open a run to read; what is wrong with it is told without a path of this machine."""
+    folder = judged_folder(tenant, given)
+    with named(folder), Pages.open(folder) as pages:
+        yield pages
+
+
+def _json(text: str) -> Response:
+    """Give JSON that was written before; to read and write it again would cost more than all the rest."""
+    return Response(text, media_type="application/json")

@@ -1,0 +1,193 @@
+"""Metrics as LangServe runnables; the only module that knows LangServe.
+
+Its handlers speak the protocol. What they get wrong is kept from them: bodies are read and checked here, a config is
+reduced to the name of a judge, batches are bounded, and results are written in greval's own way. There is no
+playground (it writes descriptions unescaped into its page), and nothing that shows the judge's prompts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Annotated, Any, cast
+
+import anyio
+from fastapi import APIRouter, Depends, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from langserve import APIHandler
+from sse_starlette import EventSourceResponse, ServerSentEvent
+
+from greval.case import Case
+from greval.serve.library import Found
+from greval.serve.problems import ServeError
+from greval.serve.remote import PlainJson, RemoteMetric
+from greval.serve.service import Service, Tenant, TheService
+from greval.serve.shelf import PathName, Shelf, TheShelf
+from greval.serve.statuses import may_answer
+from greval.serve.wire_case import strict_cases, within
+from greval.serve.wire_langserve import BatchBody, BatchInvoked, InvokeBody, Invoked
+
+router = APIRouter(prefix="/metrics", tags=["langserve"])
+
+HANDLERS = 512
+HEARTBEAT_SECONDS = 15
+Answers = dict[int | str, dict[str, Any]]
+FAULTS = may_answer(404, 422, 500, 502, 503)
+SCHEMA: Answers = {200: {"description": "A JSON schema."}, **may_answer(404, 422, 500)}
+EVENT = {
+    "type": "object",
+    "properties": {
+        "event": {"enum": ["metadata", "data", "end", "error"]},
+        "data": {"type": "string", "description": "JSON: of `data` the result, of `metadata` the id of the run"},
+    },
+}
+STREAM: Answers = {
+    200: {"description": "Server-sent events.", "content": {"text/event-stream": {"schema": EVENT}}},
+    **FAULTS,
+}
+
+
+class _Read(Request):
+    """A request whose body was read and checked already."""
+
+    def __init__(self, request: Request, content: Mapping[str, object]) -> None:
+        """Keep the content in the body's place."""
+        super().__init__(request.scope, request.receive)
+        self._content = content
+
+    async def json(self) -> Mapping[str, object]:
+        """Give the content."""
+        return self._content
+
+
+class _Events(EventSourceResponse):
+    """Events that end with their work: the signal that the class waits for belongs to the first loop that streams."""
+
+    @staticmethod
+    async def listen_for_exit_signal() -> None:
+        """Wait for ever; the server lets what is in flight come to its end."""
+        await anyio.sleep_forever()
+
+
+@dataclass(frozen=True)
+class Runnables:
+    """The metrics as one client calls them; LangServe's handlers are made once for each client and metric."""
+
+    service: Service
+    shelf: Shelf
+    handlers: Callable[[Tenant, Found], APIHandler]
+
+    async def handler(self, name: str) -> APIHandler:
+        """Give the handler of a metric.
+
+        Raises:
+            ServeError: Where there is no such metric (404).
+        """
+        return (await run_in_threadpool(self._made, name))[1]
+
+    async def ready(self, name: str, *judges: str | None) -> APIHandler:
+        """Give the handler of a metric whose judges can be asked.
+
+        Raises:
+            ServeError: Where there is no such metric or judge (404).
+            JudgeError: Where a judge cannot be used as it is set up.
+        """
+        found, handler = await run_in_threadpool(self._made, name)
+        for judge in dict.fromkeys(judges):
+            await self.shelf.bench.ready(self.shelf.tenant, judge, found)
+        return handler
+
+    def _made(self, name: str) -> tuple[Found, APIHandler]:
+        """Find a metric and its handler, which takes some time to make."""
+        found = self.shelf.find(name)
+        return found, self.handlers(self.shelf.tenant, found)
+
+    async def cases(self, given: list[Any], place: str) -> list[Case]:
+        """Give the cases that were sent.
+
+        Raises:
+            ServeError: Where one is none, or there is more than the server takes (422).
+        """
+        within(given, self.service.settings.limits, place)
+        return await run_in_threadpool(strict_cases, given, place)
+
+
+async def runnables_of(request: Request, service: TheService, shelf: TheShelf) -> Runnables:
+    """Give the metrics of who asks."""
+    state = request.app.state
+    if not hasattr(state, "handlers"):
+        state.handlers = lru_cache(maxsize=HANDLERS)(_maker(service, shelf))
+    return Runnables(service, shelf, cast("Callable[[Tenant, Found], APIHandler]", state.handlers))
+
+
+TheRunnables = Annotated[Runnables, Depends(runnables_of)]
+
+
+@router.post("/{name}/invoke", responses={200: {"model": Invoked}, **FAULTS})
+async def invoke(name: PathName, body: InvokeBody, request: Request, runnables: TheRunnables) -> Response:
+    """Judge one case, as `langserve.RemoteRunnable.invoke` asks for it.
+
+    The metric judges the case as it is given, as a local runnable does; `/v1/evaluate` also judges what it builds on.
+    """
+    (case,) = await runnables.cases([body.input], "input")
+    handler = await runnables.ready(name, body.config.judge)
+    return await handler.invoke(_Read(request, {"input": case, "config": body.config.kept}))
+
+
+@router.post("/{name}/batch", responses={200: {"model": BatchInvoked}, **FAULTS})
+async def batch(name: PathName, body: BatchBody, request: Request, runnables: TheRunnables) -> Response:
+    """Judge several cases, as `langserve.RemoteRunnable.batch` asks for it; one that fails is a failed result."""
+    cases = await runnables.cases(body.inputs, "inputs")
+    configs = body.config if isinstance(body.config, list) else [body.config] * len(cases)
+    if len(configs) != len(cases):
+        raise ServeError(422, f"config: holds {len(configs):,} for {len(cases):,} inputs; give one, or one for each")
+    handler = await runnables.ready(name, *(config.judge for config in configs))
+    content = {"inputs": cases, "config": [config.kept for config in configs]}
+    return await handler.batch(_Read(request, content))
+
+
+@router.post("/{name}/stream", response_class=_Events, responses=STREAM)
+async def stream(name: PathName, body: InvokeBody, request: Request, runnables: TheRunnables) -> Response:
+    """Judge one case, as `langserve.RemoteRunnable.stream` asks for it: one event holds the whole result."""
+    (case,) = await runnables.cases([body.input], "input")
+    handler = await runnables.ready(name, body.config.judge)
+    events = await handler.stream(_Read(request, {"input": case, "config": body.config.kept}))
+    return _Events(events.body_iterator, ping=HEARTBEAT_SECONDS, ping_message_factory=_heartbeat)
+
+
+@router.get("/{name}/input_schema", responses=SCHEMA)
+async def input_schema(name: PathName, request: Request, runnables: TheRunnables) -> dict[str, Any]:
+    """Give the JSON schema of a case."""
+    return cast("dict[str, Any]", await (await runnables.handler(name)).input_schema(request))
+
+
+@router.get("/{name}/output_schema", responses=SCHEMA)
+async def output_schema(name: PathName, request: Request, runnables: TheRunnables) -> dict[str, Any]:
+    """Give the JSON schema of a result."""
+    return cast("dict[str, Any]", await (await runnables.handler(name)).output_schema(request))
+
+
+@router.get("/{name}/config_schema", responses=SCHEMA)
+async def config_schema(name: PathName, request: Request, runnables: TheRunnables) -> dict[str, Any]:
+    """Give the JSON schema of what a call can choose: the judge."""
+    return cast("dict[str, Any]", await (await runnables.handler(name)).config_schema(request))
+
+
+def _maker(service: Service, shelf: Shelf) -> Callable[[Tenant, Found], APIHandler]:
+    bench = shelf.bench
+
+    def made(tenant: Tenant, found: Found) -> APIHandler:
+        return APIHandler(
+            RemoteMetric(service, bench, tenant, found),
+            path=f"/{found.metric.name}",
+            prefix=router.prefix,
+            config_keys=("configurable",),
+            serializer=cast("Any", PlainJson()),
+        )
+
+    return made
+
+
+def _heartbeat() -> ServerSentEvent:
+    return ServerSentEvent(comment="still judging")

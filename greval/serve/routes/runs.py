@@ -1,0 +1,192 @@
+"""Runs: start, follow, read, cancel, resume."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import Annotated, cast
+
+from fastapi import APIRouter, Depends, FastAPI, Request, Response
+from pydantic import JsonValue
+
+from greval.record import Record
+from greval.serve.folders import order_of, remove
+from greval.serve.following import EVENT, EventStream, events
+from greval.serve.infos import info_of, listed, run_folder
+from greval.serve.manager import Runs
+from greval.serve.names import Id, absent
+from greval.serve.ordering import begin, claimed, ordered
+from greval.serve.ordering import resume as queue_again
+from greval.serve.orders import ACTIVE, RunInfo, RunRequest
+from greval.serve.paging import Cursor, Limit, cursor_of, place_of, strange
+from greval.serve.problems import ServeError
+from greval.serve.receiving import room
+from greval.serve.routes import reading
+from greval.serve.service import Service, Tenant, TheService, TheTenant
+from greval.serve.shelf import TheShelf
+from greval.serve.statuses import may_answer
+from greval.serve.uploads import Uploads
+
+
+@asynccontextmanager
+async def _life(app: FastAPI) -> AsyncIterator[None]:
+    """Work on runs for as long as the server is there."""
+    service: Service = app.state.service
+    runs = app.state.runs = Runs(service)
+    await runs.start()
+    yield
+    await runs.close()
+
+
+router = APIRouter(prefix="/v1/runs", tags=["runs"], lifespan=_life)
+router.include_router(reading.router)
+
+
+class RunList(Record):
+    """Runs, the newest first; `next` is the cursor of the next page, null on the last one."""
+
+    runs: tuple[RunInfo, ...]
+    next: str | None
+
+
+def runs_of(request: Request) -> Runs:
+    """Give the runs that this process works on."""
+    return cast("Runs", request.app.state.runs)
+
+
+TheRuns = Annotated[Runs, Depends(runs_of)]
+
+
+@router.post("", status_code=202, responses=may_answer(404, 409, 422, 503, 507))
+async def start_run(
+    asked: RunRequest, response: Response, service: TheService, tenant: TheTenant, shelf: TheShelf, runs: TheRuns
+) -> RunInfo:
+    """Start a run of metrics over a data set; follow it under the address in `Location`.
+
+    It runs in the server's own time, also after the client is gone and after a restart of the server. Runs beyond
+    those that are worked on at once wait in order.
+    """
+
+    def make() -> Path:
+        Uploads(tenant.datasets).find(asked.dataset)
+        metrics = [found.metric for found in shelf.find_all([*asked.metrics])]
+        with room():
+            return begin(runs.queue, tenant, ordered(service, tenant, asked, metrics))
+
+    folder = await asyncio.to_thread(make)
+    runs.poke()
+    response.headers["Location"] = f"/v1/runs/{folder.name}"
+    return await asyncio.to_thread(_info, runs, tenant, folder)
+
+
+@router.get("", responses=may_answer(422))
+def list_runs(tenant: TheTenant, runs: TheRuns, cursor: Cursor = None, limit: Limit = 100) -> RunList:
+    """List the runs, the newest first, those that the command line made in the same folder among them."""
+    found = listed(tenant)
+    if cursor is not None:
+        made, name = _before(cursor)
+        found = [(at, folder) for at, folder in found if (at, folder.name) < (made, name)]
+    page = found[:limit]
+    more: JsonValue = [page[-1][0], page[-1][1].name] if len(found) > limit else None
+    infos = []
+    for _, folder in page:
+        with suppress(ServeError):  # it was taken away meanwhile
+            infos.append(_info(runs, tenant, folder))
+    return RunList(runs=tuple(infos), next=cursor_of(more))
+
+
+@router.get("/{id}", responses=may_answer(404, 422))
+def show_run(tenant: TheTenant, runs: TheRuns, id: Id) -> RunInfo:  # noqa: A002 - its name in the path
+    """Give a run as it stands."""
+    return _info(runs, tenant, run_folder(tenant, id))
+
+
+@router.delete("/{id}", status_code=204, responses=may_answer(404, 409, 422))
+def delete_run(tenant: TheTenant, id: Id) -> None:  # noqa: A002 - its name in the path
+    """Take a run away with all its results. One that is queued or runs must be cancelled first."""
+    folder = run_folder(tenant, id)
+    with claimed(folder, "is worked on; cancel it first"):
+        info = info_of(tenant, folder)
+        if info.status in ACTIVE:
+            raise ServeError(409, f"run {id!r}: is {info.status}; cancel it first")
+        remove(folder)
+
+
+@router.post("/{id}/cancel", status_code=202, responses=may_answer(404, 409, 422))
+async def cancel_run(tenant: TheTenant, runs: TheRuns, id: Id) -> RunInfo:  # noqa: A002 - its name in the path
+    """Cancel a run: what is in flight is finished and kept, nothing more is asked. It can be resumed."""
+    folder = run_folder(tenant, id)
+    info = await asyncio.to_thread(_info, runs, tenant, folder)
+    if info.status not in ACTIVE:
+        raise ServeError(409, f"run {id!r}: is {info.status}; there is nothing to cancel")
+    if order_of(folder) is None:
+        raise ServeError(409, f"run {id!r}: was started on the command line; stop it there")
+    try:
+        runs.cancel(folder)
+    except FileNotFoundError as error:  # it was taken away meanwhile
+        raise absent("run", id) from error
+    return info
+
+
+@router.post("/{id}/resume", status_code=202, responses=may_answer(404, 409, 422, 503, 507))
+async def resume_run(
+    service: TheService,
+    tenant: TheTenant,
+    runs: TheRuns,
+    id: Id,  # noqa: A002 - its name in the path
+) -> RunInfo:
+    """Let a run go on that was stopped, or that failed: only what is missing or failed is asked for."""
+    folder = run_folder(tenant, id)
+
+    def again() -> None:
+        with room():
+            queue_again(service, runs.queue, tenant, folder)
+
+    await asyncio.to_thread(again)
+    runs.poke()
+    return await asyncio.to_thread(_info, runs, tenant, folder)
+
+
+@router.get(
+    "/{id}/events",
+    responses={
+        200: {"content": {EventStream.media_type: {"schema": EVENT}}, "description": "The events."},
+        **may_answer(404, 422),
+    },
+    response_class=EventStream,
+)
+def follow_run(
+    service: TheService,
+    tenant: TheTenant,
+    runs: TheRuns,
+    id: Id,  # noqa: A002 - its name in the path
+) -> EventStream:
+    """Follow a run as server-sent events: `progress` as it changes, then `end` with the run.
+
+    A line that begins with a colon only keeps the connection open. Whoever lost it asks again: the newest progress
+    comes first.
+    """
+    folder = run_folder(tenant, id)
+    look = partial(_info, runs, tenant, folder)
+    return EventStream(events(look, service.stopping), headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
+
+
+def _info(runs: Runs, tenant: Tenant, folder: Path) -> RunInfo:
+    going = runs.going(folder)
+    return info_of(tenant, folder, going.progress if going else None)
+
+
+def _before(cursor: str) -> tuple[int, str]:
+    """Give the place of a cursor of runs.
+
+    Raises:
+        ServeError: Where the server gave no such cursor.
+    """
+    match place_of(cursor):
+        case [int(made), str(name)]:
+            return made, name
+        case _:
+            raise strange()

@@ -1,0 +1,67 @@
+"""Settings of the server: what an operator decides, and nothing that a client could send."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from greval.judge import Judge
+from greval.record import Record
+
+LOCAL_HOSTS = frozenset({"127.0.0.1", "::1", "localhost"})
+MEGABYTE = 1024 * 1024
+
+Positive = Annotated[int, Field(gt=0)]
+
+
+class Limits(Record):
+    """What one request and all of them together may take.
+
+    `body` and `upload` are the bytes of a request and of a data set, `batch` the cases of a request,
+    `items` the chunks or triples of a case, `text` the letters of one text, `depth` how deep JSON may be nested;
+    `calls` are the judge's calls in flight for all clients, `waiting` the requests that may wait for them,
+    `seconds` the time that a request has, `rate` the requests of one key a minute, `patience` the seconds that a
+    client may take to send the head of a request or a further part of it, `held` the bytes of all bodies in memory.
+    """
+
+    body: Positive = 8 * MEGABYTE
+    upload: Positive = 256 * MEGABYTE
+    batch: Positive = 100
+    items: Positive = 500
+    text: Positive = 200_000
+    depth: Positive = 32
+    calls: Positive = 32
+    waiting: Positive = 256
+    seconds: Annotated[float, Field(gt=0)] = 300.0
+    rate: Positive = 600
+    patience: Annotated[float, Field(gt=0)] = 20.0
+    held: Positive = 128 * MEGABYTE
+
+
+class Settings(Record):
+    """How the server is set up.
+
+    `judges` are those that clients may name, the first where they name none; `library` folders of metric
+    files beside the predefined ones; `runs` the folder of run folders, the same as on the command line;
+    `keys` the file of hashed API keys, without which only this machine is served.
+
+    Example:
+        >>> Settings(judges={"fast": Judge("openai:gpt-5.1-mini")}).host
+        '127.0.0.1'
+    """
+
+    host: str = "127.0.0.1"
+    port: Annotated[int, Field(ge=0, le=65535)] = 8000
+    judges: dict[str, Judge] = Field(default_factory=dict)
+    library: tuple[Path, ...] = ()
+    runs: Path = Path("runs")
+    keys: Path | None = None
+    workers: Positive = 1
+    limits: Limits = Limits()
+
+    @property
+    def local(self) -> bool:
+        """Whether it serves this machine only."""
+        return self.host in LOCAL_HOSTS

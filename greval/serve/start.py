@@ -1,0 +1,170 @@
+"""Starting the server: one process or several, the same settings in each of them."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from greval.errors import GrevalError, MissingExtraError
+from greval.serve.logs import ERRORS, LOGGING
+from greval.serve.settings import Settings
+
+if TYPE_CHECKING:
+    import uvicorn
+    from fastapi import FastAPI
+
+SETTINGS = "GREVAL_SERVE_SETTINGS"
+"""The variable in which the settings travel to the processes, as JSON."""
+PACKAGES = ("fastapi", "langserve", "prometheus_client", "sse_starlette", "uvicorn")
+BACKLOG = 4096
+HEAD = 16 * 1024
+"""The most bytes of a request's first line and headers."""
+KEEP_ALIVE = 75
+"""The seconds for which a connection is kept between requests: longer than proxies and clients keep theirs, so that
+none of them sends a request into a connection that is being closed."""
+GRACE = 30
+"""The seconds that requests in flight have to end when the server stops."""
+
+
+def app() -> FastAPI:
+    """Give the app of the settings in the environment, for a process of uvicorn.
+
+    Raises:
+        GrevalError: Where the settings are not there.
+    """
+    from greval.serve.app import create_app  # noqa: PLC0415 - the web packages load where they are needed
+
+    told = os.environ.get(SETTINGS)
+    if told is None:
+        message = f"{SETTINGS}: not set; start the server with greval serve"
+        raise GrevalError(message)
+    return create_app(Settings.model_validate_json(told))
+
+
+def run(settings: Settings, told: Callable[[str], None] = print) -> None:
+    """Serve until a signal ends it; what is in flight then is finished or stored.
+
+    Args:
+        settings: What the operator decided.
+        told: Called with the address once connections are taken.
+
+    Raises:
+        GrevalError: Where it must not or cannot listen on the address.
+        MissingExtraError: Where the server's packages are not installed.
+    """
+    needed()
+    import uvicorn  # noqa: PLC0415 - the web packages load where they are needed
+    from uvicorn.supervisors import Multiprocess  # noqa: PLC0415 - the same
+
+    from greval.serve.meters import shared_figures  # noqa: PLC0415 - the same
+
+    checked(settings)
+    _make(settings.runs)
+    listening = listen(settings)
+    os.environ[SETTINGS] = settings.model_dump_json()
+    _room_for_files()
+    config = config_of("greval.serve.start:app", factory=True, workers=settings.workers, log_config=LOGGING)
+    if not settings.judges:
+        ERRORS.warning("no judge is named: computed metrics alone can be used; name one with --judge")
+    told(address(settings, listening))
+    with suppress(KeyboardInterrupt):  # Ctrl-C is how a server is ended
+        if settings.workers > 1:
+            with shared_figures():
+                Multiprocess(config, sockets=[listening]).run()
+        else:
+            uvicorn.Server(config).run(sockets=[listening])
+
+
+def needed() -> None:
+    """Say which package of the server is not installed.
+
+    Raises:
+        MissingExtraError: With the command that installs it.
+    """
+    for package in PACKAGES:
+        if find_spec(package) is None:
+            raise MissingExtraError("server", package)
+
+
+def checked(settings: Settings) -> None:
+    """Refuse to be open to a network without keys.
+
+    Raises:
+        GrevalError: Where the address is not this machine's own and there is no key.
+    """
+    if not settings.local and settings.keys is None:
+        message = (
+            f"host {settings.host}: other machines could use the server without a key. "
+            "Make one with: greval keys add NAME --file keys.json, and start with --keys keys.json"
+        )
+        raise GrevalError(message)
+
+
+def config_of(app: Any, **more: Any) -> uvicorn.Config:  # noqa: ANN401 - an app or where it is found; uvicorn's options
+    """Give uvicorn's configuration: small heads, short waits, no websockets, logs of our own."""
+    import uvicorn  # noqa: PLC0415 - the web packages load where they are needed
+
+    return uvicorn.Config(
+        app,
+        http="greval.serve.protocol:PatientProtocol",
+        loop="asyncio",
+        ws="none",
+        lifespan="on",
+        backlog=BACKLOG,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=KEEP_ALIVE,
+        timeout_graceful_shutdown=GRACE,
+        timeout_worker_healthcheck=GRACE,
+        h11_max_incomplete_event_size=HEAD,
+        **more,
+    )
+
+
+def listen(settings: Settings) -> socket.socket:
+    """Give a socket that takes connections on the address.
+
+    Raises:
+        GrevalError: Where the address cannot be had.
+    """
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    listening = socket.socket(family)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((settings.host, settings.port))
+        listening.listen(BACKLOG)
+    except OSError as error:
+        listening.close()
+        message = f"{settings.host}:{settings.port}: {error.strerror or error}; choose another --host or --port"
+        raise GrevalError(message) from error
+    listening.set_inheritable(True)
+    return listening
+
+
+def address(settings: Settings, listening: socket.socket) -> str:
+    """Give the address to open in a browser."""
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    return f"http://{host}:{listening.getsockname()[1]}"
+
+
+def _make(runs: Path) -> None:
+    try:
+        runs.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        message = f"{runs}: cannot be made: {error.strerror}; choose another folder with --runs"
+        raise GrevalError(message) from error
+
+
+def _room_for_files() -> None:
+    """Let as many connections be open as the system allows: the usual soft limit is 1,024."""
+    import resource  # noqa: PLC0415 - not on every system
+
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))

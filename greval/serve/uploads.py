@@ -1,0 +1,211 @@
+"""Data sets of clients: the file as it was sent, and what it was found to hold."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import shutil
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from greval.case import Case
+from greval.datasets import Reading, RowFault
+from greval.datasets.reading import READERS
+from greval.datasets.texts import Raw
+from greval.errors import DataError
+from greval.record import Record
+from greval.serve.names import absent, inside, made_id, now
+from greval.serve.problems import ServeError
+from greval.serve.receiving import Sent, receive, room
+from greval.whole_file import write_whole
+
+KINDS: Mapping[str, str] = {
+    "application/jsonl": ".jsonl",
+    "application/x-ndjson": ".jsonl",
+    "application/json": ".json",
+    "text/csv": ".csv",
+    "application/vnd.apache.parquet": ".parquet",
+}
+"""The kinds of files by what clients call them."""
+ABOUT = "dataset.json"
+STEM = "cases"
+MOST_TOLD = 100
+"""So many rows that are no cases are told; all are counted."""
+
+
+class Unread(Record):
+    """A row that is no case: where it stands and why."""
+
+    place: str
+    message: str
+
+
+class Dataset(Record):
+    """An uploaded data set.
+
+    `cases` is how many cases it holds, none where no row is one, `unread` the first hundred rows that are none and
+    `unread_count` how many they are; `fields` are the columns that were read under another name, with the field of
+    a case that each became, `ignored` those that are no field; `bytes` and `sha256` are of the file as it was sent.
+    """
+
+    id: str
+    name: str
+    kind: str
+    cases: int
+    unread: tuple[Unread, ...] = ()
+    unread_count: int = 0
+    fields: dict[str, str]
+    ignored: tuple[str, ...] = ()
+    created: datetime
+    bytes: int
+    sha256: str
+
+
+class Uploads:
+    """The data sets of one tenant.
+
+    Args:
+        folder: Where they lie; each has a folder of its own, which is there in full or not at all.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """Make nothing yet."""
+        self._folder = folder
+
+    async def take(self, name: str, kind: str, parts: AsyncIterator[bytes], most: int) -> Dataset:
+        """Write down what a client sends, then read it once.
+
+        Args:
+            name: What the client calls it.
+            kind: The ending of the kind of file.
+            parts: The file.
+            most: The most bytes that are taken.
+
+        Raises:
+            ServeError: Where it is too large (413), or the disk is full (507).
+            DataError: Where it cannot be read as this kind of file.
+        """
+        made = made_id(name)
+        new = self._folder / f".new-{secrets.token_hex(8)}"
+        try:
+            with room():
+                await asyncio.to_thread(new.mkdir, parents=True)
+                sent = await receive(parts, new / f"{STEM}{kind}", most)
+                found = await asyncio.to_thread(_looked_through, made, name, sent)
+                await asyncio.to_thread(_settle, new, self._folder / made, found)
+        finally:
+            await asyncio.to_thread(shutil.rmtree, new, ignore_errors=True)
+        return found
+
+    def find(self, given: str) -> Dataset:
+        """Give a data set.
+
+        Raises:
+            ServeError: Where there is none of this id (404).
+        """
+        try:
+            return Dataset.model_validate_json((inside(self._folder, given, "data set") / ABOUT).read_bytes())
+        except (OSError, ValidationError) as error:
+            raise absent("data set", given) from error
+
+    def holds(self, given: str) -> bool:
+        """Say whether a data set is there."""
+        return (inside(self._folder, given, "data set") / ABOUT).is_file()
+
+    def all(self) -> list[Dataset]:
+        """Give all data sets, the newest first."""
+        return sorted(self._there(), key=lambda one: (one.created, one.id), reverse=True)
+
+    def _there(self) -> Iterator[Dataset]:
+        for file in self._folder.glob(f"[!.]*/{ABOUT}"):
+            with suppress(ServeError):  # it was taken away meanwhile
+                yield self.find(file.parent.name)
+
+    def reading(self, given: str) -> Reading:
+        """Give what reads the cases of a data set; its places name the data set, not a path of this machine.
+
+        Raises:
+            ServeError: Where there is none of this id (404).
+        """
+        found = self.find(given)
+        return _reading(self._folder / found.id / f"{STEM}{found.kind}", found.name)
+
+    def remove(self, given: str) -> None:
+        """Take a data set away.
+
+        Raises:
+            ServeError: Where there is none of this id (404).
+        """
+        found = self.find(given)
+        gone = self._folder / f".gone-{secrets.token_hex(8)}"
+        try:
+            (self._folder / found.id).rename(gone)  # in one step: nobody finds a part of it
+        except FileNotFoundError as error:
+            raise absent("data set", given) from error
+        shutil.rmtree(gone, ignore_errors=True)
+
+
+def _looked_through(made: str, name: str, sent: Sent) -> Dataset:
+    """Read a file once: how many cases it holds, and what is wrong with the rest."""
+    reading = _reading(sent.path, name)
+    faults: list[Unread] = []
+    cases = count = 0
+    with _named(sent.path, name):
+        for row in reading:
+            if isinstance(row, Case):
+                cases += 1
+            else:
+                count += 1
+                faults += [_unread(row)] if len(faults) < MOST_TOLD else []
+    return Dataset(
+        id=made,
+        name=name,
+        kind=sent.path.suffix,
+        cases=cases,
+        unread=tuple(faults),
+        unread_count=count,
+        fields=dict(reading.mapping),
+        ignored=reading.ignored,
+        created=now(),
+        bytes=sent.bytes,
+        sha256=sent.sha256,
+    )
+
+
+def _unread(row: RowFault) -> Unread:
+    return Unread(place=row.place, message=row.message)
+
+
+def _reading(path: Path, name: str) -> Reading:
+    return Reading(name, partial(_rows, path, name), None, path)
+
+
+def _rows(path: Path, name: str) -> Iterator[Raw]:
+    with _named(path, name):
+        yield from READERS[path.suffix](path)
+
+
+def _settle(new: Path, folder: Path, found: Dataset) -> None:
+    """Put a data set in its place, on the disk, in one step."""
+    write_whole(new / ABOUT, found.model_dump_json())
+    new.rename(folder)
+    above = os.open(folder.parent, os.O_RDONLY)
+    try:
+        os.fsync(above)
+    finally:
+        os.close(above)
+
+
+@contextmanager
+def _named(path: Path, name: str) -> Iterator[None]:
+    """Tell the data set's name in place of the path."""
+    try:
+        yield
+    except DataError as error:
+        raise DataError(str(error).replace(str(path), name)) from error

@@ -1,0 +1,165 @@
+"""What goes over the wire for metrics and judging: the bodies of requests and answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, ConfigDict, Field, JsonValue
+
+from greval.case import Over
+from greval.record import Label, Name, Record, Text
+from greval.result import Result
+from greval.serve.library import Origin
+
+MOST_YAML = 65_536
+"""Letters of a metric file that a client may send: reading more takes seconds."""
+MOST_FAULTS = 100
+"""So many faults are told one by one; a broken text may have thousands."""
+MOST_METRICS = 50
+MOST_REPEATS = 9
+MOST_DESCRIPTION = 2_000
+
+
+def _whole(given: object) -> object:
+    """Read 2.0 as 2, as JSON does not tell them apart."""
+    return int(given) if isinstance(given, float) and given.is_integer() else given
+
+
+WHOLE = BeforeValidator(_whole)
+"""Stands after the bounds of a number, or they would not be in its schema."""
+MetricName = Annotated[str, Field(min_length=1, max_length=100)]
+JudgeName = Annotated[str, Field(min_length=1, max_length=200)]
+Yaml = Annotated[str, Field(min_length=1, max_length=MOST_YAML)]
+
+
+def told(faults: Iterable[str]) -> list[str]:
+    """Give the first faults, and how many more there are.
+
+    Example:
+        >>> told(str(n) for n in range(102))[-1]
+        'and 2 more'
+    """
+    every = [*faults]
+    return every if len(every) <= MOST_FAULTS else [*every[:MOST_FAULTS], f"and {len(every) - MOST_FAULTS:,} more"]
+
+
+class Asked(Record):
+    """What a client sends: nothing in it is taken for what it is not."""
+
+    model_config = ConfigDict(strict=True)
+
+
+class JudgeInfo(Record):
+    """A judge that clients may name; `label` is how results name it."""
+
+    name: str
+    label: str
+    default: bool
+
+
+class Judges(Record):
+    """The judges, the one that is taken where none is named first."""
+
+    judges: Sequence[JudgeInfo]
+
+
+class MetricInfo(Record):
+    """A metric in short: what it judges, what it needs of a case, and its scale.
+
+    `over` tells that each chunk or triple is judged by itself; `optional` is what a computed metric reads too.
+    """
+
+    name: str
+    description: str
+    kind: Literal["judged", "computed"]
+    origin: Origin
+    over: Over | None
+    needs: Sequence[str]
+    optional: Sequence[str] = ()
+    scale: dict[str, JsonValue]
+
+
+class MetricList(Record):
+    """Metrics, sorted by name."""
+
+    metrics: Sequence[MetricInfo]
+
+
+class MetricDetail(MetricInfo):
+    """A metric in full; `yaml` is the text of its file, null where it is computed."""
+
+    steps: Sequence[str] = ()
+    instructions: str = ""
+    notes: dict[str, JsonValue] = Field(default_factory=dict)
+    uses: dict[str, JsonValue] = Field(default_factory=dict)
+    examples: Sequence[JsonValue] = ()
+    yaml: str | None = None
+
+
+class MetricText(Asked):
+    """The text of a metric file."""
+
+    yaml: Yaml
+
+
+class Checked(Record):
+    """Whether the text is a metric; `faults` say why not, `warnings` what would make judging unsure."""
+
+    ok: bool
+    faults: Sequence[str] = ()
+    warnings: Sequence[str] = ()
+
+
+class DraftRequest(Asked):
+    """What a model is to draft: `scale` is a kind, a lower and an upper end, or the names of categories."""
+
+    name: Name
+    description: Annotated[Text, Field(max_length=MOST_DESCRIPTION)]
+    scale: (
+        Literal["categorical", "value"]
+        | Annotated[list[Annotated[int, Field(ge=-1_000, le=1_000), WHOLE]], Field(min_length=2, max_length=2)]
+        | Annotated[list[Label], Field(min_length=2, max_length=20)]
+    ) = "categorical"
+    over: Over | None = None
+    judge: JudgeName | None = None
+
+
+class Draft(Record):
+    """A metric as a model drafted it: review it before use."""
+
+    yaml: str
+    warnings: Sequence[str] = ()
+
+
+class EvaluateRequest(Asked):
+    """Cases and the metrics to judge them by; a case is an object with the fields of a case.
+
+    The names that other tools give to the fields are read too. `judge` is the first where none is named.
+    """
+
+    cases: Annotated[
+        list[Any],
+        Field(min_length=1, examples=[[{"id": "q1", "question": "Who wrote it?", "answer": "Ada."}]]),
+    ]
+    metrics: Annotated[list[MetricName], Field(min_length=1, max_length=MOST_METRICS)]
+    judge: JudgeName | None = None
+    repeats: Annotated[int, Field(ge=1, le=MOST_REPEATS), WHOLE] = 1
+
+
+class Unread(Record):
+    """A case that could not be read: its position, from 1, and what is wrong with it."""
+
+    case: int
+    message: str
+
+
+class Evaluated(Record):
+    """One result for each case and metric, in this order, with those of metrics that others build on.
+
+    `notice` says which names of other tools were read, and what was ignored.
+    """
+
+    results: Sequence[Result]
+    unread: Sequence[Unread] = ()
+    notice: str | None = None

@@ -1,0 +1,203 @@
+"""Reading a run a page at a time, also while it is written: a page begins after the last row of the one before."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+from pydantic import TypeAdapter
+
+from greval.case import Case
+from greval.closing import Closing
+from greval.errors import StoreError
+from greval.record import Record
+from greval.store.disk import FILE, prepare, told
+
+NEWEST = "NOT EXISTS (SELECT 1 FROM results AS newer WHERE newer.replaces = results.rowid)"
+"""Beside the log's own way of saying it, this one needs no list of all replaced rows for a page of a few."""
+WHERE = {
+    "sample_id": "sample_id = ?",
+    "method": "method = ?",
+    "metric": "metric = ?",
+    "status": "json_extract(outline, '$[0]') = ?",
+    "value": "EXISTS (SELECT 1 FROM json_each(outline, '$[1]') AS one WHERE json_extract(one.value, '$[0]') = ?)",
+    "tag": "EXISTS (SELECT 1 FROM json_each(tags) AS tag WHERE tag.key = ? AND tag.value = ?)",
+}
+CASES = """
+SELECT rowid, key, coalesce(json_extract(row, '$.id'), ''), coalesce(json_extract(row, '$.method'), ''),
+       substr(json_extract(row, '$.question'), 1, 1000)
+FROM cases WHERE rowid > ? ORDER BY rowid LIMIT ?
+"""
+CASE = """
+SELECT row FROM cases WHERE instr(row, ?) AND coalesce(json_extract(row, '$.id'), '') = ?
+AND coalesce(json_extract(row, '$.method'), '') = ? ORDER BY rowid DESC LIMIT 1
+"""
+MOST_LETTERS = 8_000_000
+"""A page that holds as many is given as it is."""
+_TEXT: TypeAdapter[str] = TypeAdapter(str)
+
+
+class Wanted(NamedTuple):
+    """Which results: None for any; `value` is a value of a judgement as text, `tag` a name and a value."""
+
+    sample_id: str | None = None
+    method: str | None = None
+    metric: str | None = None
+    status: str | None = None
+    value: str | None = None
+    tag: tuple[str, str] | None = None
+
+
+ANY = Wanted()
+
+
+class CaseLine(Record):
+    """A case as a line of a list: the first 1,000 letters of its question, and how each of its metrics ended."""
+
+    sample_id: str
+    method: str
+    question: str
+    statuses: dict[str, str]
+
+
+class Lines(NamedTuple):
+    """Results as JSON texts, and the row after which the next page begins, None where there is none."""
+
+    lines: list[str]
+    next: int | None
+
+
+class CaseLines(NamedTuple):
+    """Cases, and the row after which the next page begins, None where there is none."""
+
+    cases: list[CaseLine]
+    next: int | None
+
+
+class Pages(Closing):
+    """A run folder, opened to read pages of it; a context manager.
+
+    Rows are in the order in which they were written. A result that takes the place of another one
+    while pages are read comes once more at the end; nothing is missed.
+
+    Example:
+        >>> import tempfile
+        >>> from greval.store import Store
+        >>> folder = Path(tempfile.mkdtemp()) / "run"
+        >>> with Store.create(folder) as store:
+        ...     store.keep_cases([Case(id="q1", question="Who?")])
+        >>> with Pages.open(folder) as pages:
+        ...     pages.cases().cases[0].question
+        'Who?'
+    """
+
+    def __init__(self, folder: Path, connection: sqlite3.Connection) -> None:
+        """Use `open`."""
+        self.folder = folder
+        self._db = connection
+
+    @classmethod
+    def open(cls, folder: Path) -> Self:
+        """Open a run folder.
+
+        Raises:
+            StoreError: Where it is no run folder, or another version wrote it.
+        """
+        if not (folder / FILE).is_file():
+            raise StoreError(f"{folder}: no run is there")
+        with told(folder), ExitStack() as opened:
+            connection = sqlite3.connect(folder / FILE, isolation_level=None, check_same_thread=False)
+            opened.callback(connection.close)
+            prepare(connection, folder, write=False)
+            opened.pop_all()
+        return cls(folder, connection)
+
+    def results(self, wanted: Wanted = ANY, *, after: int = 0, limit: int = 100) -> Lines:
+        """Give the newest result of each sample, method, metric and repeat as JSON texts.
+
+        Args:
+            wanted: Only these.
+            after: The row after which the page begins.
+            limit: How many at most; fewer where they are so long that they would fill the memory.
+        """
+        given = {name: value for name, value in wanted._asdict().items() if value is not None}
+        where = " AND ".join([NEWEST, "rowid > ?", *(WHERE[name] for name in given)])
+        values = [part for value in given.values() for part in (value if isinstance(value, tuple) else (value,))]
+        query = f"SELECT rowid, row FROM results WHERE {where} ORDER BY rowid LIMIT ?"  # noqa: S608 - constants
+        lines: list[str] = []
+        last, length = after, 0
+        with told(self.folder):
+            for at, row in self._db.execute(query, (after, *values, limit + 1)):
+                if len(lines) == limit or length > MOST_LETTERS:
+                    return Lines(lines, last)
+                lines.append(row)
+                last, length = at, length + len(row)
+        return Lines(lines, None)
+
+    def cases(self, *, after: int = 0, limit: int = 100) -> CaseLines:
+        """Give the cases that were judged, each once; one whose contents changed between two runs comes twice.
+
+        Args:
+            after: The row after which the page begins.
+            limit: How many at most.
+        """
+        rows = self._all(CASES, after, limit + 1)
+        first = self._first([key for _, key, *_ in rows[:limit]])
+        once = [row[2:] for row in rows[:limit] if first[row[1]] == row[0]]
+        statuses = self._statuses([(sample_id, method) for sample_id, method, _ in once])
+        lines = [
+            CaseLine(sample_id=one, method=method, question=question or "", statuses=statuses.get((one, method), {}))
+            for one, method, question in once
+        ]
+        return CaseLines(lines, rows[limit - 1][0] if len(rows) > limit else None)
+
+    def case(self, sample_id: str, method: str) -> Case | None:
+        """Give a case as it was judged last, None where the run holds none of these names."""
+        marked = _TEXT.dump_json(sample_id).decode() if sample_id else ""  # only rows that hold it are read as JSON
+        rows = self._all(CASE, marked, sample_id, method)
+        return Case.model_validate_json(rows[0][0]) if rows else None
+
+    def methods(self) -> tuple[str, ...]:
+        """Give the methods, in order of their first result."""
+        rows = self._all("SELECT method FROM results GROUP BY method ORDER BY min(rowid)")
+        return tuple(method for (method,) in rows)
+
+    def written(self) -> int:
+        """Give how many rows were ever written, those among them that others took the place of; at once."""
+        ((last,),) = self._all("SELECT max(rowid) FROM results")
+        return last or 0
+
+    def counts(self) -> dict[str, int]:
+        """Give how many results each metric has."""
+        query = f"SELECT metric, count(*) FROM results WHERE {NEWEST} GROUP BY metric ORDER BY min(rowid)"  # noqa: S608
+        return dict(self._all(query))
+
+    def close(self) -> None:
+        """Let go of the folder."""
+        self._db.close()
+
+    def _first(self, keys: Sequence[int]) -> dict[int, int]:
+        """Give the first row of each of these cases: one that was judged again is kept again."""
+        marks = json.dumps([*dict.fromkeys(keys)])
+        query = "SELECT key, min(rowid) FROM cases WHERE key IN (SELECT value FROM json_each(?)) GROUP BY key"
+        return dict(self._all(query, marks))
+
+    def _statuses(self, of: Sequence[tuple[str, str]]) -> dict[tuple[str, str], dict[str, str]]:
+        """Give how the metrics of these cases ended; several repeats of one count by the last."""
+        query = f"""
+            SELECT sample_id, method, metric, json_extract(outline, '$[0]') FROM results
+            WHERE sample_id IN (SELECT value FROM json_each(?)) AND {NEWEST} ORDER BY rowid
+        """  # noqa: S608 - constants
+        found: dict[tuple[str, str], dict[str, str]] = {case: {} for case in of}
+        for sample_id, method, metric, status in self._all(query, json.dumps([one for one, _ in of])):
+            if (sample_id, method) in found:
+                found[sample_id, method][metric] = status
+        return found
+
+    def _all(self, query: str, *values: object) -> list[Any]:
+        with told(self.folder):
+            return self._db.execute(query, values).fetchall()

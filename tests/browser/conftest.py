@@ -1,0 +1,73 @@
+"""A real Chromium on a real server, with the network cut off but for it; skipped where there is no browser."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from page_judge import FAULTY, page_judge
+from serving import served
+from visit import Visit
+
+import greval
+from greval.serve.app import create_app
+from greval.serve.settings import Settings
+
+HERE = Path(__file__).parent
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+QUIET = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+DEMO = Path(greval.__file__).parent / "demo" / "cases.jsonl"
+
+
+def pytest_collection_modifyitems(items):
+    """Mark what needs a browser: `make test` leaves it to `make test-browser`."""
+    for item in items:
+        if item.path.is_relative_to(HERE):
+            item.add_marker(pytest.mark.browser)
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """Give a browser without a window."""
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    found = os.environ.get("GREVAL_TEST_BROWSER") or next(filter(None, map(shutil.which, NAMES)), None)
+    if not found:
+        pytest.skip(f"no browser: none of {', '.join(NAMES)} is on the PATH, and GREVAL_TEST_BROWSER names none")
+    with api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found, args=QUIET)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """Give a server with a quick judge, and one that takes its time."""
+    settings = Settings(runs=tmp_path_factory.mktemp("runs"))
+    with served(create_app(settings, {"quick": page_judge(0.01), "slow": page_judge(0.4)})) as running:
+        yield running
+
+
+@pytest.fixture
+def visit(chromium, server):
+    """Give a page of the server in a window of a usual size; at its end nothing may have gone wrong in it."""
+    with Visit(chromium, server.url) as page:
+        yield page
+
+
+@pytest.fixture(scope="session")
+def demo():
+    """Give the shipped cases of two methods as JSON lines, one that cannot be judged, and a row that is no case."""
+    rows = [json.loads(line) for line in DEMO.read_text(encoding="utf-8").splitlines()]
+    rows[5]["answer"] = f"This {FAULTY}."
+    return "".join(f"{json.dumps(row)}\n" for row in [*rows, {"nothing": 1}]).encode()

@@ -1,0 +1,107 @@
+"""Texts that would like to be markup stay text, wherever the page shows them."""
+
+from __future__ import annotations
+
+import json
+
+import httpx
+import pytest
+from runs_made import run, upload
+
+EVIL = "</script><img src=x onerror=window.hit=1><script>window.hit=1</script>{{7*7}}\u202e"
+REFUSED = """
+() => {
+  try {
+    document.body.innerHTML = "<b>x</b>";
+    return false;
+  } catch {
+    return true;
+  }
+}
+"""
+PLAIN = "</script><img src=x onerror"
+YAML = """
+name: evil_metric
+description: {evil}
+needs: [question, answer, chunks]
+over: chunks
+scale:
+  categories:
+    {evil}: {{means: {evil}, score: 1}}
+    Other: {{means: {evil}, score: 0}}
+steps: [{evil}, {evil}]
+notes: {{more: {evil}}}
+"""
+
+
+@pytest.fixture(scope="module")
+def evil(server):
+    """Give the id of a run in which every text is hostile."""
+    quoted = json.dumps(EVIL)
+    made = httpx.post(f"{server.url}/v1/metrics", json={"yaml": YAML.format(evil=quoted)})
+    assert made.status_code == 201, made.text
+    case = {
+        "id": EVIL,
+        "method": EVIL,
+        "question": EVIL,
+        "answer": EVIL,
+        "expected_answer": EVIL,
+        "chunks": [{"id": EVIL, "text": EVIL, "doc_id": EVIL, "repo": EVIL, "version": EVIL}],
+        "triples": [{"id": EVIL, "subject": EVIL, "predicate": EVIL, "object": EVIL}],
+        "traversal": {"start_nodes": [EVIL], "traversed_edges": [[EVIL, EVIL, EVIL]], "final_nodes": [EVIL]},
+        "gold": {
+            "essential_docs": [EVIL],
+            "expected_edges": [[EVIL, EVIL, EVIL]],
+            "expected_nodes": [EVIL],
+            "answers": [EVIL],
+        },
+        "tags": {EVIL: EVIL},
+    }
+    other = {**case, "method": "other"}
+    content = "".join(f"{json.dumps(one)}\n" for one in (case, other, {EVIL: EVIL})).encode()
+    metrics = ["correctness", "evil_metric", "triple_evaluation", "edge_recall", "token_f1"]
+    return run(server.url, upload(server.url, content, "evil"), metrics, name="evil")
+
+
+def places(found):
+    query = str(httpx.QueryParams({"sample_id": EVIL, "method": EVIL}))
+    return {
+        "library": "library/evil_metric",
+        "runs": "runs",
+        "summary": f"runs/{found}",
+        "results": f"runs/{found}?tab=results",
+        "cases": f"runs/{found}?tab=cases",
+        "case": f"runs/{found}/case?{query}",
+        "compare": f"compare?run={found}&baseline=other",
+    }
+
+
+@pytest.mark.parametrize("place", ["library", "runs", "summary", "results", "cases", "case", "compare"])
+def test_text_stays_text(visit, evil, place):
+    """No view runs or renders what stands in any text: metric, case, item, edge, tag, verdict, method."""
+    visit.open(places(evil)[place])
+    if place != "runs":
+        visit.until(lambda: PLAIN in visit.text())
+    assert visit.at.evaluate("window.hit") is None
+    assert visit.at.locator("img, main script").count() == 0
+    assert visit.at.locator("[onerror]").count() == 0
+
+
+def test_playground_keeps_text(visit, evil):
+    """A hostile case that is typed or pasted is shown as it is."""
+    visit.open("playground?metric=evil_metric&metric=correctness")
+    for label in ("Question", "Answer", "Expected answer", "Text 1", "Document 1"):
+        visit.at.get_by_label(label, exact=True).fill(EVIL)
+    visit.at.get_by_role("button", name="Judge", exact=True).click()
+    visit.sees("2 results: 2 scored")
+    assert PLAIN in visit.text("section[aria-label=Chunks]")
+    assert visit.at.evaluate("window.hit") is None
+    assert visit.at.locator("img").count() == 0
+
+
+def test_markup_cannot_be_made(visit):
+    """The page's own rules forbid markup from text: even code that tried could not."""
+    visit.expect("TrustedHTML|refused")
+    visit.open("library")
+    assert visit.at.evaluate(REFUSED)
+    visit.faults.clear()

@@ -1,0 +1,73 @@
+"""API keys on the page in a real browser."""
+
+from __future__ import annotations
+
+import pytest
+from page_judge import page_judge
+from serving import served
+from visit import Visit
+
+from greval.serve.app import create_app
+from greval.serve.keys import add_key
+from greval.serve.settings import Settings
+
+
+@pytest.fixture(scope="module")
+def keyed(tmp_path_factory):
+    """Give a server that wants a key, and a key."""
+    folder = tmp_path_factory.mktemp("keyed")
+    key = add_key(folder / "keys", "ana")
+    settings = Settings(runs=folder / "runs", keys=folder / "keys")
+    with served(create_app(settings, {"quick": page_judge()})) as running:
+        yield running.url, key
+
+
+@pytest.fixture
+def locked(chromium, keyed):
+    with Visit(chromium, keyed[0]) as visit:
+        visit.expect("401")
+        yield visit
+
+
+def test_asks_for_the_key_and_goes_on(locked, keyed):
+    """Without a key the page asks for one, once; with it what was wanted is shown."""
+    locked.open("library", rest=False)
+    locked.at.get_by_label("Key", exact=True).fill(keyed[1])
+    locked.press("Enter")
+    locked.sees("answer_quality")
+    assert locked.at.get_by_role("dialog").count() == 0
+
+
+def test_keeps_the_key_in_the_tab_only(locked, keyed):
+    """The key stands in the tab's storage: nowhere that outlives it, nor in the address."""
+    locked.open("library", rest=False)
+    locked.at.get_by_label("Key", exact=True).fill(keyed[1])
+    locked.press("Enter")
+    locked.sees("answer_quality")
+    assert keyed[1] in locked.at.evaluate("JSON.stringify(sessionStorage)")
+    assert keyed[1] not in locked.at.evaluate("JSON.stringify(localStorage) + document.cookie + location.href")
+    locked.at.get_by_role("button", name="Forget key").click()
+    locked.at.get_by_role("dialog").wait_for()
+    assert keyed[1] not in locked.at.evaluate("JSON.stringify(sessionStorage)")
+
+
+def test_a_wrong_key_is_asked_again(locked):
+    """A key that the server does not know is asked for again; who gives none is told what is missing."""
+    locked.open("runs", rest=False)
+    locked.at.get_by_label("Key", exact=True).fill("wrong")
+    locked.press("Enter")
+    locked.at.get_by_text("It does not know the key that was used.").wait_for()
+    locked.press("Escape")
+    locked.sees("Try again")
+
+
+def test_follows_a_run_with_the_key(locked, keyed, demo):
+    """A run is started and followed with the key, the stream of its progress too."""
+    locked.open("new-run", rest=False)
+    locked.at.get_by_label("Key", exact=True).fill(keyed[1])
+    locked.press("Enter")
+    locked.at.set_input_files("#file", {"name": "a.jsonl", "mimeType": "", "buffer": demo})
+    locked.sees("40 cases")
+    locked.at.get_by_role("checkbox", name="latency").check()
+    locked.at.get_by_role("button", name="Start", exact=True).click()
+    locked.at.locator(".badge:text('finished')").wait_for()

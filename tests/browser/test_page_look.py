@@ -1,0 +1,73 @@
+"""How the page holds in every window: narrow and wide, light and dark, without anything jumping about."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from runs_made import run, upload
+from visit import Visit
+
+CONTRAST = (Path(__file__).parent / "contrast.js").read_text(encoding="utf-8").partition("*/")[2]
+METRICS = ("correctness", "answer_quality", "chunk_evaluation", "triple_evaluation", "ndcg@10", "latency")
+WIDTHS = (320, 400, 768, 1024, 1280, 1600)
+
+
+@pytest.fixture(scope="module")
+def places(server, demo):
+    found = run(server.url, upload(server.url, demo), METRICS, name="seen")
+    return (
+        "library",
+        "library/answer_completeness",
+        "playground?metric=correctness&metric=triple_evaluation&metric=edge_recall",
+        "new-run",
+        "runs",
+        f"runs/{found}",
+        f"runs/{found}?tab=results",
+        f"runs/{found}?tab=cases",
+        f"runs/{found}/case?sample_id=q10&method=walk",
+        f"compare?run={found}&baseline=local",
+    )
+
+
+def test_fits_every_width(visit, places):
+    """No view is wider than the window, from a small telephone to a wide screen."""
+    for place in places:
+        visit.open(place)
+        for width in WIDTHS:
+            visit.at.set_viewport_size({"width": width, "height": 900})
+            visit.at.wait_for_timeout(30)
+            assert visit.at.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{place} at {width} px"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_text_has_contrast(chromium, server, places, scheme):
+    """Every text stands out from what is behind it as WCAG AA wants it."""
+    with Visit(chromium, server.url, color_scheme=scheme) as visit:
+        for place in places:
+            visit.open(place)
+            visit.at.wait_for_timeout(200)
+            assert visit.at.evaluate(CONTRAST) == [], place
+
+
+def test_nothing_jumps(visit, places):
+    """While a view loads, nothing that is shown moves much."""
+    for place in places:
+        visit.open(place)
+        visit.at.wait_for_timeout(300)
+        assert visit.at.evaluate("window.shift") < 0.1, place
+
+
+def test_follows_the_system_until_someone_chooses(chromium, server):
+    """Dark where the system is dark; the button turns to light and dark, and the choice is kept."""
+    ground = "getComputedStyle(document.documentElement).backgroundColor"
+    with Visit(chromium, server.url, color_scheme="dark") as visit:
+        visit.open("library")
+        dark = visit.at.evaluate(ground)
+        visit.at.get_by_role("button", name="Theme").click()
+        light = visit.at.evaluate(ground)
+        assert light != dark
+        visit.open("runs")
+        assert visit.at.evaluate(ground) == light
+        visit.at.get_by_role("button", name="Theme").click()
+        assert visit.at.evaluate(ground) == dark

@@ -1,0 +1,91 @@
+"""The playground of the page in a real browser."""
+
+from __future__ import annotations
+
+import json
+
+from page_judge import FAULTY
+
+
+def test_judges_a_case(visit):
+    """The example is judged: the verdict with its reason, and beside each chunk its own."""
+    visit.open("playground?metric=correctness&metric=chunk_evaluation")
+    visit.at.get_by_text("Fill in an example").click()
+    visit.at.get_by_role("button", name="Judge", exact=True).click()
+    visit.sees("2 results: 2 scored")
+    assert "It reads as" in visit.text("article[aria-label=correctness]")
+    assert visit.at.locator("section[aria-label=Chunks] .item").count() == 3
+    for item in visit.at.locator("section[aria-label=Chunks] .item").all():
+        assert "It reads as" in item.inner_text()
+    assert "1 call" in visit.text("article[aria-label=correctness] .spent")
+
+
+def test_asks_for_just_what_is_needed(visit):
+    """The form has the fields that the chosen metrics need, and keeps what was filled in when they change."""
+    visit.open("playground")
+    assert visit.at.get_by_label("Question", exact=True).count() == 1
+    assert visit.at.get_by_label("Answer", exact=True).count() == 0
+    visit.at.get_by_label("Question", exact=True).fill("Who?")
+    visit.at.get_by_role("checkbox", name="correctness").check()
+    visit.at.get_by_label("Expected answer").fill("Ada.")
+    visit.at.get_by_role("checkbox", name="triple_evaluation").check()
+    assert visit.at.get_by_label("Subject 1").count() == 1
+    assert visit.at.get_by_label("Expected answer").input_value() == "Ada."
+    assert visit.at.get_by_label("Question", exact=True).input_value() == "Who?"
+
+
+def test_takes_a_case_as_json(visit):
+    """A case may be pasted as JSON, also with the field names of other tools; bad JSON is told, and nothing is lost."""
+    visit.open("playground?metric=answer_quality&metric=chunk_evaluation")
+    visit.at.get_by_role("radio", name="JSON").check()
+    area = visit.at.get_by_label("Case as JSON")
+    area.fill("{not json")
+    visit.at.get_by_role("button", name="Judge", exact=True).click()
+    visit.sees("The case cannot be read", "[role=alert]")
+    assert area.input_value() == "{not json"
+    area.fill(json.dumps({"user_input": "Who?", "response": "Ada.", "retrieved_contexts": ["Ada wrote it.", "Rain."]}))
+    visit.at.get_by_role("button", name="Judge", exact=True).click()
+    visit.sees("2 results: 2 scored")
+    assert visit.at.locator("section[aria-label=Chunks] .item").count() == 2
+
+
+def test_shows_failures_with_what_to_do(visit):
+    """A judgement that failed is told with its kind, what to do, and what the judge said."""
+    visit.open("playground?metric=answer_quality&metric=token_f1")
+    visit.at.get_by_label("Question", exact=True).fill("Who?")
+    visit.at.get_by_label("Answer", exact=True).fill(f"This {FAULTY}.")
+    visit.at.get_by_role("button", name="Judge", exact=True).click()
+    visit.sees("1 skipped, 1 failed")
+    failed = visit.at.locator("article[aria-label=answer_quality]")
+    assert "malformed" in failed.inner_text()
+    assert "No readable verdict" in failed.inner_text()
+    failed.get_by_text("What the judge said", exact=True).click()
+    assert "I had rather not say." in failed.inner_text()
+
+
+def test_tells_what_the_server_refuses(visit):
+    """A case that is none is told as the server says it."""
+    visit.open("playground?metric=answer_quality")
+    visit.at.get_by_role("radio", name="JSON").check()
+    visit.at.get_by_label("Case as JSON").fill('{"answer": "Ada."}')
+    visit.expect("status of 4")
+    visit.at.get_by_role("button", name="Judge", exact=True).click()
+    visit.sees("question", "[role=alert]")
+
+
+def test_stops(visit):
+    """While it is judged the button stops it."""
+    visit.open("playground?metric=answer_quality&judge=slow")
+    visit.at.get_by_label("Question", exact=True).fill("Who?")
+    visit.at.get_by_label("Answer", exact=True).fill("Ada.")
+    visit.at.get_by_role("button", name="Judge", exact=True).click()
+    visit.at.get_by_role("button", name="Stop").click()
+    visit.sees("Stopped.")
+    assert visit.at.get_by_role("button", name="Judge", exact=True).count() == 1
+
+
+def test_says_when_nothing_is_chosen(visit):
+    """Without a metric nothing is asked, and the page says what to do."""
+    visit.open("playground")
+    visit.at.get_by_role("button", name="Judge", exact=True).click()
+    visit.sees("Tick at least one metric.")

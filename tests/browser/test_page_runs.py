@@ -1,0 +1,185 @@
+"""Runs on the page in a real browser: start, follow, cancel, read, compare."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+from runs_made import run, upload
+
+METRICS = ("correctness", "answer_quality", "chunk_evaluation", "triple_evaluation", "ndcg@10", "latency")
+
+
+@pytest.fixture(scope="module")
+def dataset(server, demo):
+    return upload(server.url, demo)
+
+
+@pytest.fixture(scope="module")
+def judged(server, dataset):
+    """Give the id of a run that came to its end, with failures and skips."""
+    return run(server.url, dataset, METRICS, name="judged")
+
+
+def test_starts_and_follows_a_run(visit, demo):
+    """A file is uploaded, rows that are none are told, and the run is followed until it is finished."""
+    visit.open("new-run")
+    visit.at.set_input_files("#file", {"name": "my cases.jsonl", "mimeType": "", "buffer": demo})
+    visit.sees("1 row cannot be read")
+    visit.sees("40 cases")
+    visit.at.get_by_role("checkbox", name="chunk_evaluation").check()
+    visit.at.get_by_label("Judge", exact=True).select_option("slow")
+    visit.at.get_by_label("Name", exact=True).fill("followed")
+    visit.at.get_by_role("button", name="Start", exact=True).click()
+    visit.at.wait_for_selector(".badge:text('running')")
+    bar = visit.at.get_by_role("progressbar")
+    visit.until(lambda: 5 < int(bar.get_attribute("aria-valuenow")) < 100)
+    visit.at.wait_for_selector(".badge:text('finished')")
+    visit.sees("40 of 40 judgements, 100 %")
+    visit.until(lambda: visit.at.locator("table.figures [data-label=planned]").all_inner_texts() == ["20", "20"])
+    assert "not judged yet" not in visit.text()
+
+
+def test_cancels_and_resumes(visit, dataset):
+    """A run is cancelled while it runs, says why it stopped, and goes on when it is resumed."""
+    body = {"dataset": dataset, "metrics": ["relevance"], "judge": "slow"}
+    made = httpx.post(f"{visit.url}/v1/runs", json=body).json()
+    visit.open("runs")
+    row = visit.at.locator(f"li[data-id='{made['id']}']")
+    row.get_by_role("button", name="Cancel").click()
+    row.locator(".badge:text('stopped')").wait_for()
+    row.get_by_role("button", name="Resume").click()
+    row.locator(".badge:text('running'), .badge:text('queued')").first.wait_for()
+    row.get_by_role("button", name="Cancel").click()
+    row.locator(".badge:text('stopped')").wait_for()
+
+
+def test_deletes_a_run_when_sure(visit, dataset):
+    """Deleting asks first; then the run is gone from the list and from the server."""
+    made = run(visit.url, dataset, ["latency"], name="old")
+    visit.open("runs")
+    row = visit.at.locator(f"li[data-id='{made}']")
+    row.get_by_role("button", name="Delete").click()
+    visit.at.get_by_role("button", name="Close").click()
+    assert row.count() == 1
+    row.get_by_role("button", name="Delete").click()
+    visit.at.get_by_role("button", name="Delete it").click()
+    row.wait_for(state="detached")
+    assert httpx.get(f"{visit.url}/v1/runs/{made}").status_code == 404
+
+
+def test_summary_says_of_how_many(visit, judged):
+    """Beside each mean stand its interval, how many it is of, and what was planned, scored, skipped and failed."""
+    visit.open(f"runs/{judged}")
+    report = httpx.get(f"{visit.url}/v1/runs/{judged}/report").json()
+    for summary in report["summaries"]:
+        sheet = visit.at.locator(f"section[aria-labelledby='summary-{summary['metric']}']")
+        row = sheet.get_by_role("row", name=summary["group"]).inner_text()
+        for count in ("planned", "scored", "skipped", "failed"):
+            assert str(summary[count]) in row
+        assert f"n = {summary['counted']}" in row
+        if summary["interval"]:
+            assert f"[{summary['interval']['low']:.2f}, {summary['interval']['high']:.2f}]" in row
+
+
+def test_opens_a_failing_case(visit, judged):
+    """From a kind of failure one comes to the results that failed, and to the case with what the judge said."""
+    visit.open(f"runs/{judged}")
+    visit.at.locator("section[aria-labelledby=summary-correctness] .troubles a").first.click()
+    visit.at.wait_for_selector("table.results")
+    rows = visit.at.locator("table.results tbody tr")
+    assert rows.count() == 1
+    assert "failed: malformed" in rows.inner_text()
+    rows.locator("a").first.click()
+    visit.sees("Failed: correctness, answer_quality.")
+    failed = visit.at.locator("article[aria-label=correctness]")
+    failed.get_by_text("What the judge said", exact=True).click()
+    assert "I had rather not say." in failed.inner_text()
+    assert visit.at.locator("section[aria-label=Chunks] .item-verdict").count() == 4
+
+
+def test_shows_a_case_side_by_side(visit, judged):
+    """A case is shown with its chunks, triples and walk, each verdict beside what it is about."""
+    visit.open(f"runs/{judged}/case?sample_id=q01&method=walk")
+    told = httpx.get(f"{visit.url}/v1/runs/{judged}/case", params={"sample_id": "q01", "method": "walk"}).json()
+    for chunk, row in zip(told["case"]["chunks"], visit.at.locator("[aria-label=Chunks] .item").all(), strict=True):
+        assert chunk["text"] in row.inner_text()
+        assert "It reads as" in row.inner_text()
+    for triple, row in zip(told["case"]["triples"], visit.at.locator("[aria-label=Triples] .item").all(), strict=True):
+        assert triple["object"] in row.inner_text()
+    assert "crew-roster" in visit.text("[aria-label='Edges, in order']")
+    assert "core/identity found" in visit.text().replace("\n", " ")
+
+
+def test_filters_results(visit, judged):
+    """Results are filtered by metric, method, status and value, and the filters stand in the address."""
+    visit.open(f"runs/{judged}?tab=results")
+    visit.at.get_by_label("Metric").select_option("answer_quality")
+    visit.at.get_by_label("Value").select_option("Correct")
+    visit.at.get_by_label("Method").select_option("walk")
+    visit.until(lambda: visit.at.locator("table.results tbody tr").count() == 7)
+    assert "metric=answer_quality&method=walk&value=Correct" in visit.at.evaluate("location.hash")
+    assert {*visit.at.locator("table.results .value-word").all_inner_texts()} == {"Correct"}
+
+
+def test_pages_through_results_and_cases(visit, judged):
+    """More results and cases than a page holds come when they are asked for."""
+    visit.open(f"runs/{judged}?tab=results")
+    rows = visit.at.locator("table.results tbody tr")
+    visit.until(lambda: rows.count() == 50)
+    visit.at.get_by_role("button", name="More").click()
+    visit.until(lambda: rows.count() == 100)
+    visit.at.get_by_role("link", name="Cases").click()
+    visit.at.wait_for_selector("table.cases tbody tr")
+    assert visit.at.locator("table.cases tbody tr").count() == 40
+
+
+def test_tells_when_the_server_cannot_be_reached(visit, judged):
+    """A request that does not get through is told, and what is shown stays."""
+    visit.open(f"runs/{judged}?tab=results")
+    visit.expect("ERR_FAILED")
+    visit.at.route("**/results?*cursor=*", lambda route: route.abort())
+    visit.at.get_by_role("button", name="More").click()
+    visit.sees("The server cannot be reached", "[role=alert]")
+    assert visit.at.locator("table.results tbody tr").count() == 50
+
+
+def test_groups_by_a_tag(visit, judged):
+    """The figures are grouped by any tag."""
+    visit.open(f"runs/{judged}")
+    visit.at.get_by_label("Group by").fill("query_type")
+    visit.press("Enter")
+    visit.sees("multi_hop", "section[aria-labelledby=summary-correctness]")
+
+
+def test_compares_two_methods(visit, judged):
+    """Two methods are compared: difference, interval, p, won, tied and lost, as the server tells them."""
+    visit.open("compare")
+    visit.at.get_by_label("Run").select_option(judged)
+    visit.at.get_by_label("Baseline").select_option("local")
+    visit.sees("walk against local")
+    told = httpx.get(f"{visit.url}/v1/runs/{judged}/compare", params={"baseline": "local"}).json()
+    for one in told["contrasts"]:
+        row = visit.at.locator("table.contrasts tbody tr", has_text=one["metric"]).inner_text()
+        assert f"{one['won']} · {one['tied']} · {one['lost']}" in row
+        assert f"n = {one['n']} of {one['questions']}" in row
+    for warning in told["warnings"]:
+        visit.sees(warning)
+
+
+def test_compares_by_a_tag(visit, judged):
+    """The comparison by a tag has a row for each group."""
+    visit.open(f"compare?run={judged}&baseline=local&metric=correctness&by=query_type")
+    visit.at.wait_for_selector("table.contrasts")
+    assert visit.at.locator("table.contrasts tbody tr").count() > 4
+    visit.sees("single_fact")
+
+
+def test_empty_places_say_what_to_do(visit):
+    """Where nothing is chosen, or a run is not there, the page says what to do next."""
+    visit.open("compare")
+    visit.sees("Choose a run.")
+    visit.expect("404")
+    visit.open("runs/no-such-run")
+    visit.sees("no-such-run", "[role=alert]")
+    visit.open("compare?run=no-such-run")
+    visit.sees("no-such-run", "[role=alert]")

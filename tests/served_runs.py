@@ -1,0 +1,84 @@
+"""A server's app for tests of its runs: a client, data sets that are uploaded, runs that are waited for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from fastapi.testclient import TestClient
+from httpx import Client
+from serving import until
+
+from greval.serve.app import create_app
+from greval.serve.keys import add_key
+from greval.serve.settings import Settings
+from greval.testing import ScriptedJudge
+
+YES = {"reason": "It fits.", "value": 1}
+
+
+def rows(count, **more):
+    """Give cases as JSON objects."""
+    return [
+        {"id": f"q{n}", "question": f"Who is {n}?", "answer": f"Ada {n}", "expected_answer": "Ada", **more}
+        for n in range(count)
+    ]
+
+
+def lines(given) -> str:
+    """Write one row a line."""
+    return "".join(f"{json.dumps(row)}\n" for row in given)
+
+
+@contextmanager
+def serving(runs: Path, answers=(YES,), *, judges: Mapping | None = None, **settings) -> Iterator[TestClient]:
+    """Give a client of an app whose judge gives these answers; its runs are worked on meanwhile."""
+    models = {"scripted": ScriptedJudge(answers)} if judges is None else judges
+    app = create_app(Settings(runs=runs, **settings), models)
+    with TestClient(app, base_url="http://127.0.0.1") as client:
+        yield client
+
+
+@contextmanager
+def two_tenants(folder: Path, **settings) -> Iterator[tuple[TestClient, Mapping, Mapping]]:
+    """Give a client and the headers of two keys."""
+    keys = folder / "keys.json"
+    ana, ben = ({"Authorization": f"Bearer {add_key(keys, name)}"} for name in ("ana", "ben"))
+    with serving(folder / "runs", keys=keys, **settings) as client:
+        yield client, ana, ben
+
+
+def uploaded(client: Client, given, name: str = "mine", **sent) -> str:
+    """Upload rows and give the data set's id."""
+    kind = {"Content-Type": "application/jsonl", **sent.pop("headers", {})}
+    answer = client.post(f"/v1/datasets?name={name}", content=lines(given), headers=kind, **sent)
+    assert answer.status_code == 201, answer.text
+    return answer.json()["id"]
+
+
+def started(client: Client, dataset: str, *metrics: str, headers=None, **options) -> str:
+    """Start a run and give its id."""
+    asked = {"dataset": dataset, "metrics": metrics or ["correctness"], **options}
+    answer = client.post("/v1/runs", json=asked, headers=headers)
+    assert answer.status_code == 202, answer.text
+    assert answer.headers["location"] == f"/v1/runs/{answer.json()['id']}"
+    return answer.json()["id"]
+
+
+def ended(client: Client, run: str, headers=None, seconds: float = 30) -> dict:
+    """Wait until a run is neither queued nor running, and give it."""
+    return waited(client, run, lambda info: info["status"] not in {"queued", "running"}, headers, seconds)
+
+
+def waited(client: Client, run: str, true: Callable[[dict], bool], headers=None, seconds: float = 30) -> dict:
+    """Wait until something is true of a run, and give it."""
+    infos = [{}]
+
+    def look():
+        infos[0] = client.get(f"/v1/runs/{run}", headers=headers).json()
+        return true(infos[0])
+
+    until(look, seconds)
+    return infos[0]

@@ -1,0 +1,136 @@
+"""Real servers for tests: an app behind uvicorn in a thread, or the command in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+import psutil
+import uvicorn
+from fastapi import FastAPI
+
+from greval.serve.service import Service
+from greval.serve.settings import Settings
+from greval.serve.start import address, config_of, listen
+
+SERVER = Path(__file__).parents[1] / "server.py"
+SECONDS = 30
+
+
+@dataclass
+class Served:
+    """An app that is served in a thread of this process: its address, and what its routes share."""
+
+    url: str
+    app: FastAPI
+    server: uvicorn.Server
+
+    @property
+    def service(self) -> Service:
+        """What the routes share."""
+        return self.app.state.service
+
+
+@contextmanager
+def served(app: FastAPI) -> Iterator[Served]:
+    """Serve an app on a free port of 127.0.0.1 with the settings of uvicorn that `greval serve` has.
+
+    Start and end hooks run; the end waits for what is in flight. Use it where streams, clients that go away or
+    sockets matter; `fastapi.testclient.TestClient(app)` serves the rest.
+    """
+    settings: Settings = app.state.service.settings
+    listening = listen(settings.model_copy(update={"host": "127.0.0.1", "port": 0}))
+    server = uvicorn.Server(config_of(app, log_config=None))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, name="greval-serve", daemon=True)
+    thread.start()
+    until(lambda: server.started or not thread.is_alive())
+    assert server.started, "the server did not start; see its log above"
+    try:
+        yield Served(address(settings.model_copy(update={"host": "127.0.0.1"}), listening), app, server)
+    finally:
+        server.should_exit = True
+        thread.join(SECONDS)
+        listening.close()
+
+
+@dataclass
+class Running:
+    """A server in a process of its own: its address, the process, and the file of what it said."""
+
+    url: str
+    process: subprocess.Popen[str]
+    log_file: Path = field(repr=False)
+
+    @property
+    def log(self) -> str:
+        """What it wrote to stderr so far: a JSON object a line."""
+        return self.log_file.read_text(encoding="utf-8")
+
+    def kill(self) -> None:
+        """End it and its workers as kill -9 does."""
+        for process in _family(self.process.pid):
+            with suppress(psutil.NoSuchProcess):
+                process.send_signal(signal.SIGKILL)
+        self.process.wait(SECONDS)
+
+    def stop(self, seconds: float = SECONDS) -> int:
+        """End it in order, as SIGTERM does, and give its exit code."""
+        self.process.terminate()
+        return self.process.wait(seconds)
+
+
+@contextmanager
+def server_process(*words: object, folder: Path, environment: Mapping[str, str] | None = None) -> Iterator[Running]:
+    """Run `greval serve` with these words on a free port, in this folder; its address is told once it answers.
+
+    Start it again with the same words and folder after `kill()` to see what it goes on with. What is not stopped at
+    the end of the `with` is killed.
+    """
+    log_file = folder / f"serve-{time.monotonic_ns()}.log"
+    command = [sys.executable, str(SERVER), *(() if "--port" in words else ("--port", "0")), *map(str, words)]
+    with log_file.open("w", encoding="utf-8") as log:
+        process = subprocess.Popen(
+            command,
+            cwd=folder,
+            env={**os.environ, **(environment or {})},
+            stdout=subprocess.PIPE,
+            stderr=log,
+            stdin=subprocess.DEVNULL,
+            text=True,
+        )
+    assert process.stdout
+    running = Running(process.stdout.readline().strip(), process, log_file)
+    try:
+        assert running.url, running.log
+        assert httpx.get(f"{running.url}/health", timeout=SECONDS).status_code == 200
+        yield running
+    finally:
+        if process.poll() is None:
+            running.kill()
+        process.stdout.close()
+
+
+def until(true, seconds: float = SECONDS) -> None:
+    """Wait until something is true."""
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "it did not come true in time"
+        time.sleep(0.01)
+
+
+def _family(pid: int) -> list[psutil.Process]:
+    """Give a process and all that it started, itself first: it starts its workers again."""
+    try:
+        parent = psutil.Process(pid)
+    except psutil.NoSuchProcess:
+        return []
+    return [parent, *parent.children(recursive=True)]

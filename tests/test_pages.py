@@ -1,0 +1,123 @@
+"""Pages of a run: every row once, whatever the size of the pages, and each filter as it says."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from greval.case import Case
+from greval.errors import StoreError
+from greval.result import Failed, Failure, Judgement, Result, Scored, Skipped
+from greval.store import Store
+from greval.store import pages as module
+from greval.store.pages import Pages, Wanted
+
+NAMES = st.sampled_from(["a", "b", 'q"1', "ü\n", ""])
+OUTCOMES = {
+    "scored": Scored(judgements=(Judgement(value="Yes", reason="r"), Judgement(value="No", reason="r"))),
+    "skipped": Skipped(reason="no answer"),
+    "failed": Failed(error=Failure(kind="timeout", message="late")),
+}
+ROWS = st.lists(st.tuples(NAMES, NAMES, st.sampled_from(["tone", "right"]), st.sampled_from([*OUTCOMES])), max_size=30)
+
+
+def folder_of(rows, reason="r"):
+    """Write rows, of which later ones take the place of earlier ones of their names."""
+    folder = Path(tempfile.mkdtemp()) / "run"
+    with Store.create(folder) as store:
+        for n, (sample_id, method, metric, status) in enumerate(rows):
+            result = Result(
+                sample_id=sample_id,
+                method=method,
+                metric=metric,
+                fingerprint="f",
+                judge="j",
+                tier="text",
+                outcome=OUTCOMES[status].model_copy(update={"reason": reason} if status == "skipped" else {}),
+                tags={"kind": method, 'a"b': sample_id},
+            )
+            case = Case(id=sample_id, method=method, question=f"What of {sample_id}?", answer=method)
+            store.append(str(n), result, case=case.model_dump_json(exclude_defaults=True))
+    return folder
+
+
+def read(pages, limit, **wanted):
+    """Read all pages."""
+    lines, after = [], 0
+    while after is not None:
+        page = pages.results(Wanted(**wanted), after=after, limit=limit)
+        assert len(page.lines) <= limit
+        lines, after = [*lines, *page.lines], page.next
+    return lines
+
+
+@given(ROWS, st.integers(1, 7))
+def test_pages_hold_what_the_log_holds(rows, limit):
+    """Pages of any size hold the newest row of each of its names once, in the log's order."""
+    folder = folder_of(rows)
+    with Store.open(folder) as store, Pages.open(folder) as pages:
+        assert read(pages, limit) == [*store.lines()]
+        assert pages.counts() == {
+            metric: len([*store.lines(metric)]) for metric in dict.fromkeys(result.metric for result in store.results())
+        }
+        assert pages.written() == len(rows)
+        assert pages.methods() == tuple(dict.fromkeys(method for _, method, _, _ in rows))
+
+
+@given(ROWS, NAMES, st.sampled_from([*OUTCOMES]), st.sampled_from(["Yes", "No", "Perhaps"]))
+def test_filters_give_what_fits(rows, name, status, value):
+    """Each filter, and all together, give exactly the rows that fit."""
+    folder = folder_of(rows)
+    fits = {
+        "sample_id": (name, lambda one: one.sample_id == name),
+        "method": (name, lambda one: one.method == name),
+        "metric": ("tone", lambda one: one.metric == "tone"),
+        "status": (status, lambda one: one.outcome.status == status),
+        "value": (value, lambda one: value in {judgement.value for judgement in one.judgements}),
+        "tag": (('a"b', name), lambda one: one.tags['a"b'] == name),
+    }
+    with Store.open(folder) as store, Pages.open(folder) as pages:
+        results = [*store.results()]
+        for chosen in (*([one] for one in fits), [*fits]):
+            expected = [one for one in results if all(fits[name][1](one) for name in chosen)]
+            found = read(pages, 3, **{name: fits[name][0] for name in chosen})
+            assert [Result.model_validate_json(line) for line in found] == expected
+
+
+@given(ROWS, st.integers(1, 5))
+def test_each_case_comes_once(rows, limit):
+    """Pages of cases hold each case once with how its metrics ended, also where it was judged several times."""
+    folder = folder_of(rows)
+    with Store.open(folder) as store, Pages.open(folder) as pages:
+        statuses = {}
+        for one in store.results():
+            statuses.setdefault((one.sample_id, one.method), {})[one.metric] = one.outcome.status
+        found, after = [], 0
+        while after is not None:
+            page = pages.cases(after=after, limit=limit)
+            found, after = [*found, *page.cases], page.next
+        assert {(one.sample_id, one.method): one.statuses for one in found} == statuses
+        assert len(found) == len(statuses)
+        for sample_id, method in statuses:
+            case = pages.case(sample_id, method)
+            assert (case.id, case.method, case.answer) == (sample_id, method, method)
+        assert pages.case("nobody", "") is None
+
+
+def test_a_page_of_long_rows_is_short():
+    """Rows that together would fill the memory are spread over more pages, and none is lost."""
+    long = "x" * (module.MOST_LETTERS // 4)
+    folder = folder_of([(f"q{n}", "", "tone", "skipped") for n in range(11)], reason=long)
+    with Pages.open(folder) as pages:
+        assert len(pages.results(limit=100).lines) == 4
+        assert len(read(pages, 100)) == 11
+
+
+def test_a_folder_that_is_no_run(tmp_path):
+    """A folder without a log is told."""
+    with pytest.raises(StoreError, match="no run is there"):
+        Pages.open(tmp_path)

@@ -1,0 +1,340 @@
+"""Panels of judges: figures as those of other packages, who is apart, people, and what cannot be told."""
+
+from __future__ import annotations
+
+import json
+from itertools import combinations
+from statistics import fmean, median
+
+import krippendorff
+import numpy as np
+import pytest
+import typer
+from agreed_runs import FAILED, GRADED, METRICS, RELEVANT, said, write, write_chunks
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import spearmanr
+from sklearn.metrics import accuracy_score, cohen_kappa_score
+from typer.testing import CliRunner
+
+from greval.annotations import keep, read_annotations
+from greval.cli.panel import panel as command
+from greval.errors import DataError
+from greval.panel import Panel, panel, panel_annotations
+from greval.panel.seating import combined
+from greval.stats.figure import Figure, Undefined
+from greval.store import Store
+
+app = typer.Typer()
+app.command("panel")(command)
+PLACE = {name: place for place, name in enumerate(RELEVANT)}
+
+
+def runs(tmp_path, metric, *judges, **more):
+    """Write a run for each judge: its verdict of each answer."""
+    count = len(judges[0])
+    return [
+        write(tmp_path / f"j{n}", metric, verdicts, judges=[f"j{n}"] * count, **more)
+        for n, verdicts in enumerate(judges)
+    ]
+
+
+def value(figure):
+    """Give a figure's value, NaN where it is undefined."""
+    return figure.value if isinstance(figure, Figure) else float("nan")
+
+
+def most(values):
+    """Give what most say, None where it is tied: another way than the package's."""
+    counts = sorted(((values.count(one), str(one)) for one in set(values)), reverse=True)
+    return None if len(counts) > 1 and counts[0][0] == counts[1][0] else counts[0][1]
+
+
+VERDICTS = st.integers(2, 4).flatmap(
+    lambda judges: st.lists(
+        st.lists(st.sampled_from(RELEVANT), min_size=judges, max_size=judges), min_size=3, max_size=20
+    )
+)
+
+
+@settings(max_examples=6)
+@given(VERDICTS)
+def test_figures_of_categories_are_those_of_other_packages(tmp_path_factory, rows):
+    """Alpha equals krippendorff's, accuracy and kappa against the others scikit-learn's, unanimity a plain count."""
+    judges = [*map(list, zip(*rows, strict=True))]
+    found = panel(runs(tmp_path_factory.mktemp("p"), "graded", *judges), "graded").groups[0]
+    table = [[PLACE[one] for one in judge] for judge in judges]
+    if len({place for judge in table for place in judge}) > 1:
+        expected = krippendorff.alpha(table, level_of_measurement="ordinal", value_domain=[0, 1, 2])
+        assert value(found.among.figures["alpha"]) == pytest.approx(expected)
+    else:
+        assert isinstance(found.among.figures["alpha"], Undefined)
+    assert found.unanimous.value == pytest.approx(fmean(len({*row}) == 1 for row in rows))
+    assert found.ties == sum(most(row) is None for row in rows)
+    for number, seat in enumerate(found.seats):
+        pairs = [(most(row[:number] + row[number + 1 :]), row[number]) for row in rows]
+        kept = [pair for pair in pairs if pair[0] is not None]
+        assert (seat.others.n, seat.others.ties) == (len(kept), len(rows) - len(kept))
+        if kept:
+            other, own = zip(*kept, strict=True)
+            assert value(seat.others.figures["accuracy"]) == pytest.approx(accuracy_score(other, own))
+            if len({*other, *own}) > 1:
+                expected = cohen_kappa_score(other, own, labels=list(RELEVANT), weights="quadratic")
+                assert value(seat.others.figures["kappa quadratic"]) == pytest.approx(expected)
+
+
+@settings(max_examples=6)
+@given(
+    st.lists(st.lists(st.integers(1, 5), min_size=3, max_size=3), min_size=3, max_size=20),
+    st.sampled_from(["median", "mean"]),
+)
+def test_figures_of_numbers_are_those_of_other_packages(tmp_path_factory, rows, combine):
+    """Alpha of intervals, mean absolute error and Spearman against the middle of the others."""
+    judges = [*map(list, zip(*rows, strict=True))]
+    found = panel(runs(tmp_path_factory.mktemp("p"), "depth", *judges), "depth", combine=combine).groups[0]
+    if len({one for row in rows for one in row}) > 1:
+        expected = krippendorff.alpha(judges, level_of_measurement="interval", value_domain=[1, 2, 3, 4, 5])
+        assert value(found.among.figures["alpha"]) == pytest.approx(expected)
+    assert found.ties == 0
+    for number, seat in enumerate(found.seats):
+        others = [(median if combine == "median" else fmean)(row[:number] + row[number + 1 :]) for row in rows]
+        own = judges[number]
+        assert value(seat.others.figures["mae"]) == pytest.approx(np.abs(np.subtract(own, others)).mean())
+        assert value(seat.others.figures["bias"]) == pytest.approx(np.subtract(own, others).mean())
+        if len({*own}) > 1 and len({*others}) > 1:
+            assert value(seat.others.figures["spearman"]) == pytest.approx(spearmanr(others, own).statistic)
+
+
+def test_alpha_without_a_judge_is_that_of_the_rest(tmp_path):
+    """The alpha without a judge equals that of a panel of the others; two judges have none."""
+    draw = np.random.default_rng(1)
+    judges = [draw.choice(RELEVANT, 30).tolist() for _ in range(3)]
+    folders = runs(tmp_path, "graded", *judges)
+    whole = panel(folders, "graded").groups[0]
+    for number, seat in enumerate(whole.seats):
+        rest = panel(folders[:number] + folders[number + 1 :], "graded").groups[0]
+        assert value(seat.alpha_without) == pytest.approx(value(rest.among.figures["alpha"]))
+        assert [one.alpha_without for one in rest.seats] == [None, None]
+
+
+def noisy(truth, share, seed):
+    """Give verdicts of which a share is drawn at random."""
+    draw = np.random.default_rng(seed)
+    return [draw.choice(RELEVANT).item() if draw.random() < share else one for one in truth]
+
+
+def test_the_outlier_is_named_where_it_is_clear(tmp_path):
+    """A judge that guesses among good ones is named; judges of one kind are not told apart."""
+    truth = np.random.default_rng(0).choice(RELEVANT, 120).tolist()
+    good = [noisy(truth, 0.1, seed) for seed in range(3)]
+    found = panel(runs(tmp_path / "a", "graded", *good, noisy(truth, 1.0, 9)), "graded")
+    assert (found.outlier, found.why_none) == ("j3", None)
+    alike = panel(runs(tmp_path / "b", "graded", *good), "graded")
+    assert alike.outlier is None
+    assert "clearly less" in alike.why_none
+    far = [[2] * 60 + [3] * 60, [2] * 59 + [3] * 61, [4] * 60 + [5] * 60]
+    assert panel(runs(tmp_path / "c", "depth", *far), "depth").outlier == "j2"
+    two = panel(runs(tmp_path / "d", "graded", *good[:2]), "graded")
+    assert "of two judges" in two.why_none
+
+
+def test_intervals_draw_whole_questions(tmp_path):
+    """Where a question has several things, alpha and the share of unanimous ones have a second interval."""
+    draw = np.random.default_rng(3)
+    each = [draw.choice(RELEVANT, 4).tolist() for _ in range(15)]
+    folders = [write_chunks(tmp_path / name, [noisy(one, 0.3, n) for one in each]) for n, name in enumerate("ab")]
+    found = panel(folders, "graded").groups[0]
+    assert (found.things, found.questions) == (60, 15)
+    for figure in (found.among.figures["alpha"], found.unanimous):
+        assert figure.interval
+        assert figure.clustered
+        assert figure.clustered.low < figure.value < figure.clustered.high
+    assert {seat.name for seat in found.seats} == {"j (a)", "j (b)"}
+
+
+def test_only_what_all_judged_counts_and_the_rest_is_told(tmp_path):
+    """Failed and missing verdicts of any judge leave a thing out; each run says how many."""
+    one = write(tmp_path / "one", "graded", ["Relevant", "Partly", FAILED, "Partly"], judges=["a"] * 4)
+    two = write(tmp_path / "two", "graded", ["Relevant", "Relevant", "Partly"], judges=["b"] * 3)
+    assert panel([two, one], "graded").groups[0].things == 2
+    found = panel([one, two], "graded")
+    assert found.groups[0].things == 2
+    assert not any("different texts" in line for line in found.warnings)
+    assert [(one.verdicts, one.failed, one.missing) for one in found.benches] == [(3, 1, 1), (3, 0, 1)]
+
+
+def test_other_texts_are_other_things(tmp_path):
+    """Where the runs judged different answers under one name, these things are left out and named."""
+    one = write(tmp_path / "one", "graded", ["Relevant", "Partly"], texts=["a", "b"], judges=["a"] * 2)
+    two = write(tmp_path / "two", "graded", ["Relevant", "Partly"], texts=["a", "c"], judges=["b"] * 2)
+    found = panel([one, two], "graded")
+    assert found.groups[0].things == 1
+    assert any("1 left out, as the runs judged different texts: q1" in line for line in found.warnings)
+    with pytest.raises(
+        DataError, match="nothing was judged by all of the panel: a 1 verdicts, b 1 verdicts; 1 of them"
+    ):
+        panel(
+            [
+                write(tmp_path / "three", "graded", ["Partly"], texts=["x"], judges=["a"]),
+                write(tmp_path / "four", "graded", ["Partly"], texts=["y"], judges=["b"]),
+            ],
+            "graded",
+        )
+
+
+@pytest.mark.parametrize("judges", [2, 3])
+def test_one_case_and_equal_verdicts_are_defined_or_told(tmp_path, judges):
+    """A panel on one case, or one that always says the same, gives figures or reasons, never NaN."""
+    found = panel(runs(tmp_path / "one", "graded", *[["Partly"]] * judges), "graded")
+    assert found.groups[0].unanimous.value == 1
+    assert found.groups[0].among.figures["alpha"].reason == "all values are equal"
+    same = panel(runs(tmp_path / "same", "graded", *[["Partly"] * 9] * judges), "graded")
+    assert same.groups[0].seats[0].others.figures["accuracy"].value == 1
+    assert isinstance(same.groups[0].seats[0].others.figures["kappa"], Undefined)
+    assert same.outlier is None
+    for one in (found, same):
+        assert "NaN" not in one.model_dump_json()
+        assert Panel.model_validate_json(one.model_dump_json()) == one
+
+
+def test_judges_who_are_always_tied_are_told(tmp_path):
+    """Where the others never have a verdict the figures against them are missing with the reason."""
+    found = panel(runs(tmp_path, "graded", ["Relevant"] * 4, ["Partly"] * 4, ["Irrelevant"] * 4), "graded")
+    assert found.groups[0].ties == 4
+    assert {seat.others.why for seat in found.groups[0].seats} == {
+        "there is no verdict to hold it against: all are tied"
+    }
+    assert "undefined" in found.why_none
+
+
+def test_people_stand_beside_the_judges(tmp_path):
+    """The panel and each judge are held against people on the same things; ties of either are left out."""
+    truth = np.random.default_rng(5).choice(RELEVANT, 40).tolist()
+    judges = [noisy(truth, 0.4, seed) for seed in range(3)]
+    folders = runs(tmp_path, "graded", *judges)
+    keep(folders[1], [*said("graded", "ana", truth), *said("graded", "bob", [*truth[:39], "Relevant"])])
+    found = panel(folders, "graded")
+    whole = found.groups[0]
+    verdicts = [most([judge[n] for judge in judges]) for n in range(40)]
+    tied = truth[39] != "Relevant"
+    used = [n for n in range(40) if verdicts[n] is not None and not (tied and n == 39)]
+    expected = cohen_kappa_score([truth[n] for n in used], [verdicts[n] for n in used])
+    assert value(whole.people.figures["kappa"]) == pytest.approx(expected)
+    assert whole.people.n == len(used)
+    for seat, judge in zip(whole.seats, judges, strict=True):
+        assert seat.people.n == len(used)
+        expected = accuracy_score([truth[n] for n in used], [judge[n] for n in used])
+        assert value(seat.people.figures["accuracy"]) == pytest.approx(expected)
+    assert found.annotators == ("ana", "bob")
+    given_file = panel(folders, "graded", annotations=said("graded", "eve", truth[:5])).groups[0]
+    assert given_file.people.n <= 5
+
+
+def test_groups_are_by_tag(tmp_path):
+    """Each value of a tag has its own figures, after those of all; an unknown tag is told."""
+    tags = [{"kind": "single" if n % 2 else "multi"} for n in range(20)]
+    truth = np.random.default_rng(5).choice(RELEVANT, 20).tolist()
+    folders = runs(tmp_path, "graded", *(noisy(truth, 0.4, seed) for seed in range(3)), tags=tags)
+    found = panel(folders, "graded", by="kind")
+    assert [(group.name, group.things) for group in found.groups] == [("", 20), ("multi", 10), ("single", 10)]
+    with pytest.raises(DataError, match="no tag 'knd' is there; did you mean kind"):
+        panel(folders, "graded", by="knd")
+
+
+def test_levels_are_categories_or_numbers(tmp_path):
+    """Two levels are categories by default and may be numbers; what does not fit is refused."""
+    folders = runs(tmp_path, "passed", [0, 1, 1, 0], [0, 1, 0, 0], [1, 1, 1, 0])
+    assert panel(folders, "passed").treat_as == "categories"
+    assert panel(folders, "passed", treat_as="numbers").combine == "median"
+    with pytest.raises(DataError, match="categories have no median or mean, not mean"):
+        panel(folders, "passed", combine="mean")
+    with pytest.raises(DataError, match="numbers are combined by median or mean, not majority"):
+        panel(folders, "passed", treat_as="numbers", combine="majority")
+
+
+def test_what_is_no_panel_is_refused(tmp_path):
+    """One run, the same twice, another scale and a metric that is not there are told in a line."""
+    one, two = runs(tmp_path, "graded", ["Partly"], ["Partly"])
+    for folders in ([one], [one, one]):
+        with pytest.raises(DataError, match="needs two runs or more, each given once"):
+            panel(folders, "graded")
+    with pytest.raises(DataError, match="no metric 'gradd' is there; did you mean graded"):
+        panel([one, two], "gradd")
+    with Store.create(two) as store:
+        other = METRICS["right"].model_dump(mode="json") | {"name": "graded"}
+        store.put_fact("metrics", [other])
+    with pytest.raises(DataError, match="has another scale than in"):
+        panel([one, two], "graded")
+    with pytest.raises(DataError, match="must lie between 0 and 1"):
+        panel(runs(tmp_path / "b", "graded", ["Partly"], ["Partly"]), "graded", level=1.0)
+
+
+def test_a_mixed_run_is_told_first(tmp_path):
+    """A run with verdicts of two judges is no single judge, and the page begins with that."""
+    one = write(tmp_path / "one", "graded", ["Partly"] * 2, judges=["a", "b"])
+    two = write(tmp_path / "two", "graded", ["Partly"] * 2, judges=["c", "c"])
+    assert panel([one, two], "graded").warnings[0].startswith("MIXED: ")
+    assert told(one, two, "-m", "graded").startswith("MIXED: ")
+
+
+def told(*words, width=160):
+    """Run the command and give what it printed."""
+    done = CliRunner(env={"COLUMNS": str(width)}).invoke(app, [str(word) for word in words])
+    assert done.exit_code == 0, (done.output, done.exception)
+    return done.stdout
+
+
+@pytest.mark.parametrize("width", [80, 120, 160])
+def test_the_tables_tell_all(tmp_path, width):
+    """Runs, all judges, each against the others, pairs, people and groups stand in tables of which nothing is cut."""
+    truth = np.random.default_rng(5).choice(RELEVANT, 40).tolist()
+    tags = [{"kind": "single" if n % 2 else "multi"} for n in range(40)]
+    folders = runs(tmp_path, "graded", *(noisy(truth, 0.3, seed) for seed in range(3)), tags=tags)
+    keep(folders[0], said("graded", "ana", truth))
+    text = told(*folders, "-m", "graded", "--by", "kind", width=width)
+    for word in (
+        "3 judges on 40 things",
+        "Krippendorff's",
+        "unanimous",
+        "j0 and j1",
+        "the panel",
+        "multi",
+        "Outlier: ",
+    ):
+        assert " ".join(word.split()) in " ".join(text.split()), word
+    assert "…" not in text
+    assert text.count("[") == text.count("]")
+
+
+def test_json_is_the_panel(tmp_path):
+    """The JSON form is the whole record."""
+    folders = runs(tmp_path, "depth", [1, 2, 3], [2, 2, 3], [1, 3, 3])
+    found = Panel.model_validate_json(told(*folders, "-m", "depth", "--format", "json", "--combine", "mean"))
+    assert found == panel(folders, "depth", combine="mean")
+
+
+def test_verdicts_are_written_as_annotations(tmp_path):
+    """The file has the panel's verdicts in the shape of annotations; ties and numbers between levels are pending."""
+    folders = runs(tmp_path, "graded", ["Partly", "Partly"], ["Partly", "Relevant"])
+    told(*folders, "-m", "graded", "--out", tmp_path / "panel.jsonl")
+    rows = read_annotations(tmp_path / "panel.jsonl", {"graded": GRADED.scale}).annotations
+    assert [(row.annotator, row.value, row.status) for row in rows] == [
+        ("panel", "Partly", "submitted"),
+        ("panel", None, "pending"),
+    ]
+    assert rows[1].comment == "j0: Partly; j1: Relevant"
+    assert json.loads((tmp_path / "panel.jsonl").read_text().splitlines()[0])["sample_id"] == "q0"
+    numbers = runs(tmp_path / "n", "depth", [1, 2], [2, 4])
+    assert [row.value for row in panel_annotations(numbers, "depth")] == [None, 3]
+    levels = runs(tmp_path / "p", "passed", [1, 0], [1, 1], [1, 0])
+    assert [row.value for row in panel_annotations(levels, "passed")] == [1, 0]
+
+
+@given(st.lists(st.integers(1, 5), min_size=1, max_size=7))
+def test_the_panels_number_lies_among_the_judges(values):
+    """Median and mean lie between the least and the greatest, and do not depend on the order."""
+    for how in ("median", "mean"):
+        found = combined(values, how)
+        assert min(values) - 1e-9 <= found <= max(values) + 1e-9
+        assert found == pytest.approx(combined(values[::-1], how))
+    assert all(combined([one, other], "majority") is None for one, other in combinations({*values}, 2))

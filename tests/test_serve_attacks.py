@@ -1,0 +1,273 @@
+"""What hostile or broken clients do to a real server: nothing is lost, nothing leaks, and others are served."""
+
+from __future__ import annotations
+
+import socket
+import time
+from contextlib import closing
+from urllib.parse import urlsplit
+
+import httpx
+import psutil
+import pytest
+from fault_server import FaultServer, ok
+from serving import served, server_process, until
+from starlette.responses import StreamingResponse
+
+from greval.judge import Judge
+from greval.serve.app import create_app
+from greval.serve.settings import MEGABYTE, Limits, Settings
+
+CASE = {"question": "When does it open?", "expected_answer": "At nine.", "answer": "At nine."}
+ASKED = {"cases": [CASE], "metrics": ["correctness"]}
+INVOKED = {"input": CASE}
+JSON = {"Content-Type": "application/json"}
+SCRIPT = "</script><img src=x onerror=alert(1)>"
+
+
+@pytest.fixture
+def chat():
+    """Give a chat server on 127.0.0.1, the judge of these servers."""
+    with FaultServer() as server:
+        yield server
+
+
+@pytest.fixture
+def serve(chat, tmp_path):
+    """Give a function that starts a real server with these limits."""
+
+    def start(keys=None, **limits):
+        judges = {"judge": Judge("openai:x", base_url=chat.url)}
+        return served(create_app(Settings(runs=tmp_path, judges=judges, keys=keys, limits=Limits(**limits))))
+
+    return start
+
+
+def connected(url):
+    """Give a socket to a server, closed at the end of a `with`."""
+    parts = urlsplit(url)
+    return closing(socket.create_connection((parts.hostname, parts.port), timeout=10))
+
+
+def says(url, *request):
+    """Send raw bytes, and give all that comes back until the server closes or falls silent."""
+    with connected(url) as line:
+        line.settimeout(2)
+        line.sendall(b"".join(request))
+        return heard(line)
+
+
+def heard(line):
+    """Give what comes until the other side closes or falls silent."""
+    parts = []
+    try:
+        while part := line.recv(65536):
+            parts.append(part)
+            if b"\r\n\r\n" in part and b"chunked" not in part:
+                line.settimeout(0.2)
+    except (TimeoutError, ConnectionError):
+        pass
+    return b"".join(parts)
+
+
+def closed(line, seconds):
+    """Say whether the server closed a connection within so many seconds."""
+    line.settimeout(seconds)
+    try:
+        while line.recv(65536):
+            pass
+    except TimeoutError:
+        return False
+    except ConnectionError:
+        return True
+    return True
+
+
+def test_100_megabytes(tmp_path):
+    """A body of 100 MB is refused, announced or not, and the server's memory does not grow with it."""
+    with server_process(folder=tmp_path) as server:
+        memory = psutil.Process(server.process.pid).memory_info
+        before, part = memory().rss, b" " * MEGABYTE
+        for content, headers in (
+            ((part for _ in range(100)), JSON),
+            ((part for _ in range(100)), JSON | {"Content-Length": str(100 * MEGABYTE)}),
+        ):
+            answer = httpx.post(f"{server.url}/v1/evaluate", content=content, headers=headers, timeout=30)
+            assert answer.status_code == 413
+        assert memory().rss - before < 40 * MEGABYTE
+        assert httpx.get(f"{server.url}/health").status_code == 200
+
+
+def test_5000_items_in_a_batch(serve, chat):
+    """A batch that is too long is refused by the name of the limit, and the judge is not asked."""
+    with serve() as server:
+        for path, body in (
+            ("/v1/evaluate", {"cases": [CASE] * 5000, "metrics": ["correctness"]}),
+            ("/metrics/correctness/batch", {"inputs": [CASE] * 5000}),
+        ):
+            answer = httpx.post(server.url + path, json=body, timeout=30)
+            assert answer.status_code == 422
+            assert "100" in answer.json()["detail"]
+    assert not chat.calls
+
+
+@pytest.mark.parametrize("path", ["/v1/evaluate", "/metrics/correctness/invoke", "/metrics/correctness/batch"])
+@pytest.mark.parametrize("body", [b"[" * 200_000, b'{"a":' * 100_000, b"\xff\xfe{", b'{"input": NaN}', b'"\\ud800"'])
+def test_bodies_that_parsers_fall_over(serve, path, body):
+    """Deep, half or non-UTF-8 JSON is 422 on every route."""
+    with serve() as server:
+        assert httpx.post(server.url + path, content=body, headers=JSON).status_code == 422
+
+
+def test_slow_loris(serve):
+    """Clients that send their heads a byte at a time are cut off; others are served all the while."""
+    with serve(patience=0.5) as server:
+        slow = [socket.create_connection(urlsplit(server.url).netloc.split(":")) for _ in range(100)]
+        end = time.monotonic() + 1.2
+        answered = 0
+        while time.monotonic() < end:
+            for line in slow:
+                try:
+                    line.sendall(b"G")
+                except ConnectionError:
+                    continue
+            assert httpx.get(f"{server.url}/health").status_code == 200
+            answered += 1
+        assert answered > 5
+        until(lambda: len(server.server.server_state.connections) <= 1, 5)
+        for line in slow:
+            line.close()
+
+
+def test_connections_without_a_request(serve):
+    """A connection on which nothing is ever sent is closed."""
+    with serve(patience=0.4) as server, connected(server.url) as line:
+        assert closed(line, 5)
+
+
+def test_slow_heads_after_a_first_request(serve):
+    """The time holds for each request of a connection, not for the first one only."""
+    with serve(patience=0.4) as server, connected(server.url) as line:
+        line.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert line.recv(65536).startswith(b"HTTP/1.1 200")
+        line.sendall(b"GET /hea")
+        assert closed(line, 3)
+
+
+def test_slow_bodies(serve, chat):
+    """A body that stops coming is given up with 408, and its place is free again."""
+    with serve(patience=0.4, calls=1, waiting=1) as server:
+        head = b"POST /v1/evaluate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        for _ in range(3):
+            answer = says(server.url, head, b"Content-Length: 1000\r\n\r\n{")
+            assert answer.startswith(b"HTTP/1.1 408")
+        assert httpx.post(f"{server.url}/v1/evaluate", json=ASKED).status_code == 200
+    assert chat.calls == 1
+
+
+def test_clients_that_do_not_read(serve):
+    """A client that asks for much and takes nothing of it is cut off; its answer is not made any further."""
+    with serve(patience=0.3) as server:
+        made = []
+
+        @server.app.get("/v1/endless")
+        async def endless():
+            async def parts():
+                while True:
+                    made.append(1)
+                    yield b"x" * MEGABYTE
+
+            return StreamingResponse(parts())
+
+        with connected(server.url) as line:
+            line.sendall(b"GET /v1/endless HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            until(lambda: made)
+            until(lambda: not server.server.server_state.tasks, 5)
+        assert len(made) < 50
+
+
+@pytest.mark.parametrize(
+    "request_line",
+    [
+        b"/metrics/../v1/judges",
+        b"/metrics/%2e%2e/%2e%2e/etc/passwd/invoke",
+        b"/metrics/..%2f..%2fkeys/input_schema",
+        b"/metrics/..%5c..%5ckeys/input_schema",
+        b"/metrics/a%00b/input_schema",
+        b"/v1/metrics/%2e%2e",
+        b"/v1/metrics/.",
+        b"/v1/metrics/..%2F..%2Fpyproject.toml",
+        b"/v1/metrics/%252e%252e%252fkeys",
+        b"/v1/metrics/C:%5Cx",
+        b"/v1/metrics/%0d%0aSet-Cookie:a=b",
+        b"/v1/datasets/..%2f..",
+        b"/v1/runs/%2e%2e/report",
+        b"/page/..%2f..%2f..%2fserver.py",
+        b"/page/%2e%2e/app.py",
+        b"/v1/metrics/%ff%fe",
+        b"//v1/metrics/x",
+    ],
+)
+def test_paths_stay_where_they_are(serve, request_line):
+    """No spelling of a path leaves its folder: there is nothing there, and no file is told of."""
+    with serve() as server:
+        answer = says(server.url, b"GET ", request_line, b" HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        status = int(answer.split()[1])
+        assert status in {404, 422}, answer
+        assert b"Set-Cookie" not in answer.partition(b"\r\n\r\n")[0]
+        assert b"root:" not in answer
+        assert b"Traceback" not in answer
+
+
+def test_headers_cannot_be_injected(serve):
+    """What a client sends never begins a header of an answer; odd and huge heads are refused."""
+    with serve() as server:
+        answer = says(
+            server.url, b"GET /health HTTP/1.1\r\nHost: localhost\r\nX-Request-ID: a\rSet-Cookie: b=c\r\n\r\n"
+        )
+        assert b"Set-Cookie" not in answer
+        answer = says(
+            server.url, b"GET /health HTTP/1.1\r\nHost: localhost\r\nX-Request-ID: a%0d%0aSet-Cookie:b\r\n\r\n"
+        )
+        assert b"set-cookie" not in answer.lower()
+        huge = b"GET /health HTTP/1.1\r\nHost: localhost\r\nX: " + b"a" * 100_000 + b"\r\n\r\n"
+        assert says(server.url, huge).split()[1] in {b"400", b"431"}
+        both = (
+            b"POST /v1/evaluate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+            b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /v1/judges HTTP/1.1\r\n\r\n"
+        )
+        assert says(server.url, both).count(b"HTTP/1.1 200") == 0
+
+
+def test_garbage(serve):
+    """Bytes that are no HTTP are answered with 400 or silence, and the server goes on."""
+    with serve() as server:
+        for garbage in (
+            b"\x16\x03\x01\x02\x00\x01",
+            b"\0" * 1000,
+            b"GET\r\n\r\n",
+            b"GET / HTTP/9.9\r\n\r\n",
+            b"\r\n" * 50,
+        ):
+            assert b" 200 " not in says(server.url, garbage)
+        assert httpx.get(f"{server.url}/health").status_code == 200
+
+
+def test_markup_stays_text(serve, chat):
+    """Markup in every field comes back as JSON that no browser takes for a page."""
+    chat.plan = ok()
+    case = dict.fromkeys(("id", "question", "expected_answer", "answer", "method"), SCRIPT)
+    case |= {"chunks": [{"id": SCRIPT, "text": SCRIPT}], "tags": {"kind": SCRIPT}}
+    with serve() as server:
+        for path, body in (
+            ("/v1/evaluate", {"cases": [case], "metrics": ["correctness", "chunk_evaluation"]}),
+            ("/v1/evaluate", {"cases": [case], "metrics": [SCRIPT]}),
+            ("/v1/evaluate", {SCRIPT: SCRIPT}),
+            ("/metrics/correctness/invoke", {"input": case}),
+            ("/metrics/correctness/invoke", {"input": {SCRIPT: SCRIPT}}),
+            ("/v1/metrics/check", {"yaml": SCRIPT}),
+        ):
+            answer = httpx.post(server.url + path, json=body, timeout=20)
+            assert answer.headers["content-type"] in {"application/json", "application/problem+json"}
+            assert answer.headers["x-content-type-options"] == "nosniff"
+            assert answer.status_code < 500

@@ -1,0 +1,170 @@
+"""Data sets over HTTP: kept as they were sent, read once, and nobody else's business."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import time
+from hashlib import sha256
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+from served_runs import YES, ended, lines, rows, serving, started, two_tenants, uploaded
+from serving import served, until
+
+from greval.serve import receiving
+from greval.serve.app import create_app
+from greval.serve.folders import LEFT
+from greval.serve.settings import Limits, Settings
+from greval.testing import ScriptedJudge
+
+JSONL = {"Content-Type": "application/jsonl"}
+
+
+@pytest.fixture
+def client(tmp_path):
+    with serving(tmp_path / "runs") as client:
+        yield client
+
+
+def test_a_file_is_kept_as_it_was_sent_and_told(client, tmp_path):
+    """What is told of a data set is its cases, its bytes and its hash; the file is kept byte for byte."""
+    sent = lines(rows(3))
+    answer = client.post("/v1/datasets?name=mine", content=sent, headers=JSONL)
+    told = answer.json()
+    assert answer.status_code == 201
+    assert answer.headers["location"] == f"/v1/datasets/{told['id']}"
+    assert (told["name"], told["cases"], told["unread"]) == ("mine", 3, [])
+    assert (told["bytes"], told["sha256"]) == (len(sent), sha256(sent.encode()).hexdigest())
+    assert (tmp_path / "runs" / ".datasets" / told["id"] / "cases.jsonl").read_text() == sent
+    assert client.get(f"/v1/datasets/{told['id']}").json() == told
+    assert client.get("/v1/datasets").json() == {"datasets": [told]}
+
+
+def test_the_four_kinds(client, tmp_path):
+    """JSON lines, a JSON list, CSV and Parquet are read; names of other tools are told as they were understood."""
+    table = [{"id": "q1", "user_input": "Who?", "response": "Ada"}]
+    parquet.write_table(pa.Table.from_pylist(table), tmp_path / "a.parquet")
+    files = {
+        "application/jsonl": lines(table),
+        "application/x-ndjson": lines(table),
+        "application/json": json.dumps(table),
+        "text/csv; charset=utf-8": "id,user_input,response\nq1,Who?,Ada\n",
+        "application/vnd.apache.parquet": (tmp_path / "a.parquet").read_bytes(),
+    }
+    for kind, content in files.items():
+        told = client.post("/v1/datasets?name=a", content=content, headers={"Content-Type": kind}).json()
+        assert (told["cases"], told["fields"]) == (1, {"user_input": "question", "response": "answer"}), kind
+
+
+def test_rows_that_are_none_stop_no_other(client):
+    """A faulty row is told with the data set's name and its line, never with a path of the server."""
+    sent = lines(rows(1)) + "{\n" + lines([{"id": "q9", "answer": "no question"}])
+    told = client.post("/v1/datasets?name=mine", content=sent, headers=JSONL).json()
+    assert (told["cases"], told["unread_count"]) == (1, 2)
+    assert [one["place"] for one in told["unread"]] == ["mine:2", "mine:3"]
+
+
+@pytest.mark.parametrize(
+    ("content", "kind", "status"),
+    [
+        ("", "application/jsonl", 422),
+        ('{"cases": 1}', "application/json", 422),
+        ("PAR1 or not", "application/vnd.apache.parquet", 422),
+        ("x", "text/plain", 415),
+    ],
+)
+def test_what_is_no_data_set_leaves_nothing(client, tmp_path, content, kind, status):
+    """A file that cannot be read is refused with what to do, names no path, and nothing of it stays."""
+    answer = client.post("/v1/datasets?name=mine", content=content, headers={"Content-Type": kind})
+    assert answer.status_code == status
+    assert str(tmp_path) not in answer.text
+    assert not [*(tmp_path / "runs").glob(".datasets/*")]
+
+
+def test_names_that_are_none(client):
+    """A name that is no plain one is refused, however it is written."""
+    for name in ("", "..", "../x", "a/b", "%2e%2e", "a%00b", "é", "x" * 65, ".hidden"):
+        answer = client.post(f"/v1/datasets?name={name}", content=lines(rows(1)), headers=JSONL)
+        assert answer.status_code == 422, name
+
+
+def test_a_file_that_is_too_large_leaves_nothing(tmp_path):
+    """A stream without a length is cut off at the limit, and its part is taken away."""
+    with serving(tmp_path / "runs", limits=Limits(upload=1000)) as client:
+        parts = (lines(rows(1)).encode() for _ in range(100))
+        answer = client.post("/v1/datasets?name=mine", content=parts, headers=JSONL)
+    assert answer.status_code == 413
+    assert "1,000 bytes" in answer.text or "MB" in answer.text
+    assert not [*(tmp_path / "runs").glob(".datasets/*")]
+
+
+def test_a_line_is_not_read_without_end(client):
+    """A line that would fill the memory is refused, also where it comes in many parts."""
+    part = b"x" * (1 << 20)
+    parts = (part for _ in range(receiving.LONGEST_LINE // len(part) + 2))
+    answer = client.post("/v1/datasets?name=mine", content=parts, headers=JSONL)
+    assert (answer.status_code, "write one case a line" in answer.text) == (413, True)
+
+
+def test_a_json_list_is_taken_up_to_what_memory_holds(client):
+    """A JSON list is read at once, so its most is lower, and the answer says what to write instead."""
+    parts = (b" " * (1 << 20) for _ in range(33))
+    answer = client.post("/v1/datasets?name=mine", content=parts, headers={"Content-Type": "application/json"})
+    assert (answer.status_code, "application/jsonl" in answer.text) == (413, True)
+
+
+def test_a_data_set_goes_away_unless_a_run_needs_it(tmp_path):
+    """A data set is taken away with its files; not while a run of it is queued or runs."""
+    with serving(tmp_path / "runs", judges={"slow": ScriptedJudge([YES], delay=0.1)}) as client:
+        held, free = uploaded(client, rows(100)), uploaded(client, rows(1))
+        run = started(client, held, concurrency=1)
+        refused = client.delete(f"/v1/datasets/{held}")
+        assert (refused.status_code, run in refused.json()["detail"]) == (409, True)
+        client.post(f"/v1/runs/{run}/cancel")
+        ended(client, run)
+        for data_set in (held, free):
+            assert client.delete(f"/v1/datasets/{data_set}").status_code == 204
+            assert client.delete(f"/v1/datasets/{data_set}").status_code == 404
+        assert client.get(f"/v1/runs/{run}").json()["resumable"] is False
+        assert client.post(f"/v1/runs/{run}/resume").status_code == 404
+    assert not [*(tmp_path / "runs" / ".datasets").iterdir()]
+
+
+def test_a_client_that_goes_away_leaves_nothing(tmp_path):
+    """A file that stops in its middle is no data set, and its part is taken away."""
+    with served(create_app(Settings(runs=tmp_path / "runs"))) as server:
+        host, port = server.url.removeprefix("http://").split(":")
+        head = "POST /v1/datasets?name=mine HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/jsonl\r\n"
+        with socket.create_connection((host, int(port))) as line:
+            line.sendall(f"{head}Content-Length: 100000\r\n\r\n{lines(rows(9))}".encode())
+            until(lambda: [*tmp_path.glob("runs/.datasets/.new-*/cases.jsonl")])
+        until(lambda: not [*tmp_path.glob("runs/.datasets/*")])
+
+
+def test_what_a_killed_server_left_half_made_goes_away(tmp_path):
+    """Half a data set or run of yesterday is taken away at the next start; one of now may be another process's work."""
+    old, new = tmp_path / "runs" / "ana" / ".datasets" / ".new-1", tmp_path / "runs" / ".new-2"
+    for folder in (old, new):
+        folder.mkdir(parents=True)
+    yesterday = time.time() - 2 * LEFT
+    os.utime(old, (yesterday, yesterday))
+    with serving(tmp_path / "runs"):
+        until(lambda: not old.exists())
+        assert new.exists()
+
+
+def test_data_sets_of_others_are_not_there(tmp_path):
+    """A key sees its own data sets; another's is 404, in the words of one that nobody has."""
+    with two_tenants(tmp_path) as (client, ana, ben):
+        mine = uploaded(client, rows(1), headers=ana)
+        assert client.get(f"/v1/datasets/{mine}", headers=ana).status_code == 200
+        for method in ("GET", "DELETE"):
+            answer = client.request(method, f"/v1/datasets/{mine}", headers=ben)
+            assert answer.status_code == 404
+        assert client.get("/v1/datasets", headers=ben).json() == {"datasets": []}
+        assert (
+            client.post("/v1/runs", json={"dataset": mine, "metrics": ["correctness"]}, headers=ben).status_code == 404
+        )

@@ -1,0 +1,144 @@
+"""What runs of the server survive: kill -9 of it and of a worker, its end in order, and being shared by workers."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import httpx
+import psutil
+import pytest
+from fault_server import FaultServer
+from served_runs import ended, rows, started, uploaded, waited
+from serving import server_process, until
+
+from greval.store import Store
+
+COUNT = 1_000
+FEWER = 400
+ASKED = re.compile(r"Who is (\d+)\?")
+
+
+@pytest.fixture
+def judge():
+    with FaultServer(latency=0.05) as server:
+        yield server
+
+
+@contextmanager
+def running(judge, folder, *words):
+    """Run a server whose judge is the fault server, and give it with a client."""
+    words = ("--judge", "openai:x", "--base-url", judge.url, "--runs", "runs", *words)
+    with (
+        server_process(*words, folder=folder, environment={"OPENAI_API_KEY": "none"}) as server,
+        httpx.Client(base_url=server.url, timeout=30, limits=httpx.Limits(max_keepalive_connections=0)) as client,
+    ):
+        yield server, client
+
+
+def done(least):
+    return lambda info: (info["progress"] or {}).get("done", 0) >= least
+
+
+def asked(judge) -> list[int]:
+    """Give the numbers of the cases that the judge was asked about, in order."""
+    return [int(ASKED.findall(json.dumps(body["messages"][-1]))[-1]) for body in judge.bodies]
+
+
+def judged(folder) -> set[int]:
+    """Give the numbers of the cases whose results are in a run's log."""
+    with Store.open(folder) as store:
+        return {int(result.sample_id[1:]) for result in store.results() if result.finished}
+
+
+def check(client, run, folder, count) -> dict:
+    """Wait for the end of a run of so many cases, and see that every one is judged."""
+    info = ended(client, run, seconds=120)
+    assert (info["status"], info["progress"]["done"], info["progress"]["scored"]) == ("finished", count, count), info
+    assert judged(folder) == set(range(count))
+    return info
+
+
+def test_after_kill_9_a_run_goes_on_by_itself(judge, tmp_path):
+    """Killed in the middle of 1,000 cases and started again, it ends the run and asks no finished judgement again."""
+    with running(judge, tmp_path) as (server, client):
+        run = started(client, uploaded(client, rows(COUNT)), concurrency=16)
+        waited(client, run, done(COUNT // 4))
+        server.kill()
+    folder = tmp_path / "runs" / run
+    before, calls = judged(folder), judge.calls
+    assert COUNT // 4 <= len(before) < COUNT
+    with running(judge, tmp_path) as (server, client):
+        info = check(client, run, folder, COUNT)
+    after = asked(judge)[calls:]
+    assert not before.intersection(after)
+    assert info["progress"]["kept"] >= len(before)
+    assert judge.calls - COUNT <= 16  # those whose answers were on the way
+
+
+def test_the_end_in_order_stores_what_is_in_flight(judge, tmp_path):
+    """SIGTERM finishes the calls in flight and stores them; the next start goes on, and nothing is asked twice."""
+    with running(judge, tmp_path) as (server, client):
+        run = started(client, uploaded(client, rows(FEWER)), concurrency=16)
+        waited(client, run, done(FEWER // 4))
+        with client.stream("GET", f"/v1/runs/{run}/events") as stream:
+            next(stream.iter_lines())
+            server.stop()  # a stream that is open does not hold it up
+        assert len(judged(tmp_path / "runs" / run)) == judge.calls
+    with running(judge, tmp_path) as (_, client):
+        check(client, run, tmp_path / "runs" / run, FEWER)
+    assert set(Counter(asked(judge)).values()) == {1}
+
+
+def test_workers_share_runs(judge, tmp_path):
+    """A run is followed, read and cancelled through any worker; killed with -9, another one goes on with its run."""
+    with running(judge, tmp_path, "--workers", "2") as (server, client), ThreadPoolExecutor(8) as threads:
+        data = uploaded(client, rows(FEWER))
+        run, other = (started(client, data, concurrency=8, name=name) for name in ("first", "other"))
+        folder = tmp_path / "runs" / run
+        waited(client, run, done(FEWER // 10))
+        until(lambda: all(_going_on(f"{server.url}/v1/runs/{run}") for _ in range(6)))  # whichever worker answers
+        assert httpx.post(f"{server.url}/v1/runs/{other}/cancel").status_code == 202
+        assert ended(client, other)["status"] == "stopped"
+        following = [threads.submit(_followed, f"{server.url}/v1/runs/{run}/events") for _ in range(6)]
+        before, calls = judged(folder), judge.calls
+        _worker_on(server, folder).kill()
+        check(client, run, folder, FEWER)
+        ends = [last for last in (one.result() for one in following) if last]
+    assert ends  # those on the worker that was not killed
+    assert set(ends) == {"finished"}
+    assert not before.intersection(asked(judge)[calls:])
+
+
+def _going_on(url: str) -> bool:
+    """Say whether a run is told to be running, with some progress; each request has a connection of its own."""
+    info = httpx.get(url).json()
+    assert info["status"] == "running"
+    return bool(info["progress"] and info["progress"]["done"])
+
+
+def _followed(url: str) -> str | None:
+    """Give the status that a stream of events ends with, None where its worker was killed."""
+    try:
+        with httpx.stream("GET", url, timeout=120) as stream:
+            last = [line for line in stream.iter_lines() if line.startswith("data: ")][-1]
+    except httpx.HTTPError:
+        return None
+    return json.loads(last.removeprefix("data: "))["status"]
+
+
+def _worker_on(server, folder) -> psutil.Process:
+    """Give the worker that works on a run: it holds its claim open."""
+    claim = str(folder / ".claim")
+    found: list[psutil.Process] = []
+
+    def look():
+        workers = psutil.Process(server.process.pid).children(recursive=True)
+        found[:] = [one for one in workers if any(file.path == claim for file in one.open_files())]
+        return bool(found)
+
+    until(look)
+    return found[0]

@@ -1,0 +1,215 @@
+"""Figures over HTTP: the same as the library gives, of one's own runs, without a path of the server in them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+import time
+
+import pytest
+from agreed_runs import said, write
+from served_runs import ended, rows, serving, started, two_tenants, uploaded
+
+from greval.agreement import agreement
+from greval.annotations.files import FIELDS, kept, write_annotations
+from greval.argilla.ledger import folder_of
+from greval.comparison import compare
+from greval.estimates import estimate
+from greval.report.build import build
+from greval.serve.figuring import Figuring
+from greval.store import Store
+from greval.store.disk import lock
+
+JSONL = {"Content-Type": "application/jsonl"}
+VERDICTS = ["Yes", "Yes", "No", "Yes", "No", "No", "Yes", "No"]
+ANA = ["Yes", "No", "No", "Yes", "No", "Yes", "Yes", "No"]
+BEN = ["Yes", "Yes", "No", "Yes", "No", "Yes", "No", "No"]
+
+
+@pytest.fixture
+def runs(tmp_path):
+    return tmp_path / "runs"
+
+
+@pytest.fixture
+def client(runs):
+    with serving(runs) as client:
+        yield client
+
+
+def compared(client, count=12, shift=1.0) -> str:
+    """Run two methods, of which one takes longer, and give the run's id."""
+    given = [
+        {
+            "id": f"q{n}",
+            "question": "?",
+            "method": method,
+            "usage": {"latency": n / 8 + more},
+            "tags": {"kind": "ab"[n % 2]},
+        }
+        for n in range(count)
+        for method, more in (("local", 0.0), ("walk", shift))
+    ]
+    run = started(client, uploaded(client, given), "latency")
+    assert ended(client, run)["methods"] == ["local", "walk"]
+    return run
+
+
+def lines_of(annotations) -> str:
+    return "".join(f"{one.model_dump_json()}\n" for one in annotations)
+
+
+def get(client, path, **query):
+    answer = client.get(path, params=query)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def plain(record, folder) -> dict:
+    """Give a record as the server tells it: the run's id in place of its folder."""
+    return json.loads(record.model_dump_json().replace(str(folder), folder.name))
+
+
+def test_a_report_is_the_library_s_own(client, runs):
+    """The report by any tag equals that of the library, failures by kind included."""
+    run = compared(client)
+    with Store.open(runs / run) as store:
+        for by in ((), ("kind",), ("method", "kind")):
+            assert get(client, f"/v1/runs/{run}/report", by=by) == plain(build(store, by=by), runs / run)
+
+
+def test_a_comparison_is_the_library_s_own(client, runs):
+    """Comparing methods, by a tag and against an earlier run, equals the library's figures."""
+    run, earlier = compared(client), compared(client, shift=0.5)
+    path = f"/v1/runs/{run}/compare"
+    here = get(client, path, baseline="local", by="kind", metric="latency", correction="holm", level=0.9)
+    there = compare(runs / run, baseline="local", by="kind", metrics=["latency"], correction="holm", level=0.9)
+    assert here == plain(there, runs / run)
+    assert [one["verdict"] for one in here["contrasts"] if not one["group"]] == ["worse"]
+    against = get(client, path, against=earlier)
+    assert (against["folder"], against["against"]) == (run, earlier)
+
+
+def test_agreement_and_estimate_are_the_library_s_own(client, runs):
+    """With annotations sent as a file, agreement and estimate equal the library's figures."""
+    write(runs / "judged", "right", VERDICTS)
+    sent = [*said("right", "ana", ANA), *said("right", "ben", BEN)]
+    answer = client.put("/v1/runs/judged/annotations", content=lines_of(sent), headers=JSONL)
+    assert (answer.status_code, answer.json()) == (200, {"annotations": 16, "held": 16})
+    path = "/v1/runs/judged"
+    here = get(client, f"{path}/agreement", metric="right", people="each")
+    assert here == plain(agreement(runs / "judged", "right", combine="each"), runs / "judged")
+    here = get(client, f"{path}/estimate", metric="right", level=0.9)
+    assert here == plain(estimate(runs / "judged", "right", level=0.9), runs / "judged")
+
+
+def test_annotations_take_the_place_of_older_ones(client, runs, tmp_path):
+    """Sending a file again changes nothing; a value given anew counts; pages hold each annotation once."""
+    write(runs / "judged", "right", VERDICTS)
+    table = tmp_path / "ana.csv"
+    write_annotations(said("right", "ana", ANA), table)
+    for _ in range(2):
+        sent = client.put(
+            "/v1/runs/judged/annotations", content=table.read_bytes(), headers={"Content-Type": "text/csv"}
+        )
+        assert sent.json() == {"annotations": 8, "held": 8}
+    client.put("/v1/runs/judged/annotations", content=lines_of(said("right", "ana", ["No"])), headers=JSONL)
+    first = get(client, "/v1/runs/judged/annotations", limit=5)
+    rest = get(client, "/v1/runs/judged/annotations", limit=5, cursor=first["next"])
+    found = [*first["annotations"], *rest["annotations"]]
+    assert rest["next"] is None
+    assert sorted(one["value"] for one in found) == sorted(["No", *ANA[1:]])
+    assert len(kept(runs / "judged").annotations) == 8
+
+
+def test_rows_that_are_no_annotations_keep_nothing(client, runs):
+    """A faulty row refuses the whole file with its line and why; what was there stays, and no file is left behind."""
+    write(runs / "judged", "right", VERDICTS)
+    sent = (
+        lines_of(said("right", "ana", ANA))
+        + '{"sample_id": "q1", "metric": "right", "annotator": "b", "value": "Perhaps"}\n'
+    )
+    answer = client.put("/v1/runs/judged/annotations", content=sent, headers=JSONL)
+    assert answer.status_code == 422
+    assert answer.json()["faults"][0].startswith("line 9: value: ")
+    assert get(client, "/v1/runs/judged/annotations") == {"annotations": [], "next": None}
+    assert not [*(runs / "judged").glob("*annotations*")]
+    answer = client.put("/v1/runs/judged/annotations", content=",".join(FIELDS), headers={"Content-Type": "text/plain"})
+    assert answer.status_code == 415
+
+
+def test_annotations_that_somebody_writes_are_left_alone(client, runs):
+    """While a pull writes annotations of a run, a file of them is refused for the moment."""
+    write(runs / "judged", "right", VERDICTS)
+    sent = lines_of(said("right", "ana", ANA))
+    with lock(folder_of(runs / "judged")):
+        assert client.put("/v1/runs/judged/annotations", content=sent, headers=JSONL).status_code == 409
+    assert client.put("/v1/runs/judged/annotations", content=sent, headers=JSONL).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [
+        ("compare?baseline=nobody", "nobody"),
+        ("compare?by=no_tag", "no_tag"),
+        ("agreement?metric=latency", "annotations"),
+        ("agreement?metric=no_such", "no_such"),
+        ("estimate?metric=latency", "annotations"),
+        ("compare?level=1", "level"),
+        ("agreement", "metric"),
+    ],
+)
+def test_figures_that_cannot_be_had_are_told(client, tmp_path, path, told):
+    """What the library refuses is 422 with its own words, and names no path of the server."""
+    run = compared(client)
+    answer = client.get(f"/v1/runs/{run}/{path}")
+    assert (answer.status_code, told in answer.text) == (422, True), answer.text
+    assert str(tmp_path) not in answer.text
+
+
+def test_runs_of_others_are_no_baseline(tmp_path):
+    """Another key's run cannot be compared against: it is 404, as one that nobody has."""
+    with two_tenants(tmp_path) as (client, ana, ben):
+        theirs = started(client, uploaded(client, rows(2), headers=ana), "exact_match", headers=ana)
+        mine = started(client, uploaded(client, rows(2), headers=ben), "exact_match", headers=ben)
+        for run, headers in ((theirs, ana), (mine, ben)):
+            ended(client, run, headers=headers)
+        answer = client.get(f"/v1/runs/{mine}/compare", params={"against": theirs}, headers=ben)
+        assert answer.status_code == 404
+
+
+async def test_a_figure_is_worked_out_once():
+    """Who asks while a figure is worked out, also after going away, gets the same one; a failure is tried again."""
+    figuring, calls, free = Figuring(), [], threading.Event()
+
+    def make():
+        calls.append(1)
+        free.wait(10)
+        if len(calls) == 1:
+            return "{}"
+        raise ValueError
+
+    first = asyncio.create_task(figuring.give("a", make))
+    second = asyncio.create_task(figuring.give("a", make))
+    await asyncio.sleep(0.05)
+    first.cancel()
+    free.set()
+    assert await second == "{}"
+    assert await figuring.give("a", make) == "{}"
+    assert len(calls) == 1
+    for _ in range(2):
+        with pytest.raises(ValueError):  # noqa: PT011 - it has no words
+            await figuring.give("b", make)
+    assert len(calls) == 3
+    figuring.close()
+
+
+def test_a_figure_is_new_when_the_run_is(client, runs):
+    """A report that was asked for before is made anew once the run holds more."""
+    write(runs / "judged", "right", VERDICTS)
+    before = get(client, "/v1/runs/judged/report")
+    time.sleep(0.01)
+    write(runs / "judged", "right", [*VERDICTS, "Yes"])
+    after = get(client, "/v1/runs/judged/report")
+    assert (before["summaries"][0]["planned"], after["summaries"][0]["planned"]) == (8, 9)

@@ -1,0 +1,360 @@
+"""Metrics over REST: listed, shown, checked, created and drafted; what is one client's is nobody else's."""
+
+from __future__ import annotations
+
+import shutil
+import unicodedata
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+import pytest
+from served_metrics import CASE, app_of, client_of, says, tone
+
+from greval import load, parse_metric, predefined
+from greval.library import predefined_folder
+from greval.metric import JudgedMetric
+from greval.serve.keys import add_key
+from greval.serve.library import MOST_OWN, Library
+from greval.serve.problems import ServeError
+from greval.testing import ScriptedJudge
+
+DRAFT = {
+    "needs": ["answer"],
+    "steps": ["Read the answer.", "Weigh its tone."],
+    "instructions": "",
+    "categories": [{"name": "Polite", "means": "Courteous.", "score": 1}, {"name": "Rude", "means": "No.", "score": 0}],
+}
+
+
+@pytest.fixture
+def client(tmp_path):
+    """Give a client of an app without own metrics."""
+    return client_of(app_of(tmp_path))
+
+
+def create(client, text, **params):
+    """Ask for a metric of one's own."""
+    return client.post("/v1/metrics", json={"yaml": text}, params=params)
+
+
+def files(folder):
+    """Give every file under a folder, by its path in it."""
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+def test_judges_are_listed_by_name(tmp_path):
+    """A client sees the judges that it may name, the first as the default, and no key or address."""
+    client = client_of(app_of(tmp_path, {"one": says(), "two": says()}))
+    told = client.get("/v1/judges").json()["judges"]
+    assert told == [
+        {"name": "one", "label": "ScriptedJudge", "default": True},
+        {"name": "two", "label": "ScriptedJudge", "default": False},
+    ]
+
+
+def test_every_predefined_metric_is_listed_and_shown(client):
+    """The list holds the predefined metrics, each shown in full with a file that reads as the metric itself."""
+    listed = {info["name"]: info for info in client.get("/v1/metrics").json()["metrics"]}
+    assert [*listed] == [*predefined()]
+    for name, metric in predefined().items():
+        shown = client.get(f"/v1/metrics/{name}").json()
+        assert {key: shown[key] for key in listed[name]} == listed[name]
+        assert shown["scale"] == metric.scale.model_dump(mode="json")
+        assert shown["origin"] == "predefined"
+        if isinstance(metric, JudgedMetric):
+            assert parse_metric(shown["yaml"]) == metric
+            assert shown["steps"] == [*metric.steps]
+        else:
+            assert shown["yaml"] is None
+
+
+def test_lists_are_filtered(client):
+    """`kind` and `own` narrow the list."""
+    create(client, tone())
+    kinds = {
+        kind: client.get("/v1/metrics", params={"kind": kind}).json()["metrics"] for kind in ("judged", "computed")
+    }
+    assert {info["kind"] for info in kinds["judged"]} == {"judged"}
+    assert len(kinds["judged"]) + len(kinds["computed"]) == len(predefined()) + 1
+    assert [info["name"] for info in client.get("/v1/metrics", params={"own": True}).json()["metrics"]] == ["tone"]
+    assert len(client.get("/v1/metrics", params={"own": False}).json()["metrics"]) == len(predefined())
+    assert client.get("/v1/metrics", params={"kind": "other"}).status_code == 422
+
+
+def test_a_computed_metric_is_shown_with_any_setting(client):
+    """`ndcg@5` is found though the list names `ndcg@10` only."""
+    assert client.get("/v1/metrics/ndcg@5").json()["description"] == load("ndcg@5").description
+    assert client.get("/v1/metrics/ndcg@0").status_code == 404
+
+
+def test_an_unknown_metric_is_404_with_the_nearest_name(client):
+    """Who slips is told the name that was meant."""
+    answer = client.get("/v1/metrics/corectness")
+    assert answer.status_code == 404
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert "did you mean correctness?" in answer.json()["detail"]
+
+
+def test_a_new_metric_is_usable_at_once(client, tmp_path):
+    """What was created is listed, shown as it was sent, served to LangServe's clients and judged over REST."""
+    answer = create(client, tone())
+    assert answer.status_code == 201
+    assert answer.json()["origin"] == "own"
+    assert client.get("/v1/metrics/tone").json()["yaml"] == tone()
+    assert client.get("/metrics/tone/input_schema").status_code == 200
+    judged = client.post("/v1/evaluate", json={"cases": [CASE], "metrics": ["tone"]})
+    assert judged.json()["results"][0]["metric"] == "tone"
+    assert files(tmp_path / "runs") == [".metrics/tone.yaml"]
+
+
+def test_a_name_is_taken_once(client):
+    """A second metric of the name is refused, unless an own one is to be replaced; then the new one counts at once."""
+    create(client, tone())
+    assert create(client, tone()).status_code == 409
+    changed = tone().replace("Courteous.", "Friendly.")
+    assert create(client, changed, replace=True).status_code == 201
+    assert client.get("/v1/metrics/tone").json()["yaml"] == changed
+
+
+@pytest.mark.parametrize("name", ["correctness", "Correctness", "ndcg@7", "latency", "LATENCY", "shared"])
+def test_nothing_is_put_over_what_is_not_ones_own(tmp_path, name):
+    """A predefined or computed metric, or one of the server's folders, stays, also under other capital letters."""
+    (tmp_path / "library").mkdir()
+    (tmp_path / "library" / "shared.yaml").write_text(tone("shared"), encoding="utf-8")
+    client = client_of(app_of(tmp_path, library=(tmp_path / "library",)))
+    for replace in (False, True):
+        answer = create(client, tone(name), replace=replace)
+        assert answer.status_code == 409
+        assert "another name" in answer.json()["detail"]
+    assert files(tmp_path) == ["library/shared.yaml"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../tone",
+        "a/b",
+        "/etc/tone",
+        "..",
+        ".tone",
+        "a\\\\b",
+        '"a\\0b"',
+        "con",
+        "NUL.x",
+        "com1",
+        "'~'",
+        "a b",
+        "x" * 101,
+    ],
+)
+def test_names_cannot_leave_their_folder(client, tmp_path, name):
+    """A name with separators, dots first, NUL or a device's name is refused, and nothing is written anywhere."""
+    answer = create(client, tone(name))
+    assert answer.status_code == 422
+    assert any("name" in fault for fault in (*answer.json()["faults"], answer.json()["detail"]))
+    assert files(tmp_path) == []
+    assert client.get(f"/v1/metrics/{name}").status_code in {404, 422}
+
+
+@pytest.mark.parametrize("name", ["Höflichkeit", "丁寧さ", "शिष्टता", "tone-2.v@1", "_x"])
+def test_names_of_any_script_are_served(client, name):
+    """A name in any script is created, found in both forms of Unicode, and judged by."""
+    assert create(client, tone(name)).status_code == 201
+    for form in ("NFC", "NFD"):
+        written = unicodedata.normalize(form, name)
+        assert client.get(f"/v1/metrics/{written}").json()["name"] == unicodedata.normalize("NFC", name)
+        assert client.post(f"/metrics/{written}/invoke", json={"input": CASE}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n",
+        "name: !!python/object/apply:os.system [ls]\n",
+        "%TAG ! tag:x,2000:\n---\nname: tone\n",
+        "[" * 5_000,
+        "{" * 500,
+        "name: " + "x" * 60_000,
+        "".join(f"k{n}: 1\n" for n in range(6_000)),
+        "\t\x01",
+        "[]",
+        "--- a\n--- b\n",
+    ],
+)
+def test_hostile_yaml_is_refused_soon(client, tmp_path, text):
+    """Aliases, tags, depth and length end in a short refusal with faults; nothing is built or written."""
+    for path in ("/v1/metrics", "/v1/metrics/check"):
+        answer = client.post(path, json={"yaml": text})
+        assert answer.status_code == (422 if path == "/v1/metrics" else 200)
+        assert 1 <= len(answer.json()["faults"]) <= 101
+        assert len(answer.content) < 30_000
+    assert files(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    "body", [{"yaml": "x" * 65_537}, {"yaml": ""}, {"yaml": 1}, {}, {"yaml": "x", "name": "y"}, []]
+)
+def test_what_is_no_text_of_a_file_is_refused(client, body):
+    """A body of another form is a fault of the request."""
+    assert client.post("/v1/metrics", json=body).status_code == 422
+
+
+def test_half_characters_are_refused(client):
+    """A lone surrogate in a body is a fault that can be told."""
+    answer = client.post(
+        "/v1/metrics", content=b'{"yaml": "name: \\ud800"}', headers={"Content-Type": "application/json"}
+    )
+    assert answer.status_code == 422
+    assert answer.json()["faults"]
+
+
+def test_own_metrics_may_build_on_own_ones(client):
+    """`uses` finds an own metric; one that is not there or does not fit is a fault."""
+    over = tone("polite_chunks").replace("needs: [answer]", "over: chunks\nneeds: [chunks]")
+    builds = tone("built").replace("needs: [answer]", "needs: [answer, chunks]") + (
+        "uses: {chunks: {judged_by: polite_chunks, as: [Polite]}}\n"
+    )
+    refused = create(client, builds)
+    assert refused.status_code == 422
+    assert "'polite_chunks' is no metric" in refused.json()["faults"][0]
+    assert not client.post("/v1/metrics/check", json={"yaml": builds}).json()["ok"]
+    assert create(client, over).status_code == 201
+    assert create(client, builds).status_code == 201
+    answer = client.post("/v1/evaluate", json={"cases": [{**CASE, "chunks": ["x"]}], "metrics": ["built"]})
+    assert [result["metric"] for result in answer.json()["results"]] == ["polite_chunks", "built"]
+
+
+def test_checking_tells_all_faults_and_warnings(client, tmp_path):
+    """A check gives every fault with its line, or what would make judging unsure; it keeps nothing."""
+    faulty = client.post("/v1/metrics/check", json={"yaml": "name: x\nneeds: [answr]\n"}).json()
+    assert not faulty["ok"]
+    assert any("did you mean answer?" in fault for fault in faulty["faults"])
+    assert all(fault.startswith("yaml:") for fault in faulty["faults"])
+    good = client.post(
+        "/v1/metrics/check", json={"yaml": tone().replace("polite", "polite and whether it is true")}
+    ).json()
+    assert good["ok"]
+    assert "joins two questions" in good["warnings"][0]
+    assert files(tmp_path) == []
+
+
+def test_a_metric_is_made_by_one_of_many_at_once(client, tmp_path):
+    """Of requests for the same name at once one makes it, the others are told; no part of a file is left."""
+    texts = [tone().replace("Courteous.", f"Courteous {n}.") for n in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        answers = [*pool.map(lambda text: create(client, text), texts)]
+    assert sorted(answer.status_code for answer in answers) == [201] + [409] * 7
+    made = next(n for n, answer in enumerate(answers) if answer.status_code == 201)
+    assert client.get("/v1/metrics/tone").json()["yaml"] == texts[made]
+    assert files(tmp_path) == ["runs/.metrics/tone.yaml"]
+
+
+def test_workers_do_not_write_over_each_other(tmp_path):
+    """Of several processes that make the same metric at once one does, as each has a library of its own."""
+    ready = Barrier(8)
+
+    def make(n):
+        library = Library()
+        ready.wait()
+        try:
+            library.add(tmp_path, tone().replace("Courteous.", f"Courteous {n}."))
+        except ServeError as error:
+            return error.status
+        return 201
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sorted(pool.map(make, range(8))) == [201] + [409] * 7
+    assert files(tmp_path) == ["tone.yaml"]
+
+
+def test_replacing_at_once_leaves_one_whole_text(tmp_path):
+    """Of requests that replace a metric at once each is answered, and one of the texts stays as it was sent."""
+    library = Library()
+    library.add(tmp_path, tone())
+    texts = [tone().replace("Courteous.", f"Courteous {n}. " + "x" * n * 1_000) for n in range(16)]
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(lambda text: library.add(tmp_path, text, replace=True), texts))
+    assert (tmp_path / "tone.yaml").read_text(encoding="utf-8") in texts
+    assert files(tmp_path) == ["tone.yaml"]
+
+
+def test_a_client_keeps_so_many_metrics(client, tmp_path):
+    """Where a client has as many metrics as it may, a further one is refused, and one that is there is replaced."""
+    own = tmp_path / "runs" / ".metrics"
+    own.mkdir(parents=True)
+    for n in range(MOST_OWN):
+        (own / f"m{n}.yaml").write_text(tone(f"m{n}"), encoding="utf-8")
+    answer = create(client, tone())
+    assert answer.status_code == 409
+    assert f"{MOST_OWN} metrics, which is the most" in answer.json()["detail"]
+    assert create(client, tone("m0"), replace=True).status_code == 201
+
+
+def test_tenants_do_not_see_each_others_metrics(tmp_path):
+    """With keys, what one client made is not listed, shown, served or taken for another, who may use the name."""
+    keys = tmp_path / "keys.json"
+    app = app_of(tmp_path, keys=keys)
+    ana, bob = (client_of(app, add_key(keys, name)) for name in ("ana", "bob"))
+    assert create(ana, tone()).status_code == 201
+    assert [info["name"] for info in bob.get("/v1/metrics", params={"own": True}).json()["metrics"]] == []
+    assert bob.get("/v1/metrics/tone").status_code == 404
+    assert bob.post("/metrics/tone/invoke", json={"input": CASE}).status_code == 404
+    assert bob.post("/v1/evaluate", json={"cases": [CASE], "metrics": ["tone"]}).status_code == 404
+    assert create(bob, tone().replace("Courteous.", "Bob's.")).status_code == 201
+    assert ana.get("/v1/metrics/tone").json()["yaml"] == tone()
+
+
+def test_the_servers_folders_are_served_as_they_are_now(tmp_path):
+    """A metric of `--library` is served; a changed file counts at once, a faulty one harms no other."""
+    library = tmp_path / "library"
+    shutil.copytree(predefined_folder(), library)
+    file = library / "tone.yaml"
+    file.write_text(tone(), encoding="utf-8")
+    client = client_of(app_of(tmp_path, library=(library,)))
+    assert client.get("/v1/metrics/tone").json()["origin"] == "library"
+    file.write_text(tone().replace("polite", "courteous"), encoding="utf-8")
+    assert "courteous" in client.get("/v1/metrics/tone").json()["description"]
+    file.write_text("name: tone\n", encoding="utf-8")
+    answer = client.get("/v1/metrics/tone")
+    assert answer.status_code == 500
+    assert str(tmp_path) not in answer.text
+    assert [info["name"] for info in client.get("/v1/metrics").json()["metrics"]] == [*predefined()]
+
+
+def test_a_judge_drafts_a_metric(tmp_path):
+    """A draft is a whole file that can be created as it is, with remarks on it."""
+    judge = ScriptedJudge([DRAFT])
+    client = client_of(app_of(tmp_path, {"scripted": judge}))
+    wanted = {"name": "polite", "description": "Whether the answer is polite.", "scale": ["Polite", "Rude"]}
+    draft = client.post("/v1/metrics/draft", json=wanted).json()
+    assert parse_metric(draft["yaml"]).scale.names == ("Polite", "Rude")
+    assert create(client, draft["yaml"]).status_code == 201
+    assert len(judge.calls) == 1
+
+
+def test_a_judge_that_cannot_draft_is_told(tmp_path):
+    """Where no definition came in three tries the judge is at fault; the prompt is not shown."""
+    client = client_of(app_of(tmp_path, {"scripted": ScriptedJudge(["no JSON"])}))
+    answer = client.post("/v1/metrics/draft", json={"name": "polite", "description": "Whether it is polite."})
+    assert answer.status_code == 502
+    assert "You write definitions" not in answer.text
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"scale": [5, 1]}, {"scale": [1]}, {"scale": ["A", "a"]}, {"scale": "other"}, {"name": "../x"}, {"name": ""},
+     {"description": " "}, {"over": "words"}, {"judge": 1}, {"more": 1}],
+)  # fmt: skip
+def test_faulty_drafts_are_refused_unasked(tmp_path, change):
+    """What cannot be drafted is refused before a judge is asked."""
+    judge = ScriptedJudge([DRAFT])
+    client = client_of(app_of(tmp_path, {"scripted": judge}))
+    answer = client.post("/v1/metrics/draft", json={"name": "x", "description": "Whether it is polite.", **change})
+    assert answer.status_code == 422
+    assert not judge.calls
+
+
+def test_an_unknown_judge_is_404(client):
+    """A judge that the operator did not set up cannot be named."""
+    body = {"name": "x", "description": "Whether it is polite.", "judge": "openai:gpt-x"}
+    assert client.post("/v1/metrics/draft", json=body).status_code == 404

@@ -1,0 +1,129 @@
+"""The files of the page: what is served of them, and rules that all of them keep."""
+
+from __future__ import annotations
+
+import re
+from typing import get_args
+
+import pytest
+from fastapi.testclient import TestClient
+
+from greval.result import FailureKind
+from greval.serve.app import create_app
+from greval.serve.routes.page import POLICY, shipped
+from greval.serve.settings import Settings
+
+FILES = shipped()
+SCRIPTS = {path: file.content.decode() for path, file in FILES.items() if path.endswith(".js")}
+STYLES = {path: file.content.decode() for path, file in FILES.items() if path.endswith(".css")}
+INDEX = FILES["index.html"].content.decode()
+RISKY = re.compile(
+    r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|setHTML|createContextualFragment"
+)
+IMPORT = re.compile(r'^import \{[^}]*\} from "([^"]+)";', re.MULTILINE)
+
+
+@pytest.fixture
+def client(tmp_path):
+    with TestClient(create_app(Settings(runs=tmp_path)), base_url="http://127.0.0.1:8000") as client:
+        yield client
+
+
+def test_the_page_is_at_the_root(client):
+    """`/` gives the page, with rules that let in nothing but files of this server and no markup from text."""
+    answer = client.get("/")
+    assert answer.status_code == 200
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    assert answer.headers["content-security-policy"] == POLICY
+    assert "script-src" not in POLICY
+    assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+def test_every_file_is_served(client):
+    """Each file that ships is served with its type, and with HEAD without its content."""
+    for path, file in FILES.items():
+        if path == "index.html":
+            continue
+        answer = client.get(f"/page/{path}")
+        assert answer.content == file.content
+        assert answer.headers["content-type"] == file.media_type
+        assert client.head(f"/page/{path}").content == b""
+
+
+def test_a_file_that_is_there_is_not_sent_again(client):
+    """Who has a file and says so by its mark is not sent it again, but asks each time: an update shows at once."""
+    first = client.get("/page/js/main.js")
+    assert first.headers["cache-control"] == "no-cache"
+    again = client.get("/page/js/main.js", headers={"If-None-Match": first.headers["etag"]})
+    assert again.status_code == 304
+    assert again.content == b""
+    assert client.get("/page/js/main.js", headers={"If-None-Match": '"other"'}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "",
+        "nothing.js",
+        "js",
+        "js/",
+        "../app.py",
+        "..%2fapp.py",
+        "%2e%2e/app.py",
+        "js/../../app.py",
+        "index.html",
+        "__init__.py",
+    ],
+)
+def test_nothing_else_is_served(client, path):
+    """No path leads to anything but the page's files."""
+    answer = client.get(f"/page/{path}")
+    assert answer.status_code == 404
+    assert answer.headers["content-type"].startswith("application/problem+json") or b"detail" in answer.content
+
+
+def test_what_the_page_needs_ships():
+    """Each file that the page or one of its modules names is there, and each that is there is needed."""
+    named = set(re.findall(r'(?:href|src)="/page/([^"]+)"', INDEX))
+    for path, text in SCRIPTS.items():
+        for target in IMPORT.findall(text):
+            folder = path.rsplit("/", 1)[0].split("/")
+            for part in target.split("/"):
+                folder = folder[:-1] if part == ".." else folder if part == "." else [*folder, part]
+            named.add("/".join(folder))
+    assert named == FILES.keys() - {"index.html"}
+
+
+def test_modules_are_fetched_at_once():
+    """The page names each module beforehand, so that none waits for another to be read."""
+    assert set(re.findall(r'<link rel="modulepreload" href="/page/([^"]+)">', INDEX)) == SCRIPTS.keys() - {"js/main.js"}
+
+
+def test_nothing_comes_from_elsewhere():
+    """No file names another server, and the page holds no script or style of its own that its rules would refuse."""
+    for path, text in {**SCRIPTS, **STYLES, "index.html": INDEX}.items():
+        addresses = set(re.findall(r"https?://[^\"'\s)]+", text)) - {"http://www.w3.org/2000/svg"}
+        assert not addresses, path
+        assert "@import" not in text, path
+        assert "url(" not in text, path
+    assert not re.search(r"<script(?![^>]*src=)|<style|\sstyle=|\son\w+=", INDEX)
+
+
+def test_text_never_becomes_markup():
+    """No module uses what makes markup or code of text."""
+    for path, text in SCRIPTS.items():
+        assert not RISKY.search(text), path
+
+
+def test_every_kind_of_failure_says_what_to_do():
+    """The page knows what to do for each kind of failure that there is."""
+    told = re.search(r"WHAT_TO_DO = \{(.*?)\n\};", SCRIPTS["js/parts/failure.js"], re.DOTALL)
+    assert told
+    assert set(re.findall(r"^  (\w+):", told[1], re.MULTILINE)) == set(get_args(FailureKind))
+
+
+def test_files_stay_small():
+    """A file has 300 lines at most, and all of them together weigh little."""
+    for path, text in {**SCRIPTS, **STYLES}.items():
+        assert text.count("\n") <= 300, path
+    assert sum(len(file.content) for file in FILES.values()) < 200_000

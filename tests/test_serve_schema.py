@@ -1,0 +1,111 @@
+"""The OpenAPI document and the server agree: schemathesis sends what it allows and what it does not."""
+
+from __future__ import annotations
+
+import json
+
+import httpx
+import pytest
+import requests
+import schemathesis
+from hypothesis import HealthCheck, settings
+from schemathesis.config import SchemathesisConfig
+from served_metrics import CASE, app_of, tone
+from serving import served, until
+
+from greval.serve.app import create_app
+from greval.serve.settings import Settings
+from greval.testing import ScriptedJudge
+
+NAMES = ("correctness", "chunk_evaluation", "token_f1", "tone", "ndcg@5")
+EXAMPLES = 20
+DEFAULT = ("2xx", "3xx", "401", "403", "404", "409", "429")
+BY_MEANING = {"positive_data_acceptance": {"expected-statuses": [*DEFAULT, "422", "501", "502"]}}
+"""What a JSON schema cannot say: what a metric file or a data set is, that a range rises, that two lists are of one
+length, which cursor is one, or that a run has data enough for a figure."""
+BY_A_JUDGE = {"not_a_server_error": {"expected-statuses": ["2xx", "3xx", "4xx", "501", "502"]}}
+"""That this judge gave no draft, and that no Argilla server is there, is told as the fault of what is behind."""
+REFUSALS = ["400", "401", "403", "404", "405", "406", "409", "413", "415", "422", "429", "431"]
+"""How a faulty request may be refused: schemathesis does not think of requests that are too long."""
+MEANING = (
+    *("POST /v1/metrics", "POST /v1/metrics/draft", "POST /metrics/{name}/batch", "POST /v1/datasets"),
+    *("GET /v1/runs/{id}/compare", "GET /v1/runs/{id}/agreement", "GET /v1/runs/{id}/estimate"),
+    *("GET /v1/runs/{id}/report", "GET /v1/runs/{id}/results", "PUT /v1/runs/{id}/annotations", "POST /v1/runs"),
+)
+JUDGE = ("POST /v1/metrics/draft", "POST /v1/runs/{id}/argilla/push", "POST /v1/runs/{id}/argilla/pull")
+LASTING = ("GET", "PUT")
+"""The methods by which requests are sent to a run that is there; the others would take it away."""
+THERE = "there"
+"""Stands for the id of a data set or a run that is there: requests are made up before the server runs."""
+DRAFT = {
+    "needs": ["answer"],
+    "steps": ["Read the answer."],
+    "instructions": "",
+    "categories": [{"name": "Polite", "means": "Courteous.", "score": 1}, {"name": "Rude", "means": "No.", "score": 0}],
+}
+
+
+def answer(messages):
+    """Draft, or judge; most verdicts are on no scale and become failures."""
+    drafting = str(messages[0].content).startswith("You write definitions")
+    return DRAFT if drafting else {"reason": "It names what decides.", "value": 1}
+
+
+def known(_, case):
+    """Let most well-formed requests find a metric, and those that change nothing a run."""
+    if not (case.meta and case.meta.generation.mode.is_positive):
+        return case
+    parts = case.path_parameters or {}
+    if "name" in parts:
+        parts["name"] = NAMES[len(str(parts["name"])) % len(NAMES)]
+    if "id" in parts and case.operation.method.upper() in LASTING:
+        parts["id"] = THERE
+    if isinstance(case.body, dict) and isinstance(case.body.get("metrics"), list):
+        case.body["metrics"] = [NAMES[len(name) % len(NAMES)] for name in case.body["metrics"]]
+    return case
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """Give a server with a judge and an own metric: its address, and the ids of a data set and a run."""
+    app = app_of(tmp_path_factory.mktemp("served"), {"scripted": ScriptedJudge(answer)})
+    with served(app) as server, httpx.Client(base_url=server.url) as client:
+        client.post("/v1/metrics", json={"yaml": tone()}).raise_for_status()
+        rows = json.dumps([{**CASE, "id": f"q{n}", "method": method} for n in range(9) for method in ("a", "b")])
+        sent = client.post("/v1/datasets?name=d", content=rows, headers={"Content-Type": "application/json"})
+        dataset = sent.raise_for_status().json()["id"]
+        order = {"dataset": dataset, "metrics": ["correctness", "token_f1"]}
+        run = client.post("/v1/runs", json=order).raise_for_status().json()["id"]
+        until(lambda: client.get(f"/v1/runs/{run}").json()["status"] == "finished")
+        with requests.Session() as session:
+            yield {"url": server.url, "session": session, "datasets": dataset, "runs": run}
+
+
+document = create_app(Settings()).openapi()
+paged = (
+    f"{method.upper()} {path}"
+    for path, operations in document["paths"].items()
+    for method, operation in operations.items()
+    if any(parameter["name"] == "cursor" for parameter in operation.get("parameters", ()))
+)
+meant = {*MEANING, *paged}
+checks = {
+    name: {**(BY_MEANING if name in meant else {}), **(BY_A_JUDGE if name in JUDGE else {})}
+    for name in sorted(meant.union(JUDGE))
+}
+config = {
+    "checks": {"negative_data_rejection": {"expected-statuses": REFUSALS}},
+    "operations": [{"include-name": name, "checks": check} for name, check in checks.items()],
+}
+schema = schemathesis.openapi.from_dict(document, config=SchemathesisConfig.from_dict(config))
+schema.hook("map_case")(known)
+
+
+@pytest.mark.filterwarnings("ignore:Skipped test cases with unsupported payload")  # files that it cannot write
+@schema.parametrize()
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[*HealthCheck])
+def test_every_operation_is_as_it_is_described(case, place):
+    """No request of any form gives a server's error, or an answer that the document does not tell."""
+    if (case.path_parameters or {}).get("id") == THERE:
+        case.path_parameters["id"] = place[case.operation.path.split("/")[2]]
+    case.call_and_validate(base_url=place["url"], session=place["session"])

@@ -1,0 +1,71 @@
+"""The OpenAPI document and the server agree on files and on what people said, which need more than a schema gives."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+import schemathesis
+from agreed_runs import said, write
+from hypothesis import HealthCheck, settings
+from schemathesis.config import SchemathesisConfig
+from served_runs import YES, rows, uploaded
+from serving import served
+
+from greval.annotations.files import keep
+from greval.serve.app import create_app
+from greval.serve.settings import Settings
+from greval.testing import ScriptedJudge
+
+RUN = "judged"
+VERDICTS = ["Yes", "Yes", "No", "Yes", "No", "No", "Yes", "No"]
+MINE = "^/v1/datasets$|/annotations$|/agreement$|/estimate$"
+EXAMPLES = 20
+CONFIG = {
+    "request-timeout": 60.0,
+    "checks": {
+        "positive_data_acceptance": {"expected-statuses": ["2xx", "404", "409", "422"]},
+        "negative_data_rejection": {"expected-statuses": ["4xx"]},
+    },
+}
+"""A schema cannot say what rows of a file are; what is too long may be so for an address at all (431)."""
+
+
+def known(_, case):
+    """Let most well-formed requests find the run and its metric."""
+    if case.meta and case.meta.generation.mode.is_positive:
+        if "id" in (case.path_parameters or {}):
+            case.path_parameters["id"] = RUN
+        if "metric" in (case.query or {}):
+            case.query["metric"] = "right"
+    return case
+
+
+@schemathesis.serializer("application/jsonl", "application/x-ndjson", "application/vnd.apache.parquet")
+def as_it_is(_, value):
+    """Send what was made for a file as its bytes."""
+    return value if isinstance(value, bytes) else str(value).encode(errors="replace")
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory):
+    """Give the address of a server with a data set and an annotated run."""
+    runs = tmp_path_factory.mktemp("served") / "runs"
+    write(runs / RUN, "right", VERDICTS)
+    keep(runs / RUN, said("right", "ana", VERDICTS))
+    app = create_app(Settings(runs=runs), {"scripted": ScriptedJudge([YES])})
+    with served(app) as server, httpx.Client(base_url=server.url) as client:
+        uploaded(client, rows(2))
+        yield server.url
+
+
+document = create_app(Settings()).openapi()
+schema = schemathesis.openapi.from_dict(document, config=SchemathesisConfig.from_dict(CONFIG))
+schema = schema.include(path_regex=MINE)
+schema.hook("map_case")(known)
+
+
+@schema.parametrize()
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[*HealthCheck])
+def test_every_operation_is_as_it_is_described(case, url):
+    """No file or question of any form gives a server's error, or an answer that the document does not tell."""
+    case.call_and_validate(base_url=url)

@@ -1,0 +1,114 @@
+"""What every request passes: ids, headers, the log, problems, a time, and the OpenAPI document."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from shell_app import KEY, bearer, client, logged, made
+
+from greval.serve.keys import add_key
+
+
+@pytest.fixture
+def local(tmp_path):
+    """Give a client of a server without keys."""
+    return client(made(tmp_path))
+
+
+def test_request_ids(local):
+    """A plain id of a client's is kept, any other is replaced; problems carry it too."""
+    assert local.get("/health", headers={"X-Request-ID": "trace-1.a"}).headers["x-request-id"] == "trace-1.a"
+    for odd in ("a b", "x" * 65, '"><script>', "é"):
+        found = local.get("/health", headers={"X-Request-ID": odd.encode()}).headers["x-request-id"]
+        assert len(found) == 32
+    problem = local.get("/nowhere", headers={"X-Request-ID": "mine"})
+    assert problem.json()["request_id"] == "mine"
+
+
+@pytest.mark.parametrize("path", ["/health", "/nowhere", "/v1/fails", "/openapi.json", "/%2e%2e/x"])
+def test_every_answer_has_the_safe_headers(local, path):
+    """Answers of routes, problems and refusals carry them, and none lets other origins read it."""
+    headers = local.get(path, headers={"Origin": "http://evil.example"}).headers
+    assert "default-src 'self'" in headers["content-security-policy"]
+    assert "frame-ancestors 'none'" in headers["content-security-policy"]
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["referrer-policy"] == "no-referrer"
+    assert "access-control-allow-origin" not in headers
+    assert "server" not in headers
+
+
+def test_access_log(tmp_path):
+    """One line a request: the template of its path and its size, nothing of what was sent."""
+    with logged("greval.access") as lines:
+        answer = client(made(tmp_path)).get("/v1/who/secret-name?token=abc", headers=bearer("greval_secret"))
+    [line] = lines
+    assert (line["method"], line["route"], line["status"]) == ("GET", "/v1/who/{name}", 200)
+    assert line["request_id"] == answer.headers["x-request-id"]
+    assert line["bytes_out"] == len(answer.content)
+    assert line["ms"] >= 0
+    assert not [word for word in ("secret", "abc") if word in json.dumps(line)]
+
+
+def test_unforeseen_errors(local):
+    """The client gets a problem with the id of the request; the log has where it came from, and no words of it."""
+    with logged("greval.server") as lines:
+        answer = local.get("/v1/fails")
+    assert answer.status_code == 500
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert not [word for word in ("secret", "RuntimeError", "Traceback", ".py") if word in answer.text]
+    [line] = lines
+    assert line["request_id"] == answer.json()["request_id"]
+    assert "in fails" in line["trace"]
+    assert line["trace"].endswith("RuntimeError")
+    assert "secret" not in json.dumps(line)
+
+
+@pytest.mark.parametrize(("kind", "status"), [("data", 422), ("store", 409), ("judge", 503), ("definition", 422)])
+def test_errors_of_greval_are_problems(local, monkeypatch, kind, status):
+    """Each error keeps its message, has the status of its kind, and no key."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    answer = local.get(f"/v1/raises/{kind}")
+    assert answer.status_code == answer.json()["status"] == status
+    assert answer.json()["detail"] == "cases.jsonl: line 3: no question ([key])"
+    assert answer.headers["content-type"] == "application/problem+json"
+
+
+def test_refusals_of_routes_are_problems(local):
+    """No path, no method and a wrong body are told in the same form; a fault has its place and not its value."""
+    assert local.get("/v1/nothing").json()["title"] == "Not Found"
+    wrong = local.delete("/v1/echo")
+    assert (wrong.status_code, wrong.headers["allow"]) == (405, "POST")
+    answer = local.post("/v1/echo", json={"text": [KEY]})
+    assert answer.status_code == 422
+    assert answer.json()["faults"] == ["body.text: Input should be a valid string"]
+    assert local.post("/v1/echo", content=b"{", headers={"Content-Type": "application/json"}).status_code == 422
+
+
+def test_requests_have_a_time(tmp_path):
+    """A request that takes too long is ended with 504, and tells what to do."""
+    answer = client(made(tmp_path, seconds=0.1)).get("/v1/waits/5")
+    assert answer.status_code == 504
+    assert "start a run" in answer.json()["detail"]
+
+
+@pytest.fixture
+def keyed(tmp_path):
+    """Give an app with the keys of ana and bob, and these."""
+    file = tmp_path / "keys.json"
+    return made(tmp_path / "runs", keys=file), add_key(file, "ana"), add_key(file, "bob")
+
+
+def test_openapi_tells_what_every_request_can_meet(keyed):
+    """Each operation lists the refusals as problems under their own media type, and that it asks for a key."""
+    app, ana, _ = keyed
+    document = client(app).get("/openapi.json", headers=bearer(ana)).json()
+    echo = document["paths"]["/v1/echo"]["post"]
+    assert {"401", "403", "408", "413", "415", "422", "429", "431", "500", "503", "504"} <= {*echo["responses"]}
+    problem = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    assert echo["responses"]["422"]["content"] == echo["responses"]["429"]["content"] == problem
+    assert echo["security"] == [{"key": []}]
+    assert "security" not in document["paths"]["/health"]["get"]
+    assert "HTTPValidationError" not in document["components"]["schemas"]
+    names = [one["operationId"] for path in document["paths"].values() for one in path.values()]
+    assert len(names) == len({*names})

@@ -1,0 +1,129 @@
+"""Who may ask the server: this machine, or a key's owner, and how often."""
+
+from __future__ import annotations
+
+import hmac
+import stat
+import sys
+
+import pytest
+from shell_app import LOCAL, bearer, client, made
+from typer.testing import CliRunner
+
+from greval.cli.keys import app as keys_app
+from greval.errors import GrevalError
+from greval.serve.keys import Keys, add_key, remove_key
+
+
+@pytest.fixture
+def local(tmp_path):
+    """Give a client of a server without keys."""
+    return client(made(tmp_path))
+
+
+@pytest.fixture
+def keyed(tmp_path):
+    """Give an app with the keys of ana and bob, and these."""
+    file = tmp_path / "keys.json"
+    return made(tmp_path / "runs", keys=file), add_key(file, "ana"), add_key(file, "bob")
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "169.254.169.254", "", "["])
+def test_without_keys_the_host_must_be_this_machine(local, host):
+    """A name that was pointed at this machine (DNS rebinding) is refused, whatever it asks for."""
+    assert local.get("/v1/who/a", headers={"Host": host}).status_code == 403
+    for name in ("localhost:8000", "127.0.0.1", "[::1]:80"):
+        assert local.get("/v1/who/a", headers={"Host": name}).status_code == 200
+
+
+def test_without_keys_other_origins_are_refused(local):
+    """A page of another site cannot make a browser here ask the server for anything that changes or costs."""
+    for headers in ({"Origin": "http://evil.example"}, {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"}):
+        assert local.post("/v1/echo", json={"text": "a"}, headers=headers).status_code == 403
+    own = {"Origin": LOCAL, "Host": "127.0.0.1", "Sec-Fetch-Site": "same-origin"}
+    assert local.post("/v1/echo", json={"text": "a"}, headers=own).status_code == 200
+
+
+def test_keys_name_tenants(keyed):
+    """A key's name is the tenant and its folder; no key, a wrong one, and one in another form are 401."""
+    app, ana, bob = keyed
+    asked = client(app)
+    for key, name in ((ana, "ana"), (bob, "bob")):
+        answer = asked.get("/v1/who/x", headers=bearer(key) | {"Host": "greval.example"}).json()
+        assert answer["tenant"] == name
+        assert answer["runs"].endswith(f"runs/{name}")
+    for headers in ({}, bearer("greval_wrong"), bearer(""), {"Authorization": ana}, bearer("é".encode())):
+        refused = asked.get("/v1/who/x", headers=headers)
+        assert refused.status_code == 401
+        assert refused.headers["www-authenticate"] == "Bearer"
+    assert asked.get("/health").status_code == 200
+    assert asked.get("/metrics-exposition").status_code == 401
+    assert asked.get("/openapi.json").status_code == 401
+
+
+def test_a_key_that_is_taken_away_is_refused_at_once(keyed, tmp_path):
+    """No restart is needed to take a key away or to add one; a file that cannot be read lets nobody in."""
+    app, ana, bob = keyed
+    file = tmp_path / "keys.json"
+    asked = client(app)
+    assert asked.get("/v1/who/x", headers=bearer(ana)).status_code == 200
+    remove_key(file, "ana")
+    assert asked.get("/v1/who/x", headers=bearer(ana)).status_code == 401
+    assert asked.get("/v1/who/x", headers=bearer(add_key(file, "eve"))).status_code == 200
+    file.write_text("{", encoding="utf-8")
+    assert asked.get("/v1/who/x", headers=bearer(bob)).status_code == 503
+    file.unlink()
+    assert asked.get("/v1/who/x", headers=bearer(bob)).status_code == 503
+
+
+def test_every_key_is_compared_in_constant_time(tmp_path):
+    """Whether the first, the last or no key fits, each is compared with all its letters: time tells nothing."""
+    file = tmp_path / "keys.json"
+    keys = [add_key(file, f"k{number}") for number in range(5)]
+    known = Keys.model_validate_json(file.read_bytes())
+    compared = []
+
+    def watch(_, event, what):
+        if event == "c_call" and what is hmac.compare_digest:
+            compared.append(what)
+
+    for presented, name in ((keys[0], "k0"), (keys[4], "k4"), ("greval_no", None)):
+        compared.clear()
+        sys.setprofile(watch)
+        found = known.name_of(presented)
+        sys.setprofile(None)
+        assert (found, len(compared)) == (name, 5)
+
+
+def test_rate_of_a_key(tmp_path):
+    """A key that asks too often is told when to come again; another key is not concerned."""
+    file = tmp_path / "keys.json"
+    ana, bob = add_key(file, "ana"), add_key(file, "bob")
+    asked = client(made(tmp_path, keys=file, rate=12))
+    statuses = [asked.get("/v1/who/x", headers=bearer(ana)) for _ in range(4)]
+    assert [answer.status_code for answer in statuses] == [200, 200, 429, 429]
+    assert 1 <= int(statuses[-1].headers["retry-after"]) <= 5
+    assert asked.get("/v1/who/x", headers=bearer(bob)).status_code == 200
+
+
+def test_keys_on_the_command_line(tmp_path):
+    """A key is printed once; the file has its hash only, is its owner's, and names are told apart and checked."""
+    cli, file = CliRunner(), tmp_path / "keys.json"
+    made = cli.invoke(keys_app, ["add", "ana", "--file", str(file)])
+    key = made.stdout.strip()
+    assert key.startswith("greval_")
+    assert len(key) > 45
+    text = file.read_text(encoding="utf-8")
+    assert key not in text
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    listed = cli.invoke(keys_app, ["list"], env={"GREVAL_KEYS": str(file)})
+    assert "ana" in listed.stdout
+    assert key not in listed.stdout
+    for name in ("ANA", "../ana", "", "a" * 65, "-x"):
+        with pytest.raises(GrevalError, match="key"):
+            add_key(file, name)
+    assert cli.invoke(keys_app, ["remove", "ana", "--file", str(file)]).stdout == "ana: removed\n"
+    with pytest.raises(GrevalError, match="there is no key ana; there is none"):
+        remove_key(file, "ana")
+    with pytest.raises(GrevalError, match=r"cannot be read.*keys add"):
+        cli.invoke(keys_app, ["list", "--file", str(tmp_path / "no.json")], catch_exceptions=False)

@@ -1,0 +1,168 @@
+"""Clients that go away, come in crowds, or are others' rivals: work ends with its client, and all have their turn."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+
+import httpx
+import pytest
+from fault_server import FaultServer, hangs
+from serving import served, until
+
+from greval.judge import Judge
+from greval.serve.app import create_app
+from greval.serve.keys import add_key
+from greval.serve.settings import Limits, Settings
+
+CASE = {"question": "When does it open?", "expected_answer": "At nine.", "answer": "At nine."}
+ASKED = {"cases": [CASE], "metrics": ["correctness"]}
+INVOKED = {"input": CASE}
+
+
+@pytest.fixture
+def chat():
+    """Give a chat server on 127.0.0.1, the judge of these servers."""
+    with FaultServer() as server:
+        yield server
+
+
+@pytest.fixture
+def serve(chat, tmp_path):
+    """Give a function that starts a real server with these limits."""
+
+    def start(keys=None, **limits):
+        judges = {"judge": Judge("openai:x", base_url=chat.url)}
+        return served(create_app(Settings(runs=tmp_path, judges=judges, keys=keys, limits=Limits(**limits))))
+
+    return start
+
+
+def leaves(url, path, body, chat):
+    """Send a request, and go away once the judge is asked."""
+
+    async def go():
+        async with httpx.AsyncClient(base_url=url) as asked:
+            request = asyncio.create_task(asked.post(path, json=body))
+            await asyncio.to_thread(chat.wait)
+            request.cancel()
+
+    asyncio.run(go())
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/v1/evaluate", ASKED | {"cases": [CASE] * 8}),
+        ("/metrics/correctness/invoke", INVOKED),
+        ("/metrics/correctness/batch", {"inputs": [CASE] * 8}),
+        ("/metrics/correctness/stream", INVOKED),
+        ("/v1/metrics/draft", {"name": "tone", "description": "The tone of the answer.", "scale": "categorical"}),
+    ],
+)
+def test_work_ends_with_its_client(serve, chat, path, body):
+    """When a client goes away, also in the middle of a stream, the judge's calls in flight are given up."""
+    chat.plan = hangs(30)
+    with serve() as server:
+        leaves(server.url, path, body, chat)
+        until(lambda: chat._flying == 0, 5)
+        until(lambda: server.service.gate.inside == server.service.gate.waiting == 0, 5)
+        calls = chat.calls
+        time.sleep(0.2)
+        assert chat.calls == calls
+
+
+def test_reading_ends_with_its_client(serve):
+    """A request without a body ends with its client too."""
+    with serve() as server:
+        begun, ended = [], []
+
+        @server.app.get("/v1/slow")
+        async def slow():
+            begun.append(1)
+            try:
+                await asyncio.sleep(30)
+            except asyncio.CancelledError:
+                ended.append(1)
+                raise
+
+        with pytest.raises(httpx.ReadTimeout):
+            httpx.get(f"{server.url}/v1/slow", timeout=0.5)
+        until(lambda: len(begun) == len(ended), 5)
+
+
+def test_work_ends_with_its_time(serve, chat):
+    """A request that took too long is answered with 504, and the judge's call is given up."""
+    chat.plan = hangs(30)
+    with serve(seconds=0.5) as server:
+        assert httpx.post(f"{server.url}/v1/evaluate", json=ASKED).status_code == 504
+        until(lambda: chat._flying == 0, 5)
+
+
+def test_a_crowd(serve, chat):
+    """Of many clients at once as many are served as have a place; the others are told at once when to come again."""
+    chat.latency = 0.1
+
+    async def crowd(url):
+        limits = httpx.Limits(max_connections=None)
+        async with httpx.AsyncClient(base_url=url, limits=limits, timeout=60) as asked:
+            return await asyncio.gather(*(asked.post("/v1/evaluate", json=ASKED) for _ in range(200)))
+
+    with serve(calls=4, waiting=16) as server:
+        answers = asyncio.run(crowd(server.url))
+        assert httpx.post(f"{server.url}/v1/evaluate", json=ASKED).status_code == 200
+    statuses = [answer.status_code for answer in answers]
+    assert {*statuses} == {200, 429}
+    assert statuses.count(200) >= 20
+    assert all(1 <= int(answer.headers["retry-after"]) <= 60 for answer in answers if answer.status_code == 429)
+    assert all(answer.json()["results"] for answer in answers if answer.status_code == 200)
+    assert chat.most <= 4
+
+
+def test_one_key_cannot_take_all_places(serve, chat, tmp_path):
+    """Where one key fills its share of the server, another one is served in its turn; both have no more than all."""
+    chat.latency = 0.2
+    file = tmp_path / "keys.json"
+    ana, bob = ({"Authorization": f"Bearer {add_key(file, name)}"} for name in ("ana", "bob"))
+    own = {"cases": [CASE | {"answer": "This is of Bob."}], "metrics": ["correctness"]}
+
+    async def play(server):
+        async with httpx.AsyncClient(base_url=server.url, timeout=60) as asked:
+            many = [asyncio.create_task(asked.post("/v1/evaluate", json=ASKED, headers=ana)) for _ in range(40)]
+            await asyncio.to_thread(until, lambda: server.service.gate.waiting >= 8)
+            before = chat.calls
+            others = await asyncio.gather(*(asked.post("/v1/evaluate", json=own, headers=bob) for _ in range(20)))
+            return await asyncio.gather(*many), others, before
+
+    with serve(keys=file, calls=1, waiting=15, rate=6000) as server:
+        first, others, before = asyncio.run(play(server))
+    first, others = ([answer.status_code for answer in answers] for answers in (first, others))
+    assert {*first} == {*others} == {200, 429}
+    assert 12 <= first.count(200) < 30
+    assert 1 <= others.count(200) < 12  # what the first key left of the places, and what it gave back since
+    turns = ["of Bob" in str(body["messages"]) for body in chat.bodies]
+    assert turns.index(True) - before <= 4  # next but one as soon as it is there, not behind all that came before
+
+
+def test_a_key_sees_nothing_of_another(serve, tmp_path):
+    """Runs and data sets of one key are not there for another one."""
+    file = tmp_path / "keys.json"
+    ana, bob = ({"Authorization": f"Bearer {add_key(file, name)}"} for name in ("ana", "bob"))
+    with serve(keys=file) as server, httpx.Client(base_url=server.url, timeout=30) as asked:
+        content = "\n".join(json.dumps(CASE | {"id": f"q{n}"}) for n in range(3))
+        headers = ana | {"Content-Type": "application/jsonl"}
+        data = asked.post("/v1/datasets?name=mine", content=content, headers=headers).json()["id"]
+        run = asked.post("/v1/runs", json={"dataset": data, "metrics": ["correctness"]}, headers=ana).json()["id"]
+        until(lambda: asked.get(f"/v1/runs/{run}", headers=ana).json()["status"] == "finished")
+        for path in (f"/v1/datasets/{data}", f"/v1/runs/{run}", f"/v1/runs/{run}/results", f"/v1/runs/{run}/report"):
+            assert asked.get(path, headers=ana).status_code == 200
+            assert asked.get(path, headers=bob).status_code == 404
+        for path in (f"/v1/runs/{run}/cancel", f"/v1/runs/{run}/resume"):
+            assert asked.post(path, headers=bob).status_code == 404
+        for path in (f"/v1/datasets/{data}", f"/v1/runs/{run}"):
+            assert asked.delete(path, headers=bob).status_code == 404
+        begun = asked.post("/v1/runs", json={"dataset": data, "metrics": ["correctness"]}, headers=bob)
+        assert begun.status_code in {404, 422}
+        assert asked.get("/v1/runs", headers=bob).json()["runs"] == []
+        assert asked.get(f"/v1/runs/{run}/report", headers=ana).status_code == 200

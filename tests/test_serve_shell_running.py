@@ -1,0 +1,198 @@
+"""The server as a process: its start, its figures, its end, its options, and several workers."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import pytest
+import typer
+from fault_server import FaultServer
+from serving import SERVER, served, server_process, until
+from shell_app import KEY, client, made
+from starlette.responses import StreamingResponse
+from typer.testing import CliRunner
+
+from greval.cli.serve import serve
+from greval.errors import GrevalError, MissingExtraError
+from greval.judge import Judge
+from greval.result import Failed, Failure, Result, Usage
+from greval.serve.app import create_app
+from greval.serve.settings import Limits, Settings
+from greval.serve.start import SETTINGS, app, checked, run
+
+
+def test_figures(tmp_path):
+    """Requests by the template of their path, calls, tokens and failures by kind are counted for Prometheus."""
+    app = made(tmp_path)
+    asked = client(app)
+    asked.get("/v1/who/ana")
+    asked.get("/nowhere")
+    failed = Failed(error=Failure(kind="timeout", message="late"), failures=(Failure(kind="length", message="cut"),))
+    usage = Usage(calls=2, input_tokens=100, output_tokens=7)
+    row = Result(metric="m", fingerprint="f", judge="openai:x", tier="schema", outcome=failed, usage=usage, latency=0.4)
+    app.state.service.meters.judged(row)
+    answer = asked.get("/metrics-exposition")
+    assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
+    for line in (
+        'greval_requests_total{method="GET",route="/v1/who/{name}",status="200"} 1.0',
+        'greval_requests_total{method="GET",route="",status="404"} 1.0',
+        'greval_failures_total{kind="timeout"} 1.0',
+        'greval_failures_total{kind="length"} 1.0',
+        'greval_judge_calls_total{judge="openai:x"} 2.0',
+        'greval_judge_tokens_total{judge="openai:x",of="input"} 100.0',
+        'greval_judgements_total{judge="openai:x",status="failed"} 1.0',
+        'greval_judgement_seconds_bucket{judge="openai:x",le="0.5"} 1.0',
+        "greval_requests_in_flight 1.0",
+    ):
+        assert line in answer.text
+    assert "ana" not in answer.text
+
+
+def test_health_and_readiness(tmp_path, monkeypatch):
+    """Ready where each judge can be asked and the folder be written; no token is spent, and no address told."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with FaultServer() as chat:
+        judges = {"up": Judge("openai:x", base_url=chat.url)}
+        asked = client(create_app(Settings(judges=judges, runs=tmp_path / "new")))
+        assert asked.get("/health").json()["status"] == "ok"
+        assert asked.get("/ready").json() == {"ready": True, "judges": {"up": "ok"}, "runs": "ok"}
+        assert not (tmp_path / "new").exists()
+        assert not chat.calls
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    judges = {"down": Judge("openai:x", base_url="http://127.0.0.1:9/v1"), "odd": Judge("nobody:x")}
+    answer = client(create_app(Settings(judges=judges, runs=tmp_path / "file"))).get("/ready")
+    assert answer.status_code == 503
+    assert answer.json() == {
+        "ready": False,
+        "judges": {"down": "it cannot be reached", "odd": "it cannot be used as set up"},
+        "runs": "cannot be written",
+    }
+
+
+def test_hooks_run_around_the_requests(tmp_path):
+    """What is to begin begins in order before the first request; what is to end ends in the other order."""
+    app, order = made(tmp_path), []
+
+    def hook(name):
+        async def note():
+            order.append(name)
+
+        return note
+
+    service = app.state.service
+    service.starting += [hook("start 1"), hook("start 2")]
+    service.closing += [hook("end 1"), hook("end 2")]
+    with client(app) as asked:
+        assert order[-2:] == ["start 1", "start 2"]
+        asked.get("/health")
+    assert order[-2:] == ["end 2", "end 1"]
+    assert service.stopping.is_set()
+
+
+def test_a_server_that_stops_answers_what_is_in_flight(tmp_path):
+    """A request that came before the end gets its answer; a stream without an end is ended."""
+    app = made(tmp_path)
+
+    @app.get("/v1/runs/{name}/events")
+    async def events(name: str):
+        async def forever():
+            while True:
+                yield "data: 1\n\n"
+                await asyncio.sleep(0.02)
+
+        return StreamingResponse(forever(), media_type="text/event-stream")
+
+    app.router.routes.insert(0, app.router.routes.pop())  # before the server's own
+
+    async def ask(server):
+        async with httpx.AsyncClient(base_url=server.url, timeout=20) as asked:
+            answer = asyncio.create_task(asked.get("/v1/waits/0.4"))
+            async with asked.stream("GET", "/v1/runs/a/events") as stream:
+                lines = stream.aiter_lines()
+                await anext(lines)
+                server.server.should_exit = True
+                with pytest.raises(httpx.RemoteProtocolError):
+                    [line async for line in lines]
+            return await answer
+
+    with served(app) as server:
+        start = time.monotonic()
+        assert asyncio.run(ask(server)).json() == "done"
+        assert time.monotonic() - start < 15  # half of the time that requests have to end
+
+
+def test_other_addresses_need_keys(tmp_path, monkeypatch):
+    """A server that others could reach does not start without keys, and says how to make one."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(GrevalError, match=r"0\.0\.0\.0.*without a key.*greval keys add"):
+        checked(Settings(host="0.0.0.0"))  # noqa: S104 - what must be refused
+    with pytest.raises(GrevalError, match=r"255\.1\.1\.1.*--host or --port"):
+        run(Settings(host="255.1.1.1", keys=tmp_path / "keys.json"))
+    with pytest.raises(GrevalError, match=SETTINGS):
+        app()
+
+
+def test_without_the_packages_the_extra_is_named(monkeypatch):
+    """Where the server's packages are not installed, the error says what to install."""
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    with pytest.raises(MissingExtraError, match=r"uvicorn is not installed: pip install 'greval\[server\]'"):
+        run(Settings())
+
+
+def test_the_command_refuses_other_addresses_without_keys(tmp_path):
+    """The command ends with 2 and a message, and listens nowhere."""
+    command = [sys.executable, str(SERVER), "--host", "0.0.0.0", "--port", "0"]  # noqa: S104 - what must be refused
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert "greval keys add" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+def test_options_and_environment(tmp_path, monkeypatch):
+    """Each setting has an option and a variable, shown by --help; judges are named, and names are told apart."""
+    command = typer.Typer()
+    command.command()(serve)
+    told = CliRunner().invoke(command, ["--help"], env={"COLUMNS": "200", "TERM": "dumb"}).stdout
+    for name in ("HOST", "PORT", "JUDGE", "LIBRARY", "RUNS", "KEYS", "WORKERS", "CALLS", "WAITING", "RATE", "MAX_BODY"):
+        assert f"GREVAL_{name}" in told
+    wrong = CliRunner().invoke(command, ["--judge", "a=openai:x", "--judge", "a=openai:y"])
+    assert isinstance(wrong.exception, GrevalError)
+    assert "NAME=MODEL" in str(wrong.exception)
+
+
+def test_the_command_serves(tmp_path):
+    """`python server.py` serves what its options and the environment say, logs JSON, and ends in order."""
+    environment = {"GREVAL_JUDGE": "fast=openai:x local", "OPENAI_API_KEY": KEY, "GREVAL_MAX_DEPTH": "3"}
+    with server_process(folder=tmp_path, environment=environment) as server:
+        assert httpx.post(f"{server.url}/v1/evaluate", json=[[[[]]]]).status_code == 422
+        assert "nested deeper than 3" in httpx.post(f"{server.url}/v1/evaluate", json=[[[[]]]]).text
+        assert server.stop() in {0, -15}
+    lines = [json.loads(line) for line in server.log.splitlines()]
+    assert [line["status"] for line in lines if line["logger"] == "greval.access"] == [200, 422, 422]
+    assert KEY not in server.log
+
+
+def test_several_workers(tmp_path):
+    """Several processes serve one address and count together; each has its part of the calls."""
+    with server_process("--workers", 2, "--calls", 8, folder=tmp_path) as server:
+        until(lambda: server.log.count("Application startup complete") == 2)
+        asked, processes = 1, set()  # the one that waited for the start
+        with ThreadPoolExecutor(16) as clients:
+            while len(processes) < 2:
+                found = clients.map(lambda _: httpx.get(f"{server.url}/health").status_code, range(40))
+                assert {*found} == {200}
+                asked += 40
+                lines = [json.loads(line) for line in server.log.splitlines()]
+                processes = {line["process"] for line in lines if line.get("route") == "/health"}
+        text = httpx.get(f"{server.url}/metrics-exposition").text
+        assert f'greval_requests_total{{method="GET",route="/health",status="200"}} {asked}.0' in text
+        assert server.stop() == 0
+    both = create_app(Settings(runs=tmp_path, workers=2, limits=Limits(calls=8)))
+    assert both.state.service.gate.width == 4
