@@ -1,6 +1,7 @@
 # make demo   environment, embedded judge model, then the main job on the shipped data
 # make test   the test suite, but for what needs a service of its own
-# make coverage       make test with the coverage of lines and branches, which takes half as long again
+# make coverage       both with the coverage of lines and branches, which takes half as long again
+# make test-long      the tests of the server, and those of many examples, kills or rows
 # make test-cluster   the tests with a Ray cluster on this machine, a minute and more
 # make test-argilla   the tests with a real Argilla server, which needs its harness in ../shared
 # make test-browser   the tests of the page in a real Chromium, which must be installed (make browser)
@@ -11,7 +12,7 @@ BIN := $(VENV)/bin
 USE := $(VENV)/.installed-local
 DEV := $(VENV)/.installed-dev
 
-.PHONY: demo serve test coverage test-cluster test-argilla test-browser browser check docs golden clean
+.PHONY: demo serve test coverage test-long test-cluster test-argilla test-browser browser check docs golden clean
 
 demo: $(USE)
 	$(BIN)/greval local fetch
@@ -24,8 +25,12 @@ serve: $(VENV)/.installed-local,server
 test: $(DEV) check
 	$(BIN)/python -m pytest -n 3 --dist loadfile $(COVERAGE)
 
+test-long: $(DEV)
+	$(BIN)/python -m pytest -n 3 --dist loadfile -m 'server or long' $(COVERAGE)
+
 coverage:
 	$(MAKE) test COVERAGE='--cov=greval --cov-branch --cov-report='
+	$(MAKE) test-long COVERAGE='--cov=greval --cov-branch --cov-report= --cov-append'
 	$(BIN)/python -m coverage report
 
 test-cluster: $(DEV)

@@ -12,13 +12,7 @@ from greval.serve.start import app
 __all__ = ["app"]
 
 if __name__ == "__main__":
-    import typer
+    from greval.cli import main
 
-    from greval.cli.serve import serve
-    from greval.errors import GrevalError
-
-    try:
-        typer.run(serve)
-    except GrevalError as error:
-        sys.stderr.write(f"{error}\n")
-        sys.exit(2)
+    sys.argv.insert(1, "serve")
+    main()

@@ -15,6 +15,13 @@ settings.register_profile("greval", max_examples=60, deadline=None)  # a busy ma
 settings.load_profile("greval")
 
 
+def pytest_collection_modifyitems(items):
+    """Mark the tests of the server: `make test` leaves them to `make test-long`."""
+    for item in items:
+        if item.path.name.startswith("test_serve_"):
+            item.add_marker(pytest.mark.server)
+
+
 @pytest.fixture
 def fault_server():
     """Give a chat server on 127.0.0.1 that answers well until its `plan` is set."""

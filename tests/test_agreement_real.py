@@ -91,6 +91,7 @@ def test_correlations_of_answer_pairs_are_the_references(aspect, tmp_path):
     assert found.people.pairs[0].figures["pearson"].value == pytest.approx(expected["annotators_pearson"], abs=1e-9)
 
 
+@pytest.mark.long
 def test_ten_thousand_annotations_take_seconds(tmp_path):
     """10,000 annotations of 2,000 questions with all intervals take a few seconds."""
     rng = np.random.default_rng(0)

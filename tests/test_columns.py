@@ -96,6 +96,7 @@ def drawn_run(seed):
     return grades, scores
 
 
+@pytest.mark.long
 @given(seed=st.integers(0, 2**32))
 @settings(max_examples=1000, deadline=None)
 def test_equal_to_trec_eval(seed):

@@ -467,6 +467,7 @@ def test_what_cannot_be_counted_is_told(tmp_path):
             wrote(tmp_path, name, '{"broken').count()
 
 
+@pytest.mark.long
 def test_an_id_is_known_again_among_many(tmp_path):
     """That an id was there already is told with its place, however many came between."""
     path = tmp_path / "many.jsonl"

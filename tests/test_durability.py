@@ -14,6 +14,7 @@ import durability
 COUNT = 200
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("number", "times"), [(signal.SIGKILL, 3), (signal.SIGTERM, 1)])
 def test_a_run_that_is_stopped_goes_on(number, times):
     """Stopped at random moments, the same command ends with the log of an unbroken run; TERM repeats no call."""

@@ -233,6 +233,7 @@ def expected(metric, case):
 SAME = {metric.name: messages(metric, PLAIN)[:-1] for metric in (WHOLE, CHUNKS, TRIPLES, SHOWN)}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("metric", "cases"),
     [(WHOLE, WHOLE_CASES), (CHUNKS, CHUNK_CASES), (TRIPLES, TRIPLE_CASES)],
@@ -280,6 +281,7 @@ def opened(text):
     return re.sub("[<＜﹤≮˂ᐸ‹]", "<", text)
 
 
+@pytest.mark.long
 @given(case=WHOLE_CASES)
 @example(case=HOSTILE)
 @MANY_EXAMPLES

@@ -114,6 +114,7 @@ def test_wilcoxon_leaves_out_what_does_not_differ():
     assert wilcoxon([0.0, 0.0]) == 1
 
 
+@pytest.mark.long
 @settings(deadline=None, max_examples=12)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
 def test_corrections_are_statsmodels(ps):

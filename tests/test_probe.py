@@ -212,6 +212,7 @@ def test_repeats_tell_the_noise(tmp_path):
     assert found.sd == pytest.approx(((2 / 3 + 0) / 2) ** 0.5)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("cap", [3, 8, 20])
 def test_nothing_is_asked_twice(cap, tmp_path):
     """The same command asks nothing again; one that was stopped goes on and ends as an unbroken one."""

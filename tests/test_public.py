@@ -53,10 +53,7 @@ def test_an_unknown_name_is_an_attribute_error():
         _ = greval.Juge
 
 
-def test_the_server_says_that_it_is_not_there():
-    """`python server.py` ends with a sentence that says what to use in its place."""
-    command = [sys.executable, ROOT / "server.py"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 1
-    assert done.stderr.startswith("greval has no HTTP server yet: use the command line")
-    assert done.stderr.count("\n") == 1
+def test_no_public_name_is_that_of_a_module():
+    """No module or folder of the package has a public name: importing it would hide what has the name."""
+    modules = {path.stem for path in (ROOT / "greval").iterdir() if path.suffix == ".py" or path.is_dir()}
+    assert modules & set(greval.__all__) == set()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 from importlib.resources import files
@@ -10,14 +11,17 @@ from pathlib import Path
 import pytest
 from served_runs import YES
 from serving import served
+from typer.main import get_command
 
 import greval
+from greval.cli.app import app
 from greval.serve.app import create_app
 from greval.serve.orders import RunRequest
 from greval.serve.settings import Settings
 from greval.testing import ScriptedJudge
 
-PAGE = (Path(greval.__file__).parents[1] / "docs" / "rest.md").read_text(encoding="utf-8")
+ROOT = Path(greval.__file__).parents[1]
+PAGE = (ROOT / "docs" / "rest.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 STRICT = 'set -euo pipefail\ncurl() { command curl --fail-with-body "$@"; }\n'
 OPERATIONS = [
@@ -32,8 +36,7 @@ def test_the_command_lines(tmp_path):
     """Each command line of the page does what the page says, one after the other."""
     demo = files("greval") / "demo" / "cases.jsonl"
     (tmp_path / "cases.jsonl").write_text("\n".join(demo.read_text(encoding="utf-8").splitlines()[:4]))
-    app = create_app(Settings(runs=tmp_path / "runs"), {"scripted": ScriptedJudge([YES])})
-    with served(app) as server:
+    with served(create_app(Settings(runs=tmp_path / "runs"), {"scripted": ScriptedJudge([YES])})) as server:
         script = STRICT + "\necho\n".join(BLOCKS).replace("localhost:8000", server.url)
         done = subprocess.run(
             ["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
@@ -56,3 +59,29 @@ def test_every_address_is_told(method, path, operation):
 def test_every_field_of_a_run_is_told():
     """Each field that a run can be asked for with stands in the page."""
     assert not [name for name in RunRequest.model_fields if f"`{name}`" not in PAGE]
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/server.md"])
+def test_the_first_request_of_a_reader(page, tmp_path):
+    """The request that README and the page on the server begin with gives a verdict with its reason."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    (line,) = re.findall(r"^```sh\n(curl .*/v1/evaluate .*)\n```$", text, re.MULTILINE)
+    with served(create_app(Settings(runs=tmp_path), {"scripted": ScriptedJudge([YES])})) as server:
+        command = ["bash", "-c", line.replace("localhost:8000", server.url)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    (judgement,) = json.loads(done.stdout)["results"][0]["outcome"]["judgements"]
+    assert judgement["value"] == 1
+    assert judgement["reason"]
+
+
+def test_every_setting_of_the_server_is_told():
+    """docs/server.md names each option of `greval serve` and the variable of each."""
+    page = (ROOT / "docs" / "server.md").read_text(encoding="utf-8")
+    options = get_command(app).commands["serve"].params
+    assert not [one for option in options for one in option.opts if not re.search(rf"{one}\b", page)]
+    assert not [variable for option in options for variable in _variables(option) if f"`{variable}`" not in page]
+
+
+def _variables(option):
+    given = option.envvar or ()
+    return (given,) if isinstance(given, str) else given

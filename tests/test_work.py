@@ -281,6 +281,7 @@ def test_what_comes_again_is_not_mended(fault_server, tmp_path):
 FAULTS = {"good": None, "late": TimeoutError("late"), "odd": ValueError("odd"), "text": "?", "down": ConnectionError()}
 
 
+@pytest.mark.long
 @settings(max_examples=6, deadline=None)
 @given(
     st.lists(st.lists(st.sampled_from([*FAULTS]), min_size=1, max_size=5), min_size=1, max_size=7),

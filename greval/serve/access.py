@@ -65,7 +65,7 @@ class Access:
             raise ServeError(503, "the server cannot read its keys; ask its operator") from error
         name = known.name_of(key.strip()) if scheme.lower() == "bearer" else None
         if name is None:
-            told = "Authorization: no valid key; send the header 'Authorization: Bearer KEY' with a key of this server"
+            told = "Authorization: no valid key; send there the word Bearer, a blank, and a key of this server"
             raise ServeError(401, told, headers={"WWW-Authenticate": "Bearer"})
         return name
 

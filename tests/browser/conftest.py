@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 from pathlib import Path
 
 import pytest
+from browsers import FLAGS, WHY_NOT, browser_path
 from page_judge import FAULTY, page_judge
 from serving import served
 from visit import Visit
@@ -17,16 +16,6 @@ from greval.serve.app import create_app
 from greval.serve.settings import Settings
 
 HERE = Path(__file__).parent
-NAMES = ("chromium", "chromium-browser", "google-chrome")
-QUIET = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
 DEMO = Path(greval.__file__).parent / "demo" / "cases.jsonl"
 
 
@@ -41,11 +30,11 @@ def pytest_collection_modifyitems(items):
 def chromium():
     """Give a browser without a window."""
     api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    found = os.environ.get("GREVAL_TEST_BROWSER") or next(filter(None, map(shutil.which, NAMES)), None)
+    found = browser_path()
     if not found:
-        pytest.skip(f"no browser: none of {', '.join(NAMES)} is on the PATH, and GREVAL_TEST_BROWSER names none")
+        pytest.skip(WHY_NOT)
     with api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=QUIET)
+        browser = playwright.chromium.launch(executable_path=found, args=[*FLAGS])
         yield browser
         browser.close()
 
