@@ -27,9 +27,9 @@ from answers import case, sample
 from langchain_core.messages import BaseMessage
 
 from greval import Annotation, Case, Judge, Metric, evaluate, load, parse_metric
-from greval.agreement.levels import treated
-from greval.align import Alignment, align
-from greval.align.gain import Pair, gained
+from greval.agreements.levels import treated
+from greval.alignment import Alignment, align
+from greval.alignment.gain import Pair, gained
 from greval.stats.interval import Interval, wilson
 from greval.testing import ScriptedJudge
 

@@ -6,7 +6,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from greval.agreement import Agreement, agreement
+    from greval.agreements import Agreement, agreement
+    from greval.alignment import Alignment, align, align_async, foresee
     from greval.annotation import Annotation
     from greval.annotations.adjudicating import adjudicated
     from greval.annotations.files import read_annotations, write_annotations
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     )
     from greval.estimates import Estimate, estimate
     from greval.evaluation import Run, evaluate, evaluate_async
-    from greval.forecast import Forecast, forecast
+    from greval.forecasting import Forecast, forecast
     from greval.framework.running import Evaluation, evaluate_config, evaluate_config_async
     from greval.generation.answering import generated
     from greval.generation.counts import counts_by
@@ -56,7 +57,9 @@ if TYPE_CHECKING:
         ValueMetric,
     )
     from greval.metric_file import parse_metric, read_metric, write_metric
+    from greval.panels import Panel, panel, panel_annotations
     from greval.prices import Prices
+    from greval.probing import Probe, probe, probe_async
     from greval.result import Failed, Failure, Judgement, Result, Scored, Skipped, Usage
     from greval.scale import CategoricalScale, Category, MeasureScale, ValueScale
     from greval.shard import Shard
@@ -66,7 +69,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
-    "agreement": ("Agreement", "agreement"),
+    "agreements": ("Agreement", "agreement"),
+    "alignment": ("Alignment", "align", "align_async", "foresee"),
     "annotation": ("Annotation",),
     "annotations.adjudicating": ("adjudicated",),
     "annotations.files": ("read_annotations", "write_annotations"),
@@ -85,7 +89,7 @@ _HOME = {
     ),
     "estimates": ("Estimate", "estimate"),
     "evaluation": ("Run", "evaluate", "evaluate_async"),
-    "forecast": ("Forecast", "forecast"),
+    "forecasting": ("Forecast", "forecast"),
     "framework.running": ("Evaluation", "evaluate_config", "evaluate_config_async"),
     "generation.answering": ("generated",),
     "generation.counts": ("counts_by",),
@@ -102,7 +106,9 @@ _HOME = {
         *("CategoricalMetric", "ComputedMetric", "ManyCategoricalMetric", "ManyValueMetric", "Metric", "ValueMetric"),
     ),
     "metric_file": ("parse_metric", "read_metric", "write_metric"),
+    "panels": ("Panel", "panel", "panel_annotations"),
     "prices": ("Prices",),
+    "probing": ("Probe", "probe", "probe_async"),
     "result": ("Failed", "Failure", "Judgement", "Result", "Scored", "Skipped", "Usage"),
     "scale": ("CategoricalScale", "Category", "MeasureScale", "ValueScale"),
     "shard": ("Shard",),
@@ -113,6 +119,7 @@ _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
     "Agreement",
+    "Alignment",
     "Annotation",
     "ArgillaError",
     "Audit",
@@ -154,7 +161,9 @@ __all__ = [
     "Metric",
     "MetricRunnable",
     "MissingExtraError",
+    "Panel",
     "Prices",
+    "Probe",
     "Response",
     "Result",
     "RowFault",
@@ -174,6 +183,8 @@ __all__ = [
     "ValueScale",
     "adjudicated",
     "agreement",
+    "align",
+    "align_async",
     "audit",
     "check",
     "check_gold",
@@ -191,13 +202,18 @@ __all__ = [
     "evaluate_config",
     "evaluate_config_async",
     "forecast",
+    "foresee",
     "generated",
     "load",
     "load_folder",
     "load_method",
     "merge",
+    "panel",
+    "panel_annotations",
     "parse_metric",
     "predefined",
+    "probe",
+    "probe_async",
     "read_annotations",
     "read_cases",
     "read_inventory",

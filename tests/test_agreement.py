@@ -5,8 +5,8 @@ import sys
 import pytest
 from agreed_runs import FAILED, RELEVANT, said, write, write_chunks
 
-from greval.agreement import Agreement, agreement
-from greval.agreement.baselines import lengths
+from greval.agreements import Agreement, agreement
+from greval.agreements.baselines import lengths
 from greval.annotation import Annotation
 from greval.annotations import Thing, keep, write_annotations
 from greval.case import Case

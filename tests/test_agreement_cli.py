@@ -7,7 +7,7 @@ import typer
 from agreed_runs import said, write
 from typer.testing import CliRunner
 
-from greval.agreement import Agreement
+from greval.agreements import Agreement
 from greval.annotations import keep, write_annotations
 from greval.cli.agreement import agreement
 from greval.errors import DataError

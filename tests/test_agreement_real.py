@@ -8,7 +8,7 @@ import pytest
 from agreed_runs import SHIFT, defined, said, write
 from compared_runs import content, rows
 
-from greval.agreement import agreement
+from greval.agreements import agreement
 from greval.annotation import Annotation
 from greval.scale import CategoricalScale
 

@@ -23,7 +23,7 @@ from aligned_runs import (
 )
 
 from greval import Annotation, evaluate, load, parse_metric, read_metric, write_metric
-from greval.align import align, align_async, foresee
+from greval.alignment import align, align_async, foresee
 from greval.errors import DataError, DefinitionError, JudgeError, StoppedError, StoreError
 from greval.prices import Price, Prices
 from greval.testing import ScriptedJudge

@@ -9,7 +9,7 @@ from fault_server import gives
 from typer.testing import CliRunner
 
 from greval import Judge, evaluate, read_metric, write_metric
-from greval.align import Alignment, Foreseen
+from greval.alignment import Alignment, Foreseen
 from greval.annotations import keep
 from greval.cli.align import align
 from greval.errors import DataError, JudgeError

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from rich.console import Console
 from sklearn.metrics import cohen_kappa_score
 
-from greval.align.gain import Pair, doubt, gained
-from greval.align.points import Point
-from greval.align.provenance import with_provenance
-from greval.align.records import Alignment, Attempt, Gain
-from greval.align.rewriting import rewritten
-from greval.align.showing import chosen_from, shown
-from greval.align.splitting import clusters, folds, within
+from greval.alignment.gain import Pair, doubt, gained
+from greval.alignment.points import Point
+from greval.alignment.provenance import with_provenance
+from greval.alignment.records import Alignment, Attempt, Gain
+from greval.alignment.rewriting import rewritten
+from greval.alignment.showing import chosen_from, shown
+from greval.alignment.splitting import clusters, folds, within
 from greval.case import Case
 from greval.metric_file import parse_metric, write_metric
 from greval.report.align import render

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from greval import Case, CategoricalMetric, ManyCategoricalMetric, ValueMetric, evaluate
-from greval.agreement import agreement
+from greval.agreements import agreement
 from greval.annotation import Annotation
 from greval.annotations import match
 from greval.annotations.shown import contents, shown

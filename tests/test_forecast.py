@@ -10,7 +10,7 @@ from rich.console import Console
 from test_evaluation import BUILT, PASSAGES, TONE, by_metric, cases
 
 from greval import Case, Judge, RowFault, evaluate
-from greval.forecast import forecast
+from greval.forecasting import forecast
 from greval.metrics import COMPUTED
 from greval.prices import Price, Prices
 from greval.report.forecast import render

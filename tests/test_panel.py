@@ -20,8 +20,8 @@ from typer.testing import CliRunner
 from greval.annotations import keep, read_annotations
 from greval.cli.panel import panel as command
 from greval.errors import DataError
-from greval.panel import Panel, panel, panel_annotations
-from greval.panel.seating import combined
+from greval.panels import Panel, panel, panel_annotations
+from greval.panels.seating import combined
 from greval.stats.figure import Figure, Undefined
 from greval.store import Store
 

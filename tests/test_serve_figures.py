@@ -11,7 +11,7 @@ import pytest
 from agreed_runs import said, write
 from served_runs import ended, rows, serving, started, two_tenants, uploaded
 
-from greval.agreement import agreement
+from greval.agreements import agreement
 from greval.annotations.files import FIELDS, kept, write_annotations
 from greval.argilla.ledger import folder_of
 from greval.comparison import compare

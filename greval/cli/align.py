@@ -38,8 +38,8 @@ from greval.errors import StoppedError
 from greval.library import load
 
 if TYPE_CHECKING:
-    from greval.align.preparing import Wishes
-    from greval.align.records import Alignment
+    from greval.alignment.preparing import Wishes
+    from greval.alignment.records import Alignment
     from greval.judge import Judge
     from greval.metric import Metric
 
@@ -127,7 +127,7 @@ async def _aligned(
     run: Path, metric: Metric, judge: Judge, annotations: list[Path] | None, wishes: Wishes
 ) -> Alignment:
     """Align, telling each step; the first Ctrl-C finishes what is in flight."""
-    from greval.align import align_async  # noqa: PLC0415 - LangChain takes most of a second
+    from greval.alignment import align_async  # noqa: PLC0415 - LangChain takes most of a second
     from greval.evaluation import STOPPED as ASKED  # noqa: PLC0415
 
     stop = asyncio.Event()
@@ -142,7 +142,7 @@ async def _aligned(
 def _foretell(
     run: Path, metric: Metric, judge: Judge, annotations: list[Path] | None, wishes: Wishes, form: ReportFormat
 ) -> None:
-    from greval.align import foresee  # noqa: PLC0415 - LangChain takes most of a second
+    from greval.alignment import foresee  # noqa: PLC0415 - LangChain takes most of a second
     from greval.report.align import foretold  # noqa: PLC0415
 
     found = foresee(run, metric, judge, annotations, **wishes)

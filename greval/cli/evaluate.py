@@ -214,7 +214,7 @@ def _foretell(  # noqa: PLR0913 - what a run is made of
     options: Options,
 ) -> None:
     """Print what a run would ask and cost."""
-    from greval.forecast import forecast  # noqa: PLC0415 - LangChain takes most of a second
+    from greval.forecasting import forecast  # noqa: PLC0415 - LangChain takes most of a second
     from greval.report.forecast import render as render_forecast  # noqa: PLC0415
 
     rows = islice(_with_gold(read_cases(cases, method=method), gold), limit)

@@ -12,7 +12,7 @@ from greval.cli.agreement import TreatAs
 from greval.cli.options import By, Form, Level, ReportFormat, page
 
 if TYPE_CHECKING:
-    from greval.panel.panelling import Wishes
+    from greval.panels.panelling import Wishes
 
 
 class Combine(StrEnum):
@@ -48,8 +48,8 @@ def panel(  # noqa: PLR0913 - the options of a command
 ) -> None:
     """Hold several judges over the same cases against each other, and say who is apart."""
     from greval.annotations import write_annotations  # noqa: PLC0415 - only where it is asked for
-    from greval.panel import panel as held  # noqa: PLC0415
-    from greval.panel import panel_annotations  # noqa: PLC0415
+    from greval.panels import panel as held  # noqa: PLC0415
+    from greval.panels import panel_annotations  # noqa: PLC0415
     from greval.report.panel import render  # noqa: PLC0415
 
     wishes: Wishes = {

@@ -36,6 +36,7 @@ _MASKS = np.array([(1 << 8 * n) - 1 for n in range(WORD + 1)], dtype=np.uint64)
 # clears each page anew: for the arrays of all blocks that was a seventh of the time. This one is never written.
 np.empty(KEPT, np.uint8)
 
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """A stretch of a column: text `n` is `data[edges[n]:edges[n + 1]]`; eight bytes follow the last text."""

@@ -8,7 +8,7 @@ from typing import Unpack
 from greval.case import Case
 from greval.compile import CaseLike
 from greval.datasets import RowFault
-from greval.forecast import Expected, Forecast, forecast
+from greval.forecasting import Expected, Forecast, forecast
 from greval.judge import Judge
 from greval.metric import Metric
 from greval.options import Options

@@ -9,7 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from greval.agreement.records import Agreement, Categorical, Group, Numeric, Pair
+from greval.agreements.records import Agreement, Categorical, Group, Numeric, Pair
 from greval.stats.correlation import Spread
 from greval.stats.figure import Figure, Measured, Undefined
 from greval.stats.interval import Interval

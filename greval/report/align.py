@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from greval.align.records import Alignment, Attempt, Foreseen, Gain
+from greval.alignment.records import Alignment, Attempt, Foreseen, Gain
 from greval.stats.interval import Interval
 
 LOUD = "ENRICHED"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 from rich.table import Table
 
-from greval.forecast import Expected, Forecast
+from greval.forecasting import Expected, Forecast
 
 COLUMNS = ("judged", "kept", "skipped", "calls", "input tokens", "output tokens", "cost")
 

@@ -9,7 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from greval.panel.records import Against, Jury, Panel, Seat
+from greval.panels.records import Against, Jury, Panel, Seat
 from greval.report.agreement import named, told
 from greval.stats.figure import Figure, Measured
 

@@ -10,7 +10,7 @@ import pytest
 from judged_runs import CHUNK, TONE, VALUES, judged, rows
 
 from greval import Case, CategoricalMetric, evaluate
-from greval.agreement import agreement
+from greval.agreements import agreement
 from greval.annotation import Annotation
 from greval.argilla import ArgillaError, pull, push
 from greval.argilla.form import JUDGEMENT

@@ -11,8 +11,8 @@ from typing import Annotated, Literal, cast
 from fastapi import APIRouter, Depends, FastAPI, Query, Request, Response
 from pydantic import StringConstraints
 
-from greval.agreement import agreement
-from greval.agreement.records import Agreement
+from greval.agreements import agreement
+from greval.agreements.records import Agreement
 from greval.comparison import compare
 from greval.comparison.records import Comparison
 from greval.estimates import estimate

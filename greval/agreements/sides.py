@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
-from greval.agreement.records import Combine
+from greval.agreements.records import Combine
 from greval.annotations.adjudicating import majority
 from greval.annotations.matching import Thing
 from greval.scale import CategoricalScale, Scale, Value

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from greval.agreement.records import People, TreatAs
+from greval.agreements.records import People, TreatAs
 from greval.record import Record
 from greval.stats.figure import Measured
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypedDict, Unpack
 
-from greval.agreement.agreeing import grouped
-from greval.agreement.levels import treated
-from greval.agreement.records import TreatAs
+from greval.agreements.agreeing import grouped
+from greval.agreements.levels import treated
+from greval.agreements.records import TreatAs
 from greval.annotation import Annotation
 from greval.annotations.files import FILE
 from greval.annotations.giving import Source, given
@@ -16,10 +16,10 @@ from greval.annotations.matching import Key, Thing, match, name
 from greval.annotations.values import on_scale
 from greval.comparison.plan import unknown
 from greval.errors import DataError
-from greval.panel.outlier import outlier
-from greval.panel.reading import Held, benches, common, read
-from greval.panel.records import CombineJudges, Panel
-from greval.panel.seating import Task, combined, is_categorical, jury
+from greval.panels.outlier import outlier
+from greval.panels.reading import Held, benches, common, read
+from greval.panels.records import CombineJudges, Panel
+from greval.panels.seating import Task, combined, is_categorical, jury
 from greval.scale import CategoricalScale, OffScaleError, Scale, Value
 from greval.stats.interval import LEVEL
 from greval.store import Store

@@ -7,17 +7,17 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Unpack
 
-from greval.align.points import Point
-from greval.align.preparing import CHOOSING, Prepared, Wishes, prepared
-from greval.align.records import Foreseen
-from greval.align.rewriting import TRIES
-from greval.align.showing import MOST
+from greval.alignment.points import Point
+from greval.alignment.preparing import CHOOSING, Prepared, Wishes, prepared
+from greval.alignment.records import Foreseen
+from greval.alignment.rewriting import TRIES
+from greval.alignment.showing import MOST
 from greval.annotations.giving import Source
 from greval.asking import Asking
 from greval.case import Case
 from greval.client import JudgeClient
 from greval.errors import DataError
-from greval.forecast import forecast
+from greval.forecasting import forecast
 from greval.judge import Judge
 from greval.metric import Metric
 from greval.options import prices_of

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Unpack
 
-from greval.align.choosing import Task, held_back, learned
-from greval.align.gain import Pair, doubt, gained
-from greval.align.judging import Bench, Spent, Verdicts
-from greval.align.preparing import CHOOSING, Prepared, Wishes, prepared
-from greval.align.provenance import difference, with_provenance
-from greval.align.records import Alignment, Attempt, Gain
-from greval.align.writing import Writer
+from greval.alignment.choosing import Task, held_back, learned
+from greval.alignment.gain import Pair, doubt, gained
+from greval.alignment.judging import Bench, Spent, Verdicts
+from greval.alignment.preparing import CHOOSING, Prepared, Wishes, prepared
+from greval.alignment.provenance import difference, with_provenance
+from greval.alignment.records import Alignment, Attempt, Gain
+from greval.alignment.writing import Writer
 from greval.annotations.giving import Source
 from greval.compile import run_sync
 from greval.errors import StoreError

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean, median
 from typing import TYPE_CHECKING, NamedTuple
 
-from greval.agreement.judging import ratings
-from greval.agreement.people import people
+from greval.agreements.judging import ratings
+from greval.agreements.people import people
 from greval.annotations.adjudicating import majority
 from greval.annotations.matching import Key, Thing
-from greval.panel.records import Against, CombineJudges, Jury, Seat
+from greval.panels.records import Against, CombineJudges, Jury, Seat
 from greval.scale import CategoricalScale, Scale, Value
 from greval.stats.alpha import reliability
 from greval.stats.figure import Counted, Measured, codes, measured

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from greval.agreement.records import Categorical, Class, Numeric
-from greval.agreement.sides import Side, choices, numbers, places
+from greval.agreements.records import Categorical, Class, Numeric
+from greval.agreements.sides import Side, choices, numbers, places
 from greval.annotations.matching import Thing
 from greval.scale import CategoricalScale, Scale, Value
 from greval.stats.alpha import Distance, Ratings, reliability

@@ -1,7 +1,7 @@
 """Improving a metric from its disagreements with people, told honestly: on questions that it did not learn from."""
 
-from greval.align.aligning import align, align_async
-from greval.align.foreseeing import foresee
-from greval.align.records import Alignment, Attempt, Foreseen, Gain, Way
+from greval.alignment.aligning import align, align_async
+from greval.alignment.foreseeing import foresee
+from greval.alignment.records import Alignment, Attempt, Foreseen, Gain, Way
 
 __all__ = ["Alignment", "Attempt", "Foreseen", "Gain", "Way", "align", "align_async", "foresee"]

@@ -12,9 +12,9 @@ from typing import Any
 from langchain_core.messages import HumanMessage, SystemMessage
 from pydantic import JsonValue, ValidationError
 
-from greval.align.judging import Verdicts
-from greval.align.points import Point, one_item, shown_text
-from greval.align.writing import Writer
+from greval.alignment.judging import Verdicts
+from greval.alignment.points import Point, one_item, shown_text
+from greval.alignment.writing import Writer
 from greval.annotations.values import on_scale
 from greval.case import Case
 from greval.errors import MalformedVerdictError

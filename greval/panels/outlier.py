@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from greval.panel.records import Seat
+from greval.panels.records import Seat
 from greval.stats.figure import Figure
 
 FEWEST = 3

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from greval.agreement.judging import ratings
-from greval.agreement.records import Pair, People
-from greval.agreement.sides import Side, choices, numbers
+from greval.agreements.judging import ratings
+from greval.agreements.records import Pair, People
+from greval.agreements.sides import Side, choices, numbers
 from greval.annotations.matching import Thing
 from greval.scale import CategoricalScale, Scale
 from greval.stats.alpha import reliability

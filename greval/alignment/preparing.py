@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
-from greval.align.judging import marked
-from greval.align.points import Labelled, labelled
-from greval.align.records import Way
-from greval.align.splitting import folds, within
+from greval.alignment.judging import marked
+from greval.alignment.points import Labelled, labelled
+from greval.alignment.records import Way
+from greval.alignment.splitting import folds, within
 from greval.annotations.giving import Source
 from greval.errors import DataError, DefinitionError
 from greval.judge import Judge

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from greval.align.points import Point
+from greval.alignment.points import Point
 from greval.client import JudgeClient
 from greval.compile import compile_metric
 from greval.errors import StoppedError

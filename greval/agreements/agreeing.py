@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypedDict, Unpack
 
-from greval.agreement.baselines import baselines, lengths
-from greval.agreement.caution import cautions
-from greval.agreement.judging import judged, weighted
-from greval.agreement.levels import treated
-from greval.agreement.people import people
-from greval.agreement.records import Agreement, Combine, Group, TreatAs
-from greval.agreement.sides import sides
+from greval.agreements.baselines import baselines, lengths
+from greval.agreements.caution import cautions
+from greval.agreements.judging import judged, weighted
+from greval.agreements.levels import treated
+from greval.agreements.people import people
+from greval.agreements.records import Agreement, Combine, Group, TreatAs
+from greval.agreements.sides import sides
 from greval.annotation import Annotation
 from greval.annotations.giving import given
 from greval.annotations.matching import Key, Matched, Thing, match

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from pydantic import ValidationError
 
-from greval.align.judging import Spent
+from greval.alignment.judging import Spent
 from greval.asking import MAX_OBJECTION
 from greval.client import JudgeClient
 from greval.closing import Closing

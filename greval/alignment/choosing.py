@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from greval.align.gain import Pair, gained
-from greval.align.judging import Bench, Verdicts
-from greval.align.points import Point
-from greval.align.records import Attempt, Way
-from greval.align.rewriting import rewritten
-from greval.align.showing import shown
-from greval.align.splitting import within
-from greval.align.writing import Writer
+from greval.alignment.gain import Pair, gained
+from greval.alignment.judging import Bench, Verdicts
+from greval.alignment.points import Point
+from greval.alignment.records import Attempt, Way
+from greval.alignment.rewriting import rewritten
+from greval.alignment.showing import shown
+from greval.alignment.splitting import within
+from greval.alignment.writing import Writer
 from greval.metric import JudgedMetric
 from greval.metric_file import write_metric
 from greval.scale import Scale

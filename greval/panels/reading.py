@@ -9,14 +9,14 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from greval.agreement.agreeing import scale_of
+from greval.agreements.agreeing import scale_of
 from greval.annotations.matching import Key, Thing
 from greval.case import Tags
 from greval.errors import DataError
 from greval.identity import digest
 from greval.material import seen
 from greval.metric import Metric
-from greval.panel.records import Bench
+from greval.panels.records import Bench
 from greval.result import Judgement, Result
 from greval.scale import Scale
 from greval.store import Store

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from difflib import unified_diff
 from pathlib import Path
 
-from greval.align.records import Alignment
+from greval.alignment.records import Alignment
 from greval.metric import JudgedMetric
 from greval.metric_file import write_metric
 

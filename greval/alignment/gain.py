@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from math import isnan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from greval.agreement.sides import places
-from greval.align.records import FigureName, Gain
+from greval.agreements.sides import places
+from greval.alignment.records import FigureName, Gain
 from greval.scale import CategoricalScale, Scale, Value
 from greval.stats.confusion import figures as of_tables
 from greval.stats.paired import sign_flips

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from greval.agreement.records import Baseline
-from greval.agreement.sides import Side, choices, numbers
+from greval.agreements.records import Baseline
+from greval.agreements.sides import Side, choices, numbers
 from greval.annotations.matching import Key, Thing
 from greval.case import Case
 from greval.scale import CategoricalScale, Scale

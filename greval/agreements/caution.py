@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from greval.agreement.people import referees
-from greval.agreement.records import Combine, Group
+from greval.agreements.people import referees
+from greval.agreements.records import Combine, Group
 from greval.annotations.matching import Matched
 
 FEW = 30

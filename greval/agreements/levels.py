@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from greval.agreement.records import TreatAs
+from greval.agreements.records import TreatAs
 from greval.annotations.matching import Thing
 from greval.errors import DataError
 from greval.scale import MAX_ENUM_LEVELS, CategoricalScale, MeasureScale, Scale, Value, ValueScale

@@ -9,10 +9,10 @@ from typing import Any
 
 from langchain_core.messages import HumanMessage, SystemMessage
 
-from greval.align.judging import Verdicts
-from greval.align.points import Point
-from greval.align.showing import apart, text_of
-from greval.align.writing import Writer
+from greval.alignment.judging import Verdicts
+from greval.alignment.points import Point
+from greval.alignment.showing import apart, text_of
+from greval.alignment.writing import Writer
 from greval.errors import MalformedVerdictError
 from greval.metric import JudgedMetric, define
 from greval.prompt import neutral

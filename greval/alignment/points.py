@@ -7,9 +7,9 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from greval.agreement.levels import treated
-from greval.agreement.sides import Side, sides
-from greval.align.splitting import clusters
+from greval.agreements.levels import treated
+from greval.agreements.sides import Side, sides
+from greval.alignment.splitting import clusters
 from greval.annotations.giving import Source, given
 from greval.annotations.matching import Matched, match
 from greval.argilla.things import metric_of
