@@ -29,8 +29,8 @@ test-long: $(DEV)
 	$(BIN)/python -m pytest -n 3 --dist loadfile -m 'server or long' $(COVERAGE)
 
 coverage:
-	$(MAKE) test COVERAGE='--cov=greval --cov-branch --cov-report='
-	$(MAKE) test-long COVERAGE='--cov=greval --cov-branch --cov-report= --cov-append'
+	$(MAKE) test COVERAGE='--cov=greval --cov-branch --cov-report= --cov-fail-under=0'
+	$(MAKE) test-long COVERAGE='--cov=greval --cov-branch --cov-report= --cov-fail-under=0 --cov-append'
 	$(BIN)/python -m coverage report
 
 test-cluster: $(DEV)
