@@ -11,6 +11,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 USE := $(VENV)/.installed-local
 DEV := $(VENV)/.installed-dev
+APART := --ignore-glob='*/test_serve_*' --ignore=tests/browser --ignore=tests/argilla
 
 .PHONY: demo serve test coverage test-long test-cluster test-argilla test-browser browser check docs golden clean
 
@@ -22,8 +23,9 @@ serve: $(VENV)/.installed-local,server
 	$(BIN)/greval local fetch
 	$(BIN)/greval serve --judge local
 
+# what it leaves out is not even read: the web packages take each process seconds
 test: $(DEV) check
-	$(BIN)/python -m pytest -n 3 --dist loadfile $(COVERAGE)
+	$(BIN)/python -m pytest -n 3 --dist loadfile $(APART) $(COVERAGE)
 
 test-long: $(DEV)
 	$(BIN)/python -m pytest -n 3 --dist loadfile -m 'server or long' $(COVERAGE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import count
 
 import pytest
 from batch_server import BatchServer, answer_line, completion
@@ -32,12 +33,17 @@ BROKEN_CALL = {"id": "c1", "type": "function", "function": {"name": "verdict", "
 TOKEN = {"token": "1", "bytes": [49], "logprob": -0.1, "top_logprobs": []}
 
 
+TIMEOUTS = count(60)
+"""Models of one address and timeout share a client, and a port may come again: each has a timeout of its own."""
+
+
 @pytest.fixture
 async def model():
     """Give a function that makes a model of OpenAI's kind, which is closed after the test."""
     made = []
 
     def make(url="http://127.0.0.1:9/v1", name="fine", **settings):
+        settings.setdefault("timeout", next(TIMEOUTS))
         made.append(ChatOpenAI(model=name, base_url=url, api_key="sk-secret-key", max_retries=0, **settings))
         return made[-1]
 
