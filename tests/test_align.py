@@ -28,6 +28,8 @@ from greval.errors import DataError, DefinitionError, JudgeError, StoppedError, 
 from greval.prices import Price, Prices
 from greval.testing import ScriptedJudge
 
+pytestmark = pytest.mark.long
+
 SMALL = {"folds": 2, "choosing": 12}
 COUNT = 48
 

@@ -99,6 +99,7 @@ def test_rate_limits_never_end_a_run():
     assert guard.why is None
 
 
+@pytest.mark.long
 @settings(max_examples=6, deadline=None)
 @given(st.integers(1, 12), st.integers(1, 20))
 def test_max_calls_is_kept_exactly(tmp_path_factory, width, cap):
@@ -124,6 +125,7 @@ def test_max_calls_counts_attempts(fault_server, tmp_path):
     assert "--max-calls" in run.why
 
 
+@pytest.mark.long
 @settings(max_examples=6, deadline=None)
 @given(st.integers(1, 12), st.floats(0.3, 2.0))
 def test_max_cost_is_not_exceeded(tmp_path_factory, width, cap):

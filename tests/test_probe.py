@@ -46,6 +46,8 @@ from greval.stats.interval import wilson
 from greval.store import Store
 from greval.testing import ScriptedJudge
 
+pytestmark = pytest.mark.long
+
 MANY = {"mutants": 4, "repeats": 1}
 
 
