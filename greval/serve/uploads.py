@@ -100,7 +100,7 @@ class Uploads:
                 found = await asyncio.to_thread(_looked_through, made, name, sent)
                 await asyncio.to_thread(_settle, new, self._folder / made, found)
         finally:
-            await asyncio.to_thread(shutil.rmtree, new, ignore_errors=True)
+            shutil.rmtree(new, ignore_errors=True)  # at once: a request that is given up is cancelled here too
         return found
 
     def find(self, given: str) -> Dataset:
