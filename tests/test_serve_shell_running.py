@@ -132,6 +132,11 @@ def test_other_addresses_need_keys(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(GrevalError, match=r"0\.0\.0\.0.*without a key.*greval keys add"):
         checked(Settings(host="0.0.0.0"))  # noqa: S104 - what must be refused
+    with pytest.raises(GrevalError, match=r"keys\.json: no file of keys is there.*greval keys add"):
+        run(Settings(keys=tmp_path / "keys.json"))
+    with pytest.raises(GrevalError, match=r"nowhere: is no folder.*--library"):
+        run(Settings(library=[tmp_path / "nowhere"]))
+    (tmp_path / "keys.json").write_text("{}", encoding="utf-8")
     with pytest.raises(GrevalError, match=r"255\.1\.1\.1.*--host or --port"):
         run(Settings(host="255.1.1.1", keys=tmp_path / "keys.json"))
     with pytest.raises(GrevalError, match=SETTINGS):

@@ -64,6 +64,7 @@ def run(settings: Settings, told: Callable[[str], None] = print) -> None:
     from greval.serve.meters import shared_figures  # noqa: PLC0415 - the same
 
     checked(settings)
+    _there(settings)
     _make(settings.runs)
     listening = listen(settings)
     os.environ[SETTINGS] = settings.model_dump_json()
@@ -103,6 +104,17 @@ def checked(settings: Settings) -> None:
             "Make one with: greval keys add NAME --file keys.json, and start with --keys keys.json"
         )
         raise GrevalError(message)
+
+
+def _there(settings: Settings) -> None:
+    """Refuse to start on what is not there: each request would be told so, and the operator never."""
+    if settings.keys is not None and not settings.keys.is_file():
+        message = f"{settings.keys}: no file of keys is there; make it with: greval keys add NAME --file FILE"
+        raise GrevalError(message)
+    for folder in settings.library:
+        if not folder.is_dir():
+            message = f"{folder}: is no folder; name one that holds metric files with --library"
+            raise GrevalError(message)
 
 
 def config_of(app: Any, **more: Any) -> uvicorn.Config:  # noqa: ANN401 - an app or where it is found; uvicorn's options
