@@ -1,10 +1,14 @@
 """How far a judge agrees with people on answers: NQ301, 1,490 answers judged by two or three people each.
 
     python benchmarks/answers.py --judge local -m correctness -m answer_alignment
+    python benchmarks/answers.py --judge local -m correctness --each-answer
 
 The answers are split by question: what prompts were chosen on (`--part dev`) is never what is
 reported (`--part heldout`, the default). People among themselves reach kappa 0.73 on the whole set,
 GPT-4 with the plain prompt of its authors 0.70 (Kamalloo et al., ACL 2023).
+
+Where people accept several answers, the judge is shown all of them, one a line; with `--each-answer` it
+judges against each alone, and one good verdict makes the answer right.
 """
 
 from __future__ import annotations
@@ -26,20 +30,23 @@ DATA = Path(__file__).parents[2] / "shared" / "data" / "nq301_answer_judgments" 
 GOOD = {"1", "Correct", "Acceptable"}
 DEV_QUESTIONS = 120
 RESAMPLES = 2000
+PLACE = "/answer-"
+"""Stands between the id of an answer and the place of the accepted one that it is judged against."""
 
 
 def main() -> None:
     """Judge a balanced sample and print how far the judge agrees with people."""
     args = arguments()
     rows = sample(args.part, args.n)
-    cases = [case(row) for row in rows]
+    cases = [one for row in rows for one in (each_case(row) if args.each_answer else [case(row)])]
     human = {row["id"]: row["human"] == "correct" for row in rows}
     print(f"{len(rows)} answers of {len({row['question_id'] for row in rows})} questions, part {args.part}")
     print(f"on these answers: {baselines(rows)}")
     judge = Judge(args.judge, base_url=args.base_url, timeout=300)
     for name in args.metric:
         start = time.perf_counter()
-        run = evaluate(cases, [load(name)], judge, out=args.out / name, total=len(cases), on_progress=told)
+        out = args.out / f"{name}-each" if args.each_answer else args.out / name
+        run = evaluate(cases, [load(name)], judge, out=out, total=len(cases), on_progress=told)
         seconds = time.perf_counter() - start
         asked = run.progress.done - run.progress.kept
         print(f"\n{name}: {figures(run.results(), human)}, seconds per judgement {seconds / max(1, asked):.2f}")
@@ -53,6 +60,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("-m", "--metric", action="append", required=True)
     parser.add_argument("--part", choices=("dev", "heldout"), default="heldout")
     parser.add_argument("-n", type=int, default=200, help="answers, half of them correct by people")
+    parser.add_argument("--each-answer", action="store_true", help="judge against each accepted answer alone")
     parser.add_argument("--out", type=Path, default=Path("runs/answers"))
     return parser.parse_args()
 
@@ -109,15 +117,25 @@ def case(row: dict) -> Case:
     return Case(id=row["id"], question=row["question"], expected_answer=expected, answer=row["answer"])
 
 
+def each_case(row: dict) -> list[Case]:
+    """Give a case for each accepted answer of an answer."""
+    alone = (case({**row, "gold_answers": [gold]}) for gold in row["gold_answers"])
+    return [one.model_copy(update={"id": f"{row['id']}{PLACE}{place}"}) for place, one in enumerate(alone)]
+
+
 def told(progress) -> None:  # noqa: ANN001 - a snapshot
     """Show how far it is."""
     print(f"\r{progress.done}/{progress.total}, {progress.failed} failed, {progress.seconds:.0f} s", end="", flush=True)
 
 
 def figures(results: Iterable[Result], human: dict[str, bool]) -> str:
-    """Give accuracy, Cohen's kappa with its bootstrap interval, and how many judgements failed."""
-    rows = [row for row in results if row.sample_id in human]
-    pairs = [(human[row.sample_id], str(row.judgements[0].value) in GOOD) for row in rows if row.judgements]
+    """Give accuracy, Cohen's kappa with its bootstrap interval, and how many answers have no verdict."""
+    told: dict[str, list[bool | None]] = {}
+    for row in results:
+        good = str(row.judgements[0].value) in GOOD if row.judgements else None
+        told.setdefault(row.sample_id.partition(PLACE)[0], []).append(good)
+    rows = {name: verdict(told[name]) for name in human if name in told}
+    pairs = [(human[name], good) for name, good in rows.items() if good is not None]
     people, judge = (np.array(side) for side in zip(*pairs, strict=True))
     draw = np.random.default_rng(1)
     picks = draw.integers(0, len(pairs), size=(RESAMPLES, len(pairs)))
@@ -128,6 +146,11 @@ def figures(results: Iterable[Result], human: dict[str, bool]) -> str:
         f"recall of correct {judge[people].mean():.3f}, of incorrect {(~judge[~people]).mean():.3f}, "
         f"n {len(pairs)}, failed {len(rows) - len(pairs)}"
     )
+
+
+def verdict(found: list[bool | None]) -> bool | None:
+    """Give the verdict on an answer: right if it is against any accepted one; a failure leaves the rest open."""
+    return True if True in found else None if None in found else False
 
 
 if __name__ == "__main__":

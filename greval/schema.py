@@ -16,6 +16,8 @@ from greval.result import Judgement
 from greval.scale import OffScaleError
 
 MAX_SCHEMA_NAME = 64
+MAX_ENTRIES = 8
+"""Entries of a list note where texts are bounded."""
 
 
 def answer_schema(metric: JudgedMetric, *, many: bool, reason_length: int | None = None) -> dict[str, Any]:
@@ -24,7 +26,9 @@ def answer_schema(metric: JudgedMetric, *, many: bool, reason_length: int | None
     Args:
         metric: The definition.
         many: Whether numbered items are judged in one answer.
-        reason_length: The longest reason in characters, for models that enforce a schema by grammar.
+        reason_length: The longest reason in characters, for small models that are held to the schema by a
+            grammar and write without end where it sets none. A text note may be twice as long, a text in
+            an entry of a list half as long, and a list has `MAX_ENTRIES` entries at most.
 
     Returns:
         A schema that is valid in the strict mode of OpenAI-compatible servers.
@@ -36,12 +40,11 @@ def answer_schema(metric: JudgedMetric, *, many: bool, reason_length: int | None
         >>> [*answer_schema(metric, many=False)["properties"]]
         ['reason', 'value']
     """
-    reason = {"type": "string"} if reason_length is None else {"type": "string", "maxLength": reason_length}
     verdict = {
-        **_note_schemas(metric, "before"),
-        "reason": reason,
+        **_note_schemas(metric, "before", reason_length),
+        "reason": _text(reason_length),
         "value": metric.scale.answer_schema(),
-        **_note_schemas(metric, "after"),
+        **_note_schemas(metric, "after", reason_length),
     }
     if not many:
         return object_schema(verdict)
@@ -133,25 +136,31 @@ def object_schema(properties: dict[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
 
 
-def _note_schemas(metric: JudgedMetric, when: str) -> dict[str, Any]:
+def _text(length: int | None) -> dict[str, Any]:
+    return {"type": "string"} if length is None else {"type": "string", "maxLength": length}
+
+
+def _note_schemas(metric: JudgedMetric, when: str, length: int | None) -> dict[str, Any]:
     """Give the schemas of the notes that are asked of the judge, before or after the verdict."""
     return {
-        name: _note_schema(note)
+        name: _note_schema(note, length)
         for name, note in metric.notes.items()
         if not isinstance(note, ShareNote) and note.when == when
     }
 
 
-def _note_schema(note: TextNote | ListNote) -> dict[str, Any]:
+def _note_schema(note: TextNote | ListNote, length: int | None) -> dict[str, Any]:
     match note:
         case TextNote():
-            return {"type": "string"}
+            return _text(length and 2 * length)
         case ListNote(each=each):
+            text = _text(length and length // 2)
             fields = {
-                name: {"type": "string", "enum": [*words]} if isinstance(words, tuple) else {"type": "string"}
+                name: {"type": "string", "enum": [*words]} if isinstance(words, tuple) else text
                 for name, words in each.items()
             }
-            return {"type": "array", "items": object_schema(fields)}
+            most = {"maxItems": MAX_ENTRIES} if length else {}
+            return {"type": "array", "items": object_schema(fields), **most}
         case _:
             assert_never(note)
 

@@ -94,6 +94,14 @@ def test_reason_length():
 
 
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
+def test_nothing_is_without_end_where_reasons_are_bounded(metric):
+    """With a longest reason every text and list has an end: a small model under a grammar would fill it up for ever."""
+    for part in walk(answer_schema(metric, many=False, reason_length=99)):
+        assert part["type"] != "string" or "enum" in part or part["maxLength"] <= 2 * 99
+        assert part["type"] != "array" or part["maxItems"] <= 10
+
+
+@pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
 def test_what_the_schema_allows_can_be_read(metric):
     """An answer that keeps to the schema is a verdict."""
     answer = sample(answer_schema(metric, many=False), {})
