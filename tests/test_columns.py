@@ -14,8 +14,8 @@ from greval.case import Case
 from greval.columns import Qrels, Rankings, measure
 from greval.columns.grouping import blocks
 from greval.columns.names import Names
+from greval.columns.part import BLOCK
 from greval.columns.reading import texts_of
-from greval.columns.texts import BLOCK
 from greval.errors import DataError, DefinitionError
 from greval.library import load
 from greval.result import Skipped

@@ -12,9 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from greval.columns.names import Names
+from greval.columns.part import BLOCK
 from greval.columns.reading import texts_of
 from greval.columns.stretches import Ints, Numbers, spans
-from greval.columns.texts import BLOCK, Texts
+from greval.columns.texts import Texts
 from greval.errors import DataError
 
 _FILLED = 2

@@ -8,8 +8,8 @@ import numpy as np
 
 from greval.columns.grouping import Grouped, blocks
 from greval.columns.pairing import JUDGED, Documents, equal_pairs
+from greval.columns.part import BLOCK
 from greval.columns.stretches import RANK_BITS, Ints
-from greval.columns.texts import BLOCK
 
 BATCH = 8 * BLOCK
 """Documents whose finds are handled at once: they are few, and each step has its price."""

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from greval.columns.part import WORD, Edges, Part
 from greval.columns.stretches import Numbers
-from greval.columns.texts import WORD, Edges, Part, Texts
+from greval.columns.texts import Texts
 from greval.errors import DataError, MissingExtraError
 
 _ARROW = ("__arrow_c_stream__", "__arrow_c_array__", "__arrow_array__")

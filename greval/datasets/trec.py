@@ -22,11 +22,12 @@ import numpy.typing as npt
 
 from greval.case import Case, Chunk, Gold
 from greval.columns.grouping import Grouped, arranged, group
+from greval.columns.part import Part
 from greval.columns.qrels import Qrels
 from greval.columns.rankings import Columns, Rankings, Ties
 from greval.columns.reading import part_of
 from greval.columns.stretches import Numbers
-from greval.columns.texts import Part, Texts
+from greval.columns.texts import Texts
 from greval.errors import DataError
 
 Order = Literal["score", "rank", "file"]
