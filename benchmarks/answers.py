@@ -1,7 +1,7 @@
 """How far a judge agrees with people on answers: NQ301, 1,490 answers judged by two or three people each.
 
     python benchmarks/answers.py --judge local -m correctness -m answer_alignment
-    python benchmarks/answers.py --judge local -m correctness --each-answer
+    python benchmarks/answers.py --judge local -m correctness --each-answer --reason after
 
 The answers are split by question: what prompts were chosen on (`--part dev`) is never what is
 reported (`--part heldout`, the default). People among themselves reach kappa 0.73 on the whole set,
@@ -42,11 +42,11 @@ def main() -> None:
     human = {row["id"]: row["human"] == "correct" for row in rows}
     print(f"{len(rows)} answers of {len({row['question_id'] for row in rows})} questions, part {args.part}")
     print(f"on these answers: {baselines(rows)}")
-    judge = Judge(args.judge, base_url=args.base_url, timeout=300)
+    judge = Judge(args.judge, base_url=args.base_url, timeout=300, reason=args.reason)
+    way = "".join([*(["-each"] if args.each_answer else []), *(["-value-first"] if args.reason == "after" else [])])
     for name in args.metric:
         start = time.perf_counter()
-        out = args.out / f"{name}-each" if args.each_answer else args.out / name
-        run = evaluate(cases, [load(name)], judge, out=out, total=len(cases), on_progress=told)
+        run = evaluate(cases, [load(name)], judge, out=args.out / f"{name}{way}", total=len(cases), on_progress=told)
         seconds = time.perf_counter() - start
         asked = run.progress.done - run.progress.kept
         print(f"\n{name}: {figures(run.results(), human)}, seconds per judgement {seconds / max(1, asked):.2f}")
@@ -60,6 +60,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("-m", "--metric", action="append", required=True)
     parser.add_argument("--part", choices=("dev", "heldout"), default="heldout")
     parser.add_argument("-n", type=int, default=200, help="answers, half of them correct by people")
+    parser.add_argument(
+        "--reason", choices=("before", "after"), default="before", help="where the judge's reason stands"
+    )
     parser.add_argument("--each-answer", action="store_true", help="judge against each accepted answer alone")
     parser.add_argument("--out", type=Path, default=Path("runs/answers"))
     return parser.parse_args()
