@@ -9,17 +9,16 @@ from rich.table import Table
 from rich.text import Text
 
 from greval.alignment.records import Alignment, Attempt, Foreseen, Gain
-from greval.stats.interval import Interval
+from greval.report.figures import ends, number
+from greval.report.lines import plain_table, say, say_loud, say_rest
 
 LOUD = "ENRICHED"
 
 
 def render(alignment: Alignment, console: Console) -> None:
     """Print an alignment: what to beware of first, what was tried, what it gained, what came of it, and the diff."""
-    for line in alignment.warnings:
-        if line.startswith(LOUD):
-            _say(console, line, "bold red")
-    _say(console, _title(alignment), "italic")
+    say_loud(console, alignment.warnings, LOUD)
+    say(console, _title(alignment), "italic")
     if alignment.attempts:
         console.print()
         console.print(_attempts(alignment))
@@ -27,10 +26,8 @@ def render(alignment: Alignment, console: Console) -> None:
         console.print(_gain(alignment.gain, alignment.level))
     console.print()
     for line in sentences(alignment):
-        _say(console, line, "")
-    for line in alignment.warnings:
-        if not line.startswith(LOUD):
-            _say(console, line, "yellow")
+        say(console, line)
+    say_rest(console, alignment.warnings, LOUD)
     if alignment.diff:
         console.print()
         console.print(alignment.diff, markup=False, highlight=False, soft_wrap=True, end="")
@@ -47,7 +44,7 @@ def foretold(found: Foreseen, console: Console) -> None:
         "what is there from before is not asked again and not taken off here; nothing was asked",
     )
     for line in lines:
-        _say(console, line, "")
+        say(console, line)
 
 
 def sentences(alignment: Alignment) -> Iterator[str]:
@@ -75,10 +72,11 @@ def _title(alignment: Alignment) -> str:
 
 def _attempts(alignment: Alignment) -> Table:
     """Lay out what was tried, a row for each changed definition."""
-    table = _table("learned on", "way", "from", "chosen by", f"{alignment.gain.figure} before", "after", "")
+    heads = ("learned on", "way", "from", "chosen by", f"{alignment.gain.figure} before", "after", "")
+    table = plain_table(*heads, left={"way", ""})
     for one in alignment.attempts:
         where = f"all but fold {one.fold} of {alignment.folds}" if one.fold else "all labels"
-        figures = (str(one.learned), str(one.things), _number(one.before), _number(one.after))
+        figures = (str(one.learned), str(one.things), number(one.before), number(one.after))
         cells = ("", "", "", "") if one.dropped else figures
         table.add_row(*map(Text, (where, one.way, *cells, _came(one))))
     return table
@@ -93,15 +91,15 @@ def _came(one: Attempt) -> str:
 
 def _gain(gain: Gain, level: float) -> Table:
     """Lay out the figures of the held-back folds."""
-    table = _table("held-back folds", "things", f"before [{level:.0%}]", "after", "gain", "p", "changed")
+    table = plain_table("held-back folds", "things", f"before [{level:.0%}]", "after", "gain", "p", "changed")
     cells = (
-        *(f"{_number(gain.before)}{_ends(gain.before_interval)}", f"{_number(gain.after)}{_ends(gain.after_interval)}"),
-        f"{_number(gain.gain)}{_ends(gain.interval)}",
+        *(f"{number(gain.before)}{ends(gain.before_interval)}", f"{number(gain.after)}{ends(gain.after_interval)}"),
+        f"{number(gain.gain)}{ends(gain.interval)}",
         *(f"{gain.p:.4f}", str(gain.changed)),
     )
     table.add_row(*map(Text, (gain.figure, str(gain.things), *cells)))
     if gain.ranks:
-        table.add_row(*map(Text, ("Spearman", str(gain.things), *map(_number, gain.ranks), "", "", "")))
+        table.add_row(*map(Text, ("Spearman", str(gain.things), *map(number, gain.ranks), "", "", "")))
     return table
 
 
@@ -112,25 +110,3 @@ def _spent(alignment: Alignment) -> str:
     tokens = f"{usage.input_tokens or 0:,} input tokens, {usage.output_tokens or 0:,} output tokens"
     kept = f"; {alignment.kept:,} judgements were there from before" if alignment.kept else ""
     return f"spent: {usage.calls:,} calls, {tokens}, cost {money}{kept}"
-
-
-def _table(first: str, *others: str) -> Table:
-    """Give an empty table: names on the left, figures on the right, remarks on the left again."""
-    table = Table(box=None, pad_edge=False)
-    table.add_column(first)
-    for name in others:
-        table.add_column(name, justify="left" if name in {"way", ""} else "right", overflow="fold")
-    return table
-
-
-def _ends(interval: Interval | None) -> str:
-    return "" if interval is None else f" [{_number(interval.low)}, {_number(interval.high)}]"
-
-
-def _number(value: float | None) -> str:
-    """Give a figure with two digits after the point; never -0.00."""
-    return "-" if value is None else f"{round(value, 2) + 0.0:.2f}"
-
-
-def _say(console: Console, line: str, style: str) -> None:
-    console.print(line, style=style, markup=False, highlight=False, soft_wrap=True)

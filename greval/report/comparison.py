@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from greval.comparison.records import Check, Comparison, Contrast, Effect
+from greval.report.lines import say, say_loud, say_rest
 
 WIDE = 140
 """From so many columns on the table also holds the uncorrected p values and the effect sizes."""
@@ -27,22 +28,18 @@ TESTS = {
 
 def render(comparison: Comparison, console: Console) -> None:
     """Print a comparison: what is not comparable first, then the table, how to read it, warnings and the gate."""
-    for line in comparison.warnings:
-        if line.startswith(LOUD):
-            _say(console, line, "bold red")
-    console.print(_title(comparison), style="italic", markup=False, highlight=False, soft_wrap=True)
+    say_loud(console, comparison.warnings, LOUD)
+    say(console, _title(comparison), "italic")
     for (method, baseline), rows in _pairs(comparison).items():
         console.print()
-        _say(console, f"{method} against {baseline}", "bold")
+        say(console, f"{method} against {baseline}", "bold")
         console.print(_table(comparison, rows, wide=console.width >= WIDE))
     console.print()
     for line in legend(comparison):
-        _say(console, line, "dim")
-    for line in comparison.warnings:
-        if not line.startswith(LOUD):
-            _say(console, line, "yellow")
+        say(console, line, "dim")
+    say_rest(console, comparison.warnings, LOUD)
     for check in comparison.gate:
-        _say(console, gate(check), "red" if check.met else "green")
+        say(console, gate(check), "red" if check.met else "green")
 
 
 def gate(check: Check) -> str:
@@ -209,7 +206,3 @@ def _uncorrected(one: Contrast) -> str:
         return "-"
     beside = [("mid", one.test.mid_p), ("W", one.test.wilcoxon_p)]
     return " ".join([p_value(one.test.p), *(f"{name} {p_value(p)}" for name, p in beside if p is not None)])
-
-
-def _say(console: Console, line: str, style: str) -> None:
-    console.print(line, style=style, markup=False, highlight=False, soft_wrap=True)

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from greval.estimates.records import Estimate, EstimateRow, Figure
+from greval.report.lines import say
 
 LOUD = "ENRICHED SAMPLE"
 NAMES = {
@@ -27,19 +28,19 @@ SHORT = 24
 
 def render(found: Estimate, console: Console) -> None:
     """Print an estimate: what it is of, the table, how to read it, and what to beware of."""
-    console.print(_title(found), style="italic", markup=False, highlight=False, soft_wrap=True)
+    say(console, _title(found), "italic")
     if found.enriched:
-        _say(console, f"{LOUD}: labels count with the weights that their things were drawn with", "bold yellow")
+        say(console, f"{LOUD}: labels count with the weights that their things were drawn with", "bold yellow")
     if found.refused:
-        _say(console, f"NO ESTIMATE: {found.refused}", "bold red")
+        say(console, f"NO ESTIMATE: {found.refused}", "bold red")
     console.print()
     console.print(_table(found))
     console.print()
     for line in legend(found):
-        _say(console, line, "dim")
+        say(console, line, "dim")
     more = [f"not read: {len(found.unread) - SHOWN} more rows"] if len(found.unread) > SHOWN else []
     for line in (*(f"not read: {row}" for row in found.unread[:SHOWN]), *more, *found.warnings):
-        _say(console, line, "yellow")
+        say(console, line, "yellow")
 
 
 def legend(found: Estimate) -> Iterator[str]:
@@ -147,7 +148,3 @@ def remark(row: EstimateRow, key: str, refused: str | None = None) -> str:
     if figure.cut:
         remarks.append("cut at the end of the scale")
     return "; ".join(remarks)
-
-
-def _say(console: Console, line: str, style: str) -> None:
-    console.print(line, style=style, markup=False, highlight=False, soft_wrap=True)

@@ -5,36 +5,35 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
 from greval.panels.records import Against, Jury, Panel, Seat
-from greval.report.agreement import named, told
-from greval.stats.figure import Figure, Measured
+from greval.report.agreement import pairs
+from greval.report.figures import by_question, named, told
+from greval.report.lines import count, plain_table, say, say_loud, say_rest
+from greval.stats.figure import Measured
 
-LOUD = "MIXED"
+LOUD = ("MIXED", "ENRICHED")
+PAIR = 2
 COMBINED = {"majority": "what most judges say", "median": "the median of the judges", "mean": "the mean of the judges"}
 
 
 def render(panel: Panel, console: Console) -> None:
     """Print a panel: what to beware of first, then the tables, then how to read them."""
     whole, *groups = panel.groups
-    for line in panel.warnings:
-        if line.startswith(LOUD):
-            _say(console, line, "bold red")
-    _say(console, _title(panel, whole), "italic")
-    tables = (_runs(panel), _whole(whole), _seats(whole), _pairs(whole), _people(whole), _groups(panel, groups))
-    for table in tables:
+    say_loud(console, panel.warnings, LOUD)
+    say(console, _title(panel, whole), "italic")
+    first = (_runs(panel), _whole(whole, panel.level), _seats(whole))
+    several = pairs("pairs of judges", whole.among) if len(whole.seats) > PAIR else None
+    for table in (*first, several, _people(whole), _groups(panel, groups)):
         if table is not None:
             console.print()
             console.print(table)
     console.print()
     for line in legend(panel):
-        _say(console, line, "dim")
-    for line in panel.warnings:
-        if not line.startswith(LOUD):
-            _say(console, line, "yellow")
+        say(console, line, "dim")
+    say_rest(console, panel.warnings, LOUD)
 
 
 def legend(panel: Panel) -> Iterator[str]:
@@ -53,53 +52,36 @@ def legend(panel: Panel) -> Iterator[str]:
 
 
 def _title(panel: Panel, whole: Jury) -> str:
-    judges = f"{len(panel.benches)} judges on {_count(whole.things, 'thing')} of {_count(whole.questions, 'question')}"
+    judges = f"{len(panel.benches)} judges on {count(whole.things, 'thing')} of {count(whole.questions, 'question')}"
     return f"{panel.metric}: {judges}"
 
 
 def _runs(panel: Panel) -> Table:
     """Lay out how far each run came."""
-    table = _table("judge", "verdicts", "missing", "failed", "skipped")
+    table = plain_table("judge", "verdicts", "missing", "failed", "skipped")
     for one in panel.benches:
         table.add_row(*map(Text, (one.name, *map(str, (one.verdicts, one.missing, one.failed, one.skipped)))))
     return table
 
 
-def _whole(whole: Jury) -> Table:
+def _whole(whole: Jury, level: float) -> Table:
     """Lay out how far all agree."""
     figures = {**whole.among.figures, "unanimous": whole.unanimous}
-    table = _table("all judges", "n", "figure [95%]" if _is_usual(figures) else "figure", "by question")
+    table = plain_table("all judges", "n", f"figure [{level:.0%}]", "by question")
     for name, figure in figures.items():
-        table.add_row(*map(Text, (named(name), f"{figure.n:,}", told(figure), _apart(figure))))
+        table.add_row(*map(Text, (named(name), f"{figure.n:,}", told(figure), by_question(figure))))
     return table
-
-
-def _is_usual(figures: dict[str, Measured]) -> bool:
-    levels = {one.interval.level for one in figures.values() if isinstance(one, Figure) and one.interval}
-    return levels <= {0.95}
 
 
 def _seats(whole: Jury) -> Table:
     """Lay out each judge against the others."""
     names = _names(seat.others for seat in whole.seats)
     without = any(seat.alpha_without for seat in whole.seats)
-    table = _table("against the others", "n", "tied", *map(named, names), *(["alpha without it"] if without else []))
+    last = ["alpha without it"] if without else []
+    table = plain_table("against the others", "n", "tied", *map(named, names), *last)
     for seat in whole.seats:
         extra = [told(seat.alpha_without)] if without else []
         table.add_row(*map(Text, (*_cells(seat.name, seat.others, names), *extra)))
-    return table
-
-
-def _pairs(whole: Jury) -> Table | None:
-    """Lay out each pair of judges, of three or more."""
-    if len(whole.seats) < 3:  # noqa: PLR2004 - two are a pair already
-        return None
-    names = [*dict.fromkeys(name for pair in whole.among.pairs for name in pair.figures)]
-    more = f" (and {whole.among.left_out} more)" if whole.among.left_out else ""
-    table = _table(f"pairs{more}", "n", *map(named, names))
-    for pair in whole.among.pairs:
-        figures = [told(pair.figures.get(name)) for name in names]
-        table.add_row(*map(Text, (" and ".join(pair.annotators), f"{pair.n:,}", *figures)))
     return table
 
 
@@ -110,7 +92,7 @@ def _people(whole: Jury) -> Table | None:
     rows: list[tuple[str, Against]] = [("the panel", whole.people)]
     rows += [(seat.name, seat.people) for seat in whole.seats if seat.people]
     names = _names(against for _, against in rows)
-    table = _table("against people", "n", "tied", *map(named, names))
+    table = plain_table("against people", "n", "tied", *map(named, names))
     for name, against in rows:
         table.add_row(*map(Text, _cells(name, against, names)))
     return table
@@ -122,7 +104,7 @@ def _groups(panel: Panel, groups: Sequence[Jury]) -> Table | None:
         return None
     names = [*groups[0].among.figures]
     judges = [seat.name for seat in groups[0].seats]
-    table = _table(f"by {' · '.join(panel.by)}", "n", *map(named, names), "unanimous", *judges)
+    table = plain_table(f"by {' · '.join(panel.by)}", "n", *map(named, names), "unanimous", *judges)
     for group in groups:
         figures = [told(group.among.figures.get(name)) for name in names]
         seats = [told(_main(seat)) for seat in group.seats]
@@ -141,26 +123,3 @@ def _cells(name: str, against: Against, names: Sequence[str]) -> tuple[str, ...]
 
 def _names(sides: Iterator[Against] | Sequence[Against]) -> list[str]:
     return [*dict.fromkeys(name for side in sides for name in side.figures)]
-
-
-def _apart(figure: Measured) -> str:
-    """Give the interval by question."""
-    ends = figure.clustered if isinstance(figure, Figure) else None
-    return f"[{ends.low:.2f}, {ends.high:.2f}]" if ends else ""
-
-
-def _table(first: str, *others: str) -> Table:
-    """Give an empty table: names on the left, figures on the right."""
-    table = Table(box=None, pad_edge=False)
-    table.add_column(escape(first), overflow="fold")
-    for name in others:
-        table.add_column(escape(name), justify="right", overflow="fold")
-    return table
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
-def _say(console: Console, line: str, style: str) -> None:
-    console.print(line, style=style, markup=False, highlight=False, soft_wrap=True)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
 from greval.probing.records import Checked, Noise, Probe, Survivor
-from greval.report.agreement import told
+from greval.report.figures import by_question, told
+from greval.report.lines import count, plain_table, say
 from greval.stats.figure import Figure
 
 SHORT = 100
@@ -25,13 +25,7 @@ def render(probe: Probe, console: Console, *, show: int = 5) -> None:
         console: Where it is printed.
         show: How many mutants that got through are shown.
     """
-    console.print(
-        f"{probe.folder}: {probe.metric}, judge {probe.judge}, {_count(probe.cases, 'case')}",
-        style="italic",
-        markup=False,
-        highlight=False,
-        soft_wrap=True,
-    )
+    say(console, f"{probe.folder}: {probe.metric}, judge {probe.judge}, {count(probe.cases, 'case')}", "italic")
     if probe.checks:
         console.print()
         console.print(_checks(probe.checks))
@@ -40,9 +34,9 @@ def render(probe: Probe, console: Console, *, show: int = 5) -> None:
         console.print(_survivors(probe.survivors, show))
     console.print()
     for line in legend(probe):
-        console.print(line, style="dim", markup=False, highlight=False, soft_wrap=True)
+        say(console, line, "dim")
     for line in troubles(probe):
-        console.print(line, style="yellow", markup=False, highlight=False, soft_wrap=True)
+        say(console, line, "yellow")
 
 
 def legend(probe: Probe) -> Iterator[str]:
@@ -58,7 +52,7 @@ def legend(probe: Probe) -> Iterator[str]:
     usage = probe.usage
     tokens = f"{usage.input_tokens or 0:,} input tokens, {usage.output_tokens or 0:,} output tokens"
     cost = "" if probe.cost is None else f", ${probe.cost:.4f}"
-    yield f"asked now: {_count(usage.calls, 'call')}, {tokens}{cost}"
+    yield f"asked now: {count(usage.calls, 'call')}, {tokens}{cost}"
 
 
 def noise(found: Noise) -> str:
@@ -75,7 +69,7 @@ def noise(found: Noise) -> str:
     spread = "" if found.sd is None else f", standard deviation {found.sd:.2f}"
     lost = f", {found.failed} failed" if found.failed else ""
     return (
-        f"repeats: of {_count(found.things, 'verdict')} judged {found.repeats} times {told(found.unsteady)} changed; "
+        f"repeats: of {count(found.things, 'verdict')} judged {found.repeats} times {told(found.unsteady)} changed; "
         f"flip rate {found.flip_rate:.2f}{spread}{lost}"
     )
 
@@ -83,16 +77,16 @@ def noise(found: Noise) -> str:
 def troubles(probe: Probe) -> Iterator[str]:
     """Say what the figures are not of, with the way to mend it."""
     for one in probe.checks:
-        for reason, count in one.unused.items():
-            yield f"{one.name}: {count} not used: {reason}"
+        for reason, times in one.unused.items():
+            yield f"{one.name}: {times} not used: {reason}"
         if one.missing:
             yield f"{one.name}: {one.missing} not judged yet; run the same command again to go on"
-    for reason, count in probe.left_out.items():
-        yield f"{_count(count, 'case')} left out: {reason}"
+    for reason, cases in probe.left_out.items():
+        yield f"{count(cases, 'case')} left out: {reason}"
     for row in probe.unread[:5]:
         yield f"not a case: {row}"
     if probe.failures:
-        kinds = ", ".join(f"{kind} {count}" for kind, count in probe.failures.items())
+        kinds = ", ".join(f"{kind} {times}" for kind, times in probe.failures.items())
         yield f"failures: {kinds}; they are not counted as caught; run the same command again to ask for these only"
 
 
@@ -108,22 +102,14 @@ def _checks(checks: Sequence[Checked]) -> Table:
         "failed",
         "not used",
     )
-    table = Table(box=None, pad_edge=False)
-    table.add_column("check", no_wrap=True)
-    for head in heads:
-        table.add_column(escape(head), justify="right", overflow="fold")
+    table = plain_table("check", *heads)
+    table.columns[0].no_wrap = True
     for one in checks:
         counts = (one.better, one.worse, one.failed, sum(one.unused.values()))
-        apart = [_apart(one)] if clustered else []
+        apart = [by_question(one.rate)] if clustered else []
         cells = (one.name, f"{one.killed} of {one.mutants}", told(one.rate), *apart, *map(str, counts))
         table.add_row(*map(Text, cells))
     return table
-
-
-def _apart(one: Checked) -> str:
-    """Give the interval that counts questions only."""
-    ends = one.rate.clustered if isinstance(one.rate, Figure) else None
-    return f"[{ends.low:.2f}, {ends.high:.2f}]" if ends else ""
 
 
 def _survivors(survivors: Sequence[Survivor], show: int) -> Table:
@@ -146,7 +132,3 @@ def _various(survivors: Sequence[Survivor]) -> list[Survivor]:
         firsts.setdefault((one.check, one.variant), one)
     first = {id(one) for one in firsts.values()}
     return [*firsts.values(), *(one for one in survivors if id(one) not in first)]
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
