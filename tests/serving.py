@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,12 +18,17 @@ import psutil
 import uvicorn
 from fastapi import FastAPI
 
+from greval.judge import Judge
+from greval.serve.app import create_app
 from greval.serve.service import Service
-from greval.serve.settings import Settings
+from greval.serve.settings import Limits, Settings
 from greval.serve.start import address, config_of, listen
 
 SERVER = Path(__file__).parents[1] / "server.py"
 SECONDS = 30
+CASE = {"question": "When does it open?", "expected_answer": "At nine.", "answer": "At nine."}
+ASKED = {"cases": [CASE], "metrics": ["correctness"]}
+INVOKED = {"input": CASE}
 
 
 @dataclass
@@ -60,6 +65,12 @@ def served(app: FastAPI) -> Iterator[Served]:
         server.should_exit = True
         thread.join(SECONDS)
         listening.close()
+
+
+def judging(url: str, runs: Path, keys: Path | None = None, **limits: float) -> AbstractContextManager[Served]:
+    """Serve with a judge at an address, these keys and these limits."""
+    judges = {"judge": Judge("openai:x", base_url=url)}
+    return served(create_app(Settings(runs=runs, judges=judges, keys=keys, limits=Limits(**limits))))
 
 
 @dataclass

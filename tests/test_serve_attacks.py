@@ -5,42 +5,26 @@ from __future__ import annotations
 import socket
 import time
 from contextlib import closing
+from functools import partial
 from urllib.parse import urlsplit
 
 import httpx
 import psutil
 import pytest
-from fault_server import FaultServer, ok
-from serving import served, server_process, until
+from fault_server import ok
+from serving import ASKED, CASE, judging, server_process, until
 from starlette.responses import StreamingResponse
 
-from greval.judge import Judge
-from greval.serve.app import create_app
-from greval.serve.settings import MEGABYTE, Limits, Settings
+from greval.serve.settings import MEGABYTE
 
-CASE = {"question": "When does it open?", "expected_answer": "At nine.", "answer": "At nine."}
-ASKED = {"cases": [CASE], "metrics": ["correctness"]}
-INVOKED = {"input": CASE}
 JSON = {"Content-Type": "application/json"}
 SCRIPT = "</script><img src=x onerror=alert(1)>"
 
 
 @pytest.fixture
-def chat():
-    """Give a chat server on 127.0.0.1, the judge of these servers."""
-    with FaultServer() as server:
-        yield server
-
-
-@pytest.fixture
-def serve(chat, tmp_path):
+def serve(fault_server, tmp_path):
     """Give a function that starts a real server with these limits."""
-
-    def start(keys=None, **limits):
-        judges = {"judge": Judge("openai:x", base_url=chat.url)}
-        return served(create_app(Settings(runs=tmp_path, judges=judges, keys=keys, limits=Limits(**limits))))
-
-    return start
+    return partial(judging, fault_server.url, tmp_path)
 
 
 def connected(url):
@@ -98,7 +82,7 @@ def test_100_megabytes(tmp_path):
         assert httpx.get(f"{server.url}/health").status_code == 200
 
 
-def test_5000_items_in_a_batch(serve, chat):
+def test_5000_items_in_a_batch(serve, fault_server):
     """A batch that is too long is refused by the name of the limit, and the judge is not asked."""
     with serve() as server:
         for path, body in (
@@ -108,7 +92,7 @@ def test_5000_items_in_a_batch(serve, chat):
             answer = httpx.post(server.url + path, json=body, timeout=30)
             assert answer.status_code == 422
             assert "100" in answer.json()["detail"]
-    assert not chat.calls
+    assert not fault_server.calls
 
 
 @pytest.mark.parametrize("path", ["/v1/evaluate", "/metrics/correctness/invoke", "/metrics/correctness/batch"])
@@ -154,7 +138,7 @@ def test_slow_heads_after_a_first_request(serve):
         assert closed(line, 3)
 
 
-def test_slow_bodies(serve, chat):
+def test_slow_bodies(serve, fault_server):
     """A body that stops coming is given up with 408, and its place is free again."""
     with serve(patience=0.4, calls=1, waiting=1) as server:
         head = b"POST /v1/evaluate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
@@ -162,7 +146,7 @@ def test_slow_bodies(serve, chat):
             answer = says(server.url, head, b"Content-Length: 1000\r\n\r\n{")
             assert answer.startswith(b"HTTP/1.1 408")
         assert httpx.post(f"{server.url}/v1/evaluate", json=ASKED).status_code == 200
-    assert chat.calls == 1
+    assert fault_server.calls == 1
 
 
 def test_clients_that_do_not_read(serve):
@@ -253,9 +237,9 @@ def test_garbage(serve):
         assert httpx.get(f"{server.url}/health").status_code == 200
 
 
-def test_markup_stays_text(serve, chat):
+def test_markup_stays_text(serve, fault_server):
     """Markup in every field comes back as JSON that no browser takes for a page."""
-    chat.plan = ok()
+    fault_server.plan = ok()
     case = dict.fromkeys(("id", "question", "expected_answer", "answer", "method"), SCRIPT)
     case |= {"chunks": [{"id": SCRIPT, "text": SCRIPT}], "tags": {"kind": SCRIPT}}
     with serve() as server:

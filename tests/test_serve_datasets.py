@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import socket
@@ -18,6 +19,7 @@ from greval.serve import receiving
 from greval.serve.app import create_app
 from greval.serve.folders import LEFT
 from greval.serve.settings import Limits, Settings
+from greval.serve.uploads import Uploads
 from greval.testing import ScriptedJudge
 
 JSONL = {"Content-Type": "application/jsonl"}
@@ -142,6 +144,29 @@ def test_a_client_that_goes_away_leaves_nothing(tmp_path):
             line.sendall(f"{head}Content-Length: 100000\r\n\r\n{lines(rows(9))}".encode())
             until(lambda: [*tmp_path.glob("runs/.datasets/.new-*/cases.jsonl")])
         until(lambda: not [*tmp_path.glob("runs/.datasets/*")])
+
+
+async def test_a_client_that_goes_away_late_leaves_the_whole(tmp_path, monkeypatch):
+    """A data set that is just being put in its place is there in full, also where its client goes away then."""
+    to_disk = os.fsync
+
+    def slow(file):
+        time.sleep(0.3)
+        to_disk(file)
+
+    async def parts():
+        yield lines(rows(9)).encode()
+        monkeypatch.setattr(os, "fsync", slow)  # the disk, at the boundary: from here on it takes its time
+
+    uploads = Uploads(tmp_path)
+    taking = asyncio.create_task(uploads.take("mine", ".jsonl", parts(), 10_000))
+    await asyncio.to_thread(until, lambda: [*tmp_path.glob(".new-*/.dataset.json.*")])
+    taking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await taking
+    (found,) = uploads.all()
+    assert len([*uploads.reading(found.id)]) == 9
+    assert [file.name for file in tmp_path.iterdir()] == [found.id]
 
 
 def test_what_a_killed_server_left_half_made_goes_away(tmp_path):

@@ -65,7 +65,7 @@ def test_every_field_of_a_run_is_told():
 def test_the_first_request_of_a_reader(page, tmp_path):
     """The request that README and the page on the server begin with gives a verdict with its reason."""
     text = (ROOT / page).read_text(encoding="utf-8")
-    (line,) = re.findall(r"^```sh\n(curl .*/v1/evaluate .*)\n```$", text, re.MULTILINE)
+    (line,) = re.findall(r"^```sh\n(curl [^`]*/v1/evaluate [^`]*)\n```$", text, re.MULTILINE)
     with served(create_app(Settings(runs=tmp_path), {"scripted": ScriptedJudge([YES])})) as server:
         command = ["bash", "-c", line.replace("localhost:8000", server.url)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)

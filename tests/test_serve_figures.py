@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sqlite3
 import threading
 import time
+from contextlib import closing
 
 import pytest
 from agreed_runs import said, write
 from served_runs import ended, rows, serving, started, two_tenants, uploaded
 
 from greval.agreements import agreement
-from greval.annotations.files import FIELDS, kept, write_annotations
+from greval.annotations.files import FIELDS, keep, kept, write_annotations
 from greval.argilla.ledger import folder_of
 from greval.comparison import compare
 from greval.estimates import estimate
 from greval.report.build import build
 from greval.serve.figuring import Figuring
-from greval.store import Store
+from greval.store import FILE, Store
 from greval.store.disk import lock
 
 JSONL = {"Content-Type": "application/jsonl"}
@@ -102,6 +104,29 @@ def test_agreement_and_estimate_are_the_library_s_own(client, runs):
     assert here == plain(agreement(runs / "judged", "right", combine="each"), runs / "judged")
     here = get(client, f"{path}/estimate", metric="right", level=0.9)
     assert here == plain(estimate(runs / "judged", "right", level=0.9), runs / "judged")
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "report"),
+        ("GET", "compare"),
+        ("GET", "agreement?metric=right"),
+        ("GET", "results"),
+        ("GET", "cases"),
+        ("GET", "case?sample_id=q1"),
+        ("PUT", "annotations"),
+    ],
+)
+def test_a_log_of_another_version_is_told_without_a_path(client, runs, method, path):
+    """A run that this version cannot read is a 409 that names the run, and no folder of the server."""
+    keep(write(runs / "judged", "right", VERDICTS), said("right", "ana", ANA))
+    with closing(sqlite3.connect(runs / "judged" / FILE)) as log:
+        log.execute("PRAGMA user_version = 7")
+    sent = {"content": lines_of(said("right", "ana", ANA)), "headers": JSONL} if method == "PUT" else {}
+    answer = client.request(method, f"/v1/runs/judged/{path}", **sent)
+    assert (answer.status_code, "another version" in answer.text) == (409, True), answer.text
+    assert str(runs) not in answer.text
 
 
 def test_annotations_take_the_place_of_older_ones(client, runs, tmp_path):

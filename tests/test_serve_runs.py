@@ -6,7 +6,9 @@ import asyncio
 import json
 import random
 import shutil
+import sqlite3
 import time
+from contextlib import closing
 from itertools import pairwise
 
 import pytest
@@ -24,7 +26,7 @@ from greval.serve.ordering import MOST_QUEUED
 from greval.serve.orders import RunInfo
 from greval.serve.problems import ServeError
 from greval.serve.settings import Limits
-from greval.store import Store
+from greval.store import FILE, Store
 from greval.testing import ScriptedJudge
 
 MALFORMED = "no verdict"
@@ -490,6 +492,18 @@ def test_a_fault_of_the_server_s_own_is_told_without_its_words(tmp_path, caplog)
         assert ended(client, other)["status"] == "finished"
     assert (info["status"], info["why"]) == ("failed", "the server had an error of its own; its log tells more")
     assert "ValidationError" in caplog.text
+
+
+def test_a_run_of_another_version_of_the_log_fails_and_says_why(client, tmp_path):
+    """A run whose log this version cannot read does not stay at work for ever: it has failed, and says why."""
+    run = started(client, uploaded(client, rows(2)))
+    ended(client, run)
+    with closing(sqlite3.connect(tmp_path / "runs" / run / FILE)) as log:
+        log.execute("PRAGMA user_version = 7")
+    assert client.post(f"/v1/runs/{run}/resume").status_code == 202
+    found = ended(client, run, seconds=10)
+    assert (found["status"], "another version" in found["why"]) == ("failed", True), found
+    assert str(tmp_path) not in found["why"]
 
 
 def test_a_run_whose_folder_is_gone_harms_no_other(tmp_path):

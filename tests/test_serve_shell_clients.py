@@ -5,47 +5,29 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from functools import partial
 
 import httpx
 import pytest
-from fault_server import FaultServer, hangs
-from serving import served, until
+from fault_server import hangs
+from serving import ASKED, CASE, INVOKED, judging, until
 
-from greval.judge import Judge
-from greval.serve.app import create_app
 from greval.serve.keys import add_key
-from greval.serve.settings import Limits, Settings
-
-CASE = {"question": "When does it open?", "expected_answer": "At nine.", "answer": "At nine."}
-ASKED = {"cases": [CASE], "metrics": ["correctness"]}
-INVOKED = {"input": CASE}
 
 
 @pytest.fixture
-def chat():
-    """Give a chat server on 127.0.0.1, the judge of these servers."""
-    with FaultServer() as server:
-        yield server
-
-
-@pytest.fixture
-def serve(chat, tmp_path):
+def serve(fault_server, tmp_path):
     """Give a function that starts a real server with these limits."""
-
-    def start(keys=None, **limits):
-        judges = {"judge": Judge("openai:x", base_url=chat.url)}
-        return served(create_app(Settings(runs=tmp_path, judges=judges, keys=keys, limits=Limits(**limits))))
-
-    return start
+    return partial(judging, fault_server.url, tmp_path)
 
 
-def leaves(url, path, body, chat):
+def leaves(url, path, body, fault_server):
     """Send a request, and go away once the judge is asked."""
 
     async def go():
         async with httpx.AsyncClient(base_url=url) as asked:
             request = asyncio.create_task(asked.post(path, json=body))
-            await asyncio.to_thread(chat.wait)
+            await asyncio.to_thread(fault_server.wait)
             request.cancel()
 
     asyncio.run(go())
@@ -61,16 +43,16 @@ def leaves(url, path, body, chat):
         ("/v1/metrics/draft", {"name": "tone", "description": "The tone of the answer.", "scale": "categorical"}),
     ],
 )
-def test_work_ends_with_its_client(serve, chat, path, body):
+def test_work_ends_with_its_client(serve, fault_server, path, body):
     """When a client goes away, also in the middle of a stream, the judge's calls in flight are given up."""
-    chat.plan = hangs(30)
+    fault_server.plan = hangs(30)
     with serve() as server:
-        leaves(server.url, path, body, chat)
-        until(lambda: chat._flying == 0, 5)
+        leaves(server.url, path, body, fault_server)
+        until(lambda: fault_server._flying == 0, 5)
         until(lambda: server.service.gate.inside == server.service.gate.waiting == 0, 5)
-        calls = chat.calls
+        calls = fault_server.calls
         time.sleep(0.2)
-        assert chat.calls == calls
+        assert fault_server.calls == calls
 
 
 def test_reading_ends_with_its_client(serve):
@@ -92,17 +74,17 @@ def test_reading_ends_with_its_client(serve):
         until(lambda: len(begun) == len(ended), 5)
 
 
-def test_work_ends_with_its_time(serve, chat):
+def test_work_ends_with_its_time(serve, fault_server):
     """A request that took too long is answered with 504, and the judge's call is given up."""
-    chat.plan = hangs(30)
+    fault_server.plan = hangs(30)
     with serve(seconds=0.5) as server:
         assert httpx.post(f"{server.url}/v1/evaluate", json=ASKED).status_code == 504
-        until(lambda: chat._flying == 0, 5)
+        until(lambda: fault_server._flying == 0, 5)
 
 
-def test_a_crowd(serve, chat):
+def test_a_crowd(serve, fault_server):
     """Of many clients at once as many are served as have a place; the others are told at once when to come again."""
-    chat.latency = 0.1
+    fault_server.latency = 0.1
 
     async def crowd(url):
         limits = httpx.Limits(max_connections=None)
@@ -117,12 +99,12 @@ def test_a_crowd(serve, chat):
     assert statuses.count(200) >= 20
     assert all(1 <= int(answer.headers["retry-after"]) <= 60 for answer in answers if answer.status_code == 429)
     assert all(answer.json()["results"] for answer in answers if answer.status_code == 200)
-    assert chat.most <= 4
+    assert fault_server.most <= 4
 
 
-def test_one_key_cannot_take_all_places(serve, chat, tmp_path):
+def test_one_key_cannot_take_all_places(serve, fault_server, tmp_path):
     """Where one key fills its share of the server, another one is served in its turn; both have no more than all."""
-    chat.latency = 0.2
+    fault_server.latency = 0.2
     file = tmp_path / "keys.json"
     ana, bob = ({"Authorization": f"Bearer {add_key(file, name)}"} for name in ("ana", "bob"))
     own = {"cases": [CASE | {"answer": "This is of Bob."}], "metrics": ["correctness"]}
@@ -131,7 +113,7 @@ def test_one_key_cannot_take_all_places(serve, chat, tmp_path):
         async with httpx.AsyncClient(base_url=server.url, timeout=60) as asked:
             many = [asyncio.create_task(asked.post("/v1/evaluate", json=ASKED, headers=ana)) for _ in range(40)]
             await asyncio.to_thread(until, lambda: server.service.gate.waiting >= 8)
-            before = chat.calls
+            before = fault_server.calls
             others = await asyncio.gather(*(asked.post("/v1/evaluate", json=own, headers=bob) for _ in range(20)))
             return await asyncio.gather(*many), others, before
 
@@ -141,7 +123,7 @@ def test_one_key_cannot_take_all_places(serve, chat, tmp_path):
     assert {*first} == {*others} == {200, 429}
     assert 12 <= first.count(200) < 30
     assert 1 <= others.count(200) < 12  # what the first key left of the places, and what it gave back since
-    turns = ["of Bob" in str(body["messages"]) for body in chat.bodies]
+    turns = ["of Bob" in str(body["messages"]) for body in fault_server.bodies]
     assert turns.index(True) - before <= 4  # next but one as soon as it is there, not behind all that came before
 
 

@@ -93,7 +93,7 @@ class Body:
         self._done = False
         self._start = time.monotonic()
         told = header(scope, b"content-length")
-        if told.isdigit() and (len(told) > len(str(most)) or int(told) > most):
+        if told.isdecimal() and (len(told) > len(str(most)) or int(told) > most):
             raise self._too_large()
 
     async def receive(self) -> dict[str, Any]:

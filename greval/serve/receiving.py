@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, TypeVar
 
 from greval.serve.problems import ServeError
 from greval.serve.settings import MEGABYTE
@@ -21,6 +21,7 @@ LARGEST_WHOLE = 32 * MEGABYTE
 WHOLE = ".json"
 LINES = frozenset({".jsonl", ".csv"})
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+T = TypeVar("T")
 
 
 class Sent(NamedTuple):
@@ -101,6 +102,16 @@ class _Taking:
         longest = max(self._line + first, *others, 0)
         self._line = others[-1] if others else self._line + first
         return longest
+
+
+async def to_the_end(work: Callable[..., T], *given: object) -> T:
+    """Call in a thread what must not be left in the middle: where this is cancelled, its end is waited for first."""
+    working = asyncio.ensure_future(asyncio.to_thread(work, *given))
+    try:
+        return await asyncio.shield(working)
+    except asyncio.CancelledError:
+        await asyncio.wait({working})
+        raise
 
 
 def _to_disk(stream: BinaryIO) -> None:

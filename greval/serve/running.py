@@ -9,7 +9,7 @@ from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from greval.errors import GrevalError
+from greval.errors import GrevalError, StoreError
 from greval.evaluation import Run, evaluate_async
 from greval.faults import redacted
 from greval.library import load
@@ -109,8 +109,11 @@ class Going:
     def _methods(self) -> tuple[str, ...] | None:
         if not (self.folder / FILE).is_file():
             return None
-        with Pages.open(self.folder) as pages:
-            return pages.methods()
+        try:
+            with Pages.open(self.folder) as pages:
+                return pages.methods()
+        except StoreError:  # a log that cannot be read is why the run failed; that is what is to be told
+            return None
 
     async def _judge(self) -> Run:
         asked = self.order.asked

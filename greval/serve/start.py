@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from greval.errors import GrevalError, MissingExtraError
+from greval.serve.keys import KeyFile
 from greval.serve.logs import ERRORS, LOGGING
 from greval.serve.settings import Settings
 
@@ -108,9 +109,11 @@ def checked(settings: Settings) -> None:
 
 def _there(settings: Settings) -> None:
     """Refuse to start on what is not there: each request would be told so, and the operator never."""
-    if settings.keys is not None and not settings.keys.is_file():
-        message = f"{settings.keys}: no file of keys is there; make it with: greval keys add NAME --file FILE"
-        raise GrevalError(message)
+    if settings.keys is not None:
+        if not settings.keys.is_file():
+            message = f"{settings.keys}: no file of keys is there; make it with: greval keys add NAME --file FILE"
+            raise GrevalError(message)
+        KeyFile(settings.keys).read()
     for folder in settings.library:
         if not folder.is_dir():
             message = f"{folder}: is no folder; name one that holds metric files with --library"

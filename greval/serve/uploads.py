@@ -22,7 +22,7 @@ from greval.errors import DataError
 from greval.record import Record
 from greval.serve.names import absent, inside, made_id, now
 from greval.serve.problems import ServeError
-from greval.serve.receiving import Sent, receive, room
+from greval.serve.receiving import Sent, receive, room, to_the_end
 from greval.whole_file import write_whole
 
 KINDS: Mapping[str, str] = {
@@ -98,7 +98,7 @@ class Uploads:
                 await asyncio.to_thread(new.mkdir, parents=True)
                 sent = await receive(parts, new / f"{STEM}{kind}", most)
                 found = await asyncio.to_thread(_looked_through, made, name, sent)
-                await asyncio.to_thread(_settle, new, self._folder / made, found)
+                await to_the_end(_settle, new, self._folder / made, found)
         finally:
             shutil.rmtree(new, ignore_errors=True)  # at once: a request that is given up is cancelled here too
         return found

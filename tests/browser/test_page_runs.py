@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import httpx
 import pytest
-from runs_made import run, upload
+from runs_made import run, start, upload
 
 METRICS = ("correctness", "answer_quality", "chunk_evaluation", "triple_evaluation", "ndcg@10", "latency")
 
@@ -51,6 +51,22 @@ def test_cancels_and_resumes(visit, dataset):
     row.locator(".badge:text('running'), .badge:text('queued')").first.wait_for()
     row.get_by_role("button", name="Cancel").click()
     row.locator(".badge:text('stopped')").wait_for()
+
+
+def test_a_run_is_followed_once(visit, dataset):
+    """A run that is cancelled on its page and resumed there is followed by one stream at a time."""
+    made = start(visit.url, dataset, ["relevance"], name="once", judge="slow")
+    streams = []
+    visit.at.on("request", lambda request: streams.append(request.url) if request.url.endswith("/events") else None)
+    visit.open(f"runs/{made}")
+    visit.at.get_by_role("button", name="Cancel").click()
+    visit.at.locator(".badge:text('stopped')").wait_for()
+    assert len(streams) == 1
+    visit.at.get_by_role("button", name="Resume").click()
+    visit.until(lambda: len(streams) == 2)
+    visit.at.get_by_role("button", name="Cancel").click()
+    visit.at.locator(".badge:text('stopped')").wait_for()
+    assert len(streams) == 2
 
 
 def test_deletes_a_run_when_sure(visit, dataset):
@@ -149,6 +165,18 @@ def test_groups_by_a_tag(visit, judged):
     visit.at.get_by_label("Group by").fill("query_type")
     visit.press("Enter")
     visit.sees("multi_hop", "section[aria-labelledby=summary-correctness]")
+
+
+def test_a_number_of_a_group_leads_to_its_results(visit, judged):
+    """Grouped by a tag, a number leads to the results of that group, as many as it says."""
+    visit.open(f"runs/{judged}?by=query_type")
+    row = visit.at.locator("section[aria-labelledby=summary-correctness] tbody tr", has_text="multi_hop")
+    many = int(row.locator("[data-label=scored] a").inner_text())
+    row.locator("[data-label=scored] a").click()
+    visit.at.wait_for_selector("table.results")
+    told = httpx.get(f"{visit.url}/v1/runs/{judged}/report").json()["summaries"]
+    assert many < sum(one["scored"] for one in told if one["metric"] == "correctness")
+    assert visit.at.locator("table.results tbody tr").count() == many
 
 
 def test_compares_two_methods(visit, judged):

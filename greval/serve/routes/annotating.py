@@ -90,7 +90,7 @@ def _taken(folder: Path, new: Path) -> Kept:
     Raises:
         ServeError: With each row that is none (422), or where somebody else writes annotations (409).
     """
-    with Store.open(folder) as store:
+    with named(folder), Store.open(folder) as store:
         found = read_annotations(new, scales(store.fact("metrics")))
     if found.faults:
         faults = [f"line {fault.place.rpartition(':')[2]}: {fault.message}" for fault in found.faults]

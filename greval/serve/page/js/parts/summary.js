@@ -11,6 +11,7 @@ import { legend, spread } from "./spread.js";
 import { headRow, metricLink } from "./table.js";
 
 const STATUSES = ["scored", "skipped", "failed"];
+const NOT_TOLD = "(none)"; // the group of cases without the tag, as the report names it
 
 /**
  * Give the sheet of one metric.
@@ -40,9 +41,12 @@ export function summarySheet(run, name, summaries, { metric, listed, by, pending
 
 /** Give a function that gives the address of the results behind a figure. */
 function addresses(run, name, by) {
-  const single = by.length === 1 && by[0] === "method";
-  const method = (summary) => (single ? summary.group : null);
-  return (summary, query) => at(["runs", run], { tab: "results", metric: name, method: method(summary), ...query });
+  const only = by.length === 1 ? by[0] : null;
+  const within = ({ group }) => {
+    if (!only || group === NOT_TOLD) return {};
+    return only === "method" ? { method: group } : { tag: `${only}:${group}` };
+  };
+  return (summary, query) => at(["runs", run], { tab: "results", metric: name, ...within(summary), ...query });
 }
 
 const figureOf = ({ mean, interval: found }) => ({ at: mean, low: found?.low, high: found?.high });

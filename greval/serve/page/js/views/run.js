@@ -36,6 +36,7 @@ class RunPage {
   #place = h("div", { class: "stack" });
   #leaveTab = new AbortController();
   #run = null;
+  #following = false;
   #told = 0;
   #refreshed = 0;
 
@@ -84,11 +85,14 @@ class RunPage {
     this.#watch();
   }
 
-  /** Follow the run until it ends. */
+  /** Follow the run until it ends; one stream is enough. */
   async #watch() {
-    if (!active(this.#run)) return;
+    if (this.#following || !active(this.#run)) return;
+    this.#following = true;
     try {
-      const end = await follow(this.id, (progress) => this.#step(progress), this.signal);
+      const end = await follow(this.id, (progress) => this.#step(progress), this.signal).finally(() => {
+        this.#following = false;
+      });
       this.#put(end ?? (await this.#asked()));
       await this.#showTab();
     } catch (error) {
@@ -115,7 +119,7 @@ class RunPage {
 
   get #tab() {
     const wanted = this.query.get("tab");
-    return wanted in TABS ? wanted : "summary";
+    return Object.hasOwn(TABS, wanted) ? wanted : "summary";
   }
 
   async #showTab() {
