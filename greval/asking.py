@@ -70,12 +70,14 @@ class Asking:
         self.tier = client.tier
         self.max_items = client.judge.max_items or (LOCAL_MAX_ITEMS if client.judge.local else DEFAULT_MAX_ITEMS)
         self.many = metric.over is not None and self.max_items > 1
+        reason = client.judge.reason
+        examples = example_texts(metric, many=self.many, reason=reason)
         self.start = [
-            SystemMessage(system_text(metric, many=self.many, example=self.tier == "text")),
-            *(turn for case, answer in example_texts(metric, many=self.many) for turn in _turns(case, answer)),
+            SystemMessage(system_text(metric, many=self.many, example=self.tier == "text", reason=reason)),
+            *(turn for case, answer in examples for turn in _turns(case, answer)),
         ]
         length = LOCAL_REASON_LENGTH if client.judge.local else None
-        schema = answer_schema(metric, many=self.many, reason_length=length)
+        schema = answer_schema(metric, many=self.many, reason=reason, reason_length=length)
         self.question = Question(metric.name, schema, self.tier, client.judge.confidence)
 
     async def __call__(

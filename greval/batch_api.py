@@ -13,6 +13,7 @@ from typing import IO, TYPE_CHECKING, Any, Literal, cast, get_args
 
 from pydantic import JsonValue
 
+from greval.advice import advice
 from greval.direct import NOT_SENT, body_of, read
 from greval.errors import DataError, JudgeError, JudgeUnavailableError
 from greval.faults import failure_of, secrets_of
@@ -31,6 +32,7 @@ MAX_BYTES = 190_000_000  # OpenAI takes 200 MB a file
 BLOCK = 1 << 20
 PATIENCE = 600.0  # seconds for one request; a file may take minutes
 OK = 200
+NO_BATCHES = "see that this server has OpenAI's batch endpoint; greval evaluate asks any server"
 
 Status = Literal["validating", "in_progress", "finalizing", "cancelling", "failed", "expired", "cancelled", "completed"]
 """From the least to the most finished; those from `failed` on are final."""
@@ -254,8 +256,10 @@ class BatchFiles:
         try:
             yield
         except Exception as error:
+            failure = failure_of(error, [self._client.api_key])
+            hint = NO_BATCHES if failure.kind == "request" else advice(failure.kind, "openai:")
             going = f"; these go on and can be collected: {','.join(ids)}" if ids else ""
-            message = f"{doing}: {failure_of(error, [self._client.api_key]).message}{going}"
+            message = f"{doing}: {self._client.base_url.host}: {failure.message}; {hint}{going}"
             raise JudgeUnavailableError(message) from error
 
 

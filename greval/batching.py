@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NoReturn, Unpack, cast
 
 from pydantic import JsonValue, ValidationError
 
+from greval.advice import LOCAL
 from greval.batch_api import BatchFiles, BatchState, read_line, request_line
 from greval.case import Case
 from greval.client import Desk, JudgeClient, Line, reply_of
@@ -22,7 +23,7 @@ from greval.compile import CaseLike
 from greval.datasets import RowFault
 from greval.errors import DataError, JudgeError, StoppedError
 from greval.evaluation import JOURNAL, Run, evaluate_async
-from greval.judge import LOCAL, Judge
+from greval.judge import Judge
 from greval.library import load, with_dependencies
 from greval.metric import JudgedMetric, Metric, define
 from greval.options import Options, prices_of

@@ -14,7 +14,7 @@ from greval.judge import Judge
 from greval.question import Question
 from greval.record import Record
 from greval.reply import Reply
-from greval.result import Tier, Usage
+from greval.result import FailureKind, Tier, Usage
 from greval.verdict import parse, probability
 
 Finding = Literal["yes", "no", "not told"]
@@ -32,7 +32,10 @@ MESSAGES: list[BaseMessage] = [
 
 
 class Capabilities(Record):
-    """What was found: `tier` is how greval will ask this judge, `message` what went wrong, if anything."""
+    """What was found: `tier` is how greval will ask this judge, `answers` whether it answered at all.
+
+    `message` tells what went wrong, if anything, and `failure` of which kind that is.
+    """
 
     judge: str
     tier: Tier
@@ -45,6 +48,8 @@ class Capabilities(Record):
     token_counts: Finding
     usage: Usage
     message: str = ""
+    failure: FailureKind | None = None
+    answers: bool = True
 
 
 async def check(model: Judge | BaseChatModel) -> Capabilities:
@@ -82,6 +87,8 @@ async def check(model: Judge | BaseChatModel) -> Capabilities:
         token_counts=_said(first.usage.input_tokens is not None),
         usage=first.usage + again.usage + schema.usage + tools.usage,
         message=first.failure.message if first.failure else "",
+        failure=first.failure.kind if first.failure else None,
+        answers=not all(reply.failure for reply in (first, again, schema, tools)),
     )
 
 
@@ -104,6 +111,8 @@ def _nothing(client: JudgeClient, reply: Reply, seconds: float) -> Capabilities:
         token_counts=unknown,
         usage=reply.usage,
         message=reply.failure.message if reply.failure else "",
+        failure=reply.failure.kind if reply.failure else None,
+        answers=False,
     )
 
 

@@ -16,6 +16,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from pydantic import JsonValue
 
 from greval.direct import can_ask
+from greval.errors import JudgeError
 from greval.faults import cut_short, failure_of, secrets_of, whole
 from greval.guard import Guard
 from greval.judge import LOCAL_TIMEOUT, Judge, chat_model, environment
@@ -86,6 +87,9 @@ class JudgeClient:
         on_failure: OnFailure | None = None,
     ) -> None:
         """Keep the settings; a model is made at the first call."""
+        if not isinstance(model, Judge | BaseChatModel):
+            named = f"Judge({model!r})" if isinstance(model, str) else "Judge('openai:MODEL')"
+            raise JudgeError(f"{model!r}: is no judge; give {named} or a chat model of LangChain")
         self.judge = model if isinstance(model, Judge) else Judge(model=_label(model), timeout=_timeout(model))
         self.guard = guard or Guard(watchful=False)
         self._given = None if isinstance(model, Judge) else model

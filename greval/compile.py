@@ -22,6 +22,7 @@ from greval.client import JudgeClient, clock
 from greval.errors import DataError, JudgeError
 from greval.identity import fingerprint
 from greval.judge import Judge
+from greval.library import definition
 from greval.material import lacking
 from greval.metric import ComputedMetric, JudgedMetric, Metric
 from greval.prompt import PROMPT_VERSION
@@ -58,6 +59,7 @@ def compile_metric(
         scripts and running event loops.
 
     Raises:
+        DefinitionError: Where the metric is none, such as a name.
         JudgeError: Where a judged metric is given no judge.
 
     Example:
@@ -69,6 +71,7 @@ def compile_metric(
         >>> compile_metric(metric, judge).invoke({"question": "Hi?", "answer": "Thank you."}).judgements[0].value
         'Polite'
     """
+    metric = definition(metric)
     if isinstance(metric, ComputedMetric):
         return MetricRunnable(metric, _computing(metric), judge="", tier="computed", mark=fingerprint(metric, {}))
     if model is None or not isinstance(metric, JudgedMetric):

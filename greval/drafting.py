@@ -9,10 +9,11 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from pydantic import ValidationError
 
+from greval.advice import FINAL, advice
 from greval.case import Over
 from greval.client import JudgeClient
 from greval.compile import run_sync
-from greval.errors import JudgeError, MalformedVerdictError
+from greval.errors import DefinitionError, JudgeError, JudgeUnavailableError, MalformedVerdictError
 from greval.judge import Judge
 from greval.metric import JudgedMetric, define
 from greval.need import PROMPT_FIELDS
@@ -66,7 +67,9 @@ def draft(
         A complete definition that was checked; write it with `greval.metric_file.write_metric` and review it.
 
     Raises:
-        JudgeError: Where the model gives no valid definition in three tries.
+        DefinitionError: Where the name, the description or the scale cannot be those of a metric; nothing is asked.
+        JudgeUnavailableError: Where the model cannot be reached, or not with this key or name.
+        JudgeError: Where it gives no valid definition in three tries.
 
     Example:
         >>> from greval.testing import ScriptedJudge
@@ -85,26 +88,56 @@ async def draft_async(
     """Ask for a definition, and again with what is wrong with it; see `draft`.
 
     Raises:
-        JudgeError: Where the model gives no valid definition in three tries.
+        DefinitionError: Where what is given cannot be part of a metric.
+        JudgeError: Where the model cannot be asked, or gives no valid definition in three tries.
     """
     bounds, names = _wanted(scale)
     question = Question("metric", _schema(bounds, names, brief=client.judge.local), client.tier)
     fenced = neutral(f"name: {name}\nwhat it judges: {description}\njudged: {over or 'the whole case'}")
     messages: list[BaseMessage] = [SystemMessage(_system(bounds, names)), HumanMessage(fenced)]
     given = {"name": name, "description": description, "over": over}
+    _check(given, bounds, names)
     fault = ""
     for _ in range(TRIES):
         reply = await client.ask(question, messages, {})
         if reply.failure:
             fault = reply.failure.message
+            if reply.failure.kind in FINAL:
+                told = f"{client.label} cannot be asked: {fault}; {advice(reply.failure.kind, client.label)}"
+                raise JudgeUnavailableError(told)
             continue
         try:
             return _metric(given, bounds, names, parse(reply.text))
         except (MalformedVerdictError, ValidationError) as error:
-            fault = str(error)
+            fault = "; ".join(_faults(error)) if isinstance(error, ValidationError) else str(error)
             messages = [*messages[:2], AIMessage(reply.text), HumanMessage(f"That cannot be used: {fault}\nMend it.")]
-    message = f"{client.label} gave no valid definition in {TRIES} tries: {fault}"
+    message = f"{client.label} gave no valid definition in {TRIES} tries: {fault}; try again or another model"
     raise JudgeError(message)
+
+
+def _check(given: Mapping[str, Any], bounds: tuple[int, int] | None, names: tuple[str, ...]) -> None:
+    """Refuse what no model could make a metric of, before one is asked and paid.
+
+    Raises:
+        DefinitionError: With every fault.
+    """
+    scale: dict[str, Any]
+    if bounds:
+        scale = {"range": bounds, "better": "higher", "levels": dict.fromkeys(_levels(bounds), "?")}
+    else:
+        scale = {"categories": [{"name": name, "means": "?"} for name in names or ("a", "b")]}
+    try:
+        define({**given, "needs": ["question", *filter(None, [given["over"]])], "scale": scale, "steps": ["?"]})
+    except ValidationError as error:
+        raise DefinitionError(*_faults(error)) from error
+
+
+def _faults(error: ValidationError) -> list[str]:
+    """Say what is wrong with a definition, each with its place."""
+    return [
+        f"{'.'.join(map(str, fault['loc'])) or 'metric'}: {fault['msg'].removeprefix('Value error, ')}"
+        for fault in error.errors()
+    ]
 
 
 def _wanted(scale: DraftScale) -> tuple[tuple[int, int] | None, tuple[str, ...]]:

@@ -16,14 +16,16 @@ from typing import Unpack
 
 from langchain_core.language_models import BaseChatModel
 
+from greval.advice import key_hint
+from greval.arguments import known_options, several
 from greval.client import JudgeClient
 from greval.compile import CaseLike, MetricRunnable, compile_metric, run_sync
 from greval.datasets import RowFault
 from greval.debugging import FailedCalls
-from greval.errors import JudgeError
+from greval.errors import DefinitionError, JudgeError
 from greval.facts import put_metrics, put_planned
 from greval.guard import Guard
-from greval.judge import Judge, key_hint
+from greval.judge import Judge
 from greval.library import with_dependencies
 from greval.metric import JudgedMetric, Metric
 from greval.options import Options, prices_of, total_of, width_of
@@ -120,10 +122,16 @@ async def evaluate_async(
         The run folder, how far the run came, and why it was stopped where it was.
 
     Raises:
-        DefinitionError: Where a metric builds on one that is not there.
+        DataError: Where the cases are one text or one record.
+        DefinitionError: Where no metric is given, or one builds on another that is not there.
         JudgeError: Where the judge cannot be used at all.
         StoreError: Where the folder cannot be written.
+        TypeError: Where there is no such option.
     """
+    known_options(options, Options, "evaluate")
+    several(cases, "cases", "read_cases('cases.jsonl') or [Case(...)]")
+    if not metrics:
+        raise DefinitionError("no metric is given; give those to judge by, such as [load('correctness')]")
     folder = Path(out) if options.get("resume", True) else unused(Path(out))
     width = width_of(judge, options)
     guard = _guard(judge, options)
@@ -228,7 +236,8 @@ def _guard(judge: Judge | BaseChatModel | None, options: Options) -> Guard:
         message = f"{label}: no price is known to cap a cost by; give one (--prices) or cap calls (--max-calls)"
         raise JudgeError(message)
     hint = key_hint(judge.model) if isinstance(judge, Judge) else "check the model's key"
-    return Guard(max_calls=options.get("max_calls"), max_cost=cap, cost=partial(prices.cost, label), hint=hint)
+    costs = partial(prices.cost, label)
+    return Guard(max_calls=options.get("max_calls"), max_cost=cap, cost=costs, hint=hint, model=label)
 
 
 def _client(

@@ -6,6 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Unpack
 
+from langchain_core.language_models import BaseChatModel
+
+from greval.arguments import known_options, several
 from greval.asking import Asking
 from greval.case import Case
 from greval.client import JudgeClient
@@ -61,7 +64,7 @@ class Forecast(Record):
 def forecast(
     cases: Iterable[CaseLike | RowFault],
     metrics: Sequence[Metric],
-    judge: Judge | None,
+    judge: Judge | BaseChatModel | None,
     *,
     out: str | Path,
     **options: Unpack[Options],
@@ -77,11 +80,17 @@ def forecast(
     Raises:
         JudgeError: Where the judge cannot be used at all.
     """
+    known_options(options, Options, "forecast")
+    several(cases, "cases", "read_cases('cases.jsonl') or [Case(...)]")
     return run_sync(_forecast(cases, metrics, judge, Path(out), options))
 
 
 async def _forecast(
-    cases: Iterable[CaseLike | RowFault], metrics: Sequence[Metric], judge: Judge | None, folder: Path, options: Options
+    cases: Iterable[CaseLike | RowFault],
+    metrics: Sequence[Metric],
+    judge: Judge | BaseChatModel | None,
+    folder: Path,
+    options: Options,
 ) -> Forecast:
     client = JudgeClient(judge) if judge is not None else None
     count = counter((await client.ready()).model) if client else TokenCounter()

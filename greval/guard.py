@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from greval.advice import advice
 from greval.errors import StoppedError
 from greval.reply import Reply
 from greval.result import FailureKind, Usage
@@ -37,17 +38,19 @@ class Guard:
         max_cost: The most US dollars of the run; needs `cost`.
         cost: Gives the price of a usage, None where it is not known.
         hint: What to do where the key is refused.
+        model: The judge's name, for what to do about other failures.
         watchful: Whether failures end it; without a run there is nothing to end.
         away: How many seconds an endpoint may be away that never worked, and one that did.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what ends a run
         self,
         *,
         max_calls: int | None = None,
         max_cost: float | None = None,
         cost: Callable[[Usage], float | None] = lambda _: None,
         hint: str = "check the key",
+        model: str = "",
         watchful: bool = True,
         away: tuple[float, float] = (NEVER_SECONDS, DEAD_SECONDS),
     ) -> None:
@@ -62,6 +65,7 @@ class Guard:
         self._max_cost = max_cost
         self._cost = cost
         self._hint = hint
+        self._model = model
         self.watchful = watchful
         self._away = away
         self._waiting: set[asyncio.Task[Any]] = set()
@@ -159,7 +163,8 @@ class Guard:
         if failure and self._row["refused"] >= (REFUSED_IN_A_ROW if self.answers else 1):
             self.stop(f"the judge refuses the key: {failure.message}; {self._hint}", fatal=True)
         elif failure and self._hopeless():
-            self.stop(f"{self._row.total()} calls in a row failed, the last with: {failure.message}", fatal=True)
+            told = f"the last with: {failure.message}; {advice(failure.kind, self._model)}"
+            self.stop(f"{self._row.total()} calls in a row failed, {told}", fatal=True)
 
     def _check(self) -> None:
         if self.why is not None:

@@ -20,9 +20,11 @@ from weakref import WeakKeyDictionary
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, SecretStr, field_validator
 
+from greval.advice import LOCAL, named
 from greval.errors import JudgeError, JudgeUnavailableError, MissingExtraError
 from greval.pace import Pace, pace_of
 from greval.record import Record
+from greval.schema import Reason
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
 Structured = Literal["auto", "schema", "tools", "text"]
 _LOG = logging.getLogger("greval")
 
-LOCAL = "local"
 LOCAL_TIMEOUT = 600.0
 LOCAL_REASON_LENGTH = 160
 LOCAL_MAX_TOKENS = 1024
@@ -60,7 +61,8 @@ class Judge(Record):
     knows. Keys are read from the environment. `timeout` is seconds for one call, made again up to
     `max_retries` times; `requests_per_minute` and `tokens_per_minute` are the provider's limits.
     `structured` fixes how the answer is asked for; `max_items` is the most items judged in one call
-    and `item_tokens` their tokens; `confidence` asks for probabilities; `options` go to the model.
+    and `item_tokens` their tokens; `confidence` asks for probabilities; `reason` says whether the
+    reason stands before the value or after it; `options` go to the model.
 
     Raises:
         pydantic.ValidationError: Where a setting is wrong, or holds a secret.
@@ -85,6 +87,7 @@ class Judge(Record):
     max_items: Annotated[int, Field(gt=0)] | None = None
     item_tokens: Annotated[int, Field(gt=0)] = 8000
     confidence: bool = False
+    reason: Reason = "before"
     options: dict[str, JsonValue] = Field(default_factory=dict)
 
     def __init__(self, model: str, **settings: Any) -> None:  # noqa: ANN401 - the fields above
@@ -161,17 +164,6 @@ async def chat_model(judge: Judge) -> BaseChatModel:
     return models[key]
 
 
-def key_hint(model: str) -> str:
-    """Say where the key of a judge comes from.
-
-    Example:
-        >>> key_hint("openai:gpt-5.4-mini")
-        'set OPENAI_API_KEY to a valid key'
-    """
-    provider = model.partition(":")[0].upper().partition("_")[0]
-    return f"set {provider}_API_KEY to a valid key"
-
-
 def environment() -> tuple[str | None, ...]:
     """Give what of the environment a chat model is made from."""
     return tuple(os.environ.get(name) for name in (KEY_VARIABLE, URL_VARIABLE))
@@ -183,12 +175,9 @@ _KEEPERS: WeakKeyDictionary[asyncio.AbstractEventLoop, list[AsyncGenerator[None]
 
 
 async def _build(judge: Judge) -> BaseChatModel:
-    provider, _, name = judge.model.partition(":")
+    provider, name = named(judge.model)
     if provider == LOCAL:
         return await _local(judge, name)
-    if not name:
-        message = f"judge {judge.model!r}: write PROVIDER:MODEL, such as openai:{judge.model}, or local"
-        raise JudgeError(message)
     if provider == "openai":
         return await _openai(judge, name, base_url=judge.base_url, key=_openai_key(judge))
     return _other(judge)
@@ -202,12 +191,8 @@ async def _local(judge: Judge, name: str) -> BaseChatModel:
     if server.path not in _TOLD:
         _TOLD.add(server.path)
         _LOG.warning("%s", describe(server))
-    patient = judge.model_copy(
-        update={
-            "timeout": max(judge.timeout, LOCAL_TIMEOUT),
-            "max_tokens": judge.max_tokens or LOCAL_MAX_TOKENS,
-        }
-    )
+    limits = {"timeout": max(judge.timeout, LOCAL_TIMEOUT), "max_tokens": judge.max_tokens or LOCAL_MAX_TOKENS}
+    patient = judge.model_copy(update=limits)
     return await _openai(patient, server.model, base_url=server.base_url, key=server.api_key)
 
 
@@ -295,6 +280,8 @@ def _other(judge: Judge) -> BaseChatModel:
             judge.model, **{name: value for name, value in settings.items() if value is not None}
         )
     except (ImportError, ValueError) as error:
-        message = f"judge {judge.model!r}: {error}"
+        known = next((line for line in str(error).splitlines() if line.startswith("Supported providers")), "")
+        what = f"LangChain knows no such provider. {known}; or openai:MODEL with --base-url URL" if known else error
+        message = f"judge {judge.model!r}: {what}"
         raise JudgeUnavailableError(message) from error
     return model

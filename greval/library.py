@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
+from greval.arguments import several
 from greval.errors import DefinitionError
-from greval.metric import JudgedMetric, Metric
+from greval.metric import ComputedMetric, JudgedMetric, Metric
 from greval.metric_file import did_you_mean, read_metric
 from greval.metrics import COMPUTED, misnamed, parse, variants
 from greval.plan import missing, ordered
@@ -73,7 +74,9 @@ def load(name_or_path: str | Path, *folders: str | Path) -> Metric:
     names = {*COMPUTED, *variants(text), *_files(predefined_folder())}
     known = sorted(names.union(*files))
     looked = " and ".join((*map(str, folders), "the predefined metrics"))
-    raise DefinitionError(f"{text}: no such metric in {looked}{did_you_mean(text, known)}")
+    pathlike = f"; a metric file ends in {ENDING}" if {"/", "."} & {*text} else ""
+    hint = f"{did_you_mean(text, known)}{pathlike}"
+    raise DefinitionError(f"{text or repr(text)}: no such metric in {looked}{hint}")
 
 
 def load_folder(path: str | Path) -> dict[str, Metric]:
@@ -108,6 +111,23 @@ def load_folder(path: str | Path) -> dict[str, Metric]:
     return dict(sorted(metrics.items()))
 
 
+def definition(metric: object) -> Metric:
+    """Give back what is a metric.
+
+    Raises:
+        DefinitionError: Where it is none, such as a name.
+
+    Example:
+        >>> definition("correctness")
+        Traceback (most recent call last):
+        greval.errors.DefinitionError: 'correctness': is no metric; load('correctness') gives one by its name
+    """
+    if not isinstance(metric, JudgedMetric | ComputedMetric):
+        told = metric if isinstance(metric, str | Path) else "correctness"
+        raise DefinitionError(f"{metric!r}: is no metric; load({str(told)!r}) gives one by its name")
+    return metric
+
+
 def with_dependencies(metrics: Iterable[Metric], *folders: str | Path) -> tuple[Metric, ...]:
     """Give the metrics and those they build on, each after what it builds on.
 
@@ -126,7 +146,8 @@ def with_dependencies(metrics: Iterable[Metric], *folders: str | Path) -> tuple[
         >>> [metric.name for metric in with_dependencies([load("answer_completeness")])]
         ['chunk_evaluation', 'triple_evaluation', 'answer_completeness']
     """
-    found = [*metrics]
+    several(metrics, "metrics", "[load('correctness')]")
+    found = [definition(metric) for metric in metrics]
     while names := missing(found):
         found.extend(_found(names, folders))
     return ordered(found)

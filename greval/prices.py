@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Self
 
 from pydantic import Field, ValidationError, model_validator
 
+from greval.advice import LOCAL
 from greval.errors import DataError
-from greval.judge import LOCAL
 from greval.metric_file.source import read_source
 from greval.record import Record
 from greval.result import Usage
@@ -93,7 +93,7 @@ class Prices(Record):
     source: Annotated[str, Field(min_length=1)]
 
     @staticmethod
-    def load(path: Path | None = None) -> Prices:
+    def load(path: str | Path | None = None) -> Prices:
         """Give the shipped table, or the one of a YAML or JSON file, which replaces it.
 
         Args:
@@ -103,7 +103,7 @@ class Prices(Record):
         Raises:
             DataError: Where the file cannot be read; all its faults are told at once, each with its line.
         """
-        return _shipped() if path is None else _read(path)
+        return _shipped() if path is None else _read(Path(path))
 
     def of(self, label: str) -> Price | None:
         """Give the price of a judge, None where it is not known.

@@ -18,6 +18,7 @@ from greval.material import Item, listed
 from greval.metric import JudgedMetric
 from greval.need import TAG
 from greval.note import ListNote, Note, ShareNote, TextNote
+from greval.schema import ORDERS, Reason
 
 PROMPT_VERSION = "1"
 """Part of every fingerprint: raise it whenever a message changes."""
@@ -26,6 +27,10 @@ FENCES = (
     *("question", "expected_answer", "answer", "chunks", "chunk", "triples", "triple", "context"),
     *("traversal", "tag", "items", "item"),
 )
+REASONS: dict[Reason, str] = {
+    "before": "one short sentence that names what decides; the value must follow from it",
+    "after": "one short sentence that names what decided",
+}
 AGGREGATES_COUNT = (
     "What stands in a context of the kind aggregate was computed from documents. It is part of the context: "
     "what it states counts as what a chunk states."
@@ -75,13 +80,14 @@ def _plain(letter: str) -> str:
     return "".join(c for c in plain if unicodedata.category(c)[0] not in "CMZ" and c not in UNSEEN).translate(ALIKE)
 
 
-def system_text(metric: JudgedMetric, *, many: bool, example: bool = False) -> str:
+def system_text(metric: JudgedMetric, *, many: bool, example: bool = False, reason: Reason = "before") -> str:
     """Give the message that is the same for every case of a metric.
 
     Args:
         metric: The definition.
         many: Whether numbered items are judged in one answer.
         example: Whether to show the answer's form in JSON, for models without native schemas.
+        reason: Whether the reason is asked for before the value or after it.
     """
     parts = [
         f"You are a careful, impartial judge.\n\nMetric: {metric.name}. {metric.description}",
@@ -89,7 +95,7 @@ def system_text(metric: JudgedMetric, *, many: bool, example: bool = False) -> s
         f"Scale ({'the value of each item' if many else 'the value'}):\n{metric.scale.explain()}",
         metric.instructions,
         _material_rule(),
-        _answer_rule(metric, many=many, example=example),
+        _answer_rule(metric, many=many, example=example, reason=reason),
     ]
     return "\n\n".join(part.strip() for part in parts if part.strip())
 
@@ -108,14 +114,14 @@ def case_text(metric: JudgedMetric, case: Case, numbered: Sequence[Item] = ()) -
     return "\n".join(part for part in (*parts, _closing(metric, len(numbered))) if part)
 
 
-def example_texts(metric: JudgedMetric, *, many: bool) -> Iterator[tuple[str, str]]:
+def example_texts(metric: JudgedMetric, *, many: bool, reason: Reason = "before") -> Iterator[tuple[str, str]]:
     """Give for each example the message that holds its case and the answer that it deserves."""
     for example in metric.examples:
         before, after = (
             {name: example.notes[name] for name, note in metric.notes.items() if _asked(note, when)}
             for when in ("before", "after")
         )
-        verdict = {**before, "reason": example.reason, "value": example.value, **after}
+        verdict = {**before, **{name: getattr(example, name) for name in ORDERS[reason]}, **after}
         answer = {"judgements": [{"item": 1, **verdict}]} if many else verdict
         found = listed(metric.over, example.case)
         yield case_text(metric, example.case, found), json.dumps(answer, ensure_ascii=False)
@@ -133,19 +139,19 @@ def _material_rule() -> str:
     )
 
 
-def _answer_rule(metric: JudgedMetric, *, many: bool, example: bool) -> str:
+def _answer_rule(metric: JudgedMetric, *, many: bool, example: bool, reason: Reason) -> str:
     """Say in which order the parts of the answer come, and show the form where it must be shown."""
+    parts = {"reason": REASONS[reason], "value": f"one of {metric.scale.allowed()}"}
     asked = [(name, note) for name, note in metric.notes.items() if not isinstance(note, ShareNote)]
     order = [
         *(f"{name}: {_describe(note)}" for name, note in asked if note.when == "before"),
-        "reason: one short sentence that names what decides; the value must follow from it",
-        f"value: one of {metric.scale.allowed()}",
+        *(f"{name}: {parts[name]}" for name in ORDERS[reason]),
         *(f"{name}: {_describe(note)}" for name, note in asked if note.when == "after"),
     ]
     each = 'a list "judgements" with one entry for each item, holding its number as "item" and'
     start = f"Answer with JSON only{f': {each}' if many else ', holding'}"
     lines = [f"{start} in this order:", *(f"- {part}" for part in order)]
-    return "\n".join([*lines, f"Form: {_form(metric, many=many)}"] if example else lines)
+    return "\n".join([*lines, f"Form: {_form(metric, many=many, reason=reason)}"] if example else lines)
 
 
 def _describe(note: TextNote | ListNote) -> str:
@@ -156,13 +162,13 @@ def _describe(note: TextNote | ListNote) -> str:
     return f"{note.means}; a list of objects with {', '.join(f'{name} ({what})' for name, what in told.items())}"
 
 
-def _form(metric: JudgedMetric, *, many: bool) -> str:
+def _form(metric: JudgedMetric, *, many: bool, reason: Reason) -> str:
     """Show the shape of the answer; its values stand for themselves in angle brackets."""
     before, after = (
         {name: _blank(note) for name, note in metric.notes.items() if _asked(note, when)}
         for when in ("before", "after")
     )
-    verdict: dict[str, Any] = {**before, "reason": "...", "value": "...", **after}
+    verdict: dict[str, Any] = {**before, **dict.fromkeys(ORDERS[reason], "..."), **after}
     return json.dumps({"judgements": [{"item": 1, **verdict}]} if many else verdict, ensure_ascii=False)
 
 

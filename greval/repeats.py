@@ -52,7 +52,8 @@ def _decided(metric: Metric, given: Sequence[Judgement]) -> Judgement | Failure:
         return next(judgement for judgement in given if judgement.value == winners[0]).model_copy(update=shared)
     mean = fmean(float(judgement.value) for judgement in given)
     nearest = min(given, key=lambda judgement: abs(float(judgement.value) - mean))
-    return nearest.model_copy(update={**shared, "value": mean, "number": mean})
+    value = int(mean) if mean.is_integer() else mean  # a level of the scale is named as the scale names it
+    return nearest.model_copy(update={**shared, "value": value, "number": mean})
 
 
 def _judgements(outcome: Outcome) -> Iterator[Judgement]:

@@ -31,7 +31,7 @@ FailureKind = Literal[
     "method",
     "error",
 ]
-"""Why a judgement failed; docs/reference/failures.md tells each with what to do."""
+"""Why a judgement failed; docs/failures.md tells each with what to do."""
 
 Tier = Literal["schema", "tools", "text", "computed"]
 """How the answer was asked for: native JSON schema, tool call, JSON in plain text, or not at all."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, assert_never
+from typing import Any, Literal, assert_never
 
 from pydantic import JsonValue
 
@@ -15,17 +15,23 @@ from greval.note import ListNote, Note, ShareNote, TextNote
 from greval.result import Judgement
 from greval.scale import OffScaleError
 
+Reason = Literal["before", "after"]
+"""Whether a judge gives its reason before the value or after it."""
+ORDERS: dict[Reason, tuple[str, str]] = {"before": ("reason", "value"), "after": ("value", "reason")}
 MAX_SCHEMA_NAME = 64
 MAX_ENTRIES = 8
 """Entries of a list note where texts are bounded."""
 
 
-def answer_schema(metric: JudgedMetric, *, many: bool, reason_length: int | None = None) -> dict[str, Any]:
+def answer_schema(
+    metric: JudgedMetric, *, many: bool, reason: Reason = "before", reason_length: int | None = None
+) -> dict[str, Any]:
     """Give the JSON schema of a judge's answer: notes asked before, reason, value, notes asked after.
 
     Args:
         metric: The definition.
         many: Whether numbered items are judged in one answer.
+        reason: Whether the reason comes before the value or after it.
         reason_length: The longest reason in characters, for small models that are held to the schema by a
             grammar and write without end where it sets none. A text note may be twice as long, a text in
             an entry of a list half as long, and a list has `MAX_ENTRIES` entries at most.
@@ -40,10 +46,10 @@ def answer_schema(metric: JudgedMetric, *, many: bool, reason_length: int | None
         >>> [*answer_schema(metric, many=False)["properties"]]
         ['reason', 'value']
     """
+    parts = {"reason": _text(reason_length), "value": metric.scale.answer_schema()}
     verdict = {
         **_note_schemas(metric, "before", reason_length),
-        "reason": _text(reason_length),
-        "value": metric.scale.answer_schema(),
+        **{name: parts[name] for name in ORDERS[reason]},
         **_note_schemas(metric, "after", reason_length),
     }
     if not many:

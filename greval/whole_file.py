@@ -23,10 +23,11 @@ def write_whole(path: Path, text: str) -> None:
         >>> file.read_text(), [found.name for found in file.parent.iterdir()]
         ('one', ['a.txt'])
     """
+    content = text.encode()
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with beside.open("wb") as stream:
-            stream.write(text.encode())
+            stream.write(content)
             stream.flush()
             os.fsync(stream.fileno())
         beside.replace(path)

@@ -24,8 +24,10 @@ from aligned_runs import (
 
 from greval import Annotation, evaluate, load, parse_metric, read_metric, write_metric
 from greval.alignment import align, align_async, foresee
+from greval.annotations.shown import shown
 from greval.errors import DataError, DefinitionError, JudgeError, StoppedError, StoreError
 from greval.prices import Price, Prices
+from greval.store import Store
 from greval.testing import ScriptedJudge
 
 pytestmark = pytest.mark.long
@@ -479,6 +481,22 @@ def test_a_case_that_was_changed_counts_as_it_is_now(tmp_path):
     assert not any("It was" in message.text for messages in judge.calls[before:] for message in messages)
 
 
+@pytest.mark.parametrize("cap", [1, 2, 3])
+def test_a_cap_on_calls_holds_for_reasons_that_are_written_at_once(tmp_path, cap):
+    """Reasons are written several at a time, and never more of them than the cap allows; what was written is kept."""
+    truth = tones(COUNT)
+    judge = follower(TONE, truth, wrong_in(0.95, 0.02), delay=0.01)
+    run = judged(tmp_path / "run", TONE, truth, judge)
+    before = len(judge.calls)
+    with pytest.raises(StoppedError, match=f"the cap of {cap} calls"):
+        align(run, TONE, judge, labels(TONE, truth), max_calls=cap, **SMALL)
+    assert len(judge.calls) == before + cap
+    with pytest.raises(StoppedError):
+        align(run, TONE, judge, labels(TONE, truth), max_calls=1, **SMALL)
+    asked = [messages[-1].text for messages in judge.calls[before:]]
+    assert len({*asked}) == len(asked) == cap + 1
+
+
 def test_what_people_said_unevenly_or_unreadably_is_told(better):
     """Labels that were not drawn evenly, and such as are not on the scale, are named before the figures."""
     run, said, judge = better
@@ -486,7 +504,24 @@ def test_what_people_said_unevenly_or_unreadably_is_told(better):
     off = Annotation(sample_id="q9", metric="tone", annotator="bob", value="Nice")
     found = align(run, TONE, judge, [*heavy, *said[3:], off], ways=["rewrite"], **SMALL)
     assert any(line.startswith("ENRICHED SAMPLE") for line in found.warnings)
-    assert any(line.startswith("1 annotations cannot be read") for line in found.warnings)
+    told = next(n for n, line in enumerate(found.warnings) if line == "1 rows cannot be read:")
+    assert found.warnings[told + 1].startswith("  q9, bob: ")
+
+
+def test_labels_of_another_text_are_left_out_and_named(tmp_path):
+    """A label of an answer that was changed and judged again since is not aligned to, and its thing is named."""
+    truth = tones(COUNT)
+    judge = follower(TONE, truth, wrong_in(0.4, 0.02))
+    evaluate([{**case(n), "answer": f"It was thing {n}."} for n in truth], [TONE], judge, out=tmp_path / "run")
+    with Store.open(tmp_path / "run") as store:
+        old = {one.place.thing: one.content for one in shown(store, TONE)}
+    run = judged(tmp_path / "run", TONE, truth, judge)
+    said = [*labels(TONE, truth)]
+    said[3] = said[3].model_copy(update={"content": old[said[3].sample_id, said[3].method, None]})
+    found = align(run, TONE, judge, said, ways=["rewrite"], **SMALL)
+    assert found.labels == COUNT - 1
+    (told,) = (line for line in found.warnings if "shown to people with another text" in line)
+    assert told.endswith(f": {said[3].sample_id}")
 
 
 def test_a_cost_is_kept_to(better):

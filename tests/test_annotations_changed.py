@@ -139,6 +139,16 @@ def test_a_metric_that_builds_on_others_is_held_against_what_its_judge_saw(tmp_p
     assert matched(run, rows, "whole").changed == ("q",)
 
 
+@pytest.mark.parametrize(("methods", "found"), [(["walk"], 3), (["walk", "local"], 0)])
+def test_a_label_without_a_method_is_of_the_only_one(tmp_path, methods, found):
+    """Where a run has one method it need not be named; of several none is guessed."""
+    run = judged(
+        tmp_path / "run", [one.model_copy(update={"method": name}) for name in methods for one in cases(3)], TONE
+    )
+    rows = [Annotation(sample_id=f"q{n}", metric="tone", annotator="ana", value="Polite") for n in range(3)]
+    assert [thing.method for thing in matched(run, rows).things] == ["walk"] * found
+
+
 def test_where_nothing_is_known_names_decide(tmp_path):
     """Computed metrics show nothing to a judge; a run without its cases tells nothing of texts."""
     run = tmp_path / "run"

@@ -16,6 +16,7 @@ from langchain_core.messages import AIMessage
 from greval.case import Case, Chunk
 from greval.client import JudgeClient
 from greval.compile import compile_metric
+from greval.example import Example
 from greval.judge import Judge
 from greval.metric import CategoricalMetric, ManyCategoricalMetric, ManyValueMetric, ValueMetric
 from greval.result import Failed, Scored
@@ -194,6 +195,31 @@ def test_one_item_a_call(fault_server):
     assert {j.item: j.value for j in result.judgements} == {"x007": "No", "x014": "Yes", "x021": "No"}
     schema = fault_server.bodies[0]["response_format"]["json_schema"]["schema"]
     assert [*schema["properties"]] == ["reason", "value"]
+
+
+EXEMPLARY = TONE.model_copy(
+    update={"examples": (Example(case=Case(question="Well?", answer="Go."), reason="It is curt.", value="Rude"),)}
+)
+
+
+@pytest.mark.parametrize("tier", ["schema", "tools", "text"])
+@pytest.mark.parametrize(("reason", "order"), [("before", ["reason", "value"]), ("after", ["value", "reason"])])
+def test_the_reason_stands_before_the_value_or_after_it(fault_server, tier, reason, order):
+    """`reason` settles the order in prompt, examples and schema, in each tier; the verdict is read the same."""
+    fault_server.plan = lambda _: fault.gives(GOOD) if tier == "text" else fault.ok("Polite")
+    judge = Judge("openai:fake", base_url=fault_server.url, structured=tier, reason=reason)
+    result = compile_metric(EXEMPLARY, judge).invoke(CASE)
+    assert (result.judgements[0].value, result.tier) == ("Polite", tier)
+    (sent,) = fault_server.bodies
+    system, _, example, _ = (message["content"] for message in sent["messages"])
+    assert re.findall(r"^- (reason|value):", system, re.MULTILINE) == order
+    assert [*json.loads(example)] == order
+    if tier == "schema":
+        assert [*sent["response_format"]["json_schema"]["schema"]["properties"]] == order
+    elif tier == "tools":
+        assert [*sent["tools"][0]["function"]["parameters"]["properties"]] == order
+    else:
+        assert re.findall(r'"(reason|value)"', system.partition("Form:")[2]) == order
 
 
 def test_one_item_that_fails(fault_server):

@@ -108,3 +108,10 @@ def test_each_new_row_is_passed_on(tmp_path):
 def test_a_line(snapshot, text):
     """A snapshot in one line: only what there is to tell."""
     assert line(snapshot) == text
+
+
+def test_a_run_that_is_over_has_no_time_left():
+    """The last line tells no time that is left, also where rows could not be read or the run was stopped."""
+    snapshot = Progress(total=10, done=4, scored=4, seconds=8.0)
+    assert line(snapshot).endswith("about 12 s left")
+    assert "left" not in line(snapshot, over=True)

@@ -179,12 +179,12 @@ WRONG = {
     ),
     "wrong setting": (
         ["evaluate", "cases.jsonl", "-m", "correctness", "--judge", "openai:m", "--temperature", "9"],
-        ["judge: temperature:", "2"],
+        ["--temperature:", "2"],
     ),
     "no provider": (["evaluate", "cases.jsonl", "-m", "correctness", "--judge", "gpt"], ["openai:gpt"]),
     "credentials in the address": (
         ["evaluate", "cases.jsonl", "-m", "correctness", "--judge", "openai:m", "--base-url", f"http://u:{KEY}@h/v1"],
-        ["base_url", "keys come from the environment only"],
+        ["--base-url", "keys come from the environment only"],
     ),
     "faulty metric file": (
         ["evaluate", "cases.jsonl", "-m", "faulty.yaml", "--judge", "openai:m"],

@@ -21,6 +21,7 @@ def test_a_run_that_is_stopped_goes_on(number, times):
     assert durability.kills(COUNT, times, number).missed == ()
 
 
+@pytest.mark.long
 def test_a_full_disk():
     """A full disk ends with 2 and what to do, breaks nothing, and with room the same command finishes."""
     assert durability.disk(COUNT, 400, mounted=False).missed == ()

@@ -208,6 +208,15 @@ def test_numbers_and_several_items(tmp_path):
     assert row.rogan_gladen.reason == "it is of rates only: the values are not all 0 or 1"
 
 
+def test_labels_of_one_question_are_too_few(tmp_path):
+    """Where whole questions were labelled, one of them tells nothing of a spread: it is said, and what to do."""
+    run = write(tmp_path, {("walk", "depth"): [(1, 2, 3), (2, 2, 4)]})
+    labels = [said("q0", value, metric="depth", item=f"c{item}") for item, value in enumerate((1, 3, 3))]
+    with pytest.raises(DataError, match=r"all labels are of one question.*Label another question.*--drawn-by items"):
+        estimate(run, "depth", annotations=labels)
+    assert estimate(run, "depth", annotations=labels, drawn_by="items").rows[0].labels == 3
+
+
 def test_differences_are_those_of_the_comparison(tmp_path):
     """The judge's difference is the one that `compare` gives: paired by question, a question's items share in it."""
     figures = {

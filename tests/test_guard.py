@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from test_evaluation import TONE, by_metric, cases
 
 from greval import Judge, Usage, evaluate, evaluate_async
+from greval.advice import advice
 from greval.errors import StoppedError
 from greval.guard import FIRST_OUTPUT, IN_A_ROW, REFUSED_IN_A_ROW, Guard
 from greval.prices import Price, Prices
@@ -74,11 +75,12 @@ def test_what_a_judge_says_of_a_case_ends_nothing(kind):
 @pytest.mark.parametrize("kind", ["connection", "server", "timeout"])
 def test_a_dead_endpoint_ends_the_run_after_some_time(kind):
     """Twenty failures at once are no end; those of an endpoint that is away for longer are."""
-    guard = told(Guard(away=(0.1, 60)), *[failing(kind)] * (IN_A_ROW * 2))
+    guard = told(Guard(away=(0.1, 60), model="openai:m"), *[failing(kind)] * (IN_A_ROW * 2))
     assert guard.why is None
     time.sleep(0.11)
     assert told(guard, failing(kind)).fatal
     assert kind in guard.why
+    assert guard.why.endswith(advice(kind, "openai:m"))
 
 
 def test_an_endpoint_that_worked_may_be_away_longer():

@@ -74,6 +74,12 @@ def test_wrong_settings(settings, told):
     assert "hush" not in str(error.value)
 
 
+def test_where_the_reason_stands_makes_another_judge():
+    """A judge that gives its reason after the value is told apart in what is kept of earlier runs."""
+    assert Judge("openai:fake", reason="after").identity != Judge("openai:fake").identity
+    assert Judge("openai:fake", reason="before").identity == Judge("openai:fake").identity
+
+
 def test_options_that_are_no_secrets():
     """Options that merely speak of tokens are options."""
     options = {"max_completion_tokens": 9, "logit_bias": {"7": 1}, "extra_body": {"cache_prompt": False}}

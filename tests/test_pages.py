@@ -16,7 +16,7 @@ from greval.store import Store
 from greval.store import pages as module
 from greval.store.pages import Pages, Wanted
 
-NAMES = st.sampled_from(["a", "b", 'q"1', "ü\n", ""])
+NAMES = st.sampled_from(["a", "b", 'q"1', "ü\n", "", "a\0b", "\0"])
 OUTCOMES = {
     "scored": Scored(judgements=(Judgement(value="Yes", reason="r"), Judgement(value="No", reason="r"))),
     "skipped": Skipped(reason="no answer"),
@@ -102,6 +102,7 @@ def test_each_case_comes_once(rows, limit):
             found, after = [*found, *page.cases], page.next
         assert {(one.sample_id, one.method): one.statuses for one in found} == statuses
         assert len(found) == len(statuses)
+        assert all(one.question == f"What of {one.sample_id}?" for one in found)
         for sample_id, method in statuses:
             case = pages.case(sample_id, method)
             assert (case.id, case.method, case.answer) == (sample_id, method, method)

@@ -17,6 +17,7 @@ from scipy.stats import spearmanr
 from sklearn.metrics import accuracy_score, cohen_kappa_score
 from typer.testing import CliRunner
 
+from greval import evaluate, load
 from greval.annotations import keep, read_annotations
 from greval.cli.panel import panel as command
 from greval.errors import DataError
@@ -24,6 +25,7 @@ from greval.panels import Panel, panel, panel_annotations
 from greval.panels.seating import combined
 from greval.stats.figure import Figure, Undefined
 from greval.store import Store
+from greval.testing import ScriptedJudge
 
 app = typer.Typer()
 app.command("panel")(command)
@@ -228,6 +230,41 @@ def test_people_stand_beside_the_judges(tmp_path):
     assert found.annotators == ("ana", "bob")
     given_file = panel(folders, "graded", annotations=said("graded", "eve", truth[:5])).groups[0]
     assert given_file.people.n <= 5
+
+
+def test_a_text_that_came_back_is_the_same_text(tmp_path):
+    """Where a case was changed, judged, changed back and judged, the runs judged the same text."""
+    folders = [tmp_path / "one", tmp_path / "two"]
+    judge = ScriptedJudge([{"reason": "So it is.", "value": 1}])
+
+    def given(answer):
+        return [{"id": f"q{n}", "question": "?", "expected_answer": "1", "answer": f"{answer} {n}"} for n in range(3)]
+
+    for answer in ("old", "new", "old"):
+        evaluate(given(answer), [load("correctness")], judge, out=folders[0])
+    evaluate(given("old"), [load("correctness")], judge, out=folders[1])
+    assert panel(folders, "correctness").groups[0].things == 3
+    evaluate(given("new"), [load("correctness")], judge, out=folders[1])
+    with pytest.raises(DataError, match="3 of them judged another text than the rest"):
+        panel(folders, "correctness")
+
+
+def test_labels_that_do_not_count_or_lean_are_told(tmp_path):
+    """Labels off the scale or of no verdict, seen verdicts and uneven samples are named beside the figures."""
+    truth = np.random.default_rng(5).choice(RELEVANT, 12).tolist()
+    folders = runs(tmp_path, "graded", *(noisy(truth, 0.4, seed) for seed in range(3)))
+    rows = said("graded", "ana", truth)
+    rows[0] = rows[0].model_copy(update={"suggested": True, "weight": 3.0})
+    rows[1] = rows[1].model_copy(update={"value": "Marvellous"})
+    rows[2] = rows[2].model_copy(update={"sample_id": "q99"})
+    found = panel(folders, "graded", annotations=rows)
+    assert found.groups[0].people.n <= 10
+    text = "\n".join(found.warnings)
+    assert "ENRICHED SAMPLE: the annotated things were not drawn evenly" in text
+    assert "1 of 10 things were annotated with the judge's verdict in sight" in text
+    assert "1 annotated things are not in the run: q99" in text
+    assert "1 rows cannot be read:" in text
+    assert "Marvellous" in text
 
 
 def test_groups_are_by_tag(tmp_path):

@@ -314,7 +314,7 @@ def test_what_cannot_be_probed_is_refused(tmp_path):
 
 
 def test_odd_cases_do_no_harm(tmp_path):
-    """Rows that are no cases, doubles, broken responses and a lone case are told or left out."""
+    """Rows that are no cases, doubles, broken responses and a lone case are told, and none is left out quietly."""
     rows = [
         {"nothing": 1},
         cases(1)[0],
@@ -325,7 +325,11 @@ def test_odd_cases_do_no_harm(tmp_path):
     found = probe(RIGHT, judge(), rows, out=tmp_path / "run", repeats=1)
     assert found.cases == 1
     assert len(found.unread) == 1
-    assert found.left_out == {"expected_answer is not recorded; answer is not recorded": 1}
+    assert found.left_out == {
+        "its sample and method came before": 1,
+        "its method gave no response": 1,
+        "expected_answer is not recorded; answer is not recorded": 1,
+    }
     by_name = {one.name: one for one in found.checks}
     assert by_name["contradicted"].unused == {"no other question to take something from": 1}
     assert by_name["empty"].killed == 1

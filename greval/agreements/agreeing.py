@@ -18,7 +18,7 @@ from greval.annotations.giving import given
 from greval.annotations.matching import Key, Matched, Thing, match
 from greval.annotations.shown import definitions
 from greval.annotations.values import scales
-from greval.comparison.plan import unknown
+from greval.arguments import known_options, unknown
 from greval.errors import DataError
 from greval.scale import CategoricalScale, Scale
 from greval.stats.interval import LEVEL
@@ -76,6 +76,7 @@ def agreement(
         >>> agreement(run, "latency", said).groups[0].judge.figures["bias"].value
         -1.0
     """
+    known_options(wishes, Wishes, "agreement")
     level = wishes.get("level", LEVEL)
     if not 0 < level < 1:
         raise DataError(f"the level must lie between 0 and 1, got {level:g}; 0.95 is usual")

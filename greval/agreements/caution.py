@@ -32,9 +32,7 @@ def cautions(found: Matched, whole: Group, unread: Sequence[str], *, combine: Co
             "ENRICHED SAMPLE: the annotated things were not drawn evenly. The raw figures are of this sample only; "
             "the weighted ones stand for all things that it was drawn from"
         )
-    suggested = sum(thing.suggested for thing in found.things)
-    if suggested:
-        yield f"{suggested} of {len(found.things)} things were annotated with the judge's verdict in sight: too high"
+    yield from in_sight(found)
     ties = len(found.things) - whole.things
     if combine == "majority" and ties:
         things = "1 thing is" if ties == 1 else f"{ties} things are"
@@ -45,11 +43,29 @@ def cautions(found: Matched, whole: Group, unread: Sequence[str], *, combine: Co
         yield f"{who} was asked mostly where others disagree: look at the other pairs for the ceiling"
     if whole.things < FEW:
         yield f"only {whole.things} annotated thing{'s' if whole.things > 1 else ''}: intervals of so few are rough"
-    yield from _left_out(found, unread)
+    yield from left_out(found, unread)
 
 
-def _left_out(found: Matched, unread: Sequence[str]) -> Iterator[str]:
-    """Tell which annotations do not count, and why."""
+def of_this_sample(found: Matched) -> Iterator[str]:
+    """Give the warnings where each annotated thing counts alike, however it was drawn."""
+    if len({thing.weight for thing in found.things}) > 1:
+        yield "ENRICHED SAMPLE: the annotated things were not drawn evenly; figures with people are of this sample only"
+    yield from in_sight(found)
+
+
+def in_sight(found: Matched) -> Iterator[str]:
+    """Tell how many things were annotated by people who saw the judge's verdict."""
+    if suggested := sum(thing.suggested for thing in found.things):
+        yield f"{suggested} of {len(found.things)} things were annotated with the judge's verdict in sight: too high"
+
+
+def left_out(found: Matched, unread: Sequence[str]) -> Iterator[str]:
+    """Tell which annotations do not count, and why.
+
+    Args:
+        found: What came of the annotations.
+        unread: The rows that are no annotation, or not on the scale.
+    """
     another = f"were shown to people with another text than to the judge ({found.outdated} annotations, left out)"
     for told, names in (
         (another, found.changed),

@@ -15,6 +15,7 @@ from greval.alignment.provenance import difference, with_provenance
 from greval.alignment.records import Alignment, Attempt, Gain
 from greval.alignment.writing import Writer
 from greval.annotations.giving import Source
+from greval.arguments import known_options
 from greval.compile import run_sync
 from greval.errors import StoreError
 from greval.judge import Judge
@@ -95,6 +96,7 @@ async def align_async(
         StoppedError: Where it was stopped; the same call goes on.
         StoreError: Where a folder cannot be read or written.
     """
+    known_options(wishes, Wishes, "align")
     start = prepared(run, metric, judge, annotations, wishes)
     spent = Spent(
         prices_of({"prices": wishes.get("prices")}), max_calls=wishes.get("max_calls"), max_cost=wishes.get("max_cost")

@@ -43,11 +43,30 @@ def foresee(
     helped needs no judging of what was held back, are not foreseen. The cost counts every call as one of
     the metric as it is.
 
+    Args:
+        run: As of `align`, and so all the rest.
+        metric: The metric, by name or file.
+        judge: The model that judges.
+        annotations: What people said.
+        **wishes: As of `align`.
+
     Raises:
         DataError: Where too little is labelled.
         DefinitionError: Where the metric is not there, or is computed.
         JudgeError: Where the judge cannot be used at all.
         StoreError: Where the folder is no run.
+
+    Example:
+        >>> import tempfile
+        >>> from greval import Annotation, evaluate, load
+        >>> from greval.testing import ScriptedJudge
+        >>> cases = [{"id": f"q{n}", "question": f"{n}?", "expected_answer": "1", "answer": "1"} for n in range(20)]
+        >>> judge = ScriptedJudge([{"reason": "The same.", "value": 1}])
+        >>> run = evaluate(cases, [load("correctness")], judge, out=tempfile.mkdtemp())
+        >>> said = [Annotation(sample_id=f"q{n}", metric="correctness", annotator="ana", value=0) for n in range(20)]
+        >>> found = foresee(run, "correctness", judge, said, folds=2, ways=["examples"])
+        >>> found.before, found.written
+        (0, 18)
     """
     start = prepared(run, metric, judge, annotations, wishes)
     asked = start.metric.model_copy(update={"uses": {}})

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from greval.advice import FINAL, advice
 from greval.alignment.points import Point
 from greval.client import JudgeClient
 from greval.compile import compile_metric
-from greval.errors import StoppedError
-from greval.evaluation import evaluate_async
+from greval.errors import JudgeUnavailableError, StoppedError
+from greval.evaluation import Run, evaluate_async
 from greval.identity import digest
 from greval.judge import Judge
 from greval.library import with_dependencies
@@ -39,12 +41,27 @@ class Spent:
         self.usage = Usage()
         self._prices = prices
         self._caps = max_calls, max_cost
+        self._out = 0
 
     def add(self, usage: Usage, label: str) -> None:
         """Count what calls of a model cost."""
         self.usage += usage
         cost = self._prices.cost(label, usage) if usage.calls else 0.0
         self.cost = None if cost is None or self.cost is None else self.cost + cost
+
+    @contextmanager
+    def call(self) -> Iterator[None]:
+        """Hold the place of a call that is made now, beside others: what is out counts towards the cap on calls.
+
+        Raises:
+            StoppedError: Where a cap is reached.
+        """
+        self.left()
+        self._out += 1
+        try:
+            yield
+        finally:
+            self._out -= 1
 
     def left(self) -> Options:
         """Give the caps of what comes next.
@@ -53,7 +70,7 @@ class Spent:
             StoppedError: Where one is reached.
         """
         calls, cost = self._caps
-        if calls is not None and self.usage.calls >= calls:
+        if calls is not None and self.usage.calls + self._out >= calls:
             raise StoppedError(self.why("--max-calls"))
         if cost is not None and (self.cost or 0.0) >= cost:
             raise StoppedError(self.why("--max-cost"))
@@ -123,6 +140,8 @@ class Bench:
         self.spent.kept += run.progress.kept
         if run.why:
             raise StoppedError(self.spent.why(run.why))
+        if run.progress.failed and run.progress.failed == run.progress.done:
+            self._refuse(run, what)
         said = {
             (row.sample_id, row.method, one.item): one.value
             for row in run.results()
@@ -131,6 +150,18 @@ class Bench:
         }
         keys = {point.number: (point.case.id, point.case.method, point.item) for point in wanted}
         return {number: self.compared(said[key]) for number, key in keys.items() if key in said}
+
+    def _refuse(self, run: Run, what: str) -> None:
+        """End where the judge cannot be asked at all: nothing could be learned from that.
+
+        Raises:
+            JudgeUnavailableError: With what it or its server said.
+        """
+        failure = next((failure for row in run.results() for failure in row.failures), None)
+        if failure and failure.kind in FINAL:
+            label = self.client.label
+            told = f"{what}: {label} gave no verdict: {failure.message}; {advice(failure.kind, label)}"
+            raise JudgeUnavailableError(told)
 
     def compared(self, value: Value) -> Value:
         """Give a verdict as it is compared: the level of a two-valued scale by its name."""

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from greval.agreements.caution import left_out, of_this_sample
 from greval.agreements.levels import treated
 from greval.agreements.sides import Side, sides
 from greval.alignment.splitting import clusters
 from greval.annotations.giving import Source, given
 from greval.annotations.matching import Matched, match
+from greval.annotations.shown import Who, definitions, judged_cases
 from greval.argilla.things import metric_of
 from greval.case import Case
 from greval.errors import DataError
-from greval.identity import case_key, content_key
 from greval.material import keep, listed
 from greval.metric import JudgedMetric, define
 from greval.prompt import case_text
-from greval.result import Judgement, Result
+from greval.result import Judgement
 from greval.scale import CategoricalScale, Scale, Value
 from greval.store import Store
-from greval.work import narrow
-
-Place = tuple[str, str]
-"""Sample and method."""
 
 
 class Point(NamedTuple):
@@ -72,23 +68,17 @@ def labelled(folder: Path, metric: JudgedMetric, annotations: Source) -> Labelle
                 f"{folder}: no submitted annotation of {metric.name} matches a verdict; see greval agreement {folder} "
                 f"-m {metric.name}"
             )
-        held = tuple(_held(store))
-        cases = _cases(store, judged_by, found.fingerprints, {(one.thing.sample_id, one.thing.method) for one in said})
+        held = tuple(define(one) for one in definitions(store).values() if "steps" in one)
+        wanted = {(one.thing.sample_id, one.thing.method) for one in said}
+        judged = judged_cases(store, judged_by, wanted, found.fingerprints)
+        cases = {(one.seen.id, one.seen.method): one.seen for one in judged}
     points = _points(metric, said, cases)
     told = tuple(_warnings(found, metric, unread, counts=(len(things) - len(said), len(said) - len(points))))
     annotators = tuple(sorted({who for one in said for who in one.thing.values}))
     return Labelled(points, held, scale, found, annotators, told)
 
 
-def _held(store: Store) -> Iterator[JudgedMetric]:
-    """Give the judged metrics of a run."""
-    fact = store.fact("metrics")
-    for one in fact if isinstance(fact, list) else []:
-        if isinstance(one, dict) and "steps" in one:
-            yield define(one)
-
-
-def _points(metric: JudgedMetric, said: Sequence[Side], cases: Mapping[Place, Case]) -> tuple[Point, ...]:
+def _points(metric: JudgedMetric, said: Sequence[Side], cases: Mapping[Who, Case]) -> tuple[Point, ...]:
     """Give the things whose case is known, without those that stand in the metric's own examples."""
     known = [one for one in said if (one.thing.sample_id, one.thing.method) in cases]
     found = [cases[one.thing.sample_id, one.thing.method] for one in known]
@@ -124,50 +114,13 @@ def shown_text(metric: JudgedMetric, alone: Case) -> str:
     return case_text(metric, alone, listed(metric.over, alone))
 
 
-def _cases(store: Store, metric: JudgedMetric, fingerprints: Sequence[str], wanted: set[Place]) -> dict[Place, Case]:
-    """Give the cases of the wanted places as the metric saw them when they were judged."""
-    before = _before(store, metric)
-    versions: dict[Place, list[Case]] = defaultdict(list)
-    for case in store.cases():
-        if (case.id, case.method) in wanted:
-            versions[case.id, case.method].append(narrow(case, metric, before.get((case.id, case.method), {}))[0])
-    found: dict[Place, Case] = {}
-    for place, several in versions.items():
-        judged = several if len(several) == 1 else [*_judged(store, metric, fingerprints, several)]
-        if judged:
-            found[place] = judged[-1]
-    return found
-
-
-def _judged(store: Store, metric: JudgedMetric, fingerprints: Sequence[str], several: Sequence[Case]) -> Iterator[Case]:
-    """Give the versions of a case that were judged: a case that was changed and run again has several."""
-    for case in several:
-        keys = (case_key(case, content_key(case, metric, mark)) for mark in fingerprints)
-        if any(store.get(key, (case.id, case.method, metric.name)) for key in keys):
-            yield case
-
-
-def _before(store: Store, metric: JudgedMetric) -> dict[Place, dict[str, Result]]:
-    """Give the results of the metrics that a metric builds on."""
-    found: dict[Place, dict[str, Result]] = defaultdict(dict)
-    for use in metric.uses.values():
-        for line in store.lines(use.judged_by):
-            result = Result.model_validate_json(line)
-            found[result.sample_id, result.method][use.judged_by] = result
-    return found
-
-
 def _warnings(found: Matched, metric: JudgedMetric, unread: Sequence[str], *, counts: tuple[int, int]) -> Iterator[str]:
     """Say what to know before trusting what comes of these labels."""
-    if len({thing.weight for thing in found.things}) > 1:
-        yield "ENRICHED SAMPLE: the labelled things were not drawn evenly; all figures are of this sample only"
-    if suggested := sum(thing.suggested for thing in found.things):
-        yield f"{suggested} of {len(found.things)} things were annotated with the judge's verdict in sight: too high"
+    yield from of_this_sample(found)
     tied, away = counts
     if tied > 0:
         yield f"{tied} left out: people are tied"
     if away > 0:
         shown = " or stand in the metric's examples" if metric.examples else ""
         yield f"{away} left out: their cases are not in the run{shown}"
-    if found.faults or unread:
-        yield f"{len(found.faults) + len(unread)} annotations cannot be read; greval agreement tells which"
+    yield from left_out(found, (*unread, *found.faults))

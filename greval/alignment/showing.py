@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Coroutine, Iterator, Sequence
 from math import inf
 from typing import Any
 
@@ -54,7 +54,7 @@ async def shown(
     chosen = [*chosen_from(metric, points, before, seed=seed)]
     if all(before.get(point.number) == point.people for point in chosen):
         return "the judge agrees with people on all that could be shown"
-    told = await asyncio.gather(*(_example(metric, point, before, writer) for point in chosen))
+    told = await _all([_example(metric, point, before, writer) for point in chosen])
     good = [(point, one) for point, one in zip(chosen, told, strict=True) if isinstance(one, Example)]
     if not good:
         return str(told[0])
@@ -63,6 +63,15 @@ async def shown(
         return define({**metric.model_dump(mode="json"), "examples": examples}), [point for point, _ in good]
     except ValidationError as error:
         return f"the examples do not fit the metric: {error.errors()[0]['msg']}"
+
+
+async def _all(making: Sequence[Coroutine[Any, Any, Example | str]]) -> list[Example | str]:
+    """Make examples at once; where one is stopped the others come to their end, as they are paid for."""
+    found = await asyncio.gather(*making, return_exceptions=True)
+    for one in found:
+        if isinstance(one, BaseException):
+            raise one
+    return [one for one in found if not isinstance(one, BaseException)]
 
 
 def chosen_from(metric: JudgedMetric, points: Sequence[Point], before: Verdicts, *, seed: str) -> Iterator[Point]:

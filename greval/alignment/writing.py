@@ -67,8 +67,8 @@ class Writer(Closing):
         question = Question(name, schema, self.client.tier)
         asked, fault = [*messages], "it was not asked"
         for number in range(tries):
-            self._spent.left()
-            reply = await self.client.ask(question, asked, {}, repeat=number)
+            with self._spent.call():
+                reply = await self.client.ask(question, asked, {}, repeat=number)
             self._spent.add(reply.usage, self.client.label)
             if reply.failure:
                 return _told(reply.failure)

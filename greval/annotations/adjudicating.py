@@ -50,6 +50,9 @@ def adjudicated(annotations: Iterable[Annotation]) -> tuple[Adjudicated, ...]:
     A tie is not decided: neither by chance nor by the order of the rows. An annotator who answered
     twice counts with the later answer.
 
+    Args:
+        annotations: Those of any metrics, things and annotators.
+
     Example:
         >>> said = {"ana": "Yes", "bob": "No"}
         >>> rows = [Annotation(sample_id="q1", metric="m", annotator=who, value=value) for who, value in said.items()]

@@ -58,7 +58,8 @@ def read_annotations(path: str | Path, scales: Mapping[str, Scale] | None = None
     path = Path(path)
     read = READERS.get(path.suffix.lower())
     if read is None:
-        raise DataError(f"{path}: its ending {path.suffix!r} is not known (known are {', '.join(READERS)})")
+        what = "is a folder; name a file in it" if path.is_dir() else f"its ending {path.suffix!r} is not known"
+        raise DataError(f"{path}: {what} (known are {', '.join(READERS)})")
     try:
         text = path.read_bytes().decode(errors="surrogateescape").removeprefix(BOM)
     except OSError as error:
@@ -85,6 +86,14 @@ def write_annotations(annotations: Iterable[Annotation], path: str | Path) -> No
 
     Raises:
         DataError: Where the file cannot be written, or its ending is not known.
+
+    Example:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp()) / "people.csv"
+        >>> said = Annotation(sample_id="q1", metric="tone", annotator="ana", value="Polite")
+        >>> write_annotations([said], path)
+        >>> read_annotations(path).annotations == (said,)
+        True
     """
     path = Path(path)
     write = WRITERS.get(path.suffix.lower())
@@ -103,6 +112,8 @@ def kept(run: str | Path, scales: Mapping[str, Scale] | None = None) -> Annotati
         DataError: Where there are none.
     """
     path = Path(run) / FILE
+    if not path.parent.is_dir():
+        raise DataError(f"{run}: no run is there; name the folder of one")
     if not path.is_file():
         raise DataError(f"{path}: no annotations are there yet; pull them from Argilla, or name a file of annotations")
     return read_annotations(path, scales)

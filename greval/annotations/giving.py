@@ -8,8 +8,10 @@ from typing import NamedTuple
 
 from greval.annotation import Annotation
 from greval.annotations.files import AnnotationFile, kept, read_annotations
+from greval.errors import DataError
 from greval.scale import Scale
 
+MOST_TOLD = 3
 Source = str | Path | Iterable[str | Path | Annotation] | None
 """A file, several, annotations themselves, or None for those kept in the run's folder."""
 
@@ -30,13 +32,18 @@ def given(folder: Path, source: Source, scales: Mapping[str, Scale] | None = Non
         scales: The scales of metrics, by which values of files are read; None where any value will do.
 
     Raises:
-        DataError: Where a file cannot be read, or none is kept in the run's folder.
+        DataError: Where a file cannot be read, none is kept in the run's folder, or no row of them can be read.
     """
     files = [*_files(folder, source, scales)]
-    return Given(
+    found = Given(
         tuple(one for file in files for one in file.annotations),
         tuple(f"{fault.place}: {fault.message}" for file in files for fault in file.faults),
     )
+    if found.unread and not found.annotations:
+        more = [f"... and {len(found.unread) - MOST_TOLD} more"] if len(found.unread) > MOST_TOLD else []
+        fields = "a row has sample_id, metric, annotator and value, and method and item where the run has them"
+        raise DataError("\n".join([*found.unread[:MOST_TOLD], *more, f"no row is an annotation; {fields}"]))
+    return found
 
 
 def _files(folder: Path, source: Source, scales: Mapping[str, Scale] | None) -> Iterator[AnnotationFile]:

@@ -17,7 +17,7 @@ from greval.result import Judgement, Result
 from greval.scale import OffScaleError, Scale, Value
 from greval.store import Store
 
-__all__ = ["Key", "Matched", "Thing", "match", "name", "of_another_text"]
+__all__ = ["Key", "Matched", "Thing", "match", "method_of", "name", "of_another_text"]
 
 Said = dict[Key, dict[str, Annotation]]
 """What was submitted, by thing and annotator."""
@@ -86,7 +86,7 @@ def match(store: Store, metric: str, annotations: Sequence[Annotation], scale: S
         ...     match(store, "tone", [said]).things[0].values
         {'ana': 'Rude'}
     """
-    given = [one for one in annotations if one.metric == metric]
+    given = _with_method(store, metric, [one for one in annotations if one.metric == metric])
     submitted = [one for one in given if one.status == "submitted"]
     verdicts, tried = _judged(store, metric, {_key(one) for one in submitted})
     now = _contents(store, metric, submitted, verdicts)
@@ -124,6 +124,21 @@ def of_another_text(seen: str | None, now: str | None) -> bool:
     return seen is not None and now is not None and seen != now
 
 
+def method_of(one: Annotation, methods: Collection[str]) -> str:
+    """Give the method that an annotation is of: where it names none, that of a run with only one.
+
+    Args:
+        one: The annotation.
+        methods: Those of the run.
+
+    Example:
+        >>> said = Annotation(sample_id="q1", metric="tone", annotator="ana", value="Polite")
+        >>> method_of(said, ["walk"]), method_of(said, ["local", "walk"])
+        ('walk', '')
+    """
+    return next(iter(methods)) if not one.method and len(methods) == 1 else one.method
+
+
 def name(key: Key) -> str:
     """Name a thing.
 
@@ -133,6 +148,14 @@ def name(key: Key) -> str:
     """
     rest = ", ".join(part for part in key[1:] if part)
     return f"{key[0]} ({rest})" if rest else key[0]
+
+
+def _with_method(store: Store, metric: str, given: Sequence[Annotation]) -> Sequence[Annotation]:
+    """Give annotations with the only method of the run where they name none."""
+    if all(one.method for one in given):
+        return given
+    methods = {method for _, method, of, *_ in store.scores() if of == metric}
+    return [one.model_copy(update={"method": method_of(one, methods)}) for one in given]
 
 
 def _key(one: Annotation) -> Key:

@@ -6,6 +6,7 @@ import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
+from typing import NamedTuple
 
 from greval.annotations.showing import fields
 from greval.case import Case, Tags
@@ -71,6 +72,14 @@ class Shown(Record):
         return max(known) if known else None
 
 
+class JudgedCase(NamedTuple):
+    """A case as a run holds it, what of it a metric saw (narrowed to what it builds on), and the result."""
+
+    whole: Case
+    seen: Case
+    result: Result
+
+
 def shown_id(metric: str, place: Place, content: str) -> str:
     """Give the id of a thing with what is shown of it; where the content changes, it is another."""
     return digest([metric, place.sample_id, place.method, place.item, content])
@@ -93,6 +102,23 @@ def shown(
         wanted: The samples and methods to give; None for all.
         prints: The fingerprints that verdicts may have, where known.
     """
+    for one in judged_cases(store, metric, wanted, prints):
+        yield from _of(metric, one.seen, one.result)
+
+
+def judged_cases(
+    store: Store, metric: JudgedMetric, wanted: Collection[Who] | None = None, prints: Iterable[str] | None = None
+) -> Iterator[JudgedCase]:
+    """Give each case as it was when a metric judged it last, with the result.
+
+    A case that was changed and judged again is there in several versions: the one of the result counts.
+
+    Args:
+        store: The run, opened to read.
+        metric: The metric by which it was judged.
+        wanted: The samples and methods to give; None for all.
+        prints: The fingerprints that verdicts may have, where known.
+    """
     known = _prints(store, metric) if prints is None else set(prints)
     before = _before(store, metric, wanted)
     done: set[Who] = set()
@@ -105,7 +131,7 @@ def shown(
             key = case_key(seen, content_key(seen, metric, fingerprint))
             if result := store.get(key, (*who, metric.name)):
                 done.add(who)
-                yield from _of(metric, seen, result)
+                yield JudgedCase(case, seen, result)
                 break
 
 

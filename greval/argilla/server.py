@@ -44,6 +44,8 @@ class Server(Closing):
         except ImportError as error:
             raise MissingExtraError("argilla", "httpx") from error
         self.url = _told("url", url, URL).rstrip("/")
+        if not self.url.startswith(("http://", "https://")):
+            raise ArgillaError(f"{self.url}: is no http(s) address such as http://127.0.0.1:6900; mend --url or {URL}")
         headers = {"X-Argilla-Api-Key": _told("key", key, KEY)}
         try:
             self._client = httpx.Client(base_url=f"{self.url}/api/v1", headers=headers, timeout=timeout)

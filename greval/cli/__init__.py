@@ -16,25 +16,44 @@ STOPPED = 130
 
 def main() -> None:
     """Run the command line; errors are told in a line or two, with tracebacks only under --debug."""
-    import typer  # noqa: PLC0415 - the terminal's packages load for the command line only
-
-    from greval.cli.app import app  # noqa: PLC0415
-
-    debug = "--debug" in sys.argv
-    wrong_use: Any = typer.BadParameter.__base__  # UsageError: click's, or that of the click within newer typers
     try:
-        code = app(args=[arg for arg in sys.argv[1:] if arg != "--debug"], standalone_mode=False, obj=debug)
-    except wrong_use as error:
-        error.show()
-        code = USAGE
-    except GrevalError as error:
-        if debug:
-            raise
-        sys.stderr.write(f"{error}\n")
-        code = USAGE
-    except (typer.Abort, KeyboardInterrupt):
+        code = _run("--debug" in sys.argv)
+    except KeyboardInterrupt:  # also while the packages load
         sys.stderr.write("stopped\n")
         code = STOPPED
     except SystemExit:  # how typer and rich end where the reader of the output went away, such as `head`
         code = 0
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _run(debug: bool) -> Any:  # noqa: FBT001, ANN401 - how the words were given; what a command gave
+    import typer  # noqa: PLC0415 - the terminal's packages load for the command line only
+
+    from greval.cli.app import app  # noqa: PLC0415
+    from greval.cli.page import visible  # noqa: PLC0415
+
+    wrong_use: Any = typer.BadParameter.__base__  # UsageError: click's, or that of the click within newer typers
+    try:
+        return app(args=[arg for arg in sys.argv[1:] if arg != "--debug"], standalone_mode=False, obj=debug)
+    except wrong_use as error:
+        error.show()
+    except typer.Abort as error:
+        raise KeyboardInterrupt from error
+    except Exception as error:
+        if debug:
+            raise
+        sys.stderr.write(f"{visible(str(error) if isinstance(error, GrevalError) else _unforeseen(error))}\n")
+    return USAGE
+
+
+def _unforeseen(error: Exception) -> str:
+    """Say what nobody foresaw in a line; an error of the system is most often one of where the output goes."""
+    if isinstance(error, OSError):
+        return f"{error.filename or 'the output'}: {error.strerror or error}; what was judged before is kept"
+    if isinstance(error, UnicodeEncodeError):
+        letter = ascii(error.object[error.start])
+        return f"the output: {error.encoding} has no {letter}; set PYTHONIOENCODING=utf-8 and run it again"
+    return (
+        f"a fault of greval: {type(error).__name__}: {error}; what was judged before is kept; "
+        "greval --debug ... shows where it happened, to report it"
+    )

@@ -116,6 +116,8 @@ def align(  # noqa: PLR0913 - the options of a command
         "prices": Prices.load(prices),
         "on_told": partial(typer.echo, err=True),
     }
+    if out and out.is_dir():
+        raise typer.BadParameter(f"-o {out}: is a folder; name the file of the new metric in it")
     defined = load(metric, *(library or []))
     if dry_run:
         _foretell(run, defined, model, annotations or None, wishes, form)

@@ -57,7 +57,7 @@ class Bar:
     ) -> None:
         self._bar.stop()
         if self._last and not self._quiet:
-            self.say(line(self._last))
+            self.say(line(self._last, over=True))
 
     def say(self, text: str) -> None:
         """Print a line above the bar."""
@@ -103,8 +103,8 @@ def _plain(snapshot: Snapshot) -> dict[str, object]:
     return snapshot.model_dump(mode="json")
 
 
-def line(snapshot: Snapshot) -> str:
-    """Give a snapshot in one line.
+def line(snapshot: Snapshot, *, over: bool = False) -> str:
+    """Give a snapshot in one line; where the run is over no time is left, whatever was not done.
 
     Example:
         >>> line(Snapshot(total=10, done=4, scored=3, failed=1, seconds=8.0))
@@ -114,7 +114,7 @@ def line(snapshot: Snapshot) -> str:
     kept = f" ({snapshot.kept} from before)" if snapshot.kept else ""
     usage = snapshot.usage
     tokens = (usage.input_tokens or 0) + (usage.output_tokens or 0)
-    left = snapshot.seconds_left
+    left = None if over else snapshot.seconds_left
     parts = [
         f"{snapshot.done}{total} done{kept}, {snapshot.failed} failed",
         *([f"{snapshot.in_flight} in flight"] if snapshot.in_flight else []),
@@ -123,7 +123,7 @@ def line(snapshot: Snapshot) -> str:
         *([f"{usage.hits} from the cache"] if usage.hits else []),
         *([f"${snapshot.cost:.4f}"] if snapshot.cost else []),
         _time(snapshot.seconds),
-        *([f"about {_time(left)} left"] if left else []),
+        *([f"about {_time(left)} left"] if left and round(left) else []),
     ]
     return ", ".join(parts)
 

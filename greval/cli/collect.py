@@ -13,6 +13,7 @@ import typer
 from greval.case import Case
 from greval.cli.bar import Bar
 from greval.cli.evaluate import FAILED, STOPPED
+from greval.cli.page import visible
 from greval.cli.stopping import stop_on_signals
 from greval.datasets import RowFault, read_cases
 from greval.errors import DataError
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 MOST_TOLD = 5
 MOST_VALUES = 10
+WRONG_USE = ("TypeError", "AttributeError")
+WHAT_A_METHOD_GETS = "; a method is given a greval.Sample: the text of the question is sample.question"
 Rows = Iterable[Case | RowFault]
 
 
@@ -204,7 +207,8 @@ def _finish(done: Collected, *, quiet: bool) -> None:
     if not quiet:
         for method, errors in done.failures.items():
             for error, times in [*errors.items()][:MOST_TOLD]:
-                typer.echo(f"{method}: {times} failed: {error}", err=True)
+                hint = WHAT_A_METHOD_GETS if "Sample" in error and error.startswith(WRONG_USE) else ""
+                typer.echo(visible(f"{method}: {times} failed: {error}{hint}"), err=True)
         told = f", {progress.unread} rows were no samples" if progress.unread else ""
         typer.echo(f"{done.path}: {progress.answered} answered, {progress.failed} failed{told}")
         typer.echo(f"greval evaluate {done.path} -m METRIC judges them")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from greval.cli.options import By, Form, ReportFormat, RunFolder, page
+from greval.cli.tags import check_tags
 from greval.datasets.names import nearest
 from greval.store import Store
 
@@ -45,6 +46,7 @@ def diagnose(
     inventory = read_index(index)
     with Store.open(run) as store, store.snapshot():
         rows = [*diagnose_run(store, metric=metric, inventory=inventory)]
+    check_tags(by or (), (row.tags for row in rows), run)
     found = tabulate(rows, by=by or _usual(rows))
     if form is ReportFormat.json:
         typer.echo(_only(found, shown).model_dump_json(indent=2))

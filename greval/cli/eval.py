@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -19,6 +20,7 @@ from greval.cli.options import (
     MaxCost,
     PriceTable,
     Quiet,
+    page,
 )
 from greval.cli.stopping import stop_on_signals
 from greval.framework import CONFIG, PUBLISHED
@@ -63,6 +65,7 @@ def evaluation(  # noqa: PLR0913 - the options of a command
     max_calls: MaxCalls = None,
     max_cost: MaxCost = None,
     prices: PriceTable = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="say what it would ask and cost, and ask nothing")] = False,
     quiet: Quiet = False,
 ) -> None:
     """Run the evaluation of a config file: methods answer, the judge judges. The same command again goes on."""
@@ -81,6 +84,9 @@ def evaluation(  # noqa: PLR0913 - the options of a command
         "debug": bool(context.obj),
     }
     found = _judge(context, judge, root, config)
+    if dry_run:
+        _foretell(root, config, selection, found, options)
+        return
     done = asyncio.run(_run(root, config, selection, found, options, timeout=timeout or None, quiet=quiet))
     _finish(done, quiet=quiet)
 
@@ -96,6 +102,20 @@ def _judge(context: typer.Context, name: str | None, root: Path, config: Path) -
         return None
     model = with_provider(name)
     return own.model_copy(update={"model": model}) if own else Judge(model)
+
+
+def _foretell(root: Path, config: Path, selection: Selection, judge: Judge | None, options: Options) -> None:
+    """Print what the methods and the judge would be asked."""
+    from greval.framework.foretelling import foretell_config  # noqa: PLC0415 - LangChain takes most of a second
+    from greval.report.forecast import render  # noqa: PLC0415
+
+    found = foretell_config(root, config, selection, judge=judge, **options)
+    _tell_unread(found.unread)
+    asked = ", ".join(f"{name} {count:,}" for name, count in found.open.items())
+    typer.echo(f"responses would be asked of the methods, to {found.questions:,} questions: {asked}")
+    render(found.forecast, page())
+    if missing := sum(found.open.values()):
+        typer.echo(f"responses that are not there yet: {missing:,}; their context is not in the input tokens")
 
 
 async def _run(  # noqa: PLR0913 - what an evaluation is made of
@@ -149,10 +169,7 @@ class _Bars(ExitStack):
 
 def _finish(done: Evaluation, *, quiet: bool) -> None:
     """Print what could not be read, where the results are, and the report; leave with the exit code."""
-    for row in done.unread[:MOST_TOLD]:
-        typer.echo(f"not a question: {row}", err=True)
-    if len(done.unread) > MOST_TOLD:
-        typer.echo(f"... and {len(done.unread) - MOST_TOLD} more rows that are no questions", err=True)
+    _tell_unread(done.unread)
     if not quiet:
         if done.ignored:
             typer.echo(f"columns that are neither a field nor a tag: {', '.join(done.ignored)}", err=True)
@@ -160,3 +177,11 @@ def _finish(done: Evaluation, *, quiet: bool) -> None:
     finish(done.run, by=("method",), show=0, quiet=quiet)
     if done.unread:
         raise typer.Exit(FAILED)
+
+
+def _tell_unread(rows: Sequence[str]) -> None:
+    """Say which rows of the dataset are no questions."""
+    for row in rows[:MOST_TOLD]:
+        typer.echo(f"not a question: {row}", err=True)
+    if len(rows) > MOST_TOLD:
+        typer.echo(f"... and {len(rows) - MOST_TOLD} more rows that are no questions", err=True)

@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib.resources import files
 from itertools import islice
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from greval.case import Case, Gold
 from greval.cli.bar import Bar
+from greval.cli.failing import kinds, tell_failures
 from greval.cli.options import (
     AnswerForm,
     BaseUrl,
@@ -42,7 +44,9 @@ from greval.cli.options import (
     needed_judge,
     page,
 )
+from greval.cli.page import visible
 from greval.cli.stopping import stop_on_signals
+from greval.cli.tags import missing_tag
 from greval.datasets import RowFault, read_cases
 from greval.datasets.gold import read_gold
 from greval.errors import DataError
@@ -232,7 +236,19 @@ def _with_gold(rows: Iterable[Case | RowFault], file: Path | None) -> Iterator[C
     found = [*read_gold(file)]
     if faults := [fault for place, row in found if (fault := _fault(place, row))]:
         raise DataError("\n".join(faults[:MOST_TOLD]))
-    return with_gold(rows, [row for _, row in found if isinstance(row, Case)])
+    gold = [row for _, row in found if isinstance(row, Case)]
+    return _noted(with_gold(rows, gold), {row.id for row in gold}, file)
+
+
+def _noted(rows: Iterable[Case | RowFault], ids: set[str], file: Path) -> Iterator[Case | RowFault]:
+    """Pass on all rows, and say so at their end where gold fitted none of them."""
+    fits = False
+    for row in rows:
+        fits = fits or (isinstance(row, Case) and row.id in ids)
+        yield row
+    if not fits:
+        some = ", ".join(map(repr, sorted(ids)[:3])) or "none"
+        typer.echo(visible(f"{file}: no case has the id of a row of gold there; its ids are {some} ..."), err=True)
 
 
 def _fault(place: str, row: Case | RowFault) -> str | None:
@@ -244,15 +260,20 @@ def _fault(place: str, row: Case | RowFault) -> str | None:
 
 
 def finish(run: Run, *, by: Sequence[str], show: int, quiet: bool) -> None:
-    """Print the report, why the run was stopped, and leave with the code that tells whether all was judged."""
+    """Print the report, what failed and why it stopped, and leave with the code that tells whether all was judged."""
     from greval.evaluation import STOPPED as ASKED  # noqa: PLC0415
 
     if not quiet:
         with Store.open(run.folder) as store:
             found = build(store, by=by, show=show)
+            untold = missing_tag(found, store)
         render(found, page())
-        several = f"; greval compare {run.folder}" if "method" in found.by else ""
-        typer.echo(f"run: {run.folder}   (greval report {run.folder}; greval results {run.folder}{several})")
+        folder = quote(str(run.folder))
+        several = f"; greval compare {folder}" if "method" in found.by else ""
+        typer.echo(f"run: {folder}   (greval report {folder}; greval results {folder}{several})")
+        tell_failures(run.folder, kinds(found), found.judge or "", run.why or "")
+        if untold:
+            typer.echo(untold, err=True)
     if run.why:
         typer.echo(f"stopped: {run.why}; what was judged is kept, run the same command again to go on", err=True)
         raise typer.Exit(STOPPED if run.why == ASKED else FAILED)

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from greval.cli.diagnose import Index, read_index
+from greval.cli.page import visible
 
 app = typer.Typer(help="Check gold: what should have been retrieved, walked and answered.", no_args_is_help=True)
 FAULTY = 2
@@ -19,7 +20,7 @@ def check(
     *,
     index: Index = None,
 ) -> None:
-    """Tell all that is wrong with the gold of a file, each with its place; exit code 1 where there are faults."""
+    """Tell all that is wrong with the gold of a file, each with its place; exit code 2 where there are faults."""
     from greval.case import Case  # noqa: PLC0415 - only where it is asked for
     from greval.datasets.gold import read_gold  # noqa: PLC0415
     from greval.gold import Finding, check_gold  # noqa: PLC0415
@@ -35,7 +36,7 @@ def check(
     checked = check_gold((case for _, case in cases), inventory, places=(place for place, _ in cases))
     findings = (*unread, *checked)
     for finding in findings:
-        typer.echo(str(finding))
+        typer.echo(visible(str(finding)))
     faults = sum(finding.level == "fault" for finding in findings)
     samples = len({case.id for _, case in cases})
     typer.echo(f"{path}: {samples:,} samples, {faults:,} faults, {len(findings) - faults:,} remarks")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 from rich.table import Table
 
+from greval.advice import advice
 from greval.cli.options import BaseUrl, JudgeName, Timeout, needed_judge, page
 from greval.errors import JudgeUnavailableError
 
@@ -31,8 +32,10 @@ def check(judge: JudgeName = None, base_url: BaseUrl = None, timeout: Timeout = 
 
     found = run_sync(check_judge(needed_judge(judge, base_url=base_url, timeout=timeout)))
     _print(found)
-    if not found.reachable:
-        raise JudgeUnavailableError(f"{found.judge} cannot be reached: {found.message}")
+    if not found.answers:
+        what = "does not answer" if found.reachable or found.failure == "authentication" else "cannot be reached"
+        hint = f"; {advice(found.failure, found.judge)}" if found.failure else ""
+        raise JudgeUnavailableError(f"{found.judge} {what}: {found.message}{hint}")
 
 
 def _print(found: Capabilities) -> None:

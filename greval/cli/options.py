@@ -6,14 +6,18 @@ import os
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from pydantic import ValidationError
-from rich.console import Console
 
+from greval.advice import named
+from greval.cli.page import Page
 from greval.errors import JudgeError
 from greval.judge import HOW_TO_NAME_A_JUDGE, Judge, Structured
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 
 class ReportFormat(StrEnum):
@@ -27,7 +31,12 @@ Cases = Annotated[str, typer.Argument(help="cases as .jsonl, .json, .csv, .tsv o
 MetricNames = Annotated[
     list[str], typer.Option("--metric", "-m", metavar="METRIC", help="a name or a file; may be given often")
 ]
-Limit = Annotated[int | None, typer.Option(min=1, help="judge the first N cases only")]
+Limit = Annotated[
+    int | None,
+    typer.Option(
+        min=1, callback=lambda wanted: wanted and min(wanted, sys.maxsize), help="judge the first N cases only"
+    ),
+]
 Repeats = Annotated[int, typer.Option(min=1, help="judge each case so often; the majority or the mean counts")]
 MethodName = Annotated[str | None, typer.Option(help="the method's name, where the cases do not tell it")]
 JudgeName = Annotated[
@@ -52,7 +61,7 @@ TokensPerMinute = Annotated[float | None, typer.Option(metavar="N", help="the pr
 By = Annotated[
     list[str] | None, typer.Option("--by", metavar="TAG", help="group by a tag or by method; may be given often")
 ]
-Show = Annotated[int, typer.Option(metavar="N", help="show N verdicts with their reasons")]
+Show = Annotated[int, typer.Option(min=0, metavar="N", help="show N verdicts with their reasons")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="no progress, no report")]
 Folders = Annotated[
     list[Path] | None,
@@ -79,21 +88,28 @@ OtherTags = Annotated[
 WIDE = 160
 
 
-def page() -> Console:
+def page() -> Page:
     """Give the terminal, or a wide page where the output goes to a file or another program: no name is cut."""
-    return Console() if sys.stdout.isatty() or "COLUMNS" in os.environ else Console(width=WIDE)
+    return Page() if sys.stdout.isatty() or "COLUMNS" in os.environ else Page(width=WIDE)
 
 
 def needed_judge(name: str | None, **settings: object) -> Judge:
     """Give the judge that the options name.
 
     Raises:
-        JudgeError: Where none is named, with the ways to name one, or where a setting is wrong.
+        JudgeError: Where none is named, with the ways to name one, or where its name or a setting is wrong.
     """
     if not name:
         raise JudgeError(HOW_TO_NAME_A_JUDGE)
     try:
-        return Judge(name, **settings)
+        judge = Judge(name, **settings)
     except ValidationError as error:
-        faults = (f"judge: {'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
-        raise JudgeError("\n".join(faults)) from error
+        raise JudgeError("\n".join(_told(fault) for fault in error.errors())) from error
+    named(judge.model)
+    return judge
+
+
+def _told(fault: ErrorDetails) -> str:
+    """Say which option is wrong, and in what."""
+    what = fault["msg"].removeprefix("Value error, ").removeprefix("Input ")
+    return f"--{'.'.join(map(str, fault['loc'])).replace('_', '-')}: {what}"

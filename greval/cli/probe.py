@@ -11,6 +11,7 @@ import typer
 from greval.cli.bar import Bar
 from greval.cli.compare import MISSED
 from greval.cli.evaluate import FAILED, STOPPED
+from greval.cli.failing import tell_failures
 from greval.cli.options import (
     BaseUrl,
     Concurrency,
@@ -106,6 +107,7 @@ def probe(  # noqa: PLR0913 - the options of a command
         from greval.report.probe import render  # noqa: PLC0415 - only where it is asked for
 
         render(found, page(), show=show)
+        tell_failures(Path(found.folder), found.failures, found.judge, found.why or "")
     _leave(found, fail_under)
 
 

@@ -11,7 +11,9 @@ from typing import Annotated
 
 import typer
 
+from greval.cli.failing import kinds, tell_failures
 from greval.cli.options import By, Form, ReportFormat, RunFolder, Show, page
+from greval.cli.tags import missing_tag
 from greval.errors import StoreError
 from greval.report.build import build
 from greval.report.console import render
@@ -37,10 +39,13 @@ def report(
     """Print what a run found, by any tag."""
     with Store.open(run) as store:
         found = build(store, by=by or (), show=show)
+        if error := missing_tag(found, store):
+            raise error
     if form is ReportFormat.json:
         typer.echo(found.model_dump_json(indent=2))
     else:
         render(found, page())
+        tell_failures(run, kinds(found), found.judge or "")
 
 
 def results(

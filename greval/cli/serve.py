@@ -57,7 +57,7 @@ def serve(  # noqa: PLR0913 - the options of a command
         int, _limit("REQUEST_TIMEOUT", "--request-timeout", "how long one request may take", "SECONDS")
     ] = int(DEFAULTS.seconds),
     patience: Annotated[
-        int, _limit("PATIENCE", "--patience", "how long a client may send nothing within a request", "SECONDS")
+        int, _limit("PATIENCE", "--patience", "how long a client may send or read nothing within a request", "SECONDS")
     ] = int(DEFAULTS.patience),
     max_body: Annotated[int, _limit("MAX_BODY", "--max-body", "the largest body of a request", "MB")] = (
         DEFAULTS.body // MEGABYTE

@@ -14,6 +14,7 @@ from typing import Any
 
 from langchain_core.runnables import Runnable
 
+from greval.arguments import several
 from greval.case import Case, Sample
 from greval.collecting.file import ResponseFile, read_responses
 from greval.collecting.progress import CollectProgress
@@ -137,6 +138,9 @@ async def collect_async(  # noqa: PLR0913 - its options
         StoreError: Where the file cannot be written, another process writes to it, or it holds something else.
         DataError: Where the samples cannot be read at all.
     """
+    several(samples, "samples", "read_cases('questions.jsonl') or [Sample(...)]")
+    if not isinstance(methods, Mapping):
+        raise MethodError(f"methods: name each, as {{'walk': walk}}; got {type(methods).__name__}")
     if not methods or not all(methods):
         raise MethodError("no method is given, or one without a name; give at least one, such as {'walk': walk}")
     if concurrency < 1:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
+from greval.arguments import known_options
 from greval.comparison.caution import cautions
 from greval.comparison.contrasting import Names, Rules, contrast, settled
 from greval.comparison.pairs import figures
@@ -72,6 +73,7 @@ def compare(
         >>> found.n, found.difference, found.lost, found.verdict
         (8, 2.0, 8, 'worse')
     """
+    known_options(wishes, Wishes, "compare")
     if baseline is not None and against is not None:
         raise DataError("give either a baseline or an earlier run to compare with, not both")
     level = wishes.get("level", LEVEL)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from greval.comparison.plan import unknown
+from greval.arguments import unknown
 from greval.comparison.records import Check, Comparison, Contrast, Level
 from greval.errors import DataError
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from difflib import get_close_matches
 from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
 
 from pydantic import JsonValue
 
+from greval.arguments import unknown
 from greval.comparison.pairs import Pairs, figures, paired
 from greval.comparison.scales import Direction, directions
 from greval.comparison.scores import NOT_TOLD, SCORED, WITHOUT_NUMBER, Scores, Side
@@ -93,19 +93,6 @@ def planned(wanted: Wanted) -> Plan:
         matches=_matches(scores, wanted),
         groups=tuple(groups),
     )
-
-
-def unknown(what: str, name: str, names: Iterable[str], where: object) -> DataError:
-    """Give the error for a name that is not there, with the nearest ones or all of them.
-
-    Example:
-        >>> print(unknown("metric", "latncy", ["latency", "llm_calls"], "runs/first"))
-        runs/first: no metric 'latncy' is there; did you mean latency?
-    """
-    names = sorted(names)
-    near = get_close_matches(name, names, n=3, cutoff=0.5)
-    hint = f"did you mean {' or '.join(near)}?" if near else f"there are: {', '.join(names) or 'none'}"
-    return DataError(f"{where}: no {what} {name!r} is there; {hint}")
 
 
 def _folders(wanted: Wanted) -> list[tuple[Path, bool]]:

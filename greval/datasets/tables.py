@@ -21,6 +21,7 @@ MAX_CELL = 2**25
 
 BATCH = 256
 STRUCTURED = frozenset({"chunks", "triples", "tags", "traversal", "gold", "usage"})
+OTHER_MARKS = (";", "\t", "|")
 LISTS_OF_ANSWERS = frozenset({"gold_answers", "ground_truths"})
 BEGINNINGS = ('["', "['", "[{", "[[", "[(", '{"', "{'")
 """How a list or an object begins, in JSON and as Python prints it; plain text may begin with "[1]"."""
@@ -110,6 +111,8 @@ def _check_columns(names: Sequence[str], place: str) -> None:
         near = next((name for name in names if nearest(name, names_of("question"))), None)
         hint = f"; is it {shown(near)!r}?" if near else f"; it may be called {', '.join(names_of('question'))}"
         found = shown(", ".join(names), 200)
+        other = next((mark for mark in OTHER_MARKS if len(names) == 1 and mark in names[0]), "")
+        hint += f"; cells are parted by {other!r} here: save it with commas, or with tabs as .tsv" if other else ""
         message = f"{place}: no column for the question{hint} (columns, by the file's separator: {found})"
         raise DataError(message)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from greval.errors import DataError
 from greval.estimates.judged import Judged
 from greval.estimates.labels import Labels
 from greval.estimates.records import DrawnBy
@@ -24,6 +25,10 @@ SURE = 0.9999
 UNWEIGHTED = (
     "things were drawn from several strata, and all have the weight 1, which is that of things that were all labelled. "
     "Give each annotation the weight it was drawn with, 1 by its probability"
+)
+ONE_QUESTION = (
+    "all labels are of one question, whose things were labelled together: an estimate needs labels of two questions "
+    "at least. Label another question, or say that things were drawn one by one (--drawn-by items)"
 )
 FEW = 30
 """With fewer labels intervals rest on little."""
@@ -45,6 +50,9 @@ def drawing(judged: Judged, labels: Labels, wish: DrawnBy | None) -> Drawing:
         judged: The judged things.
         labels: The labels, with weights and strata.
         wish: What was drawn in one go; None to tell it from the labels.
+
+    Raises:
+        DataError: Where all labels are of one question, drawn whole: one draw tells nothing of a spread.
     """
     import numpy as np  # noqa: PLC0415 - a tenth of a second
 
@@ -62,6 +70,8 @@ def drawing(judged: Judged, labels: Labels, wish: DrawnBy | None) -> Drawing:
         whole=int(frame.sum()),
         complete=by == "items" or others == 1,
     )
+    if found.units < 2:  # noqa: PLR2004 - a spread needs two
+        raise DataError(ONE_QUESTION)
     unlike = UNWEIGHTED if labels.unweighted and labels.drawn < frame.sum() else _unlike(judged, places, frame, found)
     warnings = (*_joined(found), *_few(found), *(_may_be_unlike(unlike) if labels.enriched else ()))
     return Drawing(found, by, None if labels.enriched else unlike, warnings)

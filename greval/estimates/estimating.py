@@ -10,7 +10,7 @@ from greval.annotation import Annotation
 from greval.annotations.giving import Source, given
 from greval.annotations.matching import Key
 from greval.annotations.shown import contents
-from greval.comparison.plan import unknown
+from greval.arguments import known_options, unknown
 from greval.comparison.scales import direction
 from greval.errors import DataError
 from greval.estimates.cells import Cell, by_question, cells, things
@@ -85,7 +85,8 @@ def estimate(
         The estimate as data; `greval estimate` prints it.
 
     Raises:
-        DataError: Where the metric, the baseline or a tag is not there, or no annotation is of the metric.
+        DataError: Where the metric, the baseline or a tag is not there, or there are too few labels: fewer than two,
+            or of one question where whole questions were drawn.
         StoreError: Where the folder is no run.
 
     Example:
@@ -101,6 +102,7 @@ def estimate(
         >>> row.judged, row.labels, row.judge.value, round(row.prediction_powered.value, 2)
         (40, 14, 1.5, 2.13)
     """
+    known_options(wishes, Wishes, "estimate")
     level = wishes.get("level", LEVEL)
     if not 0 < level < 1:
         raise DataError(f"the level must lie between 0 and 1, got {level:g}; 0.95 is usual")

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from greval.annotations.shown import definitions
 from greval.annotations.values import scales
-from greval.comparison.plan import unknown
+from greval.arguments import unknown
 from greval.errors import DataError
 from greval.result import Result
 from greval.scale import CategoricalScale, Scale
@@ -143,9 +144,7 @@ def _numbers(found: Judged, outlined: Outline) -> Sequence[float] | None:
 
 def _scale(store: Store, metric: str, folder: Path) -> Scale:
     """Give the scale of a metric: from the run, else of the metric that ships under this name."""
-    fact = store.fact("metrics")
-    known = scales(fact)
+    known = scales(store.fact("metrics"))
     if metric not in known:
-        own = [str(one["name"]) for one in fact if isinstance(one, dict)] if isinstance(fact, list) else []
-        raise unknown("metric", metric, own, folder)
+        raise unknown("metric", metric, definitions(store), folder)
     return known[metric]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from greval.annotation import Annotation
 from greval.annotations.adjudicating import majority
-from greval.annotations.matching import Key, of_another_text
+from greval.annotations.matching import Key, method_of, of_another_text
 from greval.annotations.values import on_scale
 from greval.estimates.judged import Judged, Thing
 from greval.estimates.records import NotUsed
@@ -96,11 +96,8 @@ def labelled(annotations: Iterable[Annotation], judged: Judged, now: Mapping[Key
 
 
 def _thing(one: Annotation, judged: Judged) -> Thing:
-    """Give what an annotation is of; where it names no method, that of a run with only one."""
-    method = one.method
-    if not method and "" not in judged.methods and len(judged.methods) == 1:
-        (method,) = judged.methods
-    return Thing(one.sample_id, method, one.item)
+    """Give what an annotation is of."""
+    return Thing(one.sample_id, method_of(one, judged.methods), one.item)
 
 
 def _one(given: Sequence[Value], judged: Judged) -> float | None:

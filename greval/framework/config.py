@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 from pydantic import BeforeValidator, Field, ValidationError
 
+from greval.advice import LOCAL
 from greval.errors import DataError
 from greval.framework import PUBLISHED
 from greval.generation import ContextMode
-from greval.judge import LOCAL, Judge
+from greval.judge import Judge
 from greval.metric_file.fault import Fault, did_you_mean, from_errors, line_of
 from greval.metric_file.source import Source, read_source
 from greval.record import Record, Text

@@ -12,6 +12,7 @@ from typing import Any, Unpack
 
 from langchain_core.language_models import BaseChatModel
 
+from greval.arguments import known_options
 from greval.collecting import Collected, CollectProgress, collect_async
 from greval.collecting.file import ResponseFile
 from greval.compile import run_sync
@@ -127,6 +128,7 @@ async def evaluate_config_async(  # noqa: PLR0913 - what an evaluation is made o
         JudgeError: Where no judge is named or it cannot be used.
         StoreError: Where the folder cannot be written.
     """
+    known_options(options, Options, "evaluate_config")
     plan = planned(Path(root), Path(file), selection or Selection(), judge)
     _begin(plan, anew=not options.get("resume", True))
     metrics = [load(name) for name in (*JUDGED, *EFFORT)]

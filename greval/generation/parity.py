@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from greval.arguments import several
 from greval.case import Case
 from greval.record import Record
 from greval.tokens import ESTIMATED, TokenCounter, estimated
@@ -96,6 +97,7 @@ def audit(cases: Iterable[Case], *, tokens: TokenCounter | None = None) -> Audit
         >>> found.differences[0]
         'a got aggregates in 1 of 1 cases, b in none: differences of answers may come from these'
     """
+    several(cases, "cases", "read_cases('cases.jsonl')")
     count: Callable[[str], int] = tokens or estimated
     seen: dict[str, _Seen] = defaultdict(_Seen)
     for case in cases:

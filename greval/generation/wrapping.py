@@ -42,7 +42,10 @@ def with_generator(
     if model is None:
         return {name: as_method(one, name) for name, one in methods.items()}
     if context == "fair" and facts is None:
-        raise MethodError("context 'fair' needs facts of the documents, to compute every method's aggregates from")
+        raise MethodError(
+            "context 'fair' needs facts of the documents, to compute every method's aggregates from; "
+            "give them with --facts FILE (facts=...), or choose the context default or none"
+        )
     aggregate = None if facts is None else counts_by(facts, by)
     client = JudgeClient(model)
     return {name: generated(one, client, context=context, aggregate=aggregate) for name, one in methods.items()}

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypedDict, Unpack
 
 from greval.agreements.agreeing import grouped
+from greval.agreements.caution import left_out, of_this_sample
 from greval.agreements.levels import treated
 from greval.agreements.records import TreatAs
 from greval.annotation import Annotation
@@ -14,7 +15,7 @@ from greval.annotations.files import FILE
 from greval.annotations.giving import Source, given
 from greval.annotations.matching import Key, Thing, match, name
 from greval.annotations.values import on_scale
-from greval.comparison.plan import unknown
+from greval.arguments import known_options, several, unknown
 from greval.errors import DataError
 from greval.panels.outlier import outlier
 from greval.panels.reading import Held, benches, common, read
@@ -75,6 +76,8 @@ def panel(runs: Sequence[str | Path | Run], metric: str, **wishes: Unpack[Wishes
         >>> panel(runs, "correctness").groups[0].unanimous.value
         0.0
     """
+    known_options(wishes, Wishes, "panel")
+    several(runs, "runs", "['runs/first', 'runs/second']")
     table = _table(runs, metric, wishes)
     level = wishes.get("level", LEVEL)
     if not 0 < level < 1:
@@ -113,9 +116,24 @@ def panel_annotations(
     as against a person. Where the panel is tied, or its number is no level of the scale, the annotation
     is pending and has no value. The comment tells the votes.
 
+    Args:
+        runs: As of `panel`.
+        metric: The metric that all judged by.
+        **wishes: `combine` and `treat_as`, as of `panel`.
+
     Raises:
         DataError: Where nothing was judged by all.
         StoreError: Where a folder is no run.
+
+    Example:
+        >>> import tempfile
+        >>> from greval import evaluate, load
+        >>> from greval.testing import ScriptedJudge
+        >>> cases = [{"id": "q1", "question": "?", "answer": "a", "expected_answer": "a"}]
+        >>> judges = [ScriptedJudge([{"reason": "r", "value": value}]) for value in (1, 1, 0)]
+        >>> runs = [evaluate(cases, [load("correctness")], judge, out=tempfile.mkdtemp()) for judge in judges]
+        >>> panel_annotations(runs, "correctness")[0].value
+        1
     """
     table = _table(runs, metric, wishes)
     return tuple(_annotation(thing, metric, table) for thing in table.things)
@@ -174,11 +192,12 @@ def _people(table: _Table, metric: str, wishes: Wishes) -> tuple[dict[Key, Value
     combined_values = {(one.sample_id, one.method, one.item): combined([*one.values.values()], how) for one in things}
     said = {key: value for key, value in combined_values.items() if value is not None}
     tied = len(combined_values) - len(said)
-    unread = [row for part in taken for row in part.unread]
+    unread = [*(row for part in taken for row in part.unread), *found.faults]
     troubles = (
+        *of_this_sample(found),
         *([f"{tied} things are not held against people, who are tied"] if tied else []),
-        *([f"{len(unread)} rows of annotations cannot be read, such as {unread[0]}"] if unread else []),
         *([] if said else ["no annotation of people matches a verdict of the panel"]),
+        *left_out(found, unread),
     )
     return said, tuple(sorted({who for thing in things for who in thing.values})), troubles
 

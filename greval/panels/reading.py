@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pydantic import JsonValue
-
 from greval.agreements.agreeing import scale_of
 from greval.annotations.matching import Key, Thing
-from greval.case import Tags
+from greval.annotations.shown import definitions, judged_cases
+from greval.case import Case, Tags
 from greval.errors import DataError
 from greval.identity import digest
 from greval.material import seen
-from greval.metric import Metric
+from greval.metric import Metric, define
 from greval.panels.records import Bench
 from greval.result import Judgement, Result
 from greval.scale import Scale
@@ -29,7 +28,7 @@ class Held:
     """What one run holds: its verdicts, what failed or was skipped, who judged, and what was shown."""
 
     folder: Path
-    definition: Mapping[str, JsonValue]
+    definition: Mapping[str, object]
     scale: Scale
     verdicts: dict[Key, tuple[Judgement, Tags]] = field(default_factory=dict)
     failed: int = 0
@@ -58,19 +57,23 @@ def held(folder: Path, metric: str) -> Held:
     """
     with Store.open(folder) as store, store.snapshot():
         scale = scale_of(store, metric)
-        facts = store.fact("metrics")
-        definition = (
-            next(one for one in facts if isinstance(one, dict) and one["name"] == metric)
-            if isinstance(facts, list)
-            else {}
-        )
+        definition = definitions(store)[metric]
         found = Held(folder, definition, scale)
         for line in store.lines(metric):
             found.add(Result.model_validate_json(line))
         what = Metric.model_validate({name: definition[name] for name in Metric.model_fields if name in definition})
-        for case in store.cases():
+        for case in _cases(store, definition, found.fingerprints):
             found.shown[case.id, case.method] = digest(seen(what, case))
     return found
+
+
+def _cases(store: Store, definition: Mapping[str, object], prints: Collection[str]) -> Iterator[Case]:
+    """Give the cases as they were judged; of a computed metric each as the run holds it last."""
+    if "steps" not in definition:
+        yield from store.cases()
+        return
+    for one in judged_cases(store, define(definition), prints=prints):
+        yield one.whole
 
 
 def read(folders: Sequence[Path], metric: str) -> dict[str, Held]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from importlib.resources import files
 from itertools import islice
@@ -19,6 +19,8 @@ from greval.work import read_case
 POOL = 200
 """So many cases are read at least, so that something foreign is found among them."""
 NOT_TOLD = "The documents do not say."
+TWICE = "its sample and method came before"
+NO_RESPONSE = "its method gave no response"
 
 
 @dataclass
@@ -47,17 +49,24 @@ def bases(given: Iterable[CaseLike | RowFault], metric: JudgedMetric, limit: int
         except DataError as error:
             found.unread.append(str(error))
             continue
-        if (case.id, case.method) in seen or case.error is not None:
-            continue
-        seen.add((case.id, case.method))
-        reason = lacking(metric, case)
+        reason = _unfit(case, metric, seen)
+        if case.error is None:
+            seen.add((case.id, case.method))
         if reason is None:
             found.pool.append(case)
-        elif len(found.cases) < limit:
-            found.left_out[reason] += 1
-        if reason is None and len(found.cases) < limit:
-            found.cases.append(case)
+        if len(found.cases) < limit:
+            if reason is None:
+                found.cases.append(case)
+            else:
+                found.left_out[reason] += 1
     return found
+
+
+def _unfit(case: Case, metric: JudgedMetric, seen: Collection[tuple[str, str]]) -> str | None:
+    """Say why a case is not probed on, None where it is."""
+    if case.error is not None:
+        return NO_RESPONSE
+    return TWICE if (case.id, case.method) in seen else lacking(metric, case)
 
 
 def demo_cases() -> Iterator[Case]:

@@ -12,7 +12,7 @@ from greval.forecasting import Expected, Forecast, forecast
 from greval.judge import Judge
 from greval.metric import Metric
 from greval.options import Options
-from greval.probing.plan import MAIN, OTHER_ORDER, Plan, named_bases, plan
+from greval.probing.plan import MAIN, OTHER_ORDER, PROBE, Plan, named_bases, plan
 from greval.probing.probing import BUILT_ON, Task, folder_of, task_of
 from greval.probing.stages import Wishes
 
@@ -69,7 +69,7 @@ def _stages(task: Task) -> Iterator[tuple[str, str, Sequence[Case], Sequence[Met
 
 
 def _of(whole: Plan, check: str) -> list[Case]:
-    return [case for case in whole.cases if case.tags["probe"] == check]
+    return [case for case in whole.cases if case.tags[PROBE] == check]
 
 
 def _named(name: str, one: Expected) -> Expected:

@@ -19,6 +19,8 @@ Key = tuple[str, str, str]
 """Where a verdict stands: the stage, the sample and the method."""
 Verdicts = Mapping[Key, Result]
 
+PROBE = "probe"
+"""The tag of every case of a probe: what was planted."""
 MAIN = "."
 """The stage whose log is that of the run folder; each other one has a folder in it."""
 OTHER_ORDER = "category-order"
@@ -90,7 +92,7 @@ def named_bases(
 def marked(case: Case, of: str, probe: str, variant: str = "") -> Case:
     """Give a case under a name of its own, with tags that tell what it is and of which case."""
     name = f"{of}~{probe}-{variant}" if variant else of
-    tags = {**case.tags, "probe": probe, "of": of} | ({"variant": variant} if variant else {})
+    tags = {**case.tags, PROBE: probe, "of": of} | ({"variant": variant} if variant else {})
     return case.model_copy(update={"id": name, "tags": tags})
 
 

@@ -10,6 +10,7 @@ from typing import Unpack
 
 from langchain_core.language_models import BaseChatModel
 
+from greval.arguments import known_options
 from greval.asking import Asking
 from greval.case import Case
 from greval.client import JudgeClient
@@ -17,7 +18,7 @@ from greval.compile import CaseLike, run_sync
 from greval.datasets import RowFault
 from greval.errors import DataError
 from greval.judge import Judge
-from greval.library import with_dependencies
+from greval.library import definition, with_dependencies
 from greval.material import lacking, narrowed
 from greval.metric import JudgedMetric, Metric
 from greval.probing.bases import POOL, Bases, bases, demo_cases
@@ -88,10 +89,12 @@ async def probe_async(
         DataError: Where no case fits the metric, or a check is not known.
         DefinitionError: Where the metric builds on one that is not there.
         JudgeError: Where the judge cannot be used at all.
-        StoreError: Where the folder cannot be written.
+        StoreError: Where the folder cannot be written, or holds a run that is no probe.
     """
-    task = task_of(metric, judge, cases, wishes)
+    known_options(wishes, Wishes, "probe")
+    task = task_of(definition(metric), judge, cases, wishes)
     stages = Stages(folder_of(metric, wishes), judge, wishes, stop)
+    stages.check()
     narrow = await _let_through(task, stages)
     made = named_bases(narrow, task.bases.pool, task.metric, task.wanted)
     references = [case for base in made for case in base.references.values()]
@@ -150,6 +153,8 @@ def task_of(
     found = bases(demo_cases() if cases is None else cases, metric, limit)
     if not found.cases:
         reasons = ", ".join(f"{count} {reason}" for reason, count in found.left_out.items()) or "there are none"
+        if found.unread:
+            reasons += f"; rows that are no cases: {len(found.unread)}, the first: {found.unread[0]}"
         raise DataError(f"{metric.name}: no case to probe on among the first {max(limit, POOL)}: {reasons}")
     alone = metric.model_copy(update={"uses": {}})
     setting = Setting(alone, one_by_one=_one_by_one(alone, judge), named=named)
@@ -181,7 +186,8 @@ def _named(wishes: Wishes) -> frozenset[str]:
     Raises:
         DataError: Where one is not known.
     """
-    named = frozenset(wishes.get("checks") or ())
+    given = wishes.get("checks") or ()
+    named = frozenset([given] if isinstance(given, str) else given)
     if unknown := sorted(named - {*NAMES}):
         raise DataError(f"no check {', '.join(map(repr, unknown))}; there are: {', '.join(NAMES)}")
     return named

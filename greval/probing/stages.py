@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,15 +12,16 @@ from typing import TypedDict
 from langchain_core.language_models import BaseChatModel
 
 from greval.case import Case
+from greval.errors import StoreError
 from greval.evaluation import evaluate_async
 from greval.facts import put_planned
 from greval.judge import Judge
 from greval.metric import Metric
 from greval.options import OnProgress, Options
 from greval.prices import Prices
-from greval.probing.plan import MAIN, Key
+from greval.probing.plan import MAIN, PROBE, Key
 from greval.result import Result, Usage
-from greval.store import Store
+from greval.store import FILE, Store
 
 
 class Wishes(TypedDict, total=False):
@@ -54,6 +56,19 @@ class Stages:
     cost: float | None = None
     why: str | None = None
 
+    def check(self) -> None:
+        """Refuse a run that is no probe: changed cases among its own would change its figures.
+
+        Raises:
+            StoreError: Where the folder holds one.
+        """
+        if (self.folder / FILE).is_file():
+            with Store.open(self.folder) as store:
+                first = next((tags for _, _, tags, *_ in store.outlines()), None)
+            if first is not None and PROBE not in json.loads(first):
+                message = f"{self.folder}: holds a run that is no probe; choose another folder with -o"
+                raise StoreError(message)
+
     async def judged(
         self, stage: str, cases: Sequence[Case], metrics: Sequence[Metric]
     ) -> dict[str, dict[Key, Result]]:
@@ -66,7 +81,7 @@ class Stages:
         self.usage += run.progress.usage
         if run.progress.cost is not None:
             self.cost = (self.cost or 0.0) + run.progress.cost
-        self.why = run.why
+        self.why = self._told(run.why)
         wanted = {(case.id, case.method) for case in cases}
         found: dict[str, dict[Key, Result]] = {}
         for result in run.results():
@@ -80,6 +95,15 @@ class Stages:
         if self.why is None:
             with Store.create(self.folder / MAIN) as store:
                 put_planned(store, {metric.name: count})
+
+    def _told(self, why: str | None) -> str | None:
+        """Say why a stage was stopped: its own cap is what the stages before it left of the whole one."""
+        calls, cost = self.wishes.get("max_calls"), self.wishes.get("max_cost")
+        if calls is not None and why and "--max-calls" in why:
+            return f"the cap of {calls} calls is reached (--max-calls)"
+        if cost is not None and why and "--max-cost" in why:
+            return f"the cap of ${cost:g} is reached (--max-cost)"
+        return why
 
     def _options(self, total: int) -> Options:
         """Give the options of the next run: what is left of the caps."""

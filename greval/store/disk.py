@@ -45,7 +45,7 @@ def lock(folder: Path) -> IO[str]:
         folder.mkdir(parents=True, exist_ok=True)
         held = (folder / LOCK).open("w")
     except OSError as error:
-        message = f"{folder}: cannot be used as a run folder: {error.strerror}"
+        message = f"{folder}: cannot be used as a run folder: {error.strerror}; choose another with -o"
         raise StoreError(message) from error
     try:
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)

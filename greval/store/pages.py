@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -27,15 +27,19 @@ WHERE = {
     "value": "EXISTS (SELECT 1 FROM json_each(outline, '$[1]') AS one WHERE json_extract(one.value, '$[0]') = ?)",
     "tag": "EXISTS (SELECT 1 FROM json_each(tags) AS tag WHERE tag.key = ? AND tag.value = ?)",
 }
-CASES = """
-SELECT rowid, key, coalesce(json_extract(row, '$.id'), ''), coalesce(json_extract(row, '$.method'), ''),
-       substr(json_extract(row, '$.question'), 1, 1000)
+NUL = r"\u0000"
+"""How JSON writes a NUL, at which SQLite cuts a text that it reads out of JSON, though not one in a JSON array."""
+CASES = f"""
+SELECT rowid, key, json_extract(row, '$.id', '$.method'),
+       CASE WHEN instr(row, '{NUL}') THEN json_extract(row, '$.question', '$.id')
+       ELSE json_array(substr(json_extract(row, '$.question'), 1, 1000)) END
 FROM cases WHERE rowid > ? ORDER BY rowid LIMIT ?
-"""
+"""  # noqa: S608 - a constant
 CASE = """
 SELECT row FROM cases WHERE instr(row, ?) AND coalesce(json_extract(row, '$.id'), '') = ?
-AND coalesce(json_extract(row, '$.method'), '') = ? ORDER BY rowid DESC LIMIT 1
+AND coalesce(json_extract(row, '$.method'), '') = ? ORDER BY rowid DESC
 """
+MOST_OF_QUESTION = 1000
 MOST_LETTERS = 8_000_000
 """A page that holds as many is given as it is."""
 _TEXT: TypeAdapter[str] = TypeAdapter(str)
@@ -126,12 +130,15 @@ class Pages(Closing):
         """
         given = {name: value for name, value in wanted._asdict().items() if value is not None}
         where = " AND ".join([NEWEST, "rowid > ?", *(WHERE[name] for name in given)])
-        values = [part for value in given.values() for part in (value if isinstance(value, tuple) else (value,))]
-        query = f"SELECT rowid, row FROM results WHERE {where} ORDER BY rowid LIMIT ?"  # noqa: S608 - constants
+        values = [part for name, value in given.items() for part in _cut(name, value)]
+        query = f"SELECT rowid, row FROM results WHERE {where} ORDER BY rowid"  # noqa: S608 - constants
+        cut = "\0" in "".join((wanted.value or "", *(wanted.tag or ())))
         lines: list[str] = []
         last, length = after, 0
-        with told(self.folder):
-            for at, row in self._db.execute(query, (after, *values, limit + 1)):
+        with told(self.folder), closing(self._db.execute(query, (after, *values))) as rows:
+            for at, row in rows:
+                if (cut or NUL in row) and not _fits(row, wanted):
+                    continue
                 if len(lines) == limit or length > MOST_LETTERS:
                     return Lines(lines, last)
                 lines.append(row)
@@ -147,10 +154,15 @@ class Pages(Closing):
         """
         rows = self._all(CASES, after, limit + 1)
         first = self._first([key for _, key, *_ in rows[:limit]])
-        once = [row[2:] for row in rows[:limit] if first[row[1]] == row[0]]
+        once = [(*_texts(row[2]), _texts(row[3])[0]) for row in rows[:limit] if first[row[1]] == row[0]]
         statuses = self._statuses([(sample_id, method) for sample_id, method, _ in once])
         lines = [
-            CaseLine(sample_id=one, method=method, question=question or "", statuses=statuses.get((one, method), {}))
+            CaseLine(
+                sample_id=one,
+                method=method,
+                question=question[:MOST_OF_QUESTION],
+                statuses=statuses.get((one, method), {}),
+            )
             for one, method, question in once
         ]
         return CaseLines(lines, rows[limit - 1][0] if len(rows) > limit else None)
@@ -158,8 +170,10 @@ class Pages(Closing):
     def case(self, sample_id: str, method: str) -> Case | None:
         """Give a case as it was judged last, None where the run holds none of these names."""
         marked = _TEXT.dump_json(sample_id).decode() if sample_id else ""  # only rows that hold it are read as JSON
-        rows = self._all(CASE, marked, sample_id, method)
-        return Case.model_validate_json(rows[0][0]) if rows else None
+        values = (marked, sample_id.partition("\0")[0], method.partition("\0")[0])
+        with told(self.folder), closing(self._db.execute(CASE, values)) as rows:
+            found = (Case.model_validate_json(row) for (row,) in rows)
+            return next((case for case in found if (case.id, case.method) == (sample_id, method)), None)
 
     def methods(self) -> tuple[str, ...]:
         """Give the methods, in order of their first result."""
@@ -188,12 +202,13 @@ class Pages(Closing):
 
     def _statuses(self, of: Sequence[tuple[str, str]]) -> dict[tuple[str, str], dict[str, str]]:
         """Give how the metrics of these cases ended; several repeats of one count by the last."""
+        ids = dict.fromkeys(sample_id for sample_id, _ in of)
         query = f"""
             SELECT sample_id, method, metric, json_extract(outline, '$[0]') FROM results
-            WHERE sample_id IN (SELECT value FROM json_each(?)) AND {NEWEST} ORDER BY rowid
+            WHERE sample_id IN ({", ".join("?" for _ in ids)}) AND {NEWEST} ORDER BY rowid
         """  # noqa: S608 - constants
         found: dict[tuple[str, str], dict[str, str]] = {case: {} for case in of}
-        for sample_id, method, metric, status in self._all(query, json.dumps([one for one, _ in of])):
+        for sample_id, method, metric, status in self._all(query, *ids):
             if (sample_id, method) in found:
                 found[sample_id, method][metric] = status
         return found
@@ -201,3 +216,23 @@ class Pages(Closing):
     def _all(self, query: str, *values: object) -> list[Any]:
         with told(self.folder):
             return self._db.execute(query, values).fetchall()
+
+
+def _cut(name: str, value: str | tuple[str, str]) -> tuple[str, ...]:
+    """Give the values to ask SQLite for: what it reads out of JSON ends before a NUL."""
+    parts = value if isinstance(value, tuple) else (value,)
+    return tuple(part.partition("\0")[0] for part in parts) if name in {"value", "tag"} else parts
+
+
+def _fits(row: str, wanted: Wanted) -> bool:
+    """Say whether a row that holds a NUL is wanted: SQLite compared no further than to it."""
+    told = json.loads(row)
+    if wanted.tag is not None and told["tags"].get(wanted.tag[0]) != wanted.tag[1]:
+        return False
+    judgements = told["outcome"].get("judgements", ())
+    return wanted.value is None or any(str(judgement["value"]) == wanted.value for judgement in judgements)
+
+
+def _texts(array: str) -> list[str]:
+    """Read an array of texts; one that is missing is empty."""
+    return [text or "" for text in json.loads(array)]

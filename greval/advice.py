@@ -1,0 +1,77 @@
+"""What to do where a judge cannot be used: about its name, its key, its address, and each kind of failure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from greval.errors import JudgeError
+from greval.result import FailureKind
+
+LOCAL = "local"
+FINAL: frozenset[FailureKind] = frozenset({"authentication", "connection", "quota", "request"})
+"""What fails in the same way for whatever is asked: the key, the address, the account or the model's name is wrong."""
+WHAT_TO_DO: Mapping[FailureKind, str] = {
+    "refusal": "look at the case; another judge may answer",
+    "content_filter": "look at the case; another judge may answer",
+    "length": "raise --max-tokens, or lower --max-items",
+    "timeout": "raise --timeout, or lower --concurrency",
+    "malformed": "greval judge check says what the judge can do",
+    "off_scale": "describe the values of the metric's scale more clearly",
+    "missing_item": "lower --max-items",
+    "no_majority": "take more --repeats, an odd number",
+    "dependency": "mend the failures of the metric that it builds on",
+    "data": "mend the case",
+    "context_window": "lower --max-items, or shorten the case",
+    "rate_limit": "lower --concurrency and run the same command again",
+    "quota": "see the provider's billing page",
+    "server": "see that the server is well, and run the same command again",
+    "request": "check the model's name and --base-url",
+    "method": "mend the method and collect its responses again",
+    "error": "see the message",
+}
+"""For all kinds but those that are about one judge's own key or address."""
+
+
+def advice(kind: FailureKind, model: str) -> str:
+    """Say what to do about a failure of a judge.
+
+    Example:
+        >>> advice("connection", "openai:m")
+        'check --base-url, that the server runs there, and the network'
+        >>> advice("authentication", "openai:m")
+        'set OPENAI_API_KEY to a valid key'
+    """
+    if kind == "connection":
+        own = model.partition(":")[0] in {"openai", LOCAL}
+        return f"check {'--base-url, that the server runs there, and the network' if own else 'the network'}"
+    return key_hint(model) if kind == "authentication" else WHAT_TO_DO[kind]
+
+
+def key_hint(model: str) -> str:
+    """Say where the key of a judge comes from.
+
+    Example:
+        >>> key_hint("openai:gpt-5.4-mini")
+        'set OPENAI_API_KEY to a valid key'
+    """
+    provider = model.partition(":")[0].upper().partition("_")[0]
+    return f"set {provider}_API_KEY to a valid key"
+
+
+def named(model: str) -> tuple[str, str]:
+    """Give the provider and the model that a judge's name holds.
+
+    Raises:
+        JudgeError: Where it has not both.
+
+    Example:
+        >>> named("openai:gpt-5.4-mini")
+        ('openai', 'gpt-5.4-mini')
+    """
+    provider, _, name = model.partition(":")
+    if not provider or not (name or provider == LOCAL):
+        given = model.strip(":")
+        example = "openai:MODEL" if given in {"", "openai"} else f"openai:{given}"
+        message = f"judge {model!r}: write PROVIDER:MODEL, such as {example}, or local"
+        raise JudgeError(message)
+    return provider, name

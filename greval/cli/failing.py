@@ -1,0 +1,59 @@
+"""What to do about the failures of a run: one line a kind, with what the judge or its server said of the first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import cast, get_args
+
+import typer
+
+from greval.advice import advice
+from greval.cli.page import visible
+from greval.report.build import Report
+from greval.result import Failure, FailureKind, Result
+from greval.store.pages import Pages, Wanted
+
+MOST_READ = 5_000
+"""So many rows are looked through for a failure of each kind; what to do is said also where none is found."""
+
+
+def tell_failures(folder: Path, of: Iterable[str], judge: str, told: str = "") -> None:
+    """Say on stderr what to do about failures.
+
+    Args:
+        folder: The run.
+        of: The kinds of its failures.
+        judge: The label of its judge.
+        told: What was said before: what stands in it is not said again.
+    """
+    wanted = {cast("FailureKind", kind) for kind in of if kind in get_args(FailureKind)}
+    first = {failure.kind: failure.message for failure in _first(folder, wanted)}
+    for kind in sorted(wanted):
+        said = [part for part in (first.get(kind), advice(kind, judge)) if part]
+        if not all(part in told for part in said):
+            typer.echo(visible(f"{kind}: {'; '.join(said)}"), err=True)
+
+
+def kinds(found: Report) -> list[str]:
+    """Give the kinds of a run's failures."""
+    return [kind for summary in found.summaries for kind in summary.failures]
+
+
+def _first(folder: Path, of: set[FailureKind]) -> Iterator[Failure]:
+    """Give a failure of each kind, as far as one is found soon."""
+    left = set(of)
+    with Pages.open(folder) as pages:
+        for status in ("failed", "scored"):  # a scored result can hold items that failed
+            read, after = 0, 0
+            while left and read < MOST_READ:
+                page = pages.results(Wanted(status=status), after=after)
+                for line in page.lines:
+                    for failure in Result.model_validate_json(line).failures:
+                        if failure.kind in left:
+                            left.remove(failure.kind)
+                            yield failure
+                read += len(page.lines)
+                if page.next is None:
+                    break
+                after = page.next

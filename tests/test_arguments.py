@@ -1,0 +1,129 @@
+"""The functions of the SDK called wrongly: each says what it got, what it wants, and asks nothing before."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from greval import (
+    Case,
+    DataError,
+    DefinitionError,
+    JudgeError,
+    MethodError,
+    Prices,
+    agreement,
+    align,
+    audit,
+    collect,
+    compare,
+    compile_metric,
+    draft,
+    estimate,
+    evaluate,
+    evaluate_config,
+    forecast,
+    load,
+    panel,
+    probe,
+)
+from greval.testing import ScriptedJudge
+
+CASE = {"question": "Who?", "expected_answer": "Ada", "answer": "Ada"}
+METRIC = load("correctness")
+LOADS = r"'correctness': is no metric; load\('correctness'\)"
+JUDGES = r"'openai:m': is no judge; give Judge\('openai:m'\)"
+SEVERAL = "cases: several are wanted, got {}; give them as read_cases"
+
+
+@pytest.fixture
+def judge():
+    """Give a judge that would answer."""
+    return ScriptedJudge([{"reason": "r", "value": 1}])
+
+
+@pytest.mark.parametrize(
+    ("given", "kind"),
+    [("cases.jsonl", "str"), (Path("cases.jsonl"), "PosixPath"), (CASE, "dict"), (Case(**CASE), "Case")],
+)
+@pytest.mark.parametrize("function", [evaluate, forecast])
+def test_one_thing_in_place_of_cases(function, given, kind, judge, tmp_path):
+    """The name of a file, or a single case, is not read letter by letter or field by field."""
+    with pytest.raises(DataError, match=SEVERAL.format(kind)):
+        function(given, [METRIC], judge, out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+    assert not judge.calls
+
+
+def test_one_thing_in_place_of_others(tmp_path):
+    """A single metric, run or file is told where several are wanted, methods without names too."""
+    with pytest.raises(DataError, match=r"metrics: several are wanted, got ValueMetric"):
+        evaluate([CASE], METRIC, ScriptedJudge([{}]), out=tmp_path)
+    with pytest.raises(DataError, match=r"runs: several are wanted, got str"):
+        panel("runs/first", "correctness")
+    with pytest.raises(DataError, match=r"samples: several are wanted, got str"):
+        collect("questions.jsonl", {"walk": str}, out=tmp_path / "responses.jsonl")
+    with pytest.raises(DataError, match=SEVERAL.format("str")):
+        audit("cases.jsonl")
+    with pytest.raises(MethodError, match=r"name each, as \{'walk': walk\}; got list"):
+        collect([CASE], [str], out=tmp_path / "responses.jsonl")
+
+
+def test_names_in_place_of_metrics_and_judges(judge, tmp_path):
+    """A metric or a judge that is given by its name is told how to make one of it."""
+    with pytest.raises(DefinitionError, match=LOADS):
+        evaluate([CASE], ["correctness"], judge, out=tmp_path)
+    with pytest.raises(DefinitionError, match=LOADS):
+        probe("correctness", judge, out=tmp_path)
+    for wrong in (
+        lambda: compile_metric(METRIC, "openai:m"),
+        lambda: evaluate([CASE], [METRIC], "openai:m", out=tmp_path / "run"),
+        lambda: draft("tone", "Its tone.", judge="openai:m"),
+    ):
+        with pytest.raises(JudgeError, match=JUDGES):
+            wrong()
+
+
+def test_no_metric_at_all(judge, tmp_path):
+    """A run without a metric is refused."""
+    with pytest.raises(DefinitionError, match="no metric is given"):
+        evaluate([CASE], [], judge, out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (lambda judge, out: evaluate([CASE], [METRIC], judge, out=out, max_cots=1), "evaluate.*did you mean max_cost"),
+        (lambda judge, out: forecast([CASE], [METRIC], judge, out=out, repeat=2), "forecast.*did you mean repeats"),
+        (lambda _, out: evaluate_config(out, concurency=2), "evaluate_config.*did you mean concurrency"),
+        (lambda judge, out: probe(METRIC, judge, out=out, limits=2), "probe.*did you mean limit"),
+        (lambda judge, out: align(out, METRIC, judge, fold=2), "align.*did you mean folds"),
+        (lambda _, out: agreement(out, "correctness", levels=0.9), "agreement.*did you mean level"),
+        (lambda _, out: estimate(out, "correctness", zzz=1), "estimate.*there are: .*level"),
+        (lambda _, out: compare(out, metric="correctness"), "compare.*did you mean metrics"),
+        (lambda _, out: panel([out, out], "correctness", combined="mean"), "panel.*did you mean combine"),
+    ],
+)
+def test_a_misspelt_option(call, told, judge, tmp_path):
+    """An option that is not there is never passed over: a misspelt cap would cap nothing."""
+    with pytest.raises(TypeError, match=told):
+        call(judge, tmp_path / "run")
+    assert not judge.calls
+
+
+def test_a_check_that_is_named_alone(judge, tmp_path):
+    """One check may be given as its name."""
+    assert [one.name for one in probe(METRIC, judge, checks="padded", limit=1, out=tmp_path).checks] == ["padded"]
+
+
+def test_prices_by_the_name_of_a_file(tmp_path):
+    """A price table may be named by a text."""
+    file = tmp_path / "prices.yaml"
+    file.write_text(
+        'as_of: "2026-01-01"\nsource: mine\nmodels: {"openai:m": {input: 1, output: 2}}\n', encoding="utf-8"
+    )
+    assert Prices.load(str(file)).of("openai:m").output == 2
+    with pytest.raises(DataError, match="No such file"):
+        Prices.load("absent.yaml")
