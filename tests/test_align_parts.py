@@ -115,6 +115,16 @@ def test_a_gain_that_is_known_to_be_none_is_doubted():
     assert "undefined" in doubt(gained([], YES_NO, level=0.95), level=0.95)
 
 
+def test_a_loss_is_told_as_one():
+    """Where what was chosen is worse beyond noise, that is said, and not that the interval holds 0."""
+    wrong = {"Yes": "No", "No": "Yes"}
+    truth = ["Yes" if n % 2 else "No" for n in range(60)]
+    pairs = [Pair(n, one, one, wrong[one] if n < 12 else one) for n, one in enumerate(truth)]
+    found = gained(pairs, YES_NO, level=0.95)
+    assert found.interval.high < 0
+    assert doubt(found, level=0.95) == "what was chosen is worse than the metric as it is, beyond noise"
+
+
 def test_few_changes_are_not_believed_however_they_fall():
     """Five things that became right and none wrong are not enough; ten are."""
 

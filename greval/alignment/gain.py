@@ -92,6 +92,8 @@ def doubt(found: Gain, *, level: float) -> str | None:
     """
     if found.gain is None:
         return f"{found.figure} is undefined: one side gives the same value always"
+    if found.interval and found.interval.high < 0:
+        return "what was chosen is worse than the metric as it is, beyond noise"
     if found.interval is None or found.interval.low <= 0:
         return f"the {level:.0%} interval of the gain does not exclude 0"
     if found.p > 1 - level:
