@@ -32,6 +32,29 @@ def several(given: object, what: str, example: str) -> None:
         raise DataError(message)
 
 
+def run_folder(given: object, example: str = "its folder, such as 'runs/first'") -> Path:
+    """Give the folder of one run: of its path as a text or a `Path`, or of what `evaluate` returned.
+
+    Args:
+        given: The run.
+        example: How to give it.
+
+    Raises:
+        DataError: Where it is anything else, such as a list of runs.
+
+    Example:
+        >>> run_folder("runs/first").name
+        'first'
+        >>> run_folder(["runs/first"])
+        Traceback (most recent call last):
+        greval.errors.DataError: run: one is wanted, got list; give it as its folder, such as 'runs/first'
+    """
+    folder = Path(given) if isinstance(given, str) else getattr(given, "folder", given)
+    if not isinstance(folder, Path):
+        raise DataError(f"run: one is wanted, got {type(given).__name__}; give it as {example}")
+    return folder
+
+
 def known_options(given: Iterable[str], shape: type, function: str) -> None:
     """Refuse an option that a function does not have: a misspelt cap on cost would cap nothing.
 

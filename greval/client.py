@@ -142,6 +142,7 @@ class JudgeClient:
         *,
         repeat: int = 0,
         one_of_many: bool = False,
+        patient: bool = True,
     ) -> Reply:
         """Ask, and say what came back; nothing that goes wrong with the call itself is raised.
 
@@ -151,6 +152,7 @@ class JudgeClient:
             config: LangChain's, with its callbacks.
             repeat: The number of the repeat: each is asked for itself.
             one_of_many: Whether the judgement takes more calls, so that this one is worth a note.
+            patient: Whether it is asked again while what went wrong may pass.
 
         Returns:
             The reply, with the cost of all attempts.
@@ -166,7 +168,7 @@ class JudgeClient:
                 return known
         if self._desk:
             return await self._desk(key, await self.ready(), question, messages)
-        reply = await self._patiently(question, messages, config)
+        reply = await self._called(question, messages, config, self._retries if patient else 0)
         return replace(reply, key=key) if key else reply
 
     def remember(self, reply: Reply, *, one_of_many: bool = False) -> None:
@@ -187,7 +189,9 @@ class JudgeClient:
         """Whether what a first answer lacks can be asked for at once."""
         return self._desk is None
 
-    async def _patiently(self, question: Question, messages: list[BaseMessage], config: RunnableConfig) -> Reply:
+    async def _called(
+        self, question: Question, messages: list[BaseMessage], config: RunnableConfig, retries: int
+    ) -> Reply:
         """Ask as often as may help, and count what all of it cost."""
         line = await self.ready()
         tokens = sum(len(message.content) for message in messages) // LETTERS_PER_TOKEN
@@ -207,7 +211,7 @@ class JudgeClient:
             spent.append(reply.usage)
             return reply
 
-        reply = await retrying(self._retries, attempt, self.guard.sleep)
+        reply = await retrying(retries, attempt, self.guard.sleep)
         return reply if len(spent) == 1 else replace(reply, usage=sum(spent, Usage()))
 
     async def _once(self, line: Line, call: Callable[[], Awaitable[AIMessage]], tokens: int) -> Reply:

@@ -98,8 +98,8 @@ async def draft_async(
     given = {"name": name, "description": description, "over": over}
     _check(given, bounds, names)
     fault = ""
-    for _ in range(TRIES):
-        reply = await client.ask(question, messages, {})
+    for number in range(TRIES):
+        reply = await client.ask(question, messages, {}, patient=number > 0)  # who waits hears at once of a dead server
         if reply.failure:
             fault = reply.failure.message
             if reply.failure.kind in FINAL:

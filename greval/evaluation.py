@@ -23,12 +23,12 @@ from greval.compile import CaseLike, MetricRunnable, compile_metric, run_sync
 from greval.datasets import RowFault
 from greval.debugging import FailedCalls
 from greval.errors import DefinitionError, JudgeError
-from greval.facts import put_metrics, put_planned
+from greval.facts import put_metrics, put_planned, refuse_probe
 from greval.guard import Guard
 from greval.judge import Judge
 from greval.library import with_dependencies
 from greval.metric import JudgedMetric, Metric
-from greval.options import Options, prices_of, total_of, width_of
+from greval.options import Options, prices_of, shard_of, total_of, width_of
 from greval.progress import Progress
 from greval.replies import Replies, cache_file, forget
 from greval.result import Result
@@ -112,7 +112,8 @@ async def evaluate_async(
             `out` where that holds a run. `max_calls`, `max_cost` (US dollars), `deadline` (seconds):
             the run stops there in order. `prices`: the table of prices, the shipped one by default.
             `cache`: true, or a file: replies of all runs are kept there and not asked again.
-            `shard`: the part of the cases to judge. `desk`: asked in place of the judge's model.
+            `shard`: the part of the cases to judge, such as "3/16". `probe`: whether the cases are those of
+            a probe, which has a folder of its own. `desk`: asked in place of the judge's model.
             `debug`: what was asked and answered where a call failed is kept in `debug.jsonl`.
             `config`: LangChain's, with callbacks and tags, for every call.
             `total`: how many cases there are, for the time left, where `cases` does not tell it itself.
@@ -122,21 +123,24 @@ async def evaluate_async(
         The run folder, how far the run came, and why it was stopped where it was.
 
     Raises:
-        DataError: Where the cases are one text or one record.
+        DataError: Where the cases are one text or one record, or the shard is none.
         DefinitionError: Where no metric is given, or one builds on another that is not there.
         JudgeError: Where the judge cannot be used at all.
-        StoreError: Where the folder cannot be written.
+        StoreError: Where the folder cannot be written, or holds a probe.
         TypeError: Where there is no such option.
     """
     known_options(options, Options, "evaluate")
     several(cases, "cases", "read_cases('cases.jsonl') or [Case(...)]")
     if not metrics:
         raise DefinitionError("no metric is given; give those to judge by, such as [load('correctness')]")
+    shard = shard_of(options)
     folder = Path(out) if options.get("resume", True) else unused(Path(out))
     width = width_of(judge, options)
     guard = _guard(judge, options)
     with ExitStack() as opened:
         store = opened.enter_context(Store.create(folder))
+        if not options.get("probe"):
+            refuse_probe(store)
         client = _client(judge, guard, width, folder, options, opened) if judge is not None else None
         if client:
             await client.ready()
@@ -146,7 +150,7 @@ async def evaluate_async(
             runnables,
             guard,
             Progress(total=total_of(cases, options, len(runnables))),
-            shard=options.get("shard"),
+            shard=shard,
             retry_failed=options.get("retry_failed", True),
             mends=options.get("retry_failed", True) and "desk" not in options,
             config=options.get("config"),

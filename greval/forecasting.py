@@ -15,12 +15,13 @@ from greval.client import JudgeClient
 from greval.compile import CaseLike, compile_metric, run_sync
 from greval.datasets import RowFault
 from greval.errors import DataError
+from greval.facts import refuse_probe
 from greval.identity import case_key, content_key
 from greval.judge import Judge
 from greval.library import with_dependencies
 from greval.material import lacking
 from greval.metric import JudgedMetric, Metric
-from greval.options import Options, prices_of
+from greval.options import Options, prices_of, shard_of
 from greval.prices import Prices
 from greval.record import Record
 from greval.result import Failure, Result, Usage
@@ -78,7 +79,9 @@ def forecast(
         Calls, tokens and cost by metric, without what the run folder holds.
 
     Raises:
+        DataError: Where the cases are one text or one record, or the shard is none.
         JudgeError: Where the judge cannot be used at all.
+        StoreError: Where the folder holds a probe.
     """
     known_options(options, Options, "forecast")
     several(cases, "cases", "read_cases('cases.jsonl') or [Case(...)]")
@@ -92,13 +95,15 @@ async def _forecast(
     folder: Path,
     options: Options,
 ) -> Forecast:
+    shard = shard_of(options)
     client = JudgeClient(judge) if judge is not None else None
     count = counter((await client.ready()).model) if client else TokenCounter()
     parts = _parts(with_dependencies(metrics), client, count, options)
     known = Store.open(folder) if options.get("resume", True) and (folder / FILE).is_file() else None
     unread = 0
-    shard = options.get("shard")
     try:
+        if known and not options.get("probe"):
+            refuse_probe(known)
         for number, given in enumerate(cases, 1):
             case = _read(given, number)
             if case is None:

@@ -13,6 +13,7 @@ from langchain_core.runnables import RunnableConfig
 from greval.client import Desk
 from greval.compile import CaseLike
 from greval.datasets import RowFault
+from greval.errors import DataError
 from greval.judge import Judge
 from greval.prices import Prices
 from greval.progress import Progress
@@ -40,7 +41,8 @@ class Options(TypedDict, total=False):
     deadline: float | None
     prices: Prices | None
     cache: bool | Path
-    shard: Shard | None
+    shard: Shard | str | None
+    probe: bool
     desk: Desk | None
     debug: bool
     config: RunnableConfig | None
@@ -61,6 +63,24 @@ def total_of(cases: Iterable[CaseLike | RowFault], options: Options, metrics: in
     if total is None and isinstance(cases, Sized):
         total = len(cases)
     return None if total is None or options.get("shard") else total * metrics
+
+
+def shard_of(options: Options) -> Shard | None:
+    """Give the part of the cases to judge, None for all of them.
+
+    Raises:
+        DataError: Where it is no shard.
+
+    Example:
+        >>> str(shard_of({"shard": "3/16"}))
+        '3/16'
+    """
+    given = options.get("shard")
+    if isinstance(given, str):
+        return Shard.parse(given)
+    if given is not None and not isinstance(given, Shard):
+        raise DataError(f"shard {given!r}: write it as '3/16', the third of sixteen")
+    return given
 
 
 def prices_of(options: Options) -> Prices:

@@ -13,6 +13,9 @@ from greval import (
     JudgeError,
     MethodError,
     Prices,
+    Shard,
+    Store,
+    StoreError,
     agreement,
     align,
     audit,
@@ -27,6 +30,7 @@ from greval import (
     load,
     panel,
     probe,
+    summarise,
 )
 from greval.testing import ScriptedJudge
 
@@ -68,6 +72,59 @@ def test_one_thing_in_place_of_others(tmp_path):
         audit("cases.jsonl")
     with pytest.raises(MethodError, match=r"name each, as \{'walk': walk\}; got list"):
         collect([CASE], [str], out=tmp_path / "responses.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("call", "example"),
+    [
+        (compare, r"compare\('runs/new', against='runs/old'\)"),
+        (lambda runs: compare("run", against=runs), "compare"),
+        (lambda runs: agreement(runs, "correctness"), "its folder, such as 'runs/first'"),
+        (lambda runs: estimate(runs, "correctness"), "its folder"),
+        (lambda runs: align(runs, METRIC, ScriptedJudge([{}])), "its folder"),
+        (lambda runs: panel([runs, runs], "correctness"), "its folder"),
+    ],
+)
+def test_several_runs_in_place_of_one(call, example):
+    """A list of runs is told where one is wanted."""
+    with pytest.raises(DataError, match=f"run: one is wanted, got list; give it as {example}"):
+        call(["a", "b"])
+
+
+def test_a_run_in_place_of_its_results(tmp_path):
+    """A folder, a run or a store is told how to give its results."""
+    run = evaluate([CASE], [load("exact_match")], out=tmp_path)
+    with Store.open(str(tmp_path)) as store:
+        for wrong in (str(tmp_path), tmp_path, run, store):
+            with pytest.raises(DataError, match=r"results: several are wanted, got .*; give them as run.results\(\)"):
+                summarise(wrong)
+        assert summarise(store.results()) == summarise(run.results())
+
+
+def test_a_store_by_the_name_of_its_folder(tmp_path):
+    """A run folder may be named by a text."""
+    with Store.create(str(tmp_path / "run")) as store:
+        assert store.folder == tmp_path / "run"
+    with Store.open(str(tmp_path / "run")) as store:
+        assert store.folder == tmp_path / "run"
+    with pytest.raises(StoreError, match="absent: no run is there"):
+        Store.open("absent")
+
+
+def test_a_shard_by_its_name(tmp_path):
+    """A shard may be written as on the command line; what is none is told before anything is made."""
+    cases, metrics = [{**CASE, "id": f"q{n}"} for n in range(20)], [load("exact_match")]
+    parts = [evaluate(cases, metrics, out=tmp_path / part[0], shard=part) for part in ("1/2", "2/2")]
+    ids = [{result.sample_id for result in run.results()} for run in parts]
+    assert ids[0] == {one["id"] for one in cases if Shard.parse("1/2").holds(one["id"])}
+    assert ids[1] == {one["id"] for one in cases} - ids[0]
+    told = forecast(cases, metrics, None, out=tmp_path / "run", shard="1/2")
+    assert told.expected[0].judged == len(ids[0])
+    for wrong in ("3/2", "half", (1, 2)):
+        for function in (evaluate, forecast):
+            with pytest.raises(DataError, match=r"shard .*: write it as '?3/16"):
+                function(cases, metrics, None, out=tmp_path / "run", shard=wrong)
+    assert not (tmp_path / "run").exists()
 
 
 def test_names_in_place_of_metrics_and_judges(judge, tmp_path):

@@ -273,7 +273,7 @@ def test_limit_and_method(greval_says, fault_server):
 
 
 def test_settings_reach_the_judge(greval_says, fault_server):
-    """Temperature, seed, token limit, tier and probabilities are sent as they are named."""
+    """Temperature, seed, token limit, tier, probabilities and where the reason stands are sent as they are named."""
     write("cases.jsonl", [case(1)])
     words = ["--temperature", "0.5", "--seed", "7", "--max-tokens", "99", "--confidence"]
     assert greval_says("evaluate", "cases.jsonl", "-m", "correctness", *judged_by(fault_server), *words)[0] == 0
@@ -282,6 +282,10 @@ def test_settings_reach_the_judge(greval_says, fault_server):
     tools = ["--structured", "tools", "-o", "other"]
     assert greval_says("evaluate", "cases.jsonl", "-m", "correctness", *judged_by(fault_server), *tools)[0] == 0
     assert "tools" in fault_server.bodies[-1]
+    after = ["--reason", "after", "-o", "turned"]
+    assert greval_says("evaluate", "cases.jsonl", "-m", "correctness", *judged_by(fault_server), *after)[0] == 0
+    schema = fault_server.bodies[-1]["response_format"]["json_schema"]["schema"]
+    assert [*schema["properties"]] == ["value", "reason"]
 
 
 def test_a_library_of_ones_own(greval_says, fault_server):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 
+import fault_server as fault
 import pytest
 
-from greval import Case, JudgeError, compile_metric, draft, parse_metric, write_metric
+from greval import Case, Judge, JudgeError, compile_metric, draft, parse_metric, write_metric
 from greval.drafting import _schema
 from greval.testing import ScriptedJudge
 
@@ -133,6 +134,19 @@ def test_a_call_that_fails_is_tried_again():
     assert draft("tone", "d", judge=ScriptedJudge([TimeoutError("late"), written()])).name == "tone"
     with pytest.raises(JudgeError, match=r"3 tries: .*late"):
         draft("tone", "d", judge=ScriptedJudge([TimeoutError("late")]))
+
+
+@pytest.mark.parametrize(
+    ("plan", "calls"), [(fault.resets(), 1), (fault.error(500), 1 + 2 * 2)], ids=["no connection", "a server's error"]
+)
+def test_a_server_that_is_down_is_told_at_once(fault_server, monkeypatch, plan, calls):
+    """A model that cannot be reached is asked once; what may pass is asked again in the next tries."""
+    monkeypatch.setenv("OPENAI_API_KEY", "test-key")
+    fault_server.plan = plan
+    judge = Judge("openai:m", base_url=fault_server.url, max_retries=1)
+    with pytest.raises(JudgeError):
+        draft("tone", "Whether it is polite.", judge=judge)
+    assert fault_server.calls == calls
 
 
 def test_what_the_caller_gave_stays():

@@ -71,6 +71,20 @@ def printed(report, width=150):
     return text.getvalue()
 
 
+def test_long_names_are_short_on_the_page_only(tmp_path):
+    """Of an id, a method or an item of thousands of letters a page shows the ends; the data keep it whole."""
+    long, hashed = "q" * 4000 + "1", "0123456789abcdef" * 4
+    given = [Case(id=long, question="?", answer="please"), Case(id=hashed, question="?", answer="no")]
+    with finished(tmp_path, given=given) as store:
+        report = build(store, show=2)
+    page = printed(report, width=200)
+    assert f"{'q' * 30}...{'q' * 29}1 " in page
+    assert "q" * 31 not in page
+    assert f"{hashed} " in page
+    assert {verdict.sample_id for verdict in report.verdicts} == {long, hashed}
+    assert long in report.model_dump_json()
+
+
 def test_methods_are_told_apart_by_themselves(tmp_path):
     """Where there are several methods, the report groups by them without being asked."""
     with finished(tmp_path) as store:

@@ -18,7 +18,7 @@ from greval.annotations.giving import given
 from greval.annotations.matching import Key, Matched, Thing, match
 from greval.annotations.shown import definitions
 from greval.annotations.values import scales
-from greval.arguments import known_options, unknown
+from greval.arguments import known_options, run_folder, unknown
 from greval.errors import DataError
 from greval.scale import CategoricalScale, Scale
 from greval.stats.interval import LEVEL
@@ -82,7 +82,7 @@ def agreement(
         raise DataError(f"the level must lie between 0 and 1, got {level:g}; 0.95 is usual")
     by = wishes.get("by", ())
     tags = (by,) if isinstance(by, str) else tuple(by)
-    folder = Path(run) if isinstance(run, str | Path) else run.folder
+    folder = run_folder(run)
     with Store.open(folder) as store, store.snapshot():
         of_run = scale_of(store, metric)
         taken, unread = given(folder, annotations, {metric: of_run})

@@ -11,6 +11,7 @@ from greval.alignment.points import Labelled, labelled
 from greval.alignment.records import Way
 from greval.alignment.splitting import folds, within
 from greval.annotations.giving import Source
+from greval.arguments import run_folder
 from greval.errors import DataError, DefinitionError
 from greval.judge import Judge
 from greval.library import load
@@ -82,7 +83,7 @@ def prepared(
         raise DataError(f"the level must lie between 0 and 1, got {level:g}; 0.95 is usual")
     if count < 2:  # noqa: PLR2004 - one to learn from, one to try on
         raise DataError(f"folds: give 2 or more, got {count}; what is learned from some is tried on the others")
-    folder = Path(run) if isinstance(run, str | Path) else run.folder
+    folder = run_folder(run)
     defined = metric if isinstance(metric, Metric) else load(metric)
     if not isinstance(defined, JudgedMetric):
         raise DefinitionError(f"{defined.name}: is computed; only what a model judges can be aligned")

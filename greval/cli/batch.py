@@ -23,6 +23,7 @@ from greval.cli.options import (
     MaxTokens,
     MethodName,
     MetricNames,
+    ReasonPlace,
     Repeats,
     Seed,
     Show,
@@ -53,6 +54,7 @@ def submit(  # noqa: PLR0913 - the options of a command
     max_tokens: MaxTokens = None,
     max_items: MaxItems = None,
     structured: AnswerForm = "auto",
+    reason: ReasonPlace = "before",
 ) -> None:
     """Send what a run would ask as a batch. After `collect`, the same command sends what is still open."""
     from greval.batching import submit as send  # noqa: PLC0415 - LangChain takes most of a second
@@ -67,6 +69,7 @@ def submit(  # noqa: PLR0913 - the options of a command
         max_tokens=max_tokens,
         max_items=max_items,
         structured=structured,
+        reason=reason,
     )
     rows = islice(read_cases(cases, method=method), limit)
     sent = asyncio.run(send(rows, metrics, model, out=out, repeats=repeats))

@@ -23,6 +23,7 @@ from greval.cli.options import (
     MaxItems,
     PriceTable,
     Quiet,
+    ReasonPlace,
     ReportFormat,
     Seed,
     Temperature,
@@ -65,6 +66,7 @@ def probe(  # noqa: PLR0913 - the options of a command
     seed: Seed = None,
     timeout: Timeout = 60.0,
     max_items: MaxItems = None,
+    reason: ReasonPlace = "before",
     concurrency: Concurrency = None,
     max_calls: MaxCalls = None,
     max_cost: MaxCost = None,
@@ -82,7 +84,13 @@ def probe(  # noqa: PLR0913 - the options of a command
     folders = library or []
     definition = load(metric, *folders)
     model = needed_judge(
-        judge, base_url=base_url, temperature=temperature, seed=seed, timeout=timeout, max_items=max_items
+        judge,
+        base_url=base_url,
+        temperature=temperature,
+        seed=seed,
+        timeout=timeout,
+        max_items=max_items,
+        reason=reason,
     )
     wishes: Wishes = {
         "checks": [name.strip() for name in checks.split(",") if name.strip()] if checks else None,

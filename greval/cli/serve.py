@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from greval.cli.options import AnswerForm, BaseUrl, MaxRetries, Temperature, Timeout, needed_judge
+from greval.cli.options import AnswerForm, BaseUrl, MaxRetries, ReasonPlace, Temperature, Timeout, needed_judge
 from greval.errors import GrevalError
 from greval.judge import Judge
 from greval.serve.settings import MEGABYTE, Limits, Settings
@@ -37,6 +37,7 @@ def serve(  # noqa: PLR0913 - the options of a command
     temperature: Temperature = 0.0,
     timeout: Timeout = 60.0,
     structured: AnswerForm = "auto",
+    reason: ReasonPlace = "before",
     max_retries: MaxRetries = 6,
     library: Annotated[
         list[Path] | None,
@@ -81,6 +82,7 @@ def serve(  # noqa: PLR0913 - the options of a command
         "temperature": temperature,
         "timeout": timeout,
         "structured": structured,
+        "reason": reason,
         "max_retries": max_retries,
     }
     limits = Limits(

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
-from greval.arguments import known_options
+from greval.arguments import known_options, run_folder
 from greval.comparison.caution import cautions
 from greval.comparison.contrasting import Names, Rules, contrast, settled
 from greval.comparison.pairs import figures
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 FINER = 200
 """So many draws for each test of the family at least, so that p can come well below the level once corrected."""
 MOST_RESAMPLES = 199_999
+TWO_RUNS = "compare('runs/new', against='runs/old')"
 
 
 class Wishes(TypedDict, total=False):
@@ -58,7 +59,7 @@ def compare(
         The comparison as data; `greval compare` prints it.
 
     Raises:
-        DataError: Where a method, metric or tag is not there, or there is nothing to compare.
+        DataError: Where a method, metric or tag is not there, there is nothing to compare, or several runs are given.
         StoreError: Where a folder is no run.
 
     Example:
@@ -80,8 +81,8 @@ def compare(
     if not 0 < level < 1:
         raise DataError(f"the level must lie between 0 and 1, got {level:g}; 0.95 is usual")
     wanted = Wanted(
-        run=_folder(run),
-        against=_folder(against) if against is not None else None,
+        run=run_folder(run, TWO_RUNS),
+        against=run_folder(against, TWO_RUNS) if against is not None else None,
         baseline=baseline,
         by=(by,) if isinstance(by, str) else tuple(by),
         cluster_by=wishes.get("cluster_by"),
@@ -89,10 +90,6 @@ def compare(
         methods=_chosen(wishes.get("methods")),
     )
     return _compared(planned(wanted), wishes.get("correction", "bonferroni"), level)
-
-
-def _folder(run: str | Path | Run) -> Path:
-    return Path(run) if isinstance(run, str | Path) else run.folder
 
 
 def _chosen(names: Sequence[str] | None) -> tuple[str, ...] | None:

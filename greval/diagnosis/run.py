@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
 
+from greval.arguments import run_folder
 from greval.case import Case
 from greval.diagnosis.causes import Diagnosis
 from greval.diagnosis.deciding import diagnose
@@ -12,12 +16,17 @@ from greval.gold.holdings import Holdings
 from greval.inventory import Inventory
 from greval.store import Store
 
+if TYPE_CHECKING:
+    from greval.evaluation import Run
 
-def diagnose_run(store: Store, *, metric: str | None = None, inventory: Inventory | None = None) -> Iterator[Diagnosis]:
+
+def diagnose_run(
+    run: Store | str | Path | Run, *, metric: str | None = None, inventory: Inventory | None = None
+) -> Iterator[Diagnosis]:
     """Diagnose every case of a run.
 
     Args:
-        store: The run, opened to read.
+        run: The run, or its folder, or a store that is opened to read.
         metric: The metric that tells right from wrong: below the middle of its scale is wrong. None takes
             `correctness`, else `answer_alignment`, else `fuzzy_containment@0.80`, which is computed where
             the run does not hold it.
@@ -27,12 +36,25 @@ def diagnose_run(store: Store, *, metric: str | None = None, inventory: Inventor
         A diagnosis of each sample and method, of the newest case where one was judged again.
 
     Raises:
-        DataError: Where the run does not hold the metric and it cannot be computed.
+        DataError: Where the run does not hold the metric and it cannot be computed, or is several runs.
         DefinitionError: Where the metric cannot tell right from wrong.
+        StoreError: Where the folder is no run.
     """
-    verdicts = Verdicts(store, metric)
-    holdings = Holdings(inventory) if inventory else None
-    return (diagnose(case, verdict=verdicts.of(case), inventory=holdings) for case in newest(store))
+    with ExitStack() as opened:
+        if isinstance(run, Store):
+            store = run
+        else:
+            store = opened.enter_context(Store.open(run_folder(run)))
+            opened.enter_context(store.snapshot())
+        verdicts = Verdicts(store, metric)
+        return _diagnosed(store, verdicts, Holdings(inventory) if inventory else None, opened.pop_all())
+
+
+def _diagnosed(store: Store, verdicts: Verdicts, holdings: Holdings | None, opened: ExitStack) -> Iterator[Diagnosis]:
+    """Give the diagnoses; what was opened for them is closed at their end."""
+    with opened:
+        for case in newest(store):
+            yield diagnose(case, verdict=verdicts.of(case), inventory=holdings)
 
 
 def newest(store: Store) -> Iterator[Case]:

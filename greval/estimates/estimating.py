@@ -10,7 +10,7 @@ from greval.annotation import Annotation
 from greval.annotations.giving import Source, given
 from greval.annotations.matching import Key
 from greval.annotations.shown import contents
-from greval.arguments import known_options, unknown
+from greval.arguments import known_options, run_folder, unknown
 from greval.comparison.scales import direction
 from greval.errors import DataError
 from greval.estimates.cells import Cell, by_question, cells, things
@@ -106,7 +106,7 @@ def estimate(
     level = wishes.get("level", LEVEL)
     if not 0 < level < 1:
         raise DataError(f"the level must lie between 0 and 1, got {level:g}; 0.95 is usual")
-    folder = Path(run) if isinstance(run, str | Path) else run.folder
+    folder = run_folder(run)
     tags = tuple(tag for tag in ((by,) if isinstance(by, str) else by) if tag != "method")
     all_given = given(folder, annotations)
     people = tuple(one for one in all_given.annotations if one.metric == metric)

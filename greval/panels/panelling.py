@@ -15,7 +15,7 @@ from greval.annotations.files import FILE
 from greval.annotations.giving import Source, given
 from greval.annotations.matching import Key, Thing, match, name
 from greval.annotations.values import on_scale
-from greval.arguments import known_options, several, unknown
+from greval.arguments import known_options, run_folder, several, unknown
 from greval.errors import DataError
 from greval.panels.outlier import outlier
 from greval.panels.reading import Held, benches, common, read
@@ -157,7 +157,7 @@ def _table(runs: Sequence[str | Path | Run], metric: str, wishes: Wishes) -> _Ta
     Raises:
         DataError: Where that is nothing.
     """
-    found = read([Path(run) if isinstance(run, str | Path) else run.folder for run in runs], metric)
+    found = read([run_folder(run) for run in runs], metric)
     of_run = next(iter(found.values())).scale
     every, differing = common(found)
     if not every:

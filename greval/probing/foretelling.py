@@ -8,13 +8,14 @@ from typing import Unpack
 from greval.case import Case
 from greval.compile import CaseLike
 from greval.datasets import RowFault
+from greval.facts import PROBE
 from greval.forecasting import Expected, Forecast, forecast
 from greval.judge import Judge
 from greval.metric import Metric
 from greval.options import Options
-from greval.probing.plan import MAIN, OTHER_ORDER, PROBE, Plan, named_bases, plan
+from greval.probing.plan import MAIN, OTHER_ORDER, Plan, named_bases, plan
 from greval.probing.probing import BUILT_ON, Task, folder_of, task_of
-from greval.probing.stages import Wishes
+from greval.probing.stages import Stages, Wishes
 
 
 def foretell(
@@ -33,10 +34,12 @@ def foretell(
     Raises:
         DataError: Where no case fits the metric, or a check is not known.
         JudgeError: Where the judge cannot be used at all.
+        StoreError: Where the folder holds a run that is no probe.
     """
     task = task_of(metric, judge, cases, wishes)
     folder = folder_of(metric, wishes)
-    options: Options = {"prices": wishes.get("prices")}
+    Stages(folder, judge, wishes).check()
+    options: Options = {"prices": wishes.get("prices"), "probe": True}
     parts = [
         (name, forecast(given, metrics, judge, out=folder / stage, **options))
         for name, stage, given, metrics in _stages(task)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from greval.case import Case
+from greval.facts import OF, PROBE
 from greval.metric import JudgedMetric
 from greval.probing.checks import Check, Reference, Variant
 from greval.probing.standing import Relation, useless
@@ -19,8 +20,6 @@ Key = tuple[str, str, str]
 """Where a verdict stands: the stage, the sample and the method."""
 Verdicts = Mapping[Key, Result]
 
-PROBE = "probe"
-"""The tag of every case of a probe: what was planted."""
 MAIN = "."
 """The stage whose log is that of the run folder; each other one has a folder in it."""
 OTHER_ORDER = "category-order"
@@ -92,7 +91,7 @@ def named_bases(
 def marked(case: Case, of: str, probe: str, variant: str = "") -> Case:
     """Give a case under a name of its own, with tags that tell what it is and of which case."""
     name = f"{of}~{probe}-{variant}" if variant else of
-    tags = {**case.tags, PROBE: probe, "of": of} | ({"variant": variant} if variant else {})
+    tags = {**case.tags, PROBE: probe, OF: of} | ({"variant": variant} if variant else {})
     return case.model_copy(update={"id": name, "tags": tags})
 
 

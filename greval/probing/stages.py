@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,12 +13,12 @@ from langchain_core.language_models import BaseChatModel
 from greval.case import Case
 from greval.errors import StoreError
 from greval.evaluation import evaluate_async
-from greval.facts import put_planned
+from greval.facts import holds_probe, put_planned
 from greval.judge import Judge
 from greval.metric import Metric
 from greval.options import OnProgress, Options
 from greval.prices import Prices
-from greval.probing.plan import MAIN, PROBE, Key
+from greval.probing.plan import MAIN, Key
 from greval.result import Result, Usage
 from greval.store import FILE, Store
 
@@ -64,8 +63,8 @@ class Stages:
         """
         if (self.folder / FILE).is_file():
             with Store.open(self.folder) as store:
-                first = next((tags for _, _, tags, *_ in store.outlines()), None)
-            if first is not None and PROBE not in json.loads(first):
+                of_probe = holds_probe(store)
+            if of_probe is False:
                 message = f"{self.folder}: holds a run that is no probe; choose another folder with -o"
                 raise StoreError(message)
 
@@ -110,6 +109,7 @@ class Stages:
         wishes = self.wishes
         options: Options = {
             "total": total,
+            "probe": True,
             "concurrency": wishes.get("concurrency"),
             "prices": wishes.get("prices"),
             "retry_failed": wishes.get("retry_failed", True),

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from greval.report.build import Report, Verdict
+from greval.report.lines import shortened
 from greval.report.spending import told
 from greval.stats.summary import Summary
 
@@ -38,7 +39,7 @@ def _verdicts(verdicts: Iterable[Verdict]) -> RenderableType:
     for name in ("case", "metric", "verdict", "reason"):
         table.add_column(name, overflow="fold", ratio=3 if name == "reason" else None)
     for verdict in verdicts:
-        who = " ".join(part for part in (verdict.sample_id, verdict.method, verdict.item) if part)
+        who = " ".join(shortened(part) for part in (verdict.sample_id, verdict.method, verdict.item) if part)
         table.add_row(*map(escape, (who, verdict.metric, verdict.value, verdict.reason)))
     return Group(table, Text())
 

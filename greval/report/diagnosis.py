@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from greval.diagnosis import MEANINGS, Cause, Diagnoses, Diagnosis
+from greval.report.lines import shortened
 
 ALL = "all"
 FEW_NOTES = 3
@@ -66,6 +67,6 @@ def _listed(cause: Cause, found: Diagnoses, console: Console) -> None:
 
 
 def _lines(row: Diagnosis, group: tuple[str, ...]) -> Iterable[str]:
-    yield f"{row.sample_id} ({' · '.join(group)}): {row.reason}"
+    yield f"{shortened(row.sample_id)} ({' · '.join(group)}): {row.reason}"
     for part in row.evidence:
         yield f"  {part.kind} {part.name}: {part.lost or 'found'}; {part.told}"

@@ -8,6 +8,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+LONGEST = 64
+"""Letters of a name on a page: as many as a hash of 256 bits has, which is shown whole."""
+GAP = "..."
+
 
 def say(console: Console, line: str, style: str = "") -> None:
     """Print a line as it is: nothing in it is markup, and it is not folded."""
@@ -45,6 +49,21 @@ def plain_table(first: str, *others: str, left: Collection[str] = ()) -> Table:
     for name in others:
         table.add_column(escape(name), justify="left" if name in left else "right", overflow="fold")
     return table
+
+
+def shortened(text: str, most: int = LONGEST) -> str:
+    """Leave out the middle of a name that is too long for a page: its ends tell it from its neighbours.
+
+    Example:
+        >>> shortened("chunk-0123456789", most=11)
+        'chun...6789'
+        >>> shortened("chunk-1")
+        'chunk-1'
+    """
+    if len(text) <= most:
+        return text
+    kept = (most - len(GAP)) // 2
+    return f"{text[:kept]}{GAP}{text[-kept:]}"
 
 
 def count(number: int, what: str) -> str:

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from greval.probing.records import Checked, Noise, Probe, Survivor
 from greval.report.figures import by_question, told
-from greval.report.lines import count, plain_table, say
+from greval.report.lines import count, plain_table, say, shortened
 from greval.stats.figure import Figure
 
 SHORT = 100
@@ -119,7 +119,7 @@ def _survivors(survivors: Sequence[Survivor], show: int) -> Table:
     for name in ("check", "variant", "case", "before", "after", "reason"):
         table.add_column(name, overflow="fold")
     for one in _various(survivors)[:show]:
-        who = " ".join(part for part in (one.sample_id, one.method, one.item) if part)
+        who = " ".join(shortened(part) for part in (one.sample_id, one.method, one.item) if part)
         reason = one.reason if len(one.reason) <= SHORT else f"{one.reason[:SHORT]}..."
         table.add_row(*map(Text, (one.check, one.variant, who, str(one.before), str(one.after), reason)))
     return table

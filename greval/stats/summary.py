@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
+from greval.arguments import several
 from greval.record import Record
 from greval.result import Result, Usage
 from greval.stats.interval import Interval
@@ -88,7 +89,11 @@ def summarise(
 
     Returns:
         The summaries; a mean over several items of one case has a cluster bootstrap interval.
+
+    Raises:
+        DataError: Where the results are no rows but the run that holds them.
     """
+    several(results, "results", "run.results() or Store.open('runs/first').results()")
     tallies = Tallies(unbounded)
     for result in results:
         costs = tuple(getattr(result.usage, name) for name in Usage.model_fields)

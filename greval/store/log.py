@@ -66,21 +66,23 @@ class Store(Closing):
         self._disk = disk
 
     @classmethod
-    def create(cls, folder: Path) -> Self:
+    def create(cls, folder: str | Path) -> Self:
         """Open a run folder to write, made where it is missing.
 
         Raises:
             StoreError: Where another run writes to it, it cannot be written, or another version wrote it.
         """
+        folder = Path(folder)
         return cls._opened(folder, lock(folder))
 
     @classmethod
-    def open(cls, folder: Path) -> Self:
+    def open(cls, folder: str | Path) -> Self:
         """Open a run folder to read, also while a run writes to it.
 
         Raises:
             StoreError: Where it is no run folder, or another version wrote it.
         """
+        folder = Path(folder)
         if not (folder / FILE).is_file():
             message = f"{folder}: no run is there; greval evaluate CASES -m METRIC -o {folder} makes one"
             raise StoreError(message)
