@@ -5,6 +5,7 @@ Exit codes: 0 done, 1 a threshold was missed, 2 usage or data, 3 some outcomes f
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Any
 
@@ -23,7 +24,21 @@ def main() -> None:
         code = STOPPED
     except SystemExit:  # how typer and rich end where the reader of the output went away, such as `head`
         code = 0
-    sys.exit(code if isinstance(code, int) else 0)
+    sys.exit(_written(code if isinstance(code, int) else 0))
+
+
+def _written(code: int) -> int:
+    """Write what the output still holds; where it takes no more that is told, and the exit code is not Python's 120."""
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        # Python would try again at its end, and complain
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if code or isinstance(error, BrokenPipeError):  # its reader went away, such as `head`
+            return code
+        sys.stderr.write(f"{_unforeseen(error)}\n")
+        return USAGE
+    return code
 
 
 def _run(debug: bool) -> Any:  # noqa: FBT001, ANN401 - how the words were given; what a command gave
