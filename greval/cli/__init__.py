@@ -6,7 +6,11 @@ Exit codes: 0 done, 1 a threshold was missed, 2 usage or data, 3 some outcomes f
 from __future__ import annotations
 
 import os
+import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import current_thread, main_thread
 from typing import Any
 
 from greval.errors import GrevalError
@@ -19,7 +23,7 @@ def main() -> None:
     """Run the command line; errors are told in a line or two, with tracebacks only under --debug."""
     try:
         code = _run("--debug" in sys.argv)
-    except KeyboardInterrupt:  # also while the packages load
+    except KeyboardInterrupt:
         sys.stderr.write("stopped\n")
         code = STOPPED
     except SystemExit:  # how typer and rich end where the reader of the output went away, such as `head`
@@ -42,10 +46,11 @@ def _written(code: int) -> int:
 
 
 def _run(debug: bool) -> Any:  # noqa: FBT001, ANN401 - how the words were given; what a command gave
-    import typer  # noqa: PLC0415 - the terminal's packages load for the command line only
+    with _ending_at_once():
+        import typer  # noqa: PLC0415 - the terminal's packages load for the command line only
 
-    from greval.cli.app import app  # noqa: PLC0415
-    from greval.cli.page import visible  # noqa: PLC0415
+        from greval.cli.app import app  # noqa: PLC0415
+        from greval.cli.page import visible  # noqa: PLC0415
 
     wrong_use: Any = typer.BadParameter.__base__  # UsageError: click's, or that of the click within newer typers
     try:
@@ -59,6 +64,20 @@ def _run(debug: bool) -> Any:  # noqa: FBT001, ANN401 - how the words were given
             raise
         sys.stderr.write(f"{visible(str(error) if isinstance(error, GrevalError) else _unforeseen(error))}\n")
     return USAGE
+
+
+@contextmanager
+def _ending_at_once() -> Iterator[None]:
+    """Let Ctrl-C end the process without a word: what a package is stopped in while it loads, it tells at length."""
+    held = signal.getsignal(signal.SIGINT)
+    if held is not signal.default_int_handler or current_thread() is not main_thread():
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, held)
 
 
 def _unforeseen(error: Exception) -> str:
