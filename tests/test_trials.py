@@ -209,7 +209,7 @@ def test_an_output_that_takes_no_more(said, run):
 
 @pytest.mark.parametrize("package", ["pydantic_core", "orjson"])
 def test_ctrl_c_while_packages_load(package):
-    """Ctrl-C while packages load ends a command at once and without a word: they would wrap it in errors of their own."""
+    """Ctrl-C while packages load ends a command at once, without a word: they would wrap it in their own errors."""
     pipe = subprocess.PIPE
     asked = subprocess.Popen([PROGRAM, "metrics", "list"], stdout=pipe, stderr=pipe, text=True)
     loaded = Path(f"/proc/{asked.pid}/maps")
