@@ -286,7 +286,7 @@ async def test_few_calls_are_out_before_the_first_answer(fault_server, tmp_path)
     judge = Judge("openai:fake", base_url=fault_server.url, max_retries=0)
     await evaluate_async(cases(60), [TONE], judge, out=tmp_path, concurrency=40)
     assert out[0] == UNPROVEN == 16
-    assert fault_server.most > 25
+    assert fault_server.most > UNPROVEN
 
 
 async def test_no_key_is_in_a_pace(monkeypatch):
