@@ -132,7 +132,7 @@ def test_no_server_and_no_argilla(owner, proxy, run):
     proxy.reset(lambda *_: (200, b"<html>"))
     with pytest.raises(ArgillaError, match="no Argilla server"):
         pull(run, **options(owner, url=proxy.url))
-    with pytest.raises(ArgillaError, match="no answer"):
+    with pytest.raises(ArgillaError, match=r"nowhere: is no http\(s\) address"):
         pull(run, **options(owner, url="nowhere"))
 
 
