@@ -13,6 +13,7 @@ import greval
 
 ROOT = Path(greval.__file__).parents[1]
 HEAVY = ("pandas", "sklearn", "argilla", "fastapi", "openai", "langserve", "langchain_openai")
+EXTRA = (*HEAVY, "starlette", "uvicorn", "prometheus_client", "xllamacpp", "pyarrow", "ray", "opentelemetry", "scipy")
 SECONDS = 0.5
 USED = "import resource; use = resource.getrusage(resource.RUSAGE_SELF); print(use.ru_utime + use.ru_stime)"
 
@@ -38,6 +39,12 @@ def test_an_import_loads_nothing_heavy_and_writes_nothing(statement, tmp_path):
     code = f"import json, sys; {statement}; print(json.dumps([name for name in {HEAVY} if name in sys.modules]))"
     assert json.loads(python(code, tmp_path)) == []
     assert [*tmp_path.iterdir()] == []
+
+
+def test_the_command_line_needs_no_extra(tmp_path):
+    """Every command is there where none of the optional packages is installed."""
+    gone = f"import sys; sys.modules.update(dict.fromkeys({EXTRA})); sys.argv = ['greval', '--help']"
+    assert "serve" in python(f"{gone}; from greval.cli import main; main()", tmp_path)
 
 
 def test_public_names_are_sorted_and_there():

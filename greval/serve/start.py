@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from greval.errors import GrevalError, MissingExtraError
-from greval.serve.keys import KeyFile
 from greval.serve.logs import ERRORS, LOGGING
 from greval.serve.settings import Settings
 
@@ -113,6 +112,8 @@ def _there(settings: Settings) -> None:
         if not settings.keys.is_file():
             message = f"{settings.keys}: no file of keys is there; make it with: greval keys add NAME --file FILE"
             raise GrevalError(message)
+        from greval.serve.keys import KeyFile  # noqa: PLC0415 - the web packages load where they are needed
+
         KeyFile(settings.keys).read()
     for folder in settings.library:
         if not folder.is_dir():
