@@ -207,16 +207,19 @@ def test_an_output_that_takes_no_more(said, run):
         assert done.stderr == "the output: No space left on device; what was judged before is kept\n"
 
 
-@pytest.mark.parametrize("package", ["pydantic_core", "orjson"])
-def test_ctrl_c_while_packages_load(package):
+def test_ctrl_c_while_packages_load():
     """Ctrl-C while packages load ends a command at once, without a word: they would wrap it in their own errors."""
-    pipe = subprocess.PIPE
-    asked = subprocess.Popen([PROGRAM, "metrics", "list"], stdout=pipe, stderr=pipe, text=True)
-    loaded = Path(f"/proc/{asked.pid}/maps")
-    while asked.poll() is None and package not in loaded.read_text(encoding="utf-8"):
-        time.sleep(0.01)
-    asked.send_signal(signal.SIGINT)
-    assert (asked.communicate(timeout=20), asked.returncode) == (("", ""), -signal.SIGINT)
+    for _ in range(5):  # on a busy machine it may be over before it is seen to load
+        pipe = subprocess.PIPE
+        asked = subprocess.Popen([PROGRAM, "metrics", "list"], stdout=pipe, stderr=pipe, text=True)
+        loaded = Path(f"/proc/{asked.pid}/maps")
+        while asked.poll() is None and "pydantic_core" not in loaded.read_text(encoding="utf-8"):
+            time.sleep(0.01)
+        asked.send_signal(signal.SIGINT)
+        said = asked.communicate(timeout=20)
+        if asked.returncode:
+            break
+    assert (said, asked.returncode) == (("", ""), -signal.SIGINT)
 
 
 @pytest.mark.parametrize("width", [20, 40, 80])
