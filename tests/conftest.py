@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import signal
+import sys
 
 import pytest
-from fault_server import FaultServer
+from fault_server import KEY, FaultServer
 from hypothesis import settings
+
+from greval.cli import main
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as where a shell began this in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)  # else the processes of tests could not be interrupted
@@ -27,3 +30,30 @@ def fault_server():
     """Give a chat server on 127.0.0.1 that answers well until its `plan` is set."""
     with FaultServer() as server:
         yield server
+
+
+@pytest.fixture
+def empty_folder(tmp_path, monkeypatch):
+    """Go into an empty folder, with a wide page and a key, and nothing else that the environment tells greval."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("COLUMNS", "160")
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    for name in ("GREVAL_JUDGE", "GREVAL_CACHE", "OPENAI_BASE_URL", "ARGILLA_API_URL", "ARGILLA_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    return tmp_path
+
+
+@pytest.fixture
+def greval_says(monkeypatch, capsys):
+    """Run a command in this process: its exit code, what it printed, and what it said on stderr."""
+
+    def run(*words):
+        monkeypatch.setattr(sys, "argv", ["greval", *map(str, words)])
+        with pytest.raises(SystemExit) as leave:
+            main()
+        told = capsys.readouterr()
+        assert "Traceback" not in told.err
+        return leave.value.code, told.out, told.err
+
+    return run

@@ -20,6 +20,8 @@ from aiohttp import web
 Body = dict[str, Any]
 Behaviour = Callable[[web.Request, Body], Awaitable[web.StreamResponse]]
 Plan = Behaviour | Sequence[Behaviour] | Callable[[Body], Behaviour]
+KEY = "sk-very-secret-0123456789"
+"""The key that tests use, which no log, report or message may hold."""
 USAGE = {
     "prompt_tokens": 100,
     "completion_tokens": 20,

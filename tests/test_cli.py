@@ -14,16 +14,15 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from fault_server import FaultServer, error, gives, ok, says
+from fault_server import KEY, FaultServer, error, gives, ok, says
 
 import greval
-from greval.cli import main
 from greval.cli.bar import Bar
 from greval.local import MODELS
 from greval.progress import Progress
 
+pytestmark = pytest.mark.usefixtures("empty_folder")
 PROGRAM = Path(sys.executable).with_name("greval")
-KEY = "sk-very-secret-0123456789"
 TONE = """\
 name: tone
 description: Whether the answer keeps a professional tone.
@@ -37,30 +36,6 @@ steps:
   - Choose the category of the worst marked passage.
 """
 QUESTION = re.compile(r"Question (\d+)\?")
-
-
-@pytest.fixture(autouse=True)
-def surroundings(tmp_path, monkeypatch):
-    """Give an empty folder, a wide page and a key."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("COLUMNS", "160")
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    for name in ("GREVAL_JUDGE", "GREVAL_CACHE", "OPENAI_BASE_URL"):
-        monkeypatch.delenv(name, raising=False)
-
-
-@pytest.fixture
-def greval_says(monkeypatch, capsys):
-    """Run a command in this process: its exit code, what it printed, and what it said on stderr."""
-
-    def run(*words):
-        monkeypatch.setattr(sys, "argv", ["greval", *map(str, words)])
-        with pytest.raises(SystemExit) as leave:
-            main()
-        return leave.value.code, *capsys.readouterr()
-
-    return run
 
 
 def case(number, **more):
@@ -311,12 +286,16 @@ def test_progress_is_a_line_every_few_seconds_where_there_is_no_terminal(capsys)
     assert [line.split(",")[0] for line in lines] == ["6/20 done", "11/20 done", "12/20 done"]
 
 
-def test_quiet_prints_nothing(greval_says, fault_server):
-    """--quiet prints neither progress nor report; the exit code still tells of failures."""
+def test_quiet_tells_only_what_is_missing(greval_says, fault_server):
+    """--quiet prints neither progress nor report; a line on stderr and the exit code still tell of failures."""
     fault_server.plan = [ok(), error(400)]
+    write("cases.jsonl", [case(1), case(2), {"id": "q3", "answer": 3}])
+    words = ["evaluate", "cases.jsonl", "-m", "correctness", *judged_by(fault_server), "--quiet"]
+    told = "1 judgement failed, 1 unreadable row; greval report runs/cases says why\n"
+    assert greval_says(*words) == (3, "", told)
+    fault_server.plan = ok()
     write("cases.jsonl", [case(1), case(2)])
-    words = ["-m", "correctness", *judged_by(fault_server), "--quiet"]
-    assert greval_says("evaluate", "cases.jsonl", *words) == (3, "", "")
+    assert greval_says(*words) == (0, "", "")
 
 
 def test_a_judge_from_the_environment(greval_says, fault_server, monkeypatch):

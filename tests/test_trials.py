@@ -15,37 +15,12 @@ import fault_server as fault
 import pytest
 from framework_folder import CONFIG, ROWS, calls, make_folder
 
-from greval.cli import _unforeseen, main
+from greval.cli import _unforeseen
 from greval.cli.page import Page, visible
 
+pytestmark = pytest.mark.usefixtures("empty_folder")
 PROGRAM = Path(sys.executable).with_name("greval")
 DOWN = ("--judge", "openai:m", "--base-url", "http://127.0.0.1:9")
-
-
-@pytest.fixture(autouse=True)
-def surroundings(tmp_path, monkeypatch):
-    """Give an empty folder and a key."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("COLUMNS", "160")
-    monkeypatch.setenv("OPENAI_API_KEY", "test-key")
-    for name in ("GREVAL_JUDGE", "GREVAL_CACHE", "OPENAI_BASE_URL", "ARGILLA_API_URL", "ARGILLA_API_KEY"):
-        monkeypatch.delenv(name, raising=False)
-
-
-@pytest.fixture
-def said(monkeypatch, capsys):
-    """Run a command in this process: its exit code, what it printed, and what it said on stderr."""
-
-    def run(*words):
-        monkeypatch.setattr(sys, "argv", ["greval", *map(str, words)])
-        with pytest.raises(SystemExit) as leave:
-            main()
-        told = capsys.readouterr()
-        assert "Traceback" not in told.err
-        return leave.value.code, told.out, told.err
-
-    return run
 
 
 @pytest.fixture
@@ -63,9 +38,9 @@ def cases(count=3, path="cases.jsonl", **more):
 
 
 @pytest.fixture
-def run(said, judge):
+def run(greval_says, judge):
     """Give a run folder."""
-    assert said("evaluate", cases(), "-m", "correctness", *judge, "-o", "run", "-q")[0] == 0
+    assert greval_says("evaluate", cases(), "-m", "correctness", *judge, "-o", "run", "-q")[0] == 0
     return "run"
 
 
@@ -82,30 +57,30 @@ def run(said, judge):
     ],
     ids=["down", "no such model", "key", "malformed"],
 )
-def test_a_run_that_fails_says_what_to_do(said, fault_server, plan, told):
+def test_a_run_that_fails_says_what_to_do(greval_says, fault_server, plan, told):
     """A run of which all failed says why, in the words of the judge's server, and what to mend, once."""
     url = fault_server.url if plan else "http://127.0.0.1:9"
     fault_server.plan = plan or fault.ok()
     words = ("evaluate", cases(), "-m", "correctness", "--judge", "openai:m", "--base-url", url, "--max-retries", 0)
-    code, _, err = said(*words, "-o", "run")
+    code, _, err = greval_says(*words, "-o", "run")
     assert code == 3
     assert len(re.findall(told, err)) == 1
     if "OPENAI_API_KEY" not in told:
-        assert len(re.findall(told, said("report", "run")[2])) == 1
+        assert len(re.findall(told, greval_says("report", "run")[2])) == 1
 
 
 @pytest.mark.parametrize("words", [("metrics", "draft", "tone", "A tone."), ("judge", "check")])
-def test_a_judge_that_cannot_be_asked(said, fault_server, words):
+def test_a_judge_that_cannot_be_asked(greval_says, fault_server, words):
     """A model that is not there, a wrong key and a server that is down are told at the first call."""
-    code, _, err = said(*words, *DOWN)
+    code, _, err = greval_says(*words, *DOWN)
     assert code == 2
     assert "check --base-url, that the server runs there, and the network" in err
     fault_server.plan = fault.error(404, "model_not_found", "no model m")
-    code, _, err = said(*words, "--judge", "openai:m", "--base-url", fault_server.url)
+    code, _, err = greval_says(*words, "--judge", "openai:m", "--base-url", fault_server.url)
     assert code == 2
     assert "no model m; check the model's name and --base-url" in err
     fault_server.plan = fault.error(401, "invalid_api_key", "Wrong key.")
-    code, _, err = said(*words, "--judge", "openai:m", "--base-url", fault_server.url)
+    code, _, err = greval_says(*words, "--judge", "openai:m", "--base-url", fault_server.url)
     assert code == 2
     assert "Wrong key.; set OPENAI_API_KEY to a valid key" in err
 
@@ -118,9 +93,9 @@ def test_a_judge_that_cannot_be_asked(said, fault_server, words):
         (("tone", "d", "--scale", "Good,good"), "read alike"),
     ],
 )
-def test_a_draft_that_no_model_could_make_is_refused_before_it_is_paid(said, judge, fault_server, words, told):
+def test_a_draft_that_no_model_could_make_is_refused_before_it_is_paid(greval_says, judge, fault_server, words, told):
     """A name or a scale that no metric can have costs no call."""
-    code, _, err = said("metrics", "draft", *words, *judge)
+    code, _, err = greval_says("metrics", "draft", *words, *judge)
     assert code == 2
     assert told in err
     assert "pydantic.dev" not in err
@@ -137,30 +112,37 @@ def test_a_draft_that_no_model_could_make_is_refused_before_it_is_paid(said, jud
         (("--judge", "openai:m", "--max-tokens", "0"), "--max-tokens: should be greater than 0"),
     ],
 )
-def test_a_judge_that_is_misspelt(said, words, told):
+def test_a_judge_that_is_misspelt(greval_says, words, told):
     """What is wrong with a judge's name or settings is told by the option's own name."""
-    code, _, err = said("evaluate", cases(), "-m", "correctness", *words)
+    code, _, err = greval_says("evaluate", cases(), "-m", "correctness", *words)
     assert code == 2
     assert told in err
     assert "Value error" not in err
 
 
-def test_a_number_out_of_range(said, run, judge):
+def test_a_choice_that_is_none_is_told_with_those_there_are(greval_says):
+    """The terminal's own message stands without the words of the package that checked it."""
+    code, _, err = greval_says("evaluate", cases(), "-m", "correctness", *DOWN, "--reason", "soon")
+    assert code == 2
+    assert "Invalid value for '--reason': 'soon' is not one of 'before', 'after'." in err
+
+
+def test_a_number_out_of_range(greval_says, run, judge):
     """A negative number of verdicts to show is refused, and a limit beyond all numbers is none."""
-    assert said("report", run, "--show", "-1")[0] == 2
+    assert greval_says("report", run, "--show", "-1")[0] == 2
     words = ("evaluate", "cases.jsonl", "-m", "correctness", *judge, "-o", run, "-q")
-    assert said(*words, "--limit", "9" * 30)[0] == 0
+    assert greval_says(*words, "--limit", "9" * 30)[0] == 0
 
 
-def test_a_misspelt_tag(said, run, judge):
+def test_a_misspelt_tag(greval_says, run, judge):
     """A report by a tag that no case has is refused with those that are there; a run that was paid for is shown."""
     for command in ("report", "diagnose"):
-        code, out, err = said(command, run, "--by", "kinds")
+        code, out, err = greval_says(command, run, "--by", "kinds")
         assert (code, out) == (2, "")
         assert "run: no tag 'kinds' is there; did you mean kind?" in err
-    assert said("report", run, "--by", "kind")[0] == 0
-    assert said("report", run, "--by", "method", "--by", "kinds")[0] == 2
-    code, out, err = said("evaluate", "cases.jsonl", "-m", "correctness", *judge, "-o", run, "--by", "kinds")
+    assert greval_says("report", run, "--by", "kind")[0] == 0
+    assert greval_says("report", run, "--by", "method", "--by", "kinds")[0] == 2
+    code, out, err = greval_says("evaluate", "cases.jsonl", "-m", "correctness", *judge, "-o", run, "--by", "kinds")
     assert code == 0
     assert "did you mean kind?" in err
     assert "correctness" in out
@@ -168,7 +150,7 @@ def test_a_misspelt_tag(said, run, judge):
 
 @pytest.mark.parametrize("command", ["agreement", "estimate", "align", "panel"])
 @pytest.mark.parametrize("text", ["not JSON\n", '{"id": "q1", "question": "Who?"}\n' * 5])
-def test_a_file_without_annotations(said, run, judge, command, text):
+def test_a_file_without_annotations(greval_says, run, judge, command, text):
     """A file of which no row is an annotation is told with its first rows and the fields of a row."""
     Path("said.jsonl").write_text(text, encoding="utf-8")
     words = (
@@ -176,29 +158,29 @@ def test_a_file_without_annotations(said, run, judge, command, text):
     )
     if command == "panel":
         other = ("--judge", "openai:other", *judge[2:])
-        assert said("evaluate", "cases.jsonl", "-m", "correctness", *other, "-o", "other", "-q")[0] == 0
+        assert greval_says("evaluate", "cases.jsonl", "-m", "correctness", *other, "-o", "other", "-q")[0] == 0
         words = (*words, "other")
-    code, _, err = said(*words, "--annotations", "said.jsonl")
+    code, _, err = greval_says(*words, "--annotations", "said.jsonl")
     assert code == 2
     assert "said.jsonl:1: " in err
     assert "no row is an annotation; a row has sample_id, metric, annotator and value" in err
 
 
-def test_aligning_by_a_judge_that_is_down_is_no_finding(said, run, judge):
+def test_aligning_by_a_judge_that_is_down_is_no_finding(greval_says, run, judge):
     """Where the judge gives no verdict at all, that is an error: nothing was found about the metric."""
-    assert said("evaluate", cases(24), "-m", "correctness", *judge, "-o", run, "-q")[0] == 0
+    assert greval_says("evaluate", cases(24), "-m", "correctness", *judge, "-o", run, "-q")[0] == 0
     with Path("said.jsonl").open("w", encoding="utf-8") as file:
         for number in range(24):
             row = {"sample_id": f"q{number}", "metric": "correctness", "annotator": "ana", "value": number % 2}
             file.write(f"{json.dumps(row)}\n")
     words = ("align", "correctness", "--run", run, "--annotations", "said.jsonl", *DOWN, "--max-retries", 0)
-    code, out, err = said(*words)
+    code, out, err = greval_says(*words)
     assert code == 3 if "stopped" in err else 2
     assert "check --base-url" in err
     assert "nothing helped" not in out
 
 
-def test_an_output_that_takes_no_more(said, run):
+def test_an_output_that_takes_no_more(greval_says, run):
     """A full disk under the output is told in a line, also at the end of the process."""
     for words in (("report", run), ("report", run, "--format", "json")):
         with Path("/dev/full").open("w") as full:
@@ -223,23 +205,25 @@ def test_ctrl_c_while_packages_load():
 
 
 @pytest.mark.parametrize("width", [20, 40, 80])
-def test_a_narrow_terminal_loses_no_figure(said, run, monkeypatch, width):
+def test_a_narrow_terminal_loses_no_figure(greval_says, run, monkeypatch, width):
     """A table that does not fit is broken by the terminal: no column is left out, and no figure is cut."""
     monkeypatch.setenv("COLUMNS", str(width))
-    out = said("report", run)[1]
+    out = greval_says("report", run)[1]
     assert "0.00 [0.00, 0.56] n=3" in out
     assert all(name in out for name in ("planned", "scored", "skipped", "failed", "values", "mean [95 % interval]"))
 
 
-def test_texts_are_shown_as_they_are(said, judge):
+def test_texts_are_shown_as_they_are(greval_says, judge):
     """What looks like an emoji, markup or an order to the terminal is seen, and does nothing."""
     cases(1, id="\x1b[31mred\x00\u202e :x: [bold]", method="m:x:")
-    out = said("evaluate", "cases.jsonl", "-m", "correctness", *judge, "-o", "run", "--show", 3)[1]
+    out = greval_says("evaluate", "cases.jsonl", "-m", "correctness", *judge, "-o", "run", "--show", 3)[1]
     assert "␛[31mred␀\\u202e :x: [bold] m:x:" in out
     assert "\x1b" not in out
-    out = said("evaluate", "cases.jsonl", "-m", "correctness", "--judge", "openai:x", "-o", "new", "--dry-run")[1]
+    out = greval_says("evaluate", "cases.jsonl", "-m", "correctness", "--judge", "openai:x", "-o", "new", "--dry-run")[
+        1
+    ]
     assert "no price is known for openai:x: --prices" in out
-    code, _, err = said("report", "\x1b[31mred")
+    code, _, err = greval_says("report", "\x1b[31mred")
     assert code == 2
     assert "␛[31mred: no run is there" in err
 
@@ -254,147 +238,147 @@ def test_visible_leaves_text_alone():
     assert page.width == 30
 
 
-def test_a_server_that_could_serve_nobody_does_not_start(said):
+def test_a_server_that_could_serve_nobody_does_not_start(greval_says):
     """A misspelt judge and a file that holds no keys are told before the server takes connections."""
     Path("keys.json").write_text("no keys", encoding="utf-8")
-    code, out, err = said("serve", "--port", 0, "--keys", "keys.json")
+    code, out, err = greval_says("serve", "--port", 0, "--keys", "keys.json")
     assert (code, out) == (2, "")
     assert "keys.json: file: Invalid JSON" in err
-    code, out, err = said("serve", "--port", 0, "--judge", "nosuch")
+    code, out, err = greval_says("serve", "--port", 0, "--judge", "nosuch")
     assert (code, out) == (2, "")
     assert "judge 'nosuch': write PROVIDER:MODEL" in err
 
 
-def test_a_server_without_a_batch_endpoint(said, judge):
+def test_a_server_without_a_batch_endpoint(greval_says, judge):
     """Sending a batch where there is no such endpoint says where, and what to do instead."""
-    code, _, err = said("batch", "submit", cases(), "-m", "correctness", *judge, "-o", "run")
+    code, _, err = greval_says("batch", "submit", cases(), "-m", "correctness", *judge, "-o", "run")
     assert code == 2
     assert "sending batch 1: 127.0.0.1: " in err
     assert "greval evaluate asks any server" in err
 
 
-def test_a_method_that_takes_its_sample_for_a_text(said):
+def test_a_method_that_takes_its_sample_for_a_text(greval_says):
     """A function that expects the question's text is told what it is given."""
     Path("mine.py").write_text("def ask(question):\n    return 'You ask: ' + question\n", encoding="utf-8")
-    code, _, err = said("collect", cases(), "--method", "mine.py:ask", "-o", "responses.jsonl")
+    code, _, err = greval_says("collect", cases(), "--method", "mine.py:ask", "-o", "responses.jsonl")
     assert code == 3
     assert "the text of the question is sample.question" in err
 
 
-def test_argilla_at_no_address(said, run, monkeypatch):
+def test_argilla_at_no_address(greval_says, run, monkeypatch):
     """An address that is none is told as that, not as a server that does not answer."""
     monkeypatch.setenv("ARGILLA_API_KEY", "key")
-    code, _, err = said("argilla", "push", run, "-m", "correctness", "--dataset", "d", "--url", "here")
+    code, _, err = greval_says("argilla", "push", run, "-m", "correctness", "--dataset", "d", "--url", "here")
     assert code == 2
     assert "here: is no http(s) address such as http://127.0.0.1:6900" in err
 
 
-def test_gold_check_documents_its_exit_code(said):
+def test_gold_check_documents_its_exit_code(greval_says):
     """The exit code that the help names is the one that it leaves with."""
     Path("gold.jsonl").write_text("nothing\n", encoding="utf-8")
-    code, _, _ = said("gold", "check", "gold.jsonl")
-    assert f"exit code {code} where there are faults" in " ".join(said("gold", "check", "--help")[1].split())
+    code, _, _ = greval_says("gold", "check", "gold.jsonl")
+    assert f"exit code {code} where there are faults" in " ".join(greval_says("gold", "check", "--help")[1].split())
 
 
-def test_eval_dry_run(said, fault_server):
+def test_eval_dry_run(greval_says, fault_server):
     """A dry run of an evaluation asks neither methods nor judge, writes nothing, and counts what is there."""
     config = CONFIG + f'judge: {{model: m, base_url: "{fault_server.url}"}}\n'
     root = make_folder(Path("gt"), config, rows=[ROWS[0], ROWS[2]])
-    code, out, _ = said("eval", "--root", root, "--dry-run")
+    code, out, _ = greval_says("eval", "--root", root, "--dry-run")
     assert code == 0
     assert "to 2 questions: tog 2, bare 2" in out
     assert "responses that are not there yet: 4" in out
     counts = {line.split()[0]: line.split()[1:5] for line in out.splitlines() if line.startswith("correctness")}
     assert counts == {"correctness": ["4", "0", "0", "4"]}
     assert (calls(root), fault_server.calls, [*root.glob("eval/*")]) == ([], 0, [root / "eval/qa.json"])
-    assert said("eval", "--root", root, "-q")[0] == 0
+    assert greval_says("eval", "--root", root, "-q")[0] == 0
     asked = fault_server.calls
-    out = said("eval", "--root", root, "--dry-run")[1]
+    out = greval_says("eval", "--root", root, "--dry-run")[1]
     assert "to 2 questions: tog 0, bare 0" in out
     assert "not there yet" not in out
     assert re.search(r"^all +0 +1\d +\d+ +0 ", out, re.MULTILINE)
-    assert "tog 2, bare 2" in said("eval", "--root", root, "--dry-run", "--no-resume")[1]
+    assert "tog 2, bare 2" in greval_says("eval", "--root", root, "--dry-run", "--no-resume")[1]
     assert (len(calls(root)), fault_server.calls) == (4, asked)
 
 
-def test_gold_that_fits_no_case(said):
+def test_gold_that_fits_no_case(greval_says):
     """Gold of other ids is told: else its figures would be missing without a word."""
     Path("gold.jsonl").write_text('{"id": "other", "gold": {"essential_docs": ["d1"]}}\n', encoding="utf-8")
     words = ("evaluate", cases(), "-m", "exact_match", "-o", "run", "--gold", "gold.jsonl")
-    assert "gold.jsonl: no case has the id of a row of gold there; its ids are 'other'" in said(*words)[2]
+    assert "gold.jsonl: no case has the id of a row of gold there; its ids are 'other'" in greval_says(*words)[2]
     Path("gold.jsonl").write_text('{"id": "q1", "gold": {"essential_docs": ["d1"]}}\n', encoding="utf-8")
-    assert "no case has the id" not in said(*words)[2]
+    assert "no case has the id" not in greval_says(*words)[2]
 
 
-def test_a_table_with_other_marks(said):
+def test_a_table_with_other_marks(greval_says):
     """A table whose cells are parted by semicolons is told as that."""
     Path("cases.csv").write_text("id;question;answer\na;Who?;Ada\n", encoding="utf-8")
-    code, _, err = said("evaluate", "cases.csv", "-m", "exact_match")
+    code, _, err = greval_says("evaluate", "cases.csv", "-m", "exact_match")
     assert code == 2
     assert "cells are parted by ';' here: save it with commas" in err
 
 
-def test_a_probe_of_rows_that_are_no_cases(said, judge):
+def test_a_probe_of_rows_that_are_no_cases(greval_says, judge):
     """Where no case is left to probe on, the rows that could not be read are told."""
     Path("rows.jsonl").write_text("no JSON\n", encoding="utf-8")
-    code, _, err = said("probe", "correctness", *judge, "--cases", "rows.jsonl", "-o", "run")
+    code, _, err = greval_says("probe", "correctness", *judge, "--cases", "rows.jsonl", "-o", "run")
     assert code == 2
     assert "rows that are no cases: 1, the first: rows.jsonl:1: is no JSON" in err
 
 
-def test_a_whole_mean_of_repeats_is_a_level(said, judge):
+def test_a_whole_mean_of_repeats_is_a_level(greval_says, judge):
     """Repeats that agree count for the level of the scale that they name."""
-    out = said("evaluate", cases(), "-m", "correctness", *judge, "-o", "run", "--repeats", 3)[1]
+    out = greval_says("evaluate", cases(), "-m", "correctness", *judge, "-o", "run", "--repeats", 3)[1]
     assert "0: 3, 1: 0 " in out
     assert "0.0:" not in out
 
 
-def test_commands_to_copy(said):
+def test_commands_to_copy(greval_says):
     """The commands that a run prints can be copied, whatever the folder is called."""
-    out = said("evaluate", cases(), "-m", "exact_match", "-o", "my runs")[1]
+    out = greval_says("evaluate", cases(), "-m", "exact_match", "-o", "my runs")[1]
     assert "greval report 'my runs'; greval results 'my runs'" in out
 
 
-def test_a_probe_keeps_out_of_other_runs(said, run, judge):
+def test_a_probe_keeps_out_of_other_runs(greval_says, run, judge):
     """A probe into the folder of an evaluation would change its figures: it is refused, its own folder is not."""
-    before = said("results", run)[1]
+    before = greval_says("results", run)[1]
     for more in ((), ("--dry-run",)):
-        code, _, err = said("probe", "correctness", *judge, "--limit", 1, "-o", run, *more)
+        code, _, err = greval_says("probe", "correctness", *judge, "--limit", 1, "-o", run, *more)
         assert code == 2
         assert "run: holds a run that is no probe; choose another folder with -o" in err
-    assert said("results", run)[1] == before
+    assert greval_says("results", run)[1] == before
     for _ in range(2):
-        assert said("probe", "correctness", *judge, "--limit", 1, "-o", "probe", "-q")[0] == 0
+        assert greval_says("probe", "correctness", *judge, "--limit", 1, "-o", "probe", "-q")[0] == 0
 
 
-def test_an_evaluation_keeps_out_of_a_probe(said, judge):
+def test_an_evaluation_keeps_out_of_a_probe(greval_says, judge):
     """Cases judged into the folder of a probe would change its figures: they are refused, and nothing is asked."""
-    said("probe", "correctness", *judge, "--limit", 1, "-o", "probe", "-q")
-    before = said("results", "probe")[1]
+    greval_says("probe", "correctness", *judge, "--limit", 1, "-o", "probe", "-q")
+    before = greval_says("results", "probe")[1]
     for more in ((), ("--dry-run",)):
-        code, _, err = said("evaluate", cases(), "-m", "exact_match", "-o", "probe", *more)
+        code, _, err = greval_says("evaluate", cases(), "-m", "exact_match", "-o", "probe", *more)
         assert code == 2
         assert "probe: holds a probe; choose another folder with -o" in err
-    assert said("results", "probe")[1] == before
+    assert greval_says("results", "probe")[1] == before
 
 
-def test_tags_that_a_probe_has_too(said):
+def test_tags_that_a_probe_has_too(greval_says):
     """Cases that have a tag of the name `probe` are judged again into their own run."""
     for _ in range(2):
-        assert said("evaluate", cases(tags={"probe": "x"}), "-m", "exact_match", "-o", "run")[0] == 0
+        assert greval_says("evaluate", cases(tags={"probe": "x"}), "-m", "exact_match", "-o", "run")[0] == 0
 
 
-def test_a_folder_for_an_aligned_metric(said, run, judge):
+def test_a_folder_for_an_aligned_metric(greval_says, run, judge):
     """A folder in place of the new file is told before anything is asked."""
-    code, _, err = said("align", "correctness", "--run", run, *judge, "-o", ".")
+    code, _, err = greval_says("align", "correctness", "--run", run, *judge, "-o", ".")
     assert code == 2
     assert "is a folder; name the file" in err
 
 
-def test_an_output_that_has_no_such_letter(said, judge):
+def test_an_output_that_has_no_such_letter(greval_says, judge):
     """Where the output takes no letters of the data, this is told with the way out, and nothing is written wrongly."""
     cases(1, id="日本")
-    assert said("evaluate", "cases.jsonl", "-m", "correctness", *judge, "-o", "run", "-q")[0] == 0
+    assert greval_says("evaluate", "cases.jsonl", "-m", "correctness", *judge, "-o", "run", "-q")[0] == 0
     surroundings = {**os.environ, "PYTHONIOENCODING": "ascii"}
     done = subprocess.run(
         [PROGRAM, "results", "run"], env=surroundings, capture_output=True, text=True, check=False, timeout=60

@@ -56,6 +56,7 @@ def _run(debug: bool) -> Any:  # noqa: FBT001, ANN401 - how the words were given
     try:
         return app(args=[arg for arg in sys.argv[1:] if arg != "--debug"], standalone_mode=False, obj=debug)
     except wrong_use as error:
+        error.message = error.message.removeprefix("Value error, ")  # typer's own, before a choice that is none
         error.show()
     except typer.Abort as error:
         raise KeyboardInterrupt from error

@@ -55,6 +55,7 @@ from greval.gold import with_gold
 from greval.judge import Judge
 from greval.library import load, with_dependencies
 from greval.metric import ComputedMetric, Metric
+from greval.metrics.telling import counted
 from greval.prices import Prices
 from greval.report.build import build
 from greval.report.console import render
@@ -65,6 +66,7 @@ from greval.store import Store
 if TYPE_CHECKING:
     from greval.evaluation import Run
     from greval.options import Options
+    from greval.progress import Progress
 
 MOST_TOLD = 5
 FAILED = 3
@@ -266,19 +268,29 @@ def finish(run: Run, *, by: Sequence[str], show: int, quiet: bool) -> None:
     """Print the report, what failed and why it stopped, and leave with the code that tells whether all was judged."""
     from greval.evaluation import STOPPED as ASKED  # noqa: PLC0415
 
+    lacks = _lacks(run.progress)
+    folder = quote(str(run.folder))
     if not quiet:
         with Store.open(run.folder) as store:
             found = build(store, by=by, show=show)
             untold = missing_tag(found, store)
         render(found, page())
-        folder = quote(str(run.folder))
         several = f"; greval compare {folder}" if "method" in found.by else ""
         typer.echo(f"run: {folder}   (greval report {folder}; greval results {folder}{several})")
         tell_failures(run.folder, kinds(found), found.judge or "", run.why or "")
         if untold:
             typer.echo(untold, err=True)
+    elif lacks:
+        typer.echo(f"{lacks}; greval report {folder} says why", err=True)
     if run.why:
         typer.echo(f"stopped: {run.why}; what was judged is kept, run the same command again to go on", err=True)
         raise typer.Exit(STOPPED if run.why == ASKED else FAILED)
-    if run.progress.failed or run.progress.items_failed or run.progress.unread:
+    if lacks:
         raise typer.Exit(FAILED)
+
+
+def _lacks(progress: Progress) -> str:
+    """Say in a line what is not judged that should be; empty where all is."""
+    failed = {"judgement": progress.failed, "item": progress.items_failed}
+    told = [f"{counted(count, what)} failed" for what, count in failed.items() if count]
+    return ", ".join([*told, counted(progress.unread, "unreadable row")] if progress.unread else told)

@@ -9,8 +9,9 @@ from rich.table import Table
 from rich.text import Text
 
 from greval.agreements.records import Agreement, Categorical, Group, Numeric, People
+from greval.metrics.telling import counted
 from greval.report.figures import by_question, named, number, told
-from greval.report.lines import count, plain_table, say, say_loud, say_rest
+from greval.report.lines import plain_table, say, say_loud, say_rest
 from greval.stats.correlation import Spread
 from greval.stats.figure import Figure, Undefined
 
@@ -59,8 +60,8 @@ def legend(agreement: Agreement) -> Iterator[str]:
 def _title(agreement: Agreement) -> str:
     whole = agreement.groups[0]
     judge = f", judge {', '.join(agreement.judges)}"
-    people = count(len(agreement.annotators), "annotator")
-    things = f"{count(whole.things, 'thing')} of {count(whole.questions, 'question')}"
+    people = counted(len(agreement.annotators), "annotator")
+    things = f"{counted(whole.things, 'thing')} of {counted(whole.questions, 'question')}"
     return f"{agreement.folder}: {agreement.metric}{judge} and {people} on {things}"
 
 

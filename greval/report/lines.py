@@ -64,13 +64,3 @@ def shortened(text: str, most: int = LONGEST) -> str:
         return text
     kept = (most - len(GAP)) // 2
     return f"{text[:kept]}{GAP}{text[-kept:]}"
-
-
-def count(number: int, what: str) -> str:
-    """Give a number of things in words.
-
-    Example:
-        >>> count(1, "case"), count(1200, "case")
-        ('1 case', '1,200 cases')
-    """
-    return f"{number:,} {what}{'' if number == 1 else 's'}"

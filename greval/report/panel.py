@@ -8,10 +8,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from greval.metrics.telling import counted
 from greval.panels.records import Against, Jury, Panel, Seat
 from greval.report.agreement import pairs
 from greval.report.figures import by_question, named, told
-from greval.report.lines import count, plain_table, say, say_loud, say_rest
+from greval.report.lines import plain_table, say, say_loud, say_rest
 from greval.stats.figure import Measured
 
 LOUD = ("MIXED", "ENRICHED")
@@ -52,7 +53,9 @@ def legend(panel: Panel) -> Iterator[str]:
 
 
 def _title(panel: Panel, whole: Jury) -> str:
-    judges = f"{len(panel.benches)} judges on {count(whole.things, 'thing')} of {count(whole.questions, 'question')}"
+    judges = (
+        f"{len(panel.benches)} judges on {counted(whole.things, 'thing')} of {counted(whole.questions, 'question')}"
+    )
     return f"{panel.metric}: {judges}"
 
 

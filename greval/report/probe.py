@@ -8,9 +8,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from greval.metrics.telling import counted
 from greval.probing.records import Checked, Noise, Probe, Survivor
 from greval.report.figures import by_question, told
-from greval.report.lines import count, plain_table, say, shortened
+from greval.report.lines import plain_table, say, shortened
 from greval.stats.figure import Figure
 
 SHORT = 100
@@ -25,7 +26,7 @@ def render(probe: Probe, console: Console, *, show: int = 5) -> None:
         console: Where it is printed.
         show: How many mutants that got through are shown.
     """
-    say(console, f"{probe.folder}: {probe.metric}, judge {probe.judge}, {count(probe.cases, 'case')}", "italic")
+    say(console, f"{probe.folder}: {probe.metric}, judge {probe.judge}, {counted(probe.cases, 'case')}", "italic")
     if probe.checks:
         console.print()
         console.print(_checks(probe.checks))
@@ -52,7 +53,7 @@ def legend(probe: Probe) -> Iterator[str]:
     usage = probe.usage
     tokens = f"{usage.input_tokens or 0:,} input tokens, {usage.output_tokens or 0:,} output tokens"
     cost = "" if probe.cost is None else f", ${probe.cost:.4f}"
-    yield f"asked now: {count(usage.calls, 'call')}, {tokens}{cost}"
+    yield f"asked now: {counted(usage.calls, 'call')}, {tokens}{cost}"
 
 
 def noise(found: Noise) -> str:
@@ -69,7 +70,7 @@ def noise(found: Noise) -> str:
     spread = "" if found.sd is None else f", standard deviation {found.sd:.2f}"
     lost = f", {found.failed} failed" if found.failed else ""
     return (
-        f"repeats: of {count(found.things, 'verdict')} judged {found.repeats} times {told(found.unsteady)} changed; "
+        f"repeats: of {counted(found.things, 'verdict')} judged {found.repeats} times {told(found.unsteady)} changed; "
         f"flip rate {found.flip_rate:.2f}{spread}{lost}"
     )
 
@@ -82,7 +83,7 @@ def troubles(probe: Probe) -> Iterator[str]:
         if one.missing:
             yield f"{one.name}: {one.missing} not judged yet; run the same command again to go on"
     for reason, cases in probe.left_out.items():
-        yield f"{count(cases, 'case')} left out: {reason}"
+        yield f"{counted(cases, 'case')} left out: {reason}"
     for row in probe.unread[:5]:
         yield f"not a case: {row}"
     if probe.failures:
