@@ -4,7 +4,8 @@
     python benchmarks/chunks.py --judge local --max-items 10
 
 A passage counts as found where the judge calls it Relevant or Indirectly relevant; it should be found
-where its title is among the question's gold titles.
+where its title is among the question's gold titles. The second line counts Relevant alone, the third is
+what calling every passage relevant reaches.
 """
 
 from __future__ import annotations
@@ -30,13 +31,15 @@ def main() -> None:
     args = arguments()
     rows = sample(args.part, args.n)
     gold = {row["id"]: set(row["gold_titles"]) for row in rows}
-    judge = Judge(args.judge, base_url=args.base_url, timeout=600, max_items=args.max_items)
-    out = args.out / f"items-{args.max_items}"
+    judge = Judge(args.judge, base_url=args.base_url, timeout=600, max_items=args.max_items, reason=args.reason)
+    out = args.out / f"items-{args.max_items}-{args.reason}"
     start = time.perf_counter()
     run = evaluate(map(case, rows), [load("chunk_evaluation")], judge, out=out, total=len(rows), on_progress=told)
     seconds = time.perf_counter() - start
     results = [row for row in run.results() if row.sample_id in gold]
-    print(f"\nmax_items {args.max_items}, part {args.part}: {figures(results, gold)}")
+    print(f"\nmax_items {args.max_items}, reason {args.reason}, part {args.part}: {figures(results, gold, FOUND)}")
+    print(f"Relevant alone: {figures(results, gold, {'Relevant'})}")
+    print(f"every passage: {figures(results, gold, set(load('chunk_evaluation').scale.names))}")
     passages = sum(len(row["passages"]) for row in rows)
     usage = run.progress.usage
     print(f"calls {usage.calls}, input tokens {usage.input_tokens}, seconds per passage {seconds / passages:.2f}")
@@ -48,6 +51,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--judge", default="local")
     parser.add_argument("--base-url")
     parser.add_argument("--max-items", type=int, default=1)
+    parser.add_argument("--reason", choices=("before", "after"), default="before", help="where the reason stands")
     parser.add_argument("--part", choices=("dev", "heldout"), default="heldout")
     parser.add_argument("-n", type=int, default=30, help="questions")
     parser.add_argument("--out", type=Path, default=Path("runs/chunks"))
@@ -79,11 +83,11 @@ def verdicts(results: Iterable[Result]) -> Iterator[tuple[str, str, str]]:
             yield row.sample_id, judgement.item or "", str(judgement.value)
 
 
-def figures(results: list[Result], gold: dict[str, set[str]]) -> str:
-    """Give precision, recall and F1 of finding the gold passages, and how many passages failed."""
+def figures(results: list[Result], gold: dict[str, set[str]], found_by: set[str]) -> str:
+    """Give precision, recall and F1 of finding the gold passages by some values, and how many passages failed."""
     judged = [*verdicts(results)]
     truth = [title in gold[question] for question, title, _ in judged]
-    found = [value in FOUND for _, _, value in judged]
+    found = [value in found_by for _, _, value in judged]
     precision, recall, f1, _ = precision_recall_fscore_support(truth, found, average="binary", zero_division=0)
     failed = sum(len(row.failures) for row in results)
     return f"precision {precision:.3f}, recall {recall:.3f}, F1 {f1:.3f}, passages {len(judged)}, failed {failed}"
