@@ -167,7 +167,7 @@ def demo(
     *,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="RUN", help="the run folder")] = Path("runs/demo"),
     judge: JudgeName = "local",
-    limit: Annotated[int, typer.Option(min=1, help="judge the first N cases only")] = 8,
+    limit: Annotated[int, typer.Option(min=1, help="judge the first N cases only")] = 6,
 ) -> None:
     """Judge the cases that ship with greval, with the embedded model."""
     cases = str(files("greval") / "demo" / "cases.jsonl")
