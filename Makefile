@@ -1,7 +1,7 @@
 # make demo   environment, embedded judge model, then the main job on the shipped data
 # make test   the test suite, but for what needs a service of its own
 # make coverage       both with the coverage of lines and branches, which takes half as long again
-# make test-long      the tests of the server, and those of many examples, kills or rows
+# make test-long      the tests of the server, and those of many examples, kills, rows or processes
 # make test-cluster   the tests with a Ray cluster on this machine, a minute and more
 # make test-argilla   the tests with a real Argilla server, which needs its harness in ../shared
 # make test-browser   the tests of the page in a real Chromium, which must be installed (make browser)

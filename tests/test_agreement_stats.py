@@ -171,6 +171,7 @@ def test_moments_give_scipys_pearson():
     assert ours == pytest.approx(stats.pearsonr(columns.people, columns.judge).statistic, abs=1e-9)
 
 
+@pytest.mark.long
 def test_rank_intervals_are_the_same_both_ways():
     """Ranking each resample gives about the interval that tables of counts give."""
     rng = np.random.default_rng(2)

@@ -66,6 +66,7 @@ def scene(fault_server, tmp_path, monkeypatch):
     return told
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("width", [80, 160])
 def test_what_helped_is_shown_with_its_gain_and_the_diff(scene, width):
     """The tables tell what was tried and what it gained on held-back folds; the diff and the file stand below."""

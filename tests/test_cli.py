@@ -385,6 +385,7 @@ def slow(latency):
     return FaultServer(ok(1), latency=latency)
 
 
+@pytest.mark.long
 def test_ctrl_c_finishes_what_is_in_flight_and_the_same_command_goes_on():
     """The first Ctrl-C ends with 130, keeps every answer that was paid for, and the rest is asked later."""
     write("cases.jsonl", [case(n) for n in range(12)])

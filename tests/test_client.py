@@ -229,6 +229,7 @@ case = {"question": "Well?", "answer": "Thanks."}
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "body",
     [
@@ -281,6 +282,7 @@ def test_no_loop_is_mixed_up(fault_server, body):
     assert run(PROLOGUE + body, fault_server.url) == ["Polite"] * 7
 
 
+@pytest.mark.long
 def test_a_process_ends_while_a_call_hangs(fault_server):
     """A script that ends while a call is under way ends at once and quietly."""
     fault_server.plan = fault.hangs()
@@ -299,6 +301,7 @@ print("end")
     assert run(code, fault_server.url) == ["end"]
 
 
+@pytest.mark.long
 def test_interrupt_ends_the_call(fault_server):
     """Ctrl-C in a synchronous call ends the call itself, not only the waiting for it."""
     fault_server.plan = fault.hangs()

@@ -181,6 +181,7 @@ def test_wrong_use(folder, words, error, told):
         assert told in re.sub(r"[\s│]+", " ", done.stderr)
 
 
+@pytest.mark.long
 def test_a_timeout(folder):
     """A blocking method or runnable that hangs is a row after the timeout, and the command still ends."""
     start = time.monotonic()
@@ -193,6 +194,7 @@ def test_a_timeout(folder):
     assert time.monotonic() - start < 30
 
 
+@pytest.mark.long
 def test_killed_and_run_again(folder):
     """Killed with -9 in the middle, twice, the same command asks for nothing that was answered and loses nothing."""
     words = ("--method", "my_methods_d:ask", "--method", "my_methods_d:plain", "-o", "r.jsonl", "--concurrency", "4")
@@ -217,6 +219,7 @@ def test_killed_and_run_again(folder):
     ]
 
 
+@pytest.mark.long
 def test_stopped_and_run_again(folder):
     """The first Ctrl-C finishes what is in flight, ends with 130 and keeps all; again goes on."""
     words = ("--method", "my_methods_d:plain", "-o", "r.jsonl", "--concurrency", "3")

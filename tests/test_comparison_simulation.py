@@ -9,6 +9,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 
 from simulation import ALONE, TWENTY, alarms, coverage, shares, skewed
 
+pytestmark = pytest.mark.long
+
 REPEATS = 200
 ERROR = 0.047
 """Three standard errors of a share of 0.95 in 200 repeats."""

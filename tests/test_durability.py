@@ -11,17 +11,17 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 import durability
 
+pytestmark = pytest.mark.long
+
 COUNT = 200
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(("number", "times"), [(signal.SIGKILL, 3), (signal.SIGTERM, 1)])
 def test_a_run_that_is_stopped_goes_on(number, times):
     """Stopped at random moments, the same command ends with the log of an unbroken run; TERM repeats no call."""
     assert durability.kills(COUNT, times, number).missed == ()
 
 
-@pytest.mark.long
 def test_a_full_disk():
     """A full disk ends with 2 and what to do, breaks nothing, and with room the same command finishes."""
     assert durability.disk(COUNT, 400, mounted=False).missed == ()

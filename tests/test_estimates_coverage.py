@@ -16,6 +16,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 
 from estimate_coverage import DESIGNS, PAIRS, RATES, answers, coverage, differences, from_two, pair
 
+pytestmark = pytest.mark.long
+
 REPEATS = 300
 ERROR = 0.038
 """Three standard errors of a share of 0.95 in 300 repeats."""

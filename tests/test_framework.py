@@ -141,6 +141,7 @@ def test_the_same_command_again_asks_nothing(tmp_path):
     assert detailed["results"][0]["methods"]["tog"]["scores"] == dict.fromkeys(FOUR, 1)
 
 
+@pytest.mark.long
 def test_parts_add_up(tmp_path):
     """Runs over single methods and movies fill one folder; the files tell of what was wanted, all of it at the end."""
     folder, judge = make_folder(tmp_path), ScriptedJudge(yes)
@@ -273,6 +274,7 @@ WAITING = """
 """
 
 
+@pytest.mark.long
 def test_the_files_are_whole_at_every_moment(tmp_path):
     """Whoever reads the files while the evaluation runs finds valid JSON that tells what is pending."""
     rows = [{"imdb_key": "tt1", "question": f"Who is {n}?", "answer": "Ada"} for n in range(30)]

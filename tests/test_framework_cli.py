@@ -16,6 +16,8 @@ from typer.testing import CliRunner
 
 from greval.cli.eval import evaluation
 
+pytestmark = pytest.mark.long
+
 JUDGED = """judge: {{model: fake, base_url: "{url}"}}
 """
 COMMAND = """
@@ -100,7 +102,6 @@ def test_the_config_is_found_by_its_path_too(folder, tmp_path_factory):
     assert greval(folder, "--config", str(elsewhere), "--limit", "1", "-q").exit_code == 0
 
 
-@pytest.mark.long
 def test_killed_and_run_again(tmp_path, fault_server):
     """After kill -9 both files are valid, and the same command asks no answered question again."""
     rows = [{"imdb_key": "tt1", "question": f"Who is {n}?", "answer": "Ada"} for n in range(40)]

@@ -286,6 +286,7 @@ async def test_a_cancelled_run_is_cancelled(fault_server, tmp_path):
         await run
 
 
+@pytest.mark.long
 def test_a_dead_endpoint_ends_a_run(tmp_path):
     """Where nobody is there a run of many cases ends by itself, in seconds."""
     with fault.FaultServer() as gone:

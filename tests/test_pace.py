@@ -41,6 +41,7 @@ def taken(bucket, gaps, amount=1):
     return times
 
 
+@pytest.mark.long
 @settings(max_examples=150, deadline=None)
 @given(st.integers(1, 40), st.lists(st.sampled_from([0, 0, 0, 0.1, 1, 7, 61]), min_size=100, max_size=140))
 def test_no_minute_has_more_than_its_limit(limit, gaps):
@@ -165,6 +166,7 @@ async def test_who_stops_waiting_leaves_the_way_free():
     assert pace.flying == 1
 
 
+@pytest.mark.long
 async def test_refusals_halve_and_answers_add_one():
     """Refusals within a second halve the width once; a round of answers adds one."""
     pace = Pace()
@@ -255,6 +257,7 @@ async def test_a_last_call_is_followed_by_the_wait_that_its_answer_tells(fault_s
     assert 0.39 < gap < 1.5 if waits else gap < 0.3
 
 
+@pytest.mark.long
 async def test_one_address_and_key_have_one_pace(fault_server, monkeypatch, tmp_path):
     """A refusal of one run's metric holds up another run's other metric in the same loop, but not another key's."""
     times = []

@@ -177,6 +177,7 @@ print(count.exact, again.exact, time.monotonic() - start)
 """
 
 
+@pytest.mark.long
 def test_a_fetch_that_hangs_is_given_up(tmp_path):
     """An encoding that does not come within 3 seconds is done without, once in a process."""
     with socket.create_server(("127.0.0.1", 0)) as silent:

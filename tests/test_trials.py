@@ -18,7 +18,7 @@ from framework_folder import CONFIG, ROWS, calls, make_folder
 from greval.cli import _unforeseen
 from greval.cli.page import Page, visible
 
-pytestmark = pytest.mark.usefixtures("empty_folder")
+pytestmark = [pytest.mark.usefixtures("empty_folder"), pytest.mark.long]
 PROGRAM = Path(sys.executable).with_name("greval")
 DOWN = ("--judge", "openai:m", "--base-url", "http://127.0.0.1:9")
 
