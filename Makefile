@@ -1,5 +1,5 @@
 # make demo   environment, embedded judge model, then the main job on the shipped data
-# make test   the test suite, but for what needs a service of its own
+# make test   the test suite, but for what takes long or needs a service of its own
 # make coverage       both with the coverage of lines and branches, which takes half as long again
 # make test-long      the tests of the server, and those of many examples, kills, rows or processes
 # make test-cluster   the tests with a Ray cluster on this machine, a minute and more
