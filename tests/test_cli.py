@@ -286,6 +286,14 @@ def test_progress_is_a_line_every_few_seconds_where_there_is_no_terminal(capsys)
     assert [line.split(",")[0] for line in lines] == ["6/20 done", "11/20 done", "12/20 done"]
 
 
+def test_the_last_line_of_progress_is_told_once(capsys):
+    """Where the end was told already it is not told again."""
+    with Bar() as bar:
+        bar.show(Progress(total=2, done=1, seconds=6.0))
+        bar.show(Progress(total=2, done=2, seconds=12.0))
+    assert [line.split(",")[0] for line in capsys.readouterr().err.splitlines()] == ["1/2 done", "2/2 done"]
+
+
 def test_quiet_tells_only_what_is_missing(greval_says, fault_server):
     """--quiet prints neither progress nor report; a line on stderr and the exit code still tell of failures."""
     fault_server.plan = [ok(), error(400)]

@@ -39,6 +39,7 @@ class Bar:
         self._live = not quiet and sys.stderr.isatty()
         self._told = 0.0
         self._last: Snapshot | None = None
+        self._said = ""
         self._bar = Progress(
             BarColumn(bar_width=BAR_WIDTH),
             TextColumn("{task.description}"),
@@ -56,8 +57,8 @@ class Bar:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._bar.stop()
-        if self._last and not self._quiet:
-            self.say(line(self._last, over=True))
+        if self._last and not self._quiet and (last := line(self._last, over=True)) != self._said:
+            self.say(last)
 
     def say(self, text: str) -> None:
         """Print a line above the bar."""
@@ -77,7 +78,8 @@ class Bar:
             self._bar.update(self._task, total=snapshot.total, completed=snapshot.done, description=line(snapshot))
         elif snapshot.seconds - self._told >= EVERY_SECONDS:
             self._told = snapshot.seconds
-            self.say(line(snapshot))
+            self._said = line(snapshot)
+            self.say(self._said)
 
     def result(self, result: Result) -> None:
         """Take a new row, and tell each of its failures where events are told."""
