@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from calendar import month_name
 
 import pytest
@@ -220,6 +221,21 @@ CONTAINED = [
     ("identity, booking and payments", "It calls payments, identity and booking."),
     ("\u4e2d\u56fd", "\u5728\u4e2d\u56fd\u4eba"),
     ("!?", "what!?"),
+    ("WH-1000XM4", "Sony WH1000XM4"),
+    ("WH1000XM4", "the Sony WH-1000XM4 headphones"),
+    ("Sony WH-1000XM4 headphones", "Sony's WH 1000XM4 headphone"),
+    ("RTX 4090", "an RTX4090"),
+    ("GPT-4 turbo", "It is GPT4turbo."),
+    ("v1.2.3-beta1", "v1.2.3 beta1"),
+    ("192.168.1.10", "at 192.168.1.10"),
+    ("COVID-19", "Covid19"),
+    ("555-1234", "call 5551234"),
+    ("978-3-16-148410-0", "ISBN 9783161484100"),
+    ("A-320", "the A320"),
+    ("A 320", "the A320"),
+    ("20-hour trip", "a 20\u2011hour trip"),
+    ("2019-2020", "from 2019 to 2020"),
+    ("WH-1000XM4 and RTX 4090", "It has RTX4090 and WH1000XM4."),
 ]
 TRAPS = [
     ("7", "17"),
@@ -246,7 +262,25 @@ TRAPS = [
     ("identity, booking and payments", "It calls payments and booking."),
     ("\u4e2d\u56fd", "\u4e2d\u534e"),
     ("!?", "what!"),
+    ("WH-1000XM4", "WH-1000XM3"),
+    ("WH-1000XM4", "WH1000XM3"),
+    ("WH-1000XM4", "1000XM4"),
+    ("192.168.1.10", "192.168.1.11"),
+    ("192.168.1.10", "192.168.1.101"),
+    ("v1.2.3-beta1", "v1.2.3-beta2"),
+    ("RTX4090", "RTX4080"),
+    ("RTX4090", "RTX 4080"),
+    ("tt0097576", "tt0097577"),
+    ("B07XYZ123", "B07XYZ124"),
+    ("GPT4turbo", "GPT3turbo"),
+    ("A320neo", "A321neo"),
+    ("1990s", "in the 1980s"),
+    ("2030", "20 30 minutes"),
+    ("17", "1 7"),
+    ("555-1234", "555-1235"),
+    ("A-320", "B-320"),
 ]
+CODES = st.from_regex(r"[A-Z]{1,4}[0-9]{2,5}[A-Z]{1,3}[0-9]{1,3}", fullmatch=True)
 
 
 class TestContainment:
@@ -259,6 +293,26 @@ class TestContainment:
     def test_traps(self, gold, answer):
         """What only looks alike is not found: numbers, units, dates and short words must be there exactly."""
         assert judged("fuzzy_containment", answer, gold)[0] == 0
+
+    @settings(deadline=None)  # the machine may be busy
+    @given(CODES, st.sampled_from(["", "-", " ", "\u2011"]), st.sampled_from(["", "-", " "]), st.data())
+    def test_codes(self, code, here, there, data):
+        """A code is the same with and without hyphens and spaces; with another digit it is another."""
+        parts = re.findall(r"[A-Z]+|[0-9]+", code)
+        place = data.draw(st.sampled_from([n for n, letter in enumerate(code) if letter.isdigit()]))
+        digit = data.draw(st.sampled_from("0123456789".replace(code[place], "")))
+        changed = re.findall(r"[A-Z]+|[0-9]+", f"{code[:place]}{digit}{code[place + 1 :]}")
+        gold = here.join(parts)
+        assert judged("fuzzy_containment", f"sold as {there.join(parts)}; new", gold)[0] == 1
+        assert judged("fuzzy_containment", f"sold as {there.join(changed)}; new", gold)[0] == 0
+
+    @pytest.mark.parametrize(
+        ("gold", "answer"),
+        [("hypertension", "hypotension"), ("possible", "impossible"), ("Austria", "It is Australia.")],
+    )
+    def test_words_of_other_meaning(self, gold, answer):
+        """A ratio of letters cannot tell words apart that are written alike: the page on measures says so."""
+        assert judged("fuzzy_containment", answer, gold)[0] == 1
 
     def test_negation(self):
         """A negation is not seen: this is the limit of every comparison of words."""
@@ -298,6 +352,13 @@ class TestExpected:
         assert judged("exact_match", "Ada", "Grace", answers=["ADA"]) == (1, 'the answer is "ADA"')
         assert judged("exact_match", "Ada", None, answers=["Ada"])[0] == 1
         assert judged("token_f1", "Ada Lovelace", "Grace", answers=["Ada", "x"])[0] == pytest.approx(2 / 3)
+
+    @pytest.mark.parametrize("name", ["exact_match", "token_f1"])
+    def test_lines_joined_are_no_answer(self, name):
+        """An answer that names both right answers is none of them; one answer of two lines stands in the gold."""
+        alone = judged(name, "Ada Grace", "Grace")
+        assert judged(name, "Ada Grace", "Ada\nGrace")[0] == alone[0] < 1
+        assert judged(name, "Ada Grace", None, answers=["Ada\nGrace"])[0] == 1
 
     def test_the_nearest_is_told(self):
         """Where none is right, the reason is of the nearest."""

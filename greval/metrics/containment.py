@@ -1,7 +1,9 @@
 """Whether an answer contains a text, nearly word for word, where nothing that matters differs.
 
-Numbers, dates, units and words under five letters must be there exactly and in order; what stands
-between may differ a little. The words are compared in windows that begin and end at whole words.
+Numbers, dates, units, words that hold a digit and words under five letters must be there exactly
+and in order; what stands between may differ a little. The words are compared in windows that begin
+and end at whole words. A code counts as the same with and without its hyphens and spaces
+(`greval.metrics.codes`).
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from greval.metrics.codes import DIGIT, join_codes
 from greval.metrics.words import Word, told, words, written
 
 EXACT_UNDER = 5
@@ -67,15 +70,16 @@ def contains(answer: str, gold: str, threshold: float) -> Match | None:
         >>> contains("It belongs to the harbor team.", "Harbour team", 0.8).text
         'harbor team'
     """
-    sought, there = told(words(gold)), told(words(answer))
+    texts = written(answer), written(gold)
+    sought, there = words(gold), words(answer)
     if not sought:
         return None
-    texts = written(answer), written(gold)
-    whole = _best(there, sought, texts)
+    whole = _best_spelling(there, sought, texts, threshold)
     entries = [] if whole.alike >= threshold else [*_entries(texts[1], sought)]
     if len(entries) < FEWEST_ENTRIES:
         return whole
-    return min((_best(there, entry, texts) for entry in entries), key=lambda match: match.alike)
+    found = (_best_spelling(there, entry, texts, threshold) for entry in entries)
+    return min(found, key=lambda match: match.alike)
 
 
 def _entries(gold: str, sought: Sequence[Word]) -> Iterator[list[Word]]:
@@ -94,7 +98,7 @@ def _entries(gold: str, sought: Sequence[Word]) -> Iterator[list[Word]]:
 
 def _exact(word: Word) -> bool:
     """Say whether a word must be there as it is."""
-    return word.kind != "word" or len(word.key) < EXACT_UNDER
+    return word.kind != "word" or len(word.key) < EXACT_UNDER or DIGIT.search(word.key) is not None
 
 
 def _same(wanted: Word, found: Word) -> bool:
@@ -107,6 +111,16 @@ def _same(wanted: Word, found: Word) -> bool:
         return False
     abbreviation = len(wanted.key) > 1 and wanted.text.isupper() and wanted.key in LIKE_WORDS
     return found.text.isupper() or not abbreviation
+
+
+def _best_spelling(there: Sequence[Word], sought: Sequence[Word], texts: tuple[str, str], threshold: float) -> Match:
+    """Return the best window; if it is not enough, also with codes read alike that are divided differently."""
+    found = _best(told(there), told(sought), texts)
+    codes = None if found.alike >= threshold else join_codes(there, sought, texts)
+    if codes is None:
+        return found
+    answer, gold = codes
+    return max(found, _best(told(answer), told(gold), texts), key=lambda match: match.alike)
 
 
 def _best(there: Sequence[Word], sought: Sequence[Word], texts: tuple[str, str]) -> Match:

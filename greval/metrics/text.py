@@ -1,6 +1,6 @@
 """Answers beside the expected ones, without a model: the same words, shared words, contained words.
 
-The expected answers are `expected_answer`, each of its lines where it has several, and
+The expected answers are `expected_answer`, or each of its lines if it has several, and
 `gold.answers`; the best of them counts.
 """
 
@@ -23,13 +23,15 @@ Compare = Callable[[str, str, Setting], tuple[Value, float, str]]
 
 
 def expected(case: Case) -> tuple[str, ...] | Skipped:
-    """Give the answers that are right, or why there are none."""
-    whole = case.expected_answer
-    others = case.gold.answers if case.gold else None
-    if whole is None and others is None:
+    """Return the answers that are right, or why there are none.
+
+    Each line of `expected_answer` is one of them. The lines joined are none: an answer that names
+    several right ones is not the same as any. A right answer of several lines stands in `gold.answers`.
+    """
+    lines, others = case.expected_answer, case.gold.answers if case.gold else None
+    if lines is None and others is None:
         return Skipped(reason="expected_answer is not recorded")
-    lines = (whole or "").splitlines()
-    found = (whole or "", *(lines if len(lines) > 1 else ()), *(others or ()))
+    found = (*(lines or "").splitlines(), *(others or ()))
     kept = dict.fromkeys(text.strip() for text in found if text.strip())
     return tuple(kept) or Skipped(reason="expected_answer is empty")
 

@@ -16,7 +16,8 @@ from typing import Literal, NamedTuple
 
 from greval.metrics.dates import Date, dates
 
-Kind = Literal["word", "letter", "number", "unit", "date", "symbol"]
+Kind = Literal["word", "name", "letter", "number", "unit", "date", "symbol"]
+"""A name is the A of A-10, which is no article."""
 ARTICLES = frozenset({"a", "an", "the"})
 
 
@@ -98,7 +99,7 @@ _RAISED = re.compile(r"(?<=\d)(?=[²³¹⁰⁴-⁹¼-¾⅐-⅞])")
 def written(text: str) -> str:
     """Give the text in which the words of `words` have their places."""
     plain = unicodedata.normalize("NFKC", _RAISED.sub(" ", _GROUPED.sub("", text)))
-    return _PER_CENT.sub("percent", plain)
+    return _PER_CENT.sub("percent", plain).replace("\u2010", "-")
 
 
 @lru_cache(maxsize=64)  # several metrics read the same answer
@@ -144,7 +145,8 @@ def _between(plain: str, shape: str, start: int, end: int) -> Iterator[Word]:
         elif match["symbol"] or match["letter"]:
             yield Word("symbol" if match["symbol"] else "letter", _key(text), text, first, last)
         else:
-            yield Word("word", _key(text.replace(".", "") if match["initials"] else text), text, first, last)
+            kind: Kind = "name" if text == "A" and plain.startswith("-", last) else "word"
+            yield Word(kind, _key(text.replace(".", "") if match["initials"] else text), text, first, last)
 
 
 def _numbered(plain: str, shape: str, match: re.Match[str]) -> Iterator[Word]:
