@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from greval.client import JudgeClient
     from greval.collecting import Collected, CollectProgress, collect, collect_async
     from greval.comparison import Comparison, Contrast, compare
-    from greval.compile import MetricRunnable, compile_metric
+    from greval.compile import compile_metric
     from greval.datasets import RowFault, read_cases
     from greval.diagnosis import Diagnosis, diagnose, diagnose_run
     from greval.drafting import draft
@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from greval.prices import Prices
     from greval.probing import Probe, probe, probe_async
     from greval.result import Failed, Failure, Judgement, Result, Scored, Skipped, Usage
+    from greval.runnable import MetricRunnable
     from greval.scale import CategoricalScale, Category, MeasureScale, ValueScale
     from greval.shard import Shard
     from greval.stats.summary import Summary, summarise
@@ -79,7 +80,7 @@ _HOME = {
     "client": ("JudgeClient",),
     "collecting": ("CollectProgress", "Collected", "collect", "collect_async"),
     "comparison": ("Comparison", "Contrast", "compare"),
-    "compile": ("MetricRunnable", "compile_metric"),
+    "compile": ("compile_metric",),
     "datasets": ("RowFault", "read_cases"),
     "diagnosis": ("Diagnosis", "diagnose", "diagnose_run"),
     "drafting": ("draft",),
@@ -110,6 +111,7 @@ _HOME = {
     "prices": ("Prices",),
     "probing": ("Probe", "probe", "probe_async"),
     "result": ("Failed", "Failure", "Judgement", "Result", "Scored", "Skipped", "Usage"),
+    "runnable": ("MetricRunnable",),
     "scale": ("CategoricalScale", "Category", "MeasureScale", "ValueScale"),
     "shard": ("Shard",),
     "stats.summary": ("Summary", "summarise"),

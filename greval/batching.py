@@ -19,7 +19,6 @@ from greval.advice import LOCAL
 from greval.batch_api import BatchFiles, BatchState, read_line, request_line
 from greval.case import Case
 from greval.client import Desk, JudgeClient, Line, reply_of
-from greval.compile import CaseLike
 from greval.datasets import RowFault
 from greval.errors import DataError, JudgeError, StoppedError
 from greval.evaluation import JOURNAL, Run, evaluate_async
@@ -33,6 +32,7 @@ from greval.record import Record
 from greval.replies import Replies
 from greval.reply import Reply
 from greval.result import Failure, Usage
+from greval.runnable import CaseLike
 from greval.work import read_case, written
 
 if TYPE_CHECKING:

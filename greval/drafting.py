@@ -12,13 +12,13 @@ from pydantic import ValidationError
 from greval.advice import FINAL, advice
 from greval.case import Over
 from greval.client import JudgeClient
-from greval.compile import run_sync
 from greval.errors import DefinitionError, JudgeError, JudgeUnavailableError, MalformedVerdictError
 from greval.judge import Judge
 from greval.metric import JudgedMetric, define
 from greval.need import PROMPT_FIELDS
 from greval.prompt import neutral
 from greval.question import Question
+from greval.runnable import run_sync
 from greval.schema import object_schema
 from greval.verdict import parse
 

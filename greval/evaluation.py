@@ -19,7 +19,7 @@ from langchain_core.language_models import BaseChatModel
 from greval.advice import key_hint
 from greval.arguments import known_options, several
 from greval.client import JudgeClient
-from greval.compile import CaseLike, MetricRunnable, compile_metric, run_sync
+from greval.compile import compile_metric
 from greval.datasets import RowFault
 from greval.debugging import FailedCalls
 from greval.errors import DefinitionError, JudgeError
@@ -32,6 +32,7 @@ from greval.options import Options, prices_of, shard_of, total_of, width_of
 from greval.progress import Progress
 from greval.replies import Replies, cache_file, forget
 from greval.result import Result
+from greval.runnable import CaseLike, MetricRunnable, run_sync
 from greval.store import Store
 from greval.tasks import all_of, beside, rare_collections
 from greval.work import Work

@@ -12,7 +12,7 @@ from greval.arguments import known_options, several
 from greval.asking import Asking
 from greval.case import Case
 from greval.client import JudgeClient
-from greval.compile import CaseLike, compile_metric, run_sync
+from greval.compile import compile_metric
 from greval.datasets import RowFault
 from greval.errors import DataError
 from greval.facts import refuse_probe
@@ -25,6 +25,7 @@ from greval.options import Options, prices_of, shard_of
 from greval.prices import Prices
 from greval.record import Record
 from greval.result import Failure, Result, Usage
+from greval.runnable import CaseLike, run_sync
 from greval.store import FILE, Store
 from greval.tokens import TokenCounter, counter
 from greval.work import left, narrow, read_case, written

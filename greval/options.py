@@ -11,13 +11,13 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import RunnableConfig
 
 from greval.client import Desk
-from greval.compile import CaseLike
 from greval.datasets import RowFault
 from greval.errors import DataError
 from greval.judge import Judge
 from greval.prices import Prices
 from greval.progress import Progress
 from greval.result import Result
+from greval.runnable import CaseLike
 from greval.shard import Shard
 
 DEFAULT_CONCURRENCY = 8

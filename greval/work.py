@@ -10,7 +10,6 @@ from langchain_core.runnables import RunnableConfig
 
 from greval.case import Case
 from greval.client import clock
-from greval.compile import CaseLike, MetricRunnable, as_case
 from greval.datasets import RowFault
 from greval.errors import DataError, StoppedError
 from greval.guard import Guard
@@ -19,6 +18,7 @@ from greval.material import keep, lacking, narrowed
 from greval.metric import JudgedMetric, Metric
 from greval.progress import Progress
 from greval.result import Failed, Failure, FailureKind, Judgement, Result, Scored, Usage
+from greval.runnable import CaseLike, MetricRunnable, as_case
 from greval.shard import Shard
 from greval.store import Store
 

@@ -12,12 +12,13 @@ from langchain_core.callbacks import AsyncCallbackHandler, BaseCallbackHandler
 from langchain_core.runnables import Runnable, RunnableLambda, RunnableParallel
 
 from greval.case import Case
-from greval.compile import _end, compile_metric
+from greval.compile import compile_metric
 from greval.errors import DataError, JudgeError
 from greval.judge import Judge
 from greval.library import load
 from greval.metric import CategoricalMetric, ComputedMetric, ValueMetric
 from greval.result import Failed, Judgement, Result, Scored, Skipped, Usage
+from greval.runnable import _end
 from greval.scale import MeasureScale
 from greval.testing import ScriptedJudge
 

@@ -16,12 +16,12 @@ from greval.alignment.records import Alignment, Attempt, Gain
 from greval.alignment.writing import Writer
 from greval.annotations.giving import Source
 from greval.arguments import known_options
-from greval.compile import run_sync
 from greval.errors import StoreError
 from greval.judge import Judge
 from greval.metric import JudgedMetric, Metric
 from greval.metric_file import write_metric
 from greval.options import prices_of
+from greval.runnable import run_sync
 from greval.stats.interval import LEVEL
 from greval.tasks import rare_collections
 from greval.whole_file import write_whole

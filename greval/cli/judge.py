@@ -28,7 +28,7 @@ def _group() -> None:
 def check(judge: JudgeName = None, base_url: BaseUrl = None, timeout: Timeout = 60.0) -> None:
     """Ask a judge four small questions, and say what it can do; nothing is remembered."""
     from greval.capabilities import check as check_judge  # noqa: PLC0415 - LangChain takes most of a second
-    from greval.compile import run_sync  # noqa: PLC0415 - the same
+    from greval.runnable import run_sync  # noqa: PLC0415 - the same
 
     found = run_sync(check_judge(needed_judge(judge, base_url=base_url, timeout=timeout)))
     _print(found)

@@ -19,12 +19,12 @@ from greval.case import Case, Sample
 from greval.collecting.file import ResponseFile, read_responses
 from greval.collecting.progress import CollectProgress
 from greval.collecting.work import Collecting, SampleLike
-from greval.compile import run_sync
 from greval.datasets import RowFault
 from greval.errors import MethodError
 from greval.methods import Method
 from greval.methods.loading import as_method
 from greval.methods.threads import Threads
+from greval.runnable import run_sync
 from greval.tasks import all_of, beside
 
 __all__ = ["CollectProgress", "Collected", "collect", "collect_async", "read_responses"]

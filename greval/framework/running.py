@@ -15,7 +15,6 @@ from langchain_core.language_models import BaseChatModel
 from greval.arguments import known_options
 from greval.collecting import Collected, CollectProgress, collect_async
 from greval.collecting.file import ResponseFile
-from greval.compile import run_sync
 from greval.errors import JudgeError, StoreError
 from greval.evaluation import Run, evaluate_async, unused
 from greval.framework import CONFIG
@@ -28,6 +27,7 @@ from greval.judge import Judge
 from greval.library import load
 from greval.methods import Method
 from greval.options import DEFAULT_CONCURRENCY, Options
+from greval.runnable import run_sync
 from greval.store.disk import lock
 
 SETUP = "setup.json"

@@ -9,11 +9,11 @@ from importlib.resources import files
 from itertools import islice
 
 from greval.case import Case
-from greval.compile import CaseLike
 from greval.datasets import RowFault
 from greval.errors import DataError
 from greval.material import lacking
 from greval.metric import JudgedMetric
+from greval.runnable import CaseLike
 from greval.work import read_case
 
 POOL = 200

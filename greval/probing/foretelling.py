@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Unpack
 
 from greval.case import Case
-from greval.compile import CaseLike
 from greval.datasets import RowFault
 from greval.facts import PROBE
 from greval.forecasting import Expected, Forecast, forecast
@@ -16,6 +15,7 @@ from greval.options import Options
 from greval.probing.plan import MAIN, OTHER_ORDER, Plan, named_bases, plan
 from greval.probing.probing import BUILT_ON, Task, folder_of, task_of
 from greval.probing.stages import Stages, Wishes
+from greval.runnable import CaseLike
 
 
 def foretell(

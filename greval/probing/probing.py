@@ -14,7 +14,6 @@ from greval.arguments import known_options
 from greval.asking import Asking
 from greval.case import Case
 from greval.client import JudgeClient
-from greval.compile import CaseLike, run_sync
 from greval.datasets import RowFault
 from greval.errors import DataError
 from greval.judge import Judge
@@ -28,6 +27,7 @@ from greval.probing.plan import MAIN, OTHER_ORDER, Base, named_bases, plan
 from greval.probing.records import Probe, Skip
 from greval.probing.stages import Stages, Wishes
 from greval.result import Result
+from greval.runnable import CaseLike, run_sync
 
 LIMIT = 20
 MUTANTS = 1

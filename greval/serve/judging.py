@@ -8,11 +8,12 @@ from functools import lru_cache
 
 from greval.case import Case
 from greval.client import JudgeClient
-from greval.compile import MetricRunnable, compile_metric
+from greval.compile import compile_metric
 from greval.material import lacking
 from greval.metric import JudgedMetric
 from greval.plan import built_on
 from greval.result import Failed, Result
+from greval.runnable import MetricRunnable
 from greval.serve.library import Found
 from greval.serve.service import Service, Tenant
 from greval.tasks import all_of

@@ -1,0 +1,197 @@
+"""A compiled metric as a LangChain runnable from a case to a result, for scripts, threads and event loops."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import os
+import threading
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import Any, TypeVar, cast
+
+from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables.config import ensure_config, get_async_callback_manager_for_config
+from pydantic import ValidationError
+
+from greval.case import Case
+from greval.client import clock
+from greval.errors import DataError
+from greval.material import lacking
+from greval.metric import Metric
+from greval.result import Failed, Failure, Outcome, Result, Skipped, Tier, Usage
+
+CaseLike = Case | Mapping[str, object]
+Judging = Callable[[Case, RunnableConfig], Awaitable[tuple[Outcome, Usage]]]
+T = TypeVar("T")
+END_SECONDS = 2.0
+"""How long the end of the process waits for the background loop."""
+
+
+class MetricRunnable(Runnable[CaseLike, Result]):
+    """A compiled metric: give it a case, it gives a result; see `compile_metric`."""
+
+    def __init__(self, metric: Metric, judging: Judging, *, judge: str, tier: Tier, mark: str) -> None:
+        """Keep what was built once."""
+        self.name = metric.name
+        self.metric = metric
+        self.fingerprint = mark
+        self._judging = judging
+        self._judge = judge
+        self._tier: Tier = tier
+
+    @property
+    def InputType(self) -> type[Case]:  # noqa: N802 - LangChain's name
+        """The type of the input, from which schemas are made."""
+        return Case
+
+    @property
+    def OutputType(self) -> type[Result]:  # noqa: N802 - LangChain's name
+        """The type of the output, from which schemas are made."""
+        return Result
+
+    def invoke(self, input: CaseLike, config: RunnableConfig | None = None, **_: Any) -> Result:  # noqa: A002, ANN401
+        """Judge one case, from a script, a thread or a notebook; see `ainvoke`."""
+        return run_sync(self.ainvoke(input, config))
+
+    def batch(
+        self,
+        inputs: list[CaseLike],
+        config: RunnableConfig | list[RunnableConfig] | None = None,
+        *,
+        return_exceptions: bool = False,
+        **_: Any,  # noqa: ANN401
+    ) -> list[Result]:
+        """Judge cases at once, bounded by `max_concurrency` of the config; LangChain's own takes a few threads."""
+        return run_sync(self.abatch(inputs, config, return_exceptions=return_exceptions))
+
+    async def ainvoke(self, input: CaseLike, config: RunnableConfig | None = None, **_: Any) -> Result:  # noqa: A002, ANN401
+        """Judge one case.
+
+        Raises:
+            DataError: Where the input is no case. All that goes wrong in judging is in the result.
+        """
+        config = ensure_config(config)
+        if get_async_callback_manager_for_config(config).handlers:
+            return await self._acall_with_config(self._judge_case, input, config, run_type="chain")
+        return await self._judge_case(input, None, _unnamed(config))
+
+    async def _judge_case(self, given: CaseLike, run_manager: object, config: RunnableConfig) -> Result:  # noqa: ARG002
+        """Judge a case and put the outcome into its row; what `config` calls back belongs to this run already."""
+        start = clock()
+        case = as_case(given)
+        usage = Usage()
+        if case.error is not None:
+            why = f"the method gave no response: {case.error}"
+            outcome: Outcome = Failed(error=Failure(kind="method", message=why))
+        elif lacks := lacking(self.metric, case):
+            outcome = Skipped(reason=lacks)
+        else:
+            outcome, usage = await self._guarded(case, config)
+        return self.row(case, outcome, usage=usage, latency=clock() - start)
+
+    async def _guarded(self, case: Case, config: RunnableConfig) -> tuple[Outcome, Usage]:
+        """Judge; what is wrong with the case itself is its failure and nobody else's."""
+        try:
+            return await self._judging(case, config)
+        except DataError as error:
+            return Failed(error=Failure(kind="data", message=str(error))), Usage()
+
+    def row(self, case: Case, outcome: Outcome, *, usage: Usage | None = None, latency: float = 0.0) -> Result:
+        """Give the row of an outcome for a case."""
+        return Result(
+            sample_id=case.id,
+            method=case.method,
+            metric=self.metric.name,
+            fingerprint=self.fingerprint,
+            judge=self._judge,
+            tier=self._tier,
+            outcome=outcome,
+            usage=usage or Usage(),
+            latency=latency,
+            tags=case.tags,
+        )
+
+
+def _unnamed(config: RunnableConfig) -> RunnableConfig:
+    """Give the config for what a run calls: the run's own name and id are not theirs."""
+    return cast("RunnableConfig", {key: value for key, value in config.items() if key not in {"run_name", "run_id"}})
+
+
+def as_case(given: CaseLike) -> Case:
+    """Give the case that a mapping of its fields describes.
+
+    Raises:
+        DataError: With every fault of the input.
+    """
+    if isinstance(given, Case):
+        return given
+    try:
+        return Case.model_validate(given)
+    except ValidationError as error:
+        faults = (f"{'.'.join(map(str, fault['loc'])) or 'case'}: {fault['msg']}" for fault in error.errors())
+        raise DataError("\n".join(faults)) from error
+
+
+def run_sync(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine from synchronous code, also where a loop already runs, as in a notebook.
+
+    All such calls share one background loop, to which the models' connections belong. A call from
+    that loop itself (a callback, a computed metric) has a loop of its own: it would wait for itself.
+    """
+    background = _background()
+    if _running() is background:
+        with ThreadPoolExecutor(1) as apart:
+            return apart.submit(asyncio.run, work).result()
+    future = asyncio.run_coroutine_threadsafe(work, background)
+    try:
+        return future.result()
+    except BaseException:
+        future.cancel()
+        raise
+
+
+_LOOPS: dict[int, tuple[asyncio.AbstractEventLoop, threading.Thread]] = {}
+"""The background loop by process id: a forked process has no part in its parent's threads."""
+_LOOPS_LOCK = threading.Lock()
+
+
+def _background() -> asyncio.AbstractEventLoop:
+    """Give the process's background loop, started at first use."""
+    with _LOOPS_LOCK:
+        if os.getpid() not in _LOOPS:
+            loop = asyncio.new_event_loop()
+            thread = threading.Thread(target=loop.run_forever, name="greval", daemon=True)
+            thread.start()
+            _LOOPS[os.getpid()] = loop, thread
+        return _LOOPS[os.getpid()][0]
+
+
+def _running() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
+
+
+@atexit.register
+def _end() -> None:
+    """End the background loop with the process, so that the models' connections are closed, not lost."""
+    if os.getpid() in _LOOPS:
+        loop, thread = _LOOPS.pop(os.getpid())
+        with suppress(TimeoutError):
+            asyncio.run_coroutine_threadsafe(_finish(), loop).result(END_SECONDS)
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(END_SECONDS)
+        if not loop.is_running():
+            loop.close()
+
+
+async def _finish() -> None:
+    """Give up what is still running in the loop, and close what its models hold open."""
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
+    await asyncio.get_running_loop().shutdown_asyncgens()
