@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         MalformedVerdictError,
         MethodError,
         MissingExtraError,
+        OutcomeError,
         StoppedError,
         StoreError,
     )
@@ -86,7 +87,7 @@ _HOME = {
     "drafting": ("draft",),
     "errors": (
         *("ArgillaError", "DataError", "DefinitionError", "GrevalError", "JudgeError", "JudgeUnavailableError"),
-        *("MalformedVerdictError", "MethodError", "MissingExtraError", "StoppedError", "StoreError"),
+        *("MalformedVerdictError", "MethodError", "MissingExtraError", "OutcomeError", "StoppedError", "StoreError"),
     ),
     "estimates": ("Estimate", "estimate"),
     "evaluation": ("Run", "evaluate", "evaluate_async"),
@@ -163,6 +164,7 @@ __all__ = [
     "Metric",
     "MetricRunnable",
     "MissingExtraError",
+    "OutcomeError",
     "Panel",
     "Prices",
     "Probe",

@@ -16,7 +16,7 @@ WHAT_TO_DO: Mapping[FailureKind, str] = {
     "length": "raise --max-tokens, or lower --max-items",
     "timeout": "raise --timeout, or lower --concurrency",
     "malformed": "greval judge check says what the judge can do",
-    "off_scale": "describe the values of the metric's scale more clearly",
+    "off_scale": "describe the values of the metric's scale more clearly; if it is computed, mend its function",
     "missing_item": "lower --max-items",
     "no_majority": "take more --repeats, an odd number",
     "dependency": "mend the failures of the metric that it builds on",

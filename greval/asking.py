@@ -23,7 +23,7 @@ from greval.metric import JudgedMetric
 from greval.prompt import case_text, example_texts, neutral, system_text
 from greval.question import Question
 from greval.reply import Reply
-from greval.result import Failed, Failure, FailureKind, Judgement, Outcome, Scored, Usage
+from greval.result import Failure, FailureKind, Judgement, Outcome, Usage, build_outcome
 from greval.schema import answer_schema, read_items, read_verdict
 from greval.verdict import Path, parse, probability
 
@@ -92,7 +92,7 @@ class Asking:
             parts = await ended(self._settle(case, batch, way) for batch in batches)
         judgements = tuple(judgement for part in parts for judgement in part.judgements)
         failures = tuple(failure for part in parts for failure in part.failures)
-        return _outcome(judgements, failures), sum((part.usage for part in parts), Usage())
+        return build_outcome(judgements, failures), sum((part.usage for part in parts), Usage())
 
     def batches(self, case: Case) -> list[Batch]:
         """Give what is asked in one call each: batches of items, or the case as a whole."""
@@ -176,13 +176,6 @@ async def ended(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
 def _turns(case: str, answer: str) -> tuple[BaseMessage, BaseMessage]:
     """Give an example as what was asked and answered before."""
     return HumanMessage(case), AIMessage(answer)
-
-
-def _outcome(judgements: tuple[Judgement, ...], failures: tuple[Failure, ...]) -> Outcome:
-    """Scored where anything was; where nothing was, failed for the first reason."""
-    if judgements:
-        return Scored(judgements=judgements, failures=failures)
-    return Failed(error=failures[0], failures=failures if failures[0].item else ())
 
 
 def _failure(error: MalformedVerdictError, reply: Reply, item: str | None) -> Failure:

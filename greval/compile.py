@@ -10,6 +10,7 @@ from langchain_core.runnables import RunnableConfig
 from greval.asking import Asking, ended
 from greval.case import Case
 from greval.client import JudgeClient
+from greval.computing import compute_outcome
 from greval.errors import JudgeError
 from greval.identity import fingerprint
 from greval.judge import Judge
@@ -17,7 +18,7 @@ from greval.library import definition
 from greval.metric import ComputedMetric, JudgedMetric, Metric
 from greval.prompt import PROMPT_VERSION
 from greval.repeats import merged
-from greval.result import Failed, Failure, Outcome, Scored, Skipped, Usage
+from greval.result import Outcome, Usage
 from greval.runnable import Judging, MetricRunnable
 
 
@@ -75,14 +76,10 @@ def compile_metric(
 
 
 def _computing(metric: ComputedMetric) -> Judging:
-    """Compute the judgements of a case; an exception is that case's failure."""
+    """Compute the judgements of a case; what goes wrong in the function is that case's failure."""
 
     async def compute(case: Case, _: RunnableConfig) -> tuple[Outcome, Usage]:
-        try:
-            found = metric.compute(case)
-        except Exception as error:  # noqa: BLE001 - one case's failure is a row
-            return Failed(error=Failure(kind="error", message=f"{type(error).__name__}: {error}")), Usage()
-        return (found if isinstance(found, Skipped) else Scored(judgements=found)), Usage()
+        return compute_outcome(metric, case), Usage()
 
     return compute
 

@@ -3,6 +3,7 @@
 GrevalError
 ├── DefinitionError          a metric file or definition is wrong: mend the file
 ├── DataError                a row or a data file is wrong: file and line are named
+├── OutcomeError             a result holds no single value: it failed, was skipped, or holds several
 ├── StoreError               a run folder cannot be used: locked, full, or not a run
 ├── JudgeError               the judging model cannot be used as asked
 │   ├── JudgeUnavailableError    it cannot be reached or started
@@ -38,6 +39,24 @@ class DefinitionError(GrevalError):
 
 class DataError(GrevalError):
     """A row or a data file cannot be read; the message names the file and the line."""
+
+
+class OutcomeError(GrevalError):
+    """A result holds no single value to return; the message says why.
+
+    Args:
+        message: What happened: the failure in its own words, why it was skipped, or what to read instead.
+        kind: The failure kind, one of `greval.result.FailureKind`; "skipped" or "several" if nothing failed.
+    """
+
+    def __init__(self, message: str, kind: str) -> None:
+        """Keep the kind beside the message."""
+        super().__init__(message)
+        self.kind = kind
+
+    def __reduce__(self) -> tuple[type[OutcomeError], tuple[str, str]]:
+        """Let it travel between processes: it is made from two arguments."""
+        return type(self), (str(self), self.kind)
 
 
 class StoreError(GrevalError):

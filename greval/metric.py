@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import (
@@ -27,8 +27,12 @@ from greval.scale import (
     JudgedScale,
     MeasureScale,
     Scale,
+    Value,
     ValueScale,
 )
+
+Computation = Value | tuple[Value, str] | Judgement | Iterable[Judgement] | Skipped
+"""What the function of a computed metric may return; `greval.computing` makes an outcome of it."""
 
 
 class Use(Record):
@@ -61,14 +65,16 @@ class Metric(Record):
 
 
 class ComputedMetric(Metric):
-    """A metric that is a function of the case; `compute` gives judgements, or why there are none.
+    """A metric that is a function of the case.
 
+    `compute` returns a number, a bool, a category, `(value, reason)`, judgements, or why there are none (`Skipped`).
+    Values must be on the scale; anything else is a failed outcome that names the function.
     `optional` is what the function also reads: where that is missing or empty, it says itself what follows.
     """
 
     optional: tuple[Need, ...] = ()
     scale: CategoricalScale | ValueScale | MeasureScale
-    compute: Annotated[Callable[[Case], tuple[Judgement, ...] | Skipped], Field(exclude=True, repr=False)]
+    compute: Annotated[Callable[[Case], Computation], Field(exclude=True, repr=False)]
 
 
 class JudgedMetric(Metric):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, JsonValue
 
 from greval.case import Count, Tags
+from greval.errors import OutcomeError
 from greval.record import Record
 from greval.scale import Value
 
@@ -117,8 +119,27 @@ class Failed(Record):
 Outcome = Annotated[Scored | Skipped | Failed, Field(discriminator="status")]
 
 
+def build_outcome(judgements: Sequence[Judgement], failures: Sequence[Failure]) -> Scored | Failed:
+    """Return the outcome of what was judged and what failed, of which there must be something.
+
+    Scored if anything was judged. Else failed with the first failure, and with all of them if they are about items.
+    """
+    if judgements:
+        return Scored(judgements=tuple(judgements), failures=tuple(failures))
+    return Failed(error=failures[0], failures=tuple(failures) if failures[0].item else ())
+
+
 class Result(Record):
-    """One row: a metric's outcome for a sample and a method; `latency` in seconds."""
+    """One row: a metric's outcome for a sample and a method; `latency` in seconds.
+
+    `value` and `reason` are those of the one judgement; both raise if there is not exactly one.
+
+    Example:
+        >>> scored = Scored(judgements=(Judgement(value=1, number=1.0, reason="Same person."),))
+        >>> row = Result(metric="correctness", fingerprint="f", judge="local", tier="schema", outcome=scored)
+        >>> row.value, row.reason
+        (1, 'Same person.')
+    """
 
     sample_id: str = ""
     method: str = ""
@@ -133,9 +154,44 @@ class Result(Record):
     tags: Tags = Field(default_factory=dict)
 
     @property
+    def value(self) -> Value:
+        """The value of the one judgement.
+
+        Raises:
+            OutcomeError: If it failed, was skipped, or holds several judgements; the message says why.
+        """
+        return self._single().value
+
+    @property
+    def reason(self) -> str:
+        """The reason of the one judgement.
+
+        Raises:
+            OutcomeError: If it failed, was skipped, or holds several judgements; the message says why.
+        """
+        return self._single().reason
+
+    @property
     def judgements(self) -> tuple[Judgement, ...]:
         """The judgements, none where the case was skipped or failed."""
         return self.outcome.judgements if isinstance(self.outcome, Scored) else ()
+
+    def _single(self) -> Judgement:
+        """Return the one judgement that the outcome is.
+
+        Raises:
+            OutcomeError: If the outcome is not exactly one judgement.
+        """
+        match self.outcome:
+            case Scored(judgements=(judgement,), failures=()):
+                return judgement
+            case Scored(judgements=judgements, failures=failures):
+                held = f"judgements: {len(judgements)}, failures: {len(failures)}"
+                raise OutcomeError(f"{self.metric}: holds several ({held}); read .judgements and .failures", "several")
+            case Skipped(reason=reason):
+                raise OutcomeError(f"{self.metric}: skipped: {reason}", "skipped")
+            case Failed(error=error):
+                raise OutcomeError(f"{self.metric}: {error.kind}: {error.message}", error.kind)
 
     @property
     def failures(self) -> tuple[Failure, ...]:

@@ -341,7 +341,8 @@ def test_computed_metric_that_skips_or_breaks():
     assert measure(lambda _: Skipped(reason="no letters")).invoke(CASE).outcome == Skipped(reason="no letters")
     broken = measure(lambda case: 1 / 0).invoke(CASE)
     assert isinstance(broken.outcome, Failed)
-    assert (broken.outcome.error.kind, broken.outcome.error.message) == ("error", "ZeroDivisionError: division by zero")
+    assert broken.outcome.error.kind == "error"
+    assert broken.outcome.error.message.endswith("raised ZeroDivisionError: division by zero")
 
 
 def test_judged_metric_without_a_judge():

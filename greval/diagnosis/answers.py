@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from greval.case import Case
+from greval.computing import compute_outcome
 from greval.metrics.naming import parse
 from greval.metrics.text import expected
 from greval.metrics.walk import plain
-from greval.result import Skipped
+from greval.result import Scored, Skipped
 
 EXACT = "exact_match"
 CONTAINED = "fuzzy_containment@0.80"
@@ -54,8 +55,8 @@ def _expected(case: Case) -> tuple[str, ...]:
 def _holds(name: str, wanted: str, text: str | None) -> bool:
     """Tell whether a computed metric calls a text right."""
     metric = parse(name)
-    found = metric.compute(Case(question="", expected_answer=wanted, answer=text)) if metric else ()
-    return isinstance(found, tuple) and any(judgement.number == 1 for judgement in found)
+    found = metric and compute_outcome(metric, Case(question="", expected_answer=wanted, answer=text))
+    return isinstance(found, Scored) and any(judgement.number == 1 for judgement in found.judgements)
 
 
 def _telling(wanted: str, question: str) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from greval.case import Case
+from greval.computing import compute_outcome
 from greval.errors import DataError, DefinitionError
 from greval.library import load
 from greval.metric import ComputedMetric
@@ -103,8 +104,7 @@ class Verdicts:
         if self._computed is None:
             missing = Verdict(right=None, metric=self.metric, reason=f"the run holds no verdict of {self.metric} on it")
             return self._kept.get((case.id, case.method), missing)
-        found = self._computed.compute(case)
-        return self._bar.verdict(found if isinstance(found, Skipped) else Scored(judgements=found))
+        return self._bar.verdict(compute_outcome(self._computed, case))
 
 
 def _key(result: Result) -> tuple[str, str]:

@@ -1,0 +1,171 @@
+"""Computing a metric: whatever its function returns becomes one strict outcome, here and nowhere else."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Container, Iterator
+from decimal import Decimal
+from functools import partial
+from math import isclose, isfinite
+from numbers import Integral, Real
+from pathlib import Path
+from reprlib import Repr
+
+from greval.case import Case
+from greval.material import items
+from greval.metric import ComputedMetric
+from greval.result import Failed, Failure, Judgement, Outcome, Skipped, build_outcome
+from greval.scale import MeasureScale, OffScaleError, Value
+
+RETURNS = "a number, a bool, a category, (value, reason), judgements, or Skipped(reason=...)"
+MOST_SHOWN = 80
+"""Letters of a returned object that a message shows."""
+
+
+class _UnfitError(Exception):
+    """What a function returned is no outcome; the message says why."""
+
+
+def compute_outcome(metric: ComputedMetric, case: Case) -> Outcome:
+    """Return the outcome of a computed metric for a case that lacks nothing.
+
+    The function of the metric may return a number, a bool, a category, a pair of such a value and its reason, one
+    `Judgement` or several, or `Skipped`. A value must be on the metric's scale. `number` is filled from the scale. Each
+    item must be one of the case's, and stand once. Whatever breaks these rules is a failure that names the function:
+    that of the item alone if it is about one item, else that of the case.
+
+    Args:
+        metric: The metric with its function.
+        case: A case with all that the metric needs.
+
+    Raises:
+        DataError: If the case names two different items alike.
+
+    Example:
+        >>> metric = ComputedMetric(name="short", description="Is it short?", needs=("answer",),
+        ...                         scale=MeasureScale(high=1.0), compute=lambda case: len(case.answer) < 10)
+        >>> compute_outcome(metric, Case(question="Who?", answer="Ada.")).judgements[0].number
+        1.0
+    """
+    function = describe_function(metric.compute)
+    try:
+        found = metric.compute(case)
+        found = tuple(found) if isinstance(found, Iterator) else found
+    except Exception as error:  # noqa: BLE001 - one case's failure is a row
+        return _failed(f"{function} raised {type(error).__name__}: {error}")
+    if isinstance(found, Skipped):
+        return found
+    given = _judgements(found, metric.compute)
+    if not given:
+        return _failed(f"{function} returned {_show(found)}; return {RETURNS}")
+    ids: set[str | None] = {item.id for item in items(metric, case)} if metric.over else {None}
+    counts = Counter(judgement.item for judgement in given)
+    judgements, failures = [], []
+    for judgement in given:
+        try:
+            _check_item(judgement.item, ids, counts, metric)
+            judgements.append(_fit(judgement, metric))
+        except OffScaleError as error:
+            message = f"{function} returned a value that is not on the scale: {error}"
+            failures.append(Failure(kind="off_scale", message=message, item=judgement.item))
+        except _UnfitError as error:
+            failures.append(Failure(kind="error", message=f"{function} {error}", item=judgement.item))
+    return build_outcome(judgements, [*dict.fromkeys(failures)])
+
+
+def describe_function(function: Callable[..., object]) -> str:
+    """Return the name of a function and where it is written, to be named in a message.
+
+    Example:
+        >>> describe_function(len)
+        'len'
+    """
+    code = getattr(_inner(function), "__code__", None)
+    place = f" ({Path(code.co_filename).name}, line {code.co_firstlineno})" if code else ""
+    return f"{_name(function)}{place}"
+
+
+def _inner(function: Callable[..., object]) -> Callable[..., object]:
+    while isinstance(function, partial):
+        function = function.func
+    return function
+
+
+def _name(function: Callable[..., object]) -> str:
+    inner = _inner(function)
+    return str(getattr(inner, "__qualname__", type(inner).__qualname__))
+
+
+def _judgements(found: object, function: Callable[..., object]) -> tuple[Judgement, ...]:
+    """Return what a function returned as judgements, none if it is nothing of the kind."""
+    if isinstance(found, Judgement):
+        return (found,)
+    if isinstance(found, tuple | list) and found and all(isinstance(one, Judgement) for one in found):
+        return tuple(found)
+    value, reason = found, f"computed by {_name(function)}"
+    if isinstance(found, tuple) and len(found) == 2 and isinstance(found[1], str):  # noqa: PLR2004 - value and reason
+        value, reason = found
+    plain = _plain(value)
+    return () if plain is None else (Judgement.model_construct(value=plain, reason=reason),)
+
+
+def _plain(value: object) -> Value | None:
+    """Return a number or a text as Python's own, also one of NumPy, and None for anything else."""
+    if hasattr(value, "dtype") and getattr(value, "ndim", None) == 0 and hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, Integral):  # a bool is one
+        return int(value)
+    return float(value) if isinstance(value, Real | Decimal) else None
+
+
+def _check_item(
+    item: str | None, ids: Container[str | None], counts: Counter[str | None], metric: ComputedMetric
+) -> None:
+    """Refuse an item that is not in the case or was named before.
+
+    Raises:
+        _UnfitError: With what was expected.
+    """
+    name, over = metric.name, metric.over
+    if item not in ids:
+        if over is None:
+            raise _UnfitError(f"named the item {item!r}, but {name} is not over chunks or triples; leave item out")
+        if item is None:
+            raise _UnfitError(f"named no item, but {name} is over {over}; return a Judgement with its item for each")
+        raise _UnfitError(f"named the item {item!r}, which is not among the {over} of the case")
+    if counts[item] > 1:
+        what = "returned" if item is None else f"named the item {item!r} in"
+        raise _UnfitError(f"{what} {counts[item]} judgements; return one")
+
+
+def _fit(judgement: Judgement, metric: ComputedMetric) -> Judgement:
+    """Return the judgement with its value as the scale reads it, and the number that the value counts as.
+
+    Raises:
+        OffScaleError: If the value is not on the scale.
+        _UnfitError: If the number that was given is another one.
+    """
+    scale = metric.scale
+    read = scale.read(judgement.value)
+    value = judgement.value if isinstance(scale, MeasureScale) else read  # a count stays a whole number
+    number, given = scale.number(read), judgement.number
+    if given is not None and not (isfinite(given) if number is None else isclose(given, number, rel_tol=1e-9)):
+        counts = "which is no number" if number is None else f"which counts as {number:g} on the scale"
+        raise _UnfitError(f"gave the number {given:g} to the value {value!r}, {counts}; leave number out")
+    number = given if number is None else number
+    if (value, type(value), number) == (judgement.value, type(judgement.value), given):
+        return judgement
+    return judgement.model_copy(update={"value": value, "number": number})
+
+
+def _failed(message: str) -> Failed:
+    return Failed(error=Failure(kind="error", message=message))
+
+
+def _show(found: object) -> str:
+    """Return a short form of an object for a message."""
+    short = Repr()
+    short.maxstring = short.maxother = MOST_SHOWN
+    return short.repr(found)

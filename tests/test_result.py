@@ -1,0 +1,55 @@
+"""The one value of a result, and what is raised where there is none."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from greval import GrevalError, Judge, compile_metric, load
+from greval.errors import OutcomeError
+from greval.result import Failed, Failure, Judgement, Result, Scored, Skipped
+
+CASE = {"question": "Who?", "expected_answer": "Ada", "answer": "Ada Lovelace"}
+ONE = Judgement(value=1, number=1.0, reason="Same person.")
+LOST = Failure(kind="timeout", message="no answer after 60 s")
+
+
+def row(outcome):
+    """Give a result."""
+    return Result(metric="tone", fingerprint="f", judge="openai:m", tier="schema", outcome=outcome)
+
+
+def test_the_value_of_one_judgement():
+    """A result with one judgement has its value and its reason."""
+    assert (row(Scored(judgements=(ONE,))).value, row(Scored(judgements=(ONE,))).reason) == (1, "Same person.")
+
+
+@pytest.mark.parametrize(
+    ("outcome", "kind", "told"),
+    [
+        (Failed(error=LOST), "timeout", "tone: timeout: no answer after 60 s"),
+        (Skipped(reason="answer is not recorded"), "skipped", "tone: skipped: answer is not recorded"),
+        (Scored(judgements=(ONE, ONE)), "several", "judgements: 2, failures: 0"),
+        (Scored(judgements=(ONE,), failures=(LOST,)), "several", "judgements: 1, failures: 1"),
+    ],
+)
+@pytest.mark.parametrize("name", ["value", "reason"])
+def test_without_one_judgement_the_failure_is_raised_in_its_own_words(outcome, kind, told, name):
+    """What happened is what is raised, with its kind; several judgements say where they stand."""
+    with pytest.raises(OutcomeError, match="tone: ") as raised:
+        getattr(row(outcome), name)
+    assert raised.value.kind == kind
+    assert told in str(raised.value)
+    assert (kind == "several") == (".judgements" in str(raised.value))
+    assert isinstance(raised.value, GrevalError)
+    again = pickle.loads(pickle.dumps(raised.value))  # noqa: S301 - our own
+    assert (again.kind, str(again)) == (kind, str(raised.value))
+
+
+def test_a_server_that_is_down_is_what_is_raised():
+    """The first lines of the README, with nobody at the address."""
+    judge = Judge("openai:any", base_url="http://127.0.0.1:9/v1", max_retries=0)
+    with pytest.raises(OutcomeError, match="correctness: connection: ") as raised:
+        compile_metric(load("correctness"), judge).invoke(CASE).value  # noqa: B018 - it raises
+    assert raised.value.kind == "connection"
