@@ -34,7 +34,7 @@ from greval.replies import Replies, cache_file, forget
 from greval.result import Result
 from greval.runnable import CaseLike, MetricRunnable, run_sync
 from greval.store import Store
-from greval.tasks import all_of, beside, rare_collections
+from greval.tasks import beside, rare_collections
 from greval.work import Work
 
 SPARE = 4
@@ -158,10 +158,10 @@ async def evaluate_async(
             on_progress=options.get("on_progress"),
             on_result=options.get("on_result"),
         )
-        _describe(work, client, options)
+        _describe(work, store, client, options)
         async with _ending(guard, stop, options.get("deadline")), _flushing(store):
             with rare_collections():
-                await _through(work, iter(cases), width)
+                await _through(work, store, iter(cases), width)
         if guard.why is None:
             put_planned(store, dict.fromkeys(runnables, work.cases))
     if guard.why is None and "desk" not in options:
@@ -169,17 +169,13 @@ async def evaluate_async(
     return Run(folder, work.progress, why=guard.why, fatal=guard.fatal)
 
 
-async def _through(work: Work, source: Iterator[CaseLike | RowFault], width: int) -> None:
-    """Let the workers take all cases, and once more those of which something failed that may pass."""
-    spare = width + max(1, width // SPARE)
+async def _through(work: Work, store: Store, source: Iterator[CaseLike | RowFault], width: int) -> None:
+    """Let the workers take all cases, and note the rows that are none."""
     try:
-        await all_of(work.through(source) for _ in range(spare))
-        if work.again and work.mends:
-            again = iter(work.again)
-            await all_of(work.mend(again) for _ in range(spare))
+        await work.run(source, width + max(1, width // SPARE))
     finally:
-        work.store.put_fact("unread", list(work.unread))
-        work.store.put_fact("unread_count", work.progress.unread)
+        store.put_fact("unread", list(work.unread))
+        store.put_fact("unread_count", work.progress.unread)
 
 
 @asynccontextmanager
@@ -262,9 +258,9 @@ def _client(
     )
 
 
-def _describe(work: Work, client: JudgeClient | None, options: Options) -> None:
+def _describe(work: Work, store: Store, client: JudgeClient | None, options: Options) -> None:
     """Write down what the run is made of; what is computed changes nothing of the judge's."""
-    store, runnables = work.store, work.runnables
+    runnables = work.runnables
     put_metrics(store, [runnable.metric.model_dump(mode="json") for runnable in runnables.values()])
     if client:
         price = prices_of(options).of(client.label)

@@ -1,10 +1,16 @@
-"""The work of a run: workers that take cases, judge them by every metric, and write each result down."""
+"""The work of a run or a request: cases are judged by every metric, in order, and each result is written down.
+
+A metric that builds on others waits for their results on the case and sees what they let through. Equal content is
+judged once. What failed and may pass is tried once more at the end. All entries (`evaluate`, the runnable of a metric
+that builds on others, LangServe, REST) judge here.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from langchain_core.runnables import RunnableConfig
 
@@ -16,11 +22,12 @@ from greval.guard import Guard
 from greval.identity import case_key, content_key
 from greval.material import keep, lacking, narrowed
 from greval.metric import JudgedMetric, Metric
+from greval.plan import built_on
 from greval.progress import Progress
 from greval.result import Failed, Failure, FailureKind, Judgement, Result, Scored, Usage
 from greval.runnable import CaseLike, MetricRunnable, as_case
 from greval.shard import Shard
-from greval.store import Store
+from greval.tasks import all_of
 
 MAY_MEND: frozenset[FailureKind] = frozenset(
     {"malformed", "off_scale", "missing_item", "timeout", "rate_limit", "connection", "server", "dependency"}
@@ -32,11 +39,54 @@ MOST_TOLD = 1_000
 """So many unreadable rows are kept word for word; all are counted."""
 
 
+class ResultLog(Protocol):
+    """Where results of before are found and new ones are written down: a run's `Store`, or a `MemoryLog`."""
+
+    def get(self, key: str, result_of: tuple[str, str, str]) -> Result | None:
+        """Return the newest result of a sample, method and metric if it is that of a key."""
+
+    def same(self, content: str) -> Result | None:
+        """Return the newest finished result with a content key, whoever was judged."""
+
+    def append(self, key: str, result: Result, *, content: str, case: str) -> None:
+        """Write a result down, with its case as JSON if that is not empty."""
+
+    def see(self, case: str) -> None:
+        """Keep a case whose results are there already."""
+
+
+class MemoryLog:
+    """The log of one request: equal content is found again, nothing is kept beyond it or reaches the disk."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self._finished: dict[str, Result] = {}
+        self._unfinished: dict[str, Result] = {}
+
+    def get(self, key: str, result_of: tuple[str, str, str]) -> Result | None:  # noqa: ARG002 - the key names them
+        """Return the result of a key if something of it failed; a finished one is found by its content."""
+        return self._unfinished.get(key)
+
+    def same(self, content: str) -> Result | None:
+        """Return the newest finished result with a content key."""
+        return self._finished.get(content)
+
+    def append(self, key: str, result: Result, *, content: str, case: str) -> None:  # noqa: ARG002 - the caller has it
+        """Keep a result."""
+        if result.finished:
+            self._finished[content] = result
+        else:
+            self._unfinished[key] = result
+
+    def see(self, case: str) -> None:
+        """Keep nothing: the caller has the case."""
+
+
 @dataclass
 class Work:
     """What the workers share: the log, the compiled metrics in order, and how far the run is."""
 
-    store: Store
+    store: ResultLog
     runnables: Mapping[str, MetricRunnable]
     guard: Guard
     progress: Progress
@@ -54,7 +104,37 @@ class Work:
     _texts: dict[int, str] = field(default_factory=dict)
     _asking: dict[str, asyncio.Future[Result | None]] = field(default_factory=dict)
 
-    async def through(self, source: Iterator[CaseLike | RowFault]) -> None:
+    async def run(self, source: Iterator[CaseLike | RowFault], workers: int) -> None:
+        """Let workers take all cases, and once more those of which something failed that may pass."""
+        await all_of(self._take(source) for _ in range(workers))
+        if self.mends and self.again:
+            again = iter(self.again)
+            await all_of(self._mend(again) for _ in range(workers))
+
+    async def judge_cases(self, cases: Sequence[Case], config: RunnableConfig | None = None) -> list[dict[str, Result]]:
+        """Judge cases that are at hand, all at once, and once more those of which something failed that may pass.
+
+        Args:
+            cases: The cases, as they are.
+            config: LangChain's, with callbacks, for every call.
+
+        Returns:
+            The results of each case by metric, in the order of the metrics; a result counts what all tries cost. A
+            metric that was not judged, as the guard stopped the work, has none.
+        """
+        rows: list[dict[str, Result]] = [{} for _ in cases]
+
+        async def judge(number: int) -> None:
+            before = rows[number]
+            found = await self._case(cases[number], config, counted=before or None)
+            rows[number] = before | {row.metric: _with_cost(row, before.get(row.metric)) for row in found if row}
+
+        await all_of(map(judge, range(len(cases))))
+        if self.mends and self.guard.why is None:
+            await all_of(judge(number) for number, found in enumerate(rows) if any(map(_may_mend, found.values())))
+        return rows
+
+    async def _take(self, source: Iterator[CaseLike | RowFault]) -> None:
         """Take cases until there are none, or until the run is stopped."""
         while self.guard.why is None:
             given = next(source, None)
@@ -64,13 +144,15 @@ class Work:
             case = self._read(given)
             if case:
                 self.cases += 1
-                await self._case(case)
+                found = await self._case(case, self.config)
                 self._texts.pop(id(case), None)
+                if len(self.again) < MOST_AGAIN and any(map(_may_mend, found)):
+                    self.again.append((case, {result.metric: result for result in found if result}))
 
-    async def mend(self, source: Iterator[tuple[Case, dict[str, Result]]]) -> None:
+    async def _mend(self, source: Iterator[tuple[Case, dict[str, Result]]]) -> None:
         """Judge cases again of which something failed that may pass, each given with what it was counted for."""
         while self.guard.why is None and (given := next(source, None)):
-            await self._case(given[0], counted=given[1])
+            await self._case(given[0], self.config, counted=given[1])
 
     def _read(self, given: CaseLike | RowFault) -> Case | None:
         """Give the case, None where it is of another shard; a row that is none is written down and passed over."""
@@ -86,32 +168,31 @@ class Work:
             return None
         return case
 
-    async def _case(self, case: Case, *, counted: Mapping[str, Result] | None = None) -> None:
+    async def _case(
+        self, case: Case, config: RunnableConfig | None, *, counted: Mapping[str, Result] | None = None
+    ) -> list[Result | None]:
         """Judge a case by every metric, each as soon as what it builds on is there."""
-        due: dict[str, asyncio.Task[Result | None]] = {}
         if len(self.runnables) == 1:  # a task of its own would cost as much as reading the answer
             (runnable,) = self.runnables.values()
-            found = [await self._judge(case, runnable, {}, counted=counted)]
-        else:
-            async with asyncio.TaskGroup() as group:
-                for name, runnable in self.runnables.items():
-                    uses = runnable.metric.uses.values() if isinstance(runnable.metric, JudgedMetric) else ()
-                    built_on = {use.judged_by: due[use.judged_by] for use in uses}
-                    due[name] = group.create_task(self._judge(case, runnable, built_on, counted=counted))
-            found = [task.result() for task in due.values()]
-        if counted is None and len(self.again) < MOST_AGAIN and any(map(_may_mend, found)):
-            self.again.append((case, {result.metric: result for result in found if result}))
+            return [await self._judge(case, runnable, {}, config=config, counted=counted)]
+        due: dict[str, asyncio.Task[Result | None]] = {}
+        async with asyncio.TaskGroup() as group:
+            for name, runnable in self.runnables.items():
+                before = {other: due[other] for other in built_on(runnable.metric)}
+                due[name] = group.create_task(self._judge(case, runnable, before, config=config, counted=counted))
+        return [task.result() for task in due.values()]
 
     async def _judge(
         self,
         case: Case,
         runnable: MetricRunnable,
-        built_on: Mapping[str, asyncio.Task[Result | None]],
+        due: Mapping[str, asyncio.Task[Result | None]],
         *,
+        config: RunnableConfig | None,
         counted: Mapping[str, Result] | None,
     ) -> Result | None:
         """Give the result from the log, or judge what is missing and write it down; None where the run is stopped."""
-        before = {name: await task for name, task in built_on.items()}
+        before = {name: await task for name, task in due.items()}
         known = {name: result for name, result in before.items() if result}
         if len(known) < len(before):
             return None
@@ -129,10 +210,10 @@ class Work:
                 self.store.see(text)
             return self._count(old, kept=True, instead=instead)
         try:
-            if broken and case.error is None and not lacking(runnable.metric, case):
+            if broken:
                 result = runnable.row(case, Failed(error=broken))
             else:
-                result = await self._once(seen, runnable, content, old)
+                result = await self._once(seen, runnable, content, old, config)
         except StoppedError:
             return None
         self.store.append(key, result, content=content, case=self._texts.pop(id(case), ""))
@@ -140,13 +221,15 @@ class Work:
             self.on_result(result)
         return self._count(result, kept=False, instead=instead)
 
-    async def _once(self, seen: Case, runnable: MetricRunnable, content: str, old: Result | None) -> Result:
+    async def _once(
+        self, seen: Case, runnable: MetricRunnable, content: str, old: Result | None, config: RunnableConfig | None
+    ) -> Result:
         """Judge, or take over the result of the same judgement where another case has it or is about to.
 
         What is computed costs nothing, and a function may look at more of the case than it needs.
         """
         if not isinstance(runnable.metric, JudgedMetric):
-            return await runnable.ainvoke(seen, self.config)
+            return await runnable.ainvoke(seen, config)
         if content in self._asking:
             twin = await asyncio.shield(self._asking[content])  # shielded: who stops waiting stops no other
             if twin and twin.finished:
@@ -157,7 +240,7 @@ class Work:
         self._asking[content] = promise
         result = None
         try:
-            result = await _missing(seen, runnable, old, self.config)
+            result = await _missing(seen, runnable, old, config)
         finally:
             promise.set_result(result)
             if self._asking.get(content) is promise:
@@ -202,19 +285,29 @@ def written(case: Case) -> str:
 
 
 def narrow(case: Case, metric: Metric, before: Mapping[str, Result]) -> tuple[Case, Failure | None]:
-    """Give the part of the case that a metric builds on, or why that part is not known."""
+    """Return the part of the case that a metric sees, or the failure that it has if that part is not known.
+
+    A case that the metric cannot judge for its own sake, such as one without an answer, has no such failure.
+    """
     if not isinstance(metric, JudgedMetric) or not metric.uses:
         return case, None
-    for name, result in before.items():
-        if result.failures:
-            why = f"it builds on {name}, which failed here: {result.failures[0].message}"
-            return case, Failure(kind="dependency", message=why)
+    failed = next((name for name, result in before.items() if result.failures), None)
+    if failed is not None:
+        if case.error is not None or lacking(metric, case):
+            return case, None
+        why = f"it builds on {failed}, which failed here: {before[failed].failures[0].message}"
+        return case, Failure(kind="dependency", message=why)
     judged = {name: {j.item or "": j.value for j in result.judgements} for name, result in before.items()}
     return narrowed(metric, case, judged), None
 
 
 def _may_mend(result: Result | None) -> bool:
     return result is not None and any(failure.kind in MAY_MEND for failure in result.failures)
+
+
+def _with_cost(row: Result, before: Result | None) -> Result:
+    """Return a result with what the one that it takes the place of cost too."""
+    return row if before is None or row is before else row.replace(usage=before.usage + row.usage)
 
 
 def _taken_over(twin: Result, seen: Case, runnable: MetricRunnable) -> Result:
