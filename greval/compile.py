@@ -72,7 +72,7 @@ def compile_metric(
     settings = {**client.identity, **packing, "prompt": PROMPT_VERSION, "tier": client.tier}
     mark = fingerprint(metric, {**settings, "repeats": repeats}, built_on)
     judging = asking if repeats == 1 else _repeating(asking, metric, repeats)
-    return MetricRunnable(metric, judging, judge=client.label, tier=client.tier, mark=mark)
+    return MetricRunnable(metric, judging, judge=client.label, tier=client.tier, mark=mark, prepare=client.ready)
 
 
 def _computing(metric: ComputedMetric) -> Judging:

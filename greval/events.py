@@ -43,6 +43,14 @@ class Events:
             raise MissingExtraError("otel", "opentelemetry") from error
         self._logger = (provider or get_logger_provider()).get_logger("greval")
 
+    @property
+    def silent(self) -> bool:
+        """Whether nothing is emitted, as no provider was set for the process or OpenTelemetry is switched off.
+
+        The loggers of OpenTelemetry's API do nothing; those that emit come from an SDK.
+        """
+        return type(self._logger).__module__.startswith("opentelemetry._logs")
+
     def __call__(self, result: Result) -> None:
         """Emit one event for each judgement and each failure of a result; a skipped one has none."""
         from opentelemetry._logs import LogRecord, SeverityNumber  # noqa: PLC0415 - optional

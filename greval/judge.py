@@ -13,6 +13,7 @@ import os
 import re
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import urlsplit
@@ -162,6 +163,27 @@ async def chat_model(judge: Judge) -> BaseChatModel:
     if key not in models:
         models.setdefault(key, await _build(judge))
     return models[key]
+
+
+def check_judge(judge: Judge) -> None:
+    """Raise if a judge cannot be used as it is set up; nobody is asked, and the embedded model is not loaded.
+
+    Raises:
+        JudgeError: If its name is not known or its key is not set.
+        JudgeUnavailableError: If the embedded model is not on this machine, or the provider is not known.
+        MissingExtraError: If a package is not installed.
+    """
+    provider, name = named(judge.model)
+    if provider == LOCAL:
+        from greval.local import check_model  # noqa: PLC0415 - only where it is asked for by name
+
+        check_model(name or None)
+    elif provider == "openai":
+        if find_spec("langchain_openai") is None:
+            raise MissingExtraError("openai", "langchain-openai")
+        _openai_key(judge)
+    else:
+        _other(judge)
 
 
 def environment() -> tuple[str | None, ...]:

@@ -32,12 +32,22 @@ END_SECONDS = 2.0
 class MetricRunnable(Runnable[CaseLike, Result]):
     """A compiled metric: give it a case, it gives a result; see `compile_metric`."""
 
-    def __init__(self, metric: Metric, judging: Judging, *, judge: str, tier: Tier, mark: str) -> None:
-        """Keep what was built once."""
+    def __init__(
+        self,
+        metric: Metric,
+        judging: Judging,
+        *,
+        judge: str,
+        tier: Tier,
+        mark: str,
+        prepare: Callable[[], Awaitable[object]] | None = None,
+    ) -> None:
+        """Keep what was built once; `prepare` makes what judging needs, such as the model's client."""
         self.name = metric.name
         self.metric = metric
         self.fingerprint = mark
         self._judging = judging
+        self._prepare = prepare
         self._judge = judge
         self._tier: Tier = tier
 
@@ -88,6 +98,9 @@ class MetricRunnable(Runnable[CaseLike, Result]):
         elif lacks := lacking(self.metric, case):
             outcome = Skipped(reason=lacks)
         else:
+            if self._prepare:
+                await self._prepare()
+                start = clock()  # making the client or loading the embedded model is no part of a judgement
             outcome, usage = await self._guarded(case, config)
         return self.row(case, outcome, usage=usage, latency=clock() - start)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 
 import fault_server as fault
@@ -12,6 +13,7 @@ from langchain_core.callbacks import AsyncCallbackHandler, BaseCallbackHandler
 from langchain_core.runnables import Runnable, RunnableLambda, RunnableParallel
 
 from greval.case import Case
+from greval.client import JudgeClient
 from greval.compile import compile_metric
 from greval.errors import DataError, JudgeError
 from greval.judge import Judge
@@ -359,6 +361,29 @@ def test_a_judge_that_cannot_be_used(monkeypatch, call):
     runnable = compile_metric(TONE, Judge("openai:gpt-5.4-mini"))
     with pytest.raises(JudgeError, match="OPENAI_API_KEY"):
         runnable.invoke(CASE) if call == "invoke" else runnable.batch([CASE] * 2)
+
+
+def test_the_first_latency_holds_no_start_up(monkeypatch):
+    """What is made once, such as a client or the embedded model, is no part of the first judgement's time."""
+    now = [0.0]
+
+    class Slow(JudgeClient):
+        made = False
+
+        async def ready(self):
+            if not self.made:
+                self.made, now[0] = True, now[0] + 100
+            return await super().ready()
+
+    def answer(messages):
+        now[0] += 1
+        return GOOD
+
+    client = Slow(ScriptedJudge(answer))
+    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
+    runnable = compile_metric(TONE, client)
+    assert [runnable.invoke(CASE).latency for _ in range(3)] == [1.0] * 3
+    assert now == [103.0]
 
 
 def test_compiled_once_for_any_number_of_cases(fault_server):

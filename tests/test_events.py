@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -174,3 +175,53 @@ def test_without_the_package_the_command_that_installs_it_is_told():
 def test_without_a_provider_nothing_happens():
     """Where no provider was set for the process, an event goes nowhere and nothing fails."""
     emit(row(Scored(judgements=(Judgement(value=1, number=1.0, reason="Fits."),))))
+
+
+RUN = ["evaluate", "cases.jsonl", "-m", "latency", "--otel", "-q", "-o", "run"]
+COMMAND = "from greval.cli import main; main()"
+WITH = """
+import sys
+from opentelemetry._logs import set_logger_provider
+from opentelemetry.sdk._logs import LoggerProvider
+from opentelemetry.sdk._logs.export import InMemoryLogRecordExporter, SimpleLogRecordProcessor
+exporter, provider = InMemoryLogRecordExporter(), LoggerProvider()
+provider.add_log_record_processor(SimpleLogRecordProcessor(exporter))
+set_logger_provider(provider)
+from greval.cli import main
+try:
+    main()
+except SystemExit as end:
+    assert not end.code, end.code
+print([log.log_record.event_name for log in exporter.get_finished_logs()])
+"""
+
+
+def run(folder, *start, **variables):
+    """Run the command with `--otel` over one case, begun so and with these variables; give how it ended."""
+    (folder / "cases.jsonl").write_text('{"question": "Who?", "usage": {"latency": 1.5}}\n', encoding="utf-8")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("OTEL_")}
+    return subprocess.run(
+        [sys.executable, *start, *RUN], cwd=folder, env=kept | variables, capture_output=True, text=True, check=False
+    )
+
+
+def test_otel_without_a_provider_is_refused_before_anything_is_asked(tmp_path):
+    """What could emit nothing says so at start, with what to do; no run is begun."""
+    done = run(tmp_path, "-c", COMMAND)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--otel: this process has no OpenTelemetry provider" in done.stderr
+    assert "opentelemetry-instrument" in done.stderr
+    assert not (tmp_path / "run").exists()
+
+
+def test_otel_that_was_switched_off_says_so_and_judges(tmp_path):
+    """Who switches OpenTelemetry off by its own variable gets a line, and the run."""
+    done = run(tmp_path, "-c", COMMAND, OTEL_SDK_DISABLED="true")
+    assert (done.returncode, done.stderr) == (0, "--otel: OTEL_SDK_DISABLED is true, so no event is emitted\n")
+    assert (tmp_path / "run").is_dir()
+
+
+def test_otel_emits_to_the_provider_of_the_process(tmp_path):
+    """With a provider each judgement is an event, and nothing is said about it."""
+    done = run(tmp_path, "-c", WITH)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "['gen_ai.evaluation.result']\n", "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import subprocess
 import sys
 import time
@@ -19,7 +20,7 @@ from starlette.responses import StreamingResponse
 from typer.testing import CliRunner
 
 from greval.cli.serve import serve
-from greval.errors import GrevalError, MissingExtraError
+from greval.errors import GrevalError, JudgeError, MissingExtraError
 from greval.judge import Judge
 from greval.result import Failed, Failure, Result, Usage
 from greval.serve.app import create_app
@@ -141,6 +142,30 @@ def test_other_addresses_need_keys(tmp_path, monkeypatch):
         run(Settings(host="255.1.1.1", keys=tmp_path / "keys.json"))
     with pytest.raises(GrevalError, match=SETTINGS):
         app()
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("nope:x", "judge 'nope:x': LangChain knows no such provider"),
+        ("openai:x", "judge 'openai:x': set OPENAI_API_KEY"),
+        ("local:nope", "local model 'nope' is not known"),
+        ("local:/nowhere/x.gguf", "model file /nowhere/x.gguf: No such file"),
+    ],
+)
+def test_a_judge_that_cannot_be_used_is_refused_at_start(tmp_path, monkeypatch, name, told):
+    """As by `greval evaluate`: no client has to be told first; nothing is made before."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    with pytest.raises(JudgeError, match=re.escape(told)):
+        run(
+            Settings(
+                runs=tmp_path / "runs",
+                port=0,
+                judges={"good": Judge("openai:m", base_url="http://x"), "bad": Judge(name)},
+            )
+        )
+    assert not (tmp_path / "runs").exists()
 
 
 def test_without_the_packages_the_extra_is_named(monkeypatch):

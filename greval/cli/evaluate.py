@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib.resources import files
 from itertools import islice
@@ -50,7 +51,7 @@ from greval.cli.stopping import stop_on_signals
 from greval.cli.tags import missing_tag
 from greval.datasets import RowFault, read_cases
 from greval.datasets.gold import read_gold
-from greval.errors import DataError
+from greval.errors import DataError, GrevalError
 from greval.gold import with_gold
 from greval.judge import Judge
 from greval.library import load, with_dependencies
@@ -72,6 +73,12 @@ MOST_TOLD = 5
 FAILED = 3
 STOPPED = 130
 STDIN = "-"
+SWITCHED_OFF = "OTEL_SDK_DISABLED"
+NO_PROVIDER = """\
+--otel: this process has no OpenTelemetry provider, so no event could be emitted. Start greval with one:
+  pip install opentelemetry-distro opentelemetry-exporter-otlp
+  opentelemetry-instrument --logs_exporter otlp greval evaluate ... --otel
+or leave --otel out, and emit the events of a finished run with greval.events (docs/money.md)."""
 DEMO_METRICS = ("correctness", "chunk_evaluation", "triple_evaluation")
 
 
@@ -177,9 +184,19 @@ def demo(
 
 
 def _events() -> Callable[[Result], None]:
+    """Return what emits an event for each result.
+
+    Raises:
+        GrevalError: If nothing could be emitted, unless OpenTelemetry was switched off on purpose: then a line says so.
+    """
     from greval.events import Events  # noqa: PLC0415 - only where it is asked for
 
-    return Events()
+    events = Events()
+    if events.silent and os.environ.get(SWITCHED_OFF, "").lower() == "true":
+        typer.echo(f"--otel: {SWITCHED_OFF} is true, so no event is emitted", err=True)
+    elif events.silent:
+        raise GrevalError(NO_PROVIDER)
+    return events
 
 
 async def _run(  # noqa: PLR0913 - what a run is made of

@@ -3,7 +3,7 @@
 from greval.local.cache import cache_dir, cached_path
 from greval.local.fetch import FetchProgress, fetch
 from greval.local.models import DEFAULT_MODEL, MODELS, LocalModel, Package, find_model
-from greval.local.serve import MODEL_VARIABLE, LocalServer, describe, serve
+from greval.local.serve import MODEL_VARIABLE, LocalServer, check_model, describe, serve
 
 __all__ = [
     "DEFAULT_MODEL",
@@ -15,6 +15,7 @@ __all__ = [
     "Package",
     "cache_dir",
     "cached_path",
+    "check_model",
     "describe",
     "fetch",
     "find_model",

@@ -93,6 +93,20 @@ def serve(
         return _RUNNING[path]
 
 
+def check_model(name_or_path: str | Path | None = None) -> None:
+    """Raise if the embedded model could not be started; it is looked for and not loaded.
+
+    Args:
+        name_or_path: As for `serve`.
+
+    Raises:
+        JudgeUnavailableError: If the model is not known or not here.
+        MissingExtraError: If the package that runs models is not installed.
+    """
+    _resolve(name_or_path, fetch_missing=False)
+    _library()
+
+
 def describe(model: LocalServer | LocalModel | str) -> str:
     """Say what an embedded model is and how to name a stronger one.
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from greval.errors import GrevalError, MissingExtraError
+from greval.judge import check_judge
 from greval.serve.logs import ERRORS, LOGGING
 from greval.serve.settings import Settings
 
@@ -54,7 +55,8 @@ def run(settings: Settings, told: Callable[[str], None] = print) -> None:
         told: Called with the address once connections are taken.
 
     Raises:
-        GrevalError: Where it must not or cannot listen on the address.
+        GrevalError: Where it must not or cannot listen on the address, or a judge, a file or a folder that it is
+            given cannot be used.
         MissingExtraError: Where the server's packages are not installed.
     """
     needed()
@@ -119,6 +121,8 @@ def _there(settings: Settings) -> None:
         if not folder.is_dir():
             message = f"{folder}: is no folder; name one that holds metric files with --library"
             raise GrevalError(message)
+    for judge in settings.judges.values():
+        check_judge(judge)
 
 
 def config_of(app: Any, **more: Any) -> uvicorn.Config:  # noqa: ANN401 - an app or where it is found; uvicorn's options
