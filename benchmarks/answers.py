@@ -1,7 +1,8 @@
 """How far a judge agrees with people on answers: NQ301, 1,490 answers judged by two or three people each.
 
-    python benchmarks/answers.py --judge local -m correctness -m answer_alignment
-    python benchmarks/answers.py --judge local -m correctness --each-answer --reason after
+    python benchmarks/answers.py
+    python benchmarks/answers.py --judge local -m correctness -m answer_alignment --reason-depth brief
+    python benchmarks/answers.py --judge local -m correctness --each-answer --reason after --reason-depth brief
 
 The answers are split by question: what prompts were chosen on (`--part dev`) is never what is
 reported (`--part heldout`, the default). People among themselves reach kappa 0.73 on the whole set,
@@ -9,6 +10,9 @@ GPT-4 with the plain prompt of its authors 0.70 (Kamalloo et al., ACL 2023).
 
 Where people accept several answers, the judge is shown all of them, one a line; with `--each-answer` it
 judges against each alone, and one good verdict makes the answer right.
+
+Each metric is judged once for each `--reason-depth`, on the same answers; all three depths if none is named. The same
+command again goes on where it was stopped, and a larger `-n` adds answers to those that were judged.
 """
 
 from __future__ import annotations
@@ -20,16 +24,19 @@ import time
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 from sklearn.metrics import cohen_kappa_score
 
 from greval import Case, Judge, Result, evaluate, load
+from greval.metric import ReasonDepth
 
 DATA = Path(__file__).parents[2] / "shared" / "data" / "nq301_answer_judgments" / "judgments.jsonl"
 GOOD = {"1", "Correct", "Acceptable"}
 DEV_QUESTIONS = 120
 RESAMPLES = 2000
+DEPTHS: tuple[ReasonDepth, ...] = get_args(ReasonDepth)
 PLACE = "/answer-"
 """Stands between the id of an answer and the place of the accepted one that it is judged against."""
 
@@ -37,19 +44,30 @@ PLACE = "/answer-"
 def main() -> None:
     """Judge a balanced sample and print how far the judge agrees with people."""
     args = arguments()
-    rows = sample(args.part, args.n)
+    rows = sample(args.data, args.part, args.n)
     cases = [one for row in rows for one in (each_case(row) if args.each_answer else [case(row)])]
     human = {row["id"]: row["human"] == "correct" for row in rows}
     print(f"{len(rows)} answers of {len({row['question_id'] for row in rows})} questions, part {args.part}")
     print(f"on these answers: {baselines(rows)}")
     judge = Judge(args.judge, base_url=args.base_url, timeout=300, reason=args.reason)
     way = "".join([*(["-each"] if args.each_answer else []), *(["-value-first"] if args.reason == "after" else [])])
-    for name in args.metric:
-        start = time.perf_counter()
-        run = evaluate(cases, [load(name)], judge, out=args.out / f"{name}{way}", total=len(cases), on_progress=told)
-        seconds = time.perf_counter() - start
-        asked = run.progress.done - run.progress.kept
-        print(f"\n{name}: {figures(run.results(), human)}, seconds per judgement {seconds / max(1, asked):.2f}")
+    for name in args.metric or ["correctness"]:
+        for depth in args.reason_depth or DEPTHS:
+            start = time.perf_counter()
+            run = evaluate(
+                cases,
+                [load(name)],
+                judge,
+                out=args.out / f"{name}{way}{'' if depth == 'brief' else f'-{depth}'}",
+                reason_depth=depth,
+                total=len(cases),
+                on_progress=told,
+            )
+            seconds = time.perf_counter() - start
+            asked = run.progress.done - run.progress.kept
+            results = [row for row in run.results() if row.sample_id.partition(PLACE)[0] in human]
+            pace = f"seconds per judgement {seconds / max(1, asked):.2f}"
+            print(f"\n{name}, {depth}: {figures(results, human)}, {tokens(results)}, {pace}")
 
 
 def arguments() -> argparse.Namespace:
@@ -57,20 +75,22 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--judge", default="local")
     parser.add_argument("--base-url")
-    parser.add_argument("-m", "--metric", action="append", required=True)
+    parser.add_argument("-m", "--metric", action="append", help="correctness if none is named")
+    parser.add_argument("--reason-depth", action="append", choices=DEPTHS, help="all if none is named")
     parser.add_argument("--part", choices=("dev", "heldout"), default="heldout")
     parser.add_argument("-n", type=int, default=200, help="answers, half of them correct by people")
     parser.add_argument(
         "--reason", choices=("before", "after"), default="before", help="where the judge's reason stands"
     )
     parser.add_argument("--each-answer", action="store_true", help="judge against each accepted answer alone")
+    parser.add_argument("--data", type=Path, default=DATA, help="the file of judged answers")
     parser.add_argument("--out", type=Path, default=Path("runs/answers"))
     return parser.parse_args()
 
 
-def sample(part: str, n: int) -> list[dict]:
+def sample(data: Path, part: str, n: int) -> list[dict]:
     """Give n answers of one part, spread evenly over correct and incorrect, at most three of a question."""
-    rows = [json.loads(line) for line in DATA.read_text(encoding="utf-8").splitlines()]
+    rows = [json.loads(line) for line in data.read_text(encoding="utf-8").splitlines()]
     questions = sorted({row["question_id"] for row in rows})
     random.Random(20261).shuffle(questions)
     chosen = set(questions[:DEV_QUESTIONS] if part == "dev" else questions[DEV_QUESTIONS:])
@@ -149,6 +169,14 @@ def figures(results: Iterable[Result], human: dict[str, bool]) -> str:
         f"recall of correct {judge[people].mean():.3f}, of incorrect {(~judge[~people]).mean():.3f}, "
         f"n {len(pairs)}, failed {len(rows) - len(pairs)}"
     )
+
+
+def tokens(results: Iterable[Result]) -> str:
+    """Return the mean tokens of a call, what went in and what came out."""
+    spent = [row.usage for row in results]
+    calls = max(1, sum(usage.calls for usage in spent))
+    read, written = (sum(getattr(usage, name) or 0 for usage in spent) for name in ("input_tokens", "output_tokens"))
+    return f"tokens of a call {read / calls:.0f} in, {written / calls:.0f} out"
 
 
 def verdict(found: list[bool | None]) -> bool | None:

@@ -7,6 +7,7 @@ then fails alone. Everything that was spent is counted, in failures too.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
@@ -17,14 +18,15 @@ from langchain_core.runnables import RunnableConfig
 from greval.case import Case
 from greval.client import LETTERS_PER_TOKEN, JudgeClient
 from greval.errors import MalformedVerdictError
-from greval.judge import LOCAL_REASON_LENGTH
+from greval.judge import LOCAL_MAX_TOKENS, LOCAL_REASON_LENGTH
 from greval.material import Item, items
 from greval.metric import JudgedMetric
 from greval.prompt import case_text, example_texts, neutral, system_text
 from greval.question import Question
 from greval.reply import Reply
 from greval.result import Failure, FailureKind, Judgement, Outcome, Usage, build_outcome
-from greval.schema import answer_schema, read_items, read_verdict
+from greval.schema import DETAILED_LENGTH, answer_schema, read_items, read_verdict
+from greval.tokens import OTHER_LETTERS
 from greval.verdict import Path, parse, probability
 
 DEFAULT_MAX_ITEMS = 10
@@ -78,7 +80,13 @@ class Asking:
         ]
         length = LOCAL_REASON_LENGTH if client.judge.local else None
         schema = answer_schema(metric, many=self.many, reason=reason, reason_length=length)
-        self.question = Question(metric.name, schema, self.tier, client.judge.confidence)
+        most = answer_limit(metric, self.max_items if self.many else 1) if self._is_bounded() else None
+        self.question = Question(metric.name, schema, self.tier, client.judge.confidence, max_tokens=most)
+
+    def _is_bounded(self) -> bool:
+        """Return whether answers have a longest length that depends on the metric: a deep reason of a small model."""
+        judge = self.client.judge
+        return judge.local and judge.max_tokens is None and self.metric.reason_depth != "brief"
 
     async def __call__(
         self, case: Case, config: RunnableConfig, *, repeat: int = 0, repeats: int = 1
@@ -163,6 +171,22 @@ class Asking:
             else _sure(verdict, reply, ("judgements", place, "value"))
             for number, (place, verdict) in read_items(self.metric, answer, numbers).items()
         ]
+
+
+def answer_limit(metric: JudgedMetric, verdicts: int = 1) -> int:
+    """Return the most tokens of a small model's answer: those of a brief one, and what the reason's depth adds.
+
+    Args:
+        metric: The definition.
+        verdicts: How many verdicts stand in one answer.
+
+    Example:
+        >>> from greval.library import load
+        >>> answer_limit(load("correctness"))
+        1024
+    """
+    more = {"brief": 0, "detailed": DETAILED_LENGTH - 1, "steps": len(metric.steps)}[metric.reason_depth]
+    return LOCAL_MAX_TOKENS + math.ceil(verdicts * more * LOCAL_REASON_LENGTH / OTHER_LETTERS)
 
 
 async def ended(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:

@@ -24,7 +24,7 @@ from greval.errors import DataError, JudgeError, StoppedError
 from greval.evaluation import JOURNAL, Run, evaluate_async
 from greval.judge import Judge
 from greval.library import load, with_dependencies
-from greval.metric import JudgedMetric, Metric, define
+from greval.metric import JudgedMetric, Metric, ReasonDepth, define, set_reason_depth
 from greval.options import Options, prices_of
 from greval.prices import FREE, Prices
 from greval.question import Question, native
@@ -74,7 +74,13 @@ class Batched(Record):
 
 
 async def submit(
-    cases: Iterable[CaseLike | RowFault], metrics: Sequence[Metric], judge: Judge, *, out: str | Path, repeats: int = 1
+    cases: Iterable[CaseLike | RowFault],
+    metrics: Sequence[Metric],
+    judge: Judge,
+    *,
+    out: str | Path,
+    repeats: int = 1,
+    reason_depth: ReasonDepth | None = None,
 ) -> Batched:
     """Send what a run would ask as a batch; what the run folder holds is not asked.
 
@@ -84,6 +90,7 @@ async def submit(
         judge: A judge of an OpenAI-compatible provider that has a batch endpoint.
         out: The run folder.
         repeats: How often each case is judged.
+        reason_depth: How much the judge writes for each verdict, in place of what the metrics say.
 
     Raises:
         JudgeError: Where the judge cannot be asked in batches, or a batch of this run is still out.
@@ -93,7 +100,7 @@ async def submit(
         raise JudgeError(f"{judge.label}: only openai:MODEL can be asked in batches")
     folder = Path(out) / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
-    whole = with_dependencies(metrics)
+    whole = set_reason_depth(with_dependencies(metrics), reason_depth)
     plan = Plan(
         judge=judge,
         metrics=tuple(metric.name for metric in whole),

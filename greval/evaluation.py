@@ -27,7 +27,7 @@ from greval.facts import put_metrics, put_planned, refuse_probe
 from greval.guard import Guard
 from greval.judge import Judge
 from greval.library import with_dependencies
-from greval.metric import JudgedMetric, Metric
+from greval.metric import JudgedMetric, Metric, set_reason_depth
 from greval.options import Options, prices_of, shard_of, total_of, width_of
 from greval.progress import Progress
 from greval.replies import Replies, cache_file, forget
@@ -108,10 +108,11 @@ async def evaluate_async(
         stop: When set, no further call is made; what is in flight is finished and written.
         **options: `concurrency`: how many calls are in flight at most. `gate`: entered for each call in
             place of a limit of its own, such as one that several runs share. `repeats`: how often each case
-            is judged. `retry_failed` (true): whether what failed is asked again, rows of an earlier run
-            and once more at the end of this one. `resume` (true): false takes a new folder beside
-            `out` where that holds a run. `max_calls`, `max_cost` (US dollars), `deadline` (seconds):
-            the run stops there in order. `prices`: the table of prices, the shipped one by default.
+            is judged. `reason_depth`: how much the judge writes for each verdict, "brief", "detailed" or
+            "steps", in place of what the metrics say. `retry_failed` (true): whether what failed is asked
+            again, rows of an earlier run and once more at the end of this one. `resume` (true): false takes
+            a new folder beside `out` where that holds a run. `max_calls`, `max_cost` (US dollars), `deadline`
+            (seconds): the run stops there in order. `prices`: the table of prices, the shipped one by default.
             `cache`: true, or a file: replies of all runs are kept there and not asked again.
             `shard`: the part of the cases to judge, such as "3/16". `probe`: whether the cases are those of
             a probe, which has a folder of its own. `desk`: asked in place of the judge's model.
@@ -145,7 +146,8 @@ async def evaluate_async(
         client = _client(judge, guard, width, folder, options, opened) if judge is not None else None
         if client:
             await client.ready()
-        runnables = _compiled(with_dependencies(metrics), client, options.get("repeats", 1))
+        wanted = set_reason_depth(with_dependencies(metrics), options.get("reason_depth"))
+        runnables = _compiled(wanted, client, options.get("repeats", 1))
         work = Work(
             store,
             runnables,

@@ -16,10 +16,12 @@ from greval.scale import CategoricalScale, OffScaleError, ValueScale
 class Example(Record):
     """A judged case that is shown to the judge before the case to judge.
 
-    Where a metric is over items, the case holds one of them; `notes` are those that are asked for.
+    If a metric is over items, the case holds one of them. `notes` are those that are asked for, `findings`
+    what each step finds, in their order, for a metric whose reason goes step by step.
     """
 
     case: Case
+    findings: tuple[Text, ...] = ()
     reason: Text
     value: StrictInt | StrictFloat | StrictStr
     notes: dict[Label, JsonValue] = Field(default_factory=dict)
@@ -30,15 +32,20 @@ class Example(Record):
         return case.model_dump(mode="json", exclude_defaults=True)
 
 
-def unfit(
+def unfit(  # noqa: PLR0913 - the parts of a definition that an example must fit
     example: Example,
     *,
     scale: ValueScale | CategoricalScale,
     needs: Collection[str],
     over: Over | None,
     asked: Collection[str],
+    steps: int,
+    by_step: bool,
 ) -> Iterator[str]:
-    """Name what an example lacks of what its metric shows (`needs`, one item of `over`) and asks for (notes)."""
+    """Name what an example lacks of what its metric shows (`needs`, one item of `over`) and asks for.
+
+    Asked for are notes, and a finding for each of the `steps` if the reason goes step by step.
+    """
     try:
         scale.read(example.value)
     except OffScaleError as error:
@@ -51,3 +58,5 @@ def unfit(
         yield f"case: give one of the {over}, the one that is judged"
     if set(asked) != set(example.notes):
         yield f"notes: give those that are asked for: {', '.join(sorted(asked)) or 'none'}"
+    if len(example.findings) != steps and (by_step or example.findings):
+        yield f"findings: give one for each of the {steps} steps, got {len(example.findings)}"

@@ -20,7 +20,7 @@ from greval.identity import case_key, content_key
 from greval.judge import Judge
 from greval.library import with_dependencies
 from greval.material import lacking
-from greval.metric import JudgedMetric, Metric
+from greval.metric import JudgedMetric, Metric, set_reason_depth
 from greval.options import Options, prices_of, shard_of
 from greval.prices import Prices
 from greval.record import Record
@@ -31,7 +31,11 @@ from greval.tokens import TokenCounter, counter
 from greval.work import left, narrow, read_case, written
 
 OUTPUT_PER_VERDICT = 60
-"""Output tokens counted on for a verdict with its reason, where no earlier run of the folder tells it."""
+"""Output tokens counted on for a verdict with a brief reason."""
+DETAILED_OUTPUT = 100
+"""Output tokens that a detailed reason adds."""
+FINDING_OUTPUT = 30
+"""Output tokens of the finding of one step."""
 
 
 class Expected(Record):
@@ -99,7 +103,8 @@ async def _forecast(
     shard = shard_of(options)
     client = JudgeClient(judge) if judge is not None else None
     count = counter((await client.ready()).model) if client else TokenCounter()
-    parts = _parts(with_dependencies(metrics), client, count, options)
+    wanted = set_reason_depth(with_dependencies(metrics), options.get("reason_depth"))
+    parts = _parts(wanted, client, count, options)
     known = Store.open(folder) if options.get("resume", True) and (folder / FILE).is_file() else None
     unread = 0
     try:
@@ -145,6 +150,18 @@ def _parts(metrics: Sequence[Metric], client: JudgeClient | None, count: TokenCo
         marks[metric.name] = compile_metric(metric, client, repeats=repeats, built_on=built_on).fingerprint
         parts.append(_Part(metric, marks[metric.name], client, count, options))
     return parts
+
+
+def output_per_verdict(metric: JudgedMetric) -> int:
+    """Return the output tokens counted on for one verdict, by the depth of its reason.
+
+    Example:
+        >>> from greval.library import load
+        >>> output_per_verdict(load("correctness"))
+        60
+    """
+    more = {"brief": 0, "detailed": DETAILED_OUTPUT, "steps": FINDING_OUTPUT * len(metric.steps)}
+    return OUTPUT_PER_VERDICT + more[metric.reason_depth]
 
 
 class _Part:
@@ -197,7 +214,7 @@ class _Part:
         return {
             "calls": len(batches) * self._repeats,
             "input_tokens": tokens * self._repeats,
-            "output_tokens": verdicts * OUTPUT_PER_VERDICT * self._repeats,
+            "output_tokens": verdicts * output_per_verdict(asking.metric) * self._repeats,
         }
 
     def _more(self, **counts: int) -> None:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args
 
 from pydantic import (
     ConfigDict,
     Field,
     SerializerFunctionWrapHandler,
+    ValidationError,
     field_validator,
     model_serializer,
     model_validator,
 )
 
 from greval.case import Case, Over
+from greval.errors import DefinitionError
 from greval.example import Example, unfit
 from greval.need import PROMPT_FIELDS, TAG, Need
 from greval.note import RESERVED, Notes, ShareNote, unshared
@@ -33,6 +35,11 @@ from greval.scale import (
 
 Computation = Value | tuple[Value, str] | Judgement | Iterable[Judgement] | Skipped
 """What the function of a computed metric may return; `greval.computing` makes an outcome of it."""
+
+ReasonDepth = Literal["brief", "detailed", "steps"]
+"""How much a judge writes for a verdict: a sentence, some sentences, or a finding for each step and a sentence."""
+FINDINGS = "findings"
+"""The part of the judge's answer that holds what each step finds."""
 
 
 class Use(Record):
@@ -78,11 +85,16 @@ class ComputedMetric(Metric):
 
 
 class JudgedMetric(Metric):
-    """A metric that a model judges, by steps; the base of the four public classes."""
+    """A metric that a model judges, by steps; the base of the four public classes.
+
+    `reason_depth` is how much the judge writes for a verdict: `brief`, one sentence; `detailed`, some sentences;
+    `steps`, a finding for each step, then one sentence.
+    """
 
     scale: JudgedScale
     steps: Annotated[tuple[Text, ...], Field(min_length=1)]
     instructions: str = ""
+    reason_depth: ReasonDepth = "brief"
     notes: Notes = Field(default_factory=dict)
     uses: dict[Over, Use] = Field(default_factory=dict)
     examples: tuple[Example, ...] = ()
@@ -104,8 +116,9 @@ class JudgedMetric(Metric):
 
     @model_serializer(mode="wrap")
     def _brief(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out what holds nothing, so that a file reads as its author wrote it."""
-        return {key: value for key, value in dump(self).items() if value}
+        """Leave out what holds nothing or what is understood, so that a file reads as its author wrote it."""
+        understood = {"reason_depth": "brief"}
+        return {key: value for key, value in dump(self).items() if value and value != understood.get(key)}
 
 
 class _Categorical(JudgedMetric):
@@ -132,6 +145,7 @@ class _Categorical(JudgedMetric):
             scale: CategoricalScale = ...,
             over: Over | None = ...,
             instructions: str = ...,
+            reason_depth: ReasonDepth = ...,
             notes: Mapping[str, object] = ...,
             uses: Mapping[Over, Use | Mapping[str, object]] = ...,
             examples: Sequence[Example | Mapping[str, object]] = ...,
@@ -163,6 +177,7 @@ class _Valued(JudgedMetric):
             scale: ValueScale = ...,
             over: Over | None = ...,
             instructions: str = ...,
+            reason_depth: ReasonDepth = ...,
             notes: Mapping[str, object] = ...,
             uses: Mapping[Over, Use | Mapping[str, object]] = ...,
             examples: Sequence[Example | Mapping[str, object]] = ...,
@@ -233,6 +248,36 @@ def define(given: Mapping[str, object]) -> JudgedMetric:
     return _CLASSES[valued, many].model_validate(given)
 
 
+def set_reason_depth(metrics: Iterable[Metric], depth: ReasonDepth | None) -> tuple[Metric, ...]:
+    """Return the metrics with this reason depth, computed ones as they are; with None, all as they are.
+
+    Raises:
+        DefinitionError: If there is no such depth, or a definition does not fit it.
+
+    Example:
+        >>> metric = ValueMetric(name="m", description="d", needs=["answer"], steps=["s"],
+        ...                      range=(0, 1), levels={0: "No.", 1: "Yes."})
+        >>> set_reason_depth([metric], "steps")[0].reason_depth
+        'steps'
+    """
+    if depth is None:
+        return tuple(metrics)
+    if depth not in get_args(ReasonDepth):
+        raise DefinitionError(f"reason_depth: must be one of {', '.join(get_args(ReasonDepth))}, got {depth!r}")
+    return tuple(_deepen(metric, depth) if isinstance(metric, JudgedMetric) else metric for metric in metrics)
+
+
+def _deepen(metric: JudgedMetric, depth: ReasonDepth) -> JudgedMetric:
+    """Return the metric with this reason depth, checked as a whole."""
+    if metric.reason_depth == depth:
+        return metric
+    try:
+        return type(metric).model_validate({**dict(metric), "reason_depth": depth})
+    except ValidationError as error:
+        faults = (fault["msg"].removeprefix("Value error, ") for fault in error.errors())
+        raise DefinitionError(*(f"{metric.name}: reason_depth {depth}: {fault}" for fault in faults)) from error
+
+
 _CLASSES: dict[tuple[bool, bool], type[JudgedMetric]] = {
     (False, False): CategoricalMetric,
     (False, True): ManyCategoricalMetric,
@@ -254,6 +299,7 @@ def _folded(given: object, parts: tuple[str, ...]) -> object:
 
 def _misfits(metric: JudgedMetric) -> Iterator[str]:
     """Name each part that does not fit the others, as `place: fault`."""
+    by_step = metric.reason_depth == "steps"
     for need in metric.needs:
         if need not in PROMPT_FIELDS and not need.startswith(TAG):
             yield f"needs: {need!r} cannot be shown to a judge; use it in a computed metric"
@@ -263,11 +309,20 @@ def _misfits(metric: JudgedMetric) -> Iterator[str]:
         if field not in metric.needs and "context" not in metric.needs:
             yield f"uses.{field}: the metric does not need {field!r}; add it (or context) to needs"
     for name, note in metric.notes.items():
-        if name in RESERVED:
-            yield f"notes.{name}: the name is taken; choose another than {', '.join(RESERVED)}"
+        taken = (*RESERVED, *((FINDINGS,) if by_step else ()))
+        if name in taken:
+            yield f"notes.{name}: the name is taken; choose another than {', '.join(taken)}"
         if isinstance(note, ShareNote):
             yield from (f"notes.{name}: {fault}" for fault in unshared(note, metric.notes))
     asked = {name for name, note in metric.notes.items() if not isinstance(note, ShareNote)}
     for number, example in enumerate(metric.examples):
-        faults = unfit(example, scale=metric.scale, needs=metric.needs, over=metric.over, asked=asked)
+        faults = unfit(
+            example,
+            scale=metric.scale,
+            needs=metric.needs,
+            over=metric.over,
+            asked=asked,
+            steps=len(metric.steps),
+            by_step=by_step,
+        )
         yield from (f"examples.{number}: {fault}" for fault in faults)

@@ -14,6 +14,7 @@ from greval.client import Desk
 from greval.datasets import RowFault
 from greval.errors import DataError
 from greval.judge import Judge
+from greval.metric import ReasonDepth
 from greval.prices import Prices
 from greval.progress import Progress
 from greval.result import Result
@@ -34,6 +35,7 @@ class Options(TypedDict, total=False):
     concurrency: int | None
     gate: AbstractAsyncContextManager[object] | None
     repeats: int
+    reason_depth: ReasonDepth | None
     retry_failed: bool
     resume: bool
     max_calls: int | None

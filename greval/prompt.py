@@ -15,10 +15,10 @@ from typing import Any
 
 from greval.case import Case, Chunk, Traversal
 from greval.material import Item, listed
-from greval.metric import JudgedMetric
+from greval.metric import FINDINGS, JudgedMetric, ReasonDepth
 from greval.need import TAG
 from greval.note import ListNote, Note, ShareNote, TextNote
-from greval.schema import ORDERS, Reason
+from greval.schema import Reason, step_names, verdict_parts
 
 PROMPT_VERSION = "1"
 """Part of every fingerprint: raise it whenever a message changes."""
@@ -27,9 +27,20 @@ FENCES = (
     *("question", "expected_answer", "answer", "chunks", "chunk", "triples", "triple", "context"),
     *("traversal", "tag", "items", "item"),
 )
-REASONS: dict[Reason, str] = {
-    "before": "one short sentence that names what decides; the value must follow from it",
-    "after": "one short sentence that names what decided",
+REASONS: dict[ReasonDepth, dict[Reason, str]] = {
+    "brief": {
+        "before": "one short sentence that names what decides; the value must follow from it",
+        "after": "one short sentence that names what decided",
+    },
+    "detailed": {
+        "before": "three to five sentences: what in the material decides, what speaks against it, and how the two "
+        "weigh; the value must follow from them",
+        "after": "three to five sentences: what in the material decided, what speaks against it, and how the two weigh",
+    },
+    "steps": {
+        "before": "one short sentence that names which of the findings decide; the value must follow from it",
+        "after": "one short sentence that names which of the findings decided",
+    },
 }
 AGGREGATES_COUNT = (
     "What stands in a context of the kind aggregate was computed from documents. It is part of the context: "
@@ -121,7 +132,9 @@ def example_texts(metric: JudgedMetric, *, many: bool, reason: Reason = "before"
             {name: example.notes[name] for name, note in metric.notes.items() if _asked(note, when)}
             for when in ("before", "after")
         )
-        verdict = {**before, **{name: getattr(example, name) for name in ORDERS[reason]}, **after}
+        findings = dict(zip(step_names(metric), example.findings, strict=False))
+        own = {"reason": example.reason, "value": example.value, FINDINGS: findings}
+        verdict = {**before, **{name: own[name] for name in verdict_parts(metric, reason)}, **after}
         answer = {"judgements": [{"item": 1, **verdict}]} if many else verdict
         found = listed(metric.over, example.case)
         yield case_text(metric, example.case, found), json.dumps(answer, ensure_ascii=False)
@@ -141,17 +154,28 @@ def _material_rule() -> str:
 
 def _answer_rule(metric: JudgedMetric, *, many: bool, example: bool, reason: Reason) -> str:
     """Say in which order the parts of the answer come, and show the form where it must be shown."""
-    parts = {"reason": REASONS[reason], "value": f"one of {metric.scale.allowed()}"}
+    parts = {
+        "reason": REASONS[metric.reason_depth][reason],
+        "value": f"one of {metric.scale.allowed()}",
+        FINDINGS: _findings_rule(metric),
+    }
     asked = [(name, note) for name, note in metric.notes.items() if not isinstance(note, ShareNote)]
     order = [
         *(f"{name}: {_describe(note)}" for name, note in asked if note.when == "before"),
-        *(f"{name}: {parts[name]}" for name in ORDERS[reason]),
+        *(f"{name}: {parts[name]}" for name in verdict_parts(metric, reason)),
         *(f"{name}: {_describe(note)}" for name, note in asked if note.when == "after"),
     ]
     each = 'a list "judgements" with one entry for each item, holding its number as "item" and'
     start = f"Answer with JSON only{f': {each}' if many else ', holding'}"
     lines = [f"{start} in this order:", *(f"- {part}" for part in order)]
     return "\n".join([*lines, f"Form: {_form(metric, many=many, reason=reason)}"] if example else lines)
+
+
+def _findings_rule(metric: JudgedMetric) -> str:
+    """Say how the findings are written."""
+    first, *others = step_names(metric)
+    names = f"{first} to {others[-1]}" if others else first
+    return f"an object with {names}: for each step above in its order one short sentence with what it finds here"
 
 
 def _describe(note: TextNote | ListNote) -> str:
@@ -168,7 +192,12 @@ def _form(metric: JudgedMetric, *, many: bool, reason: Reason) -> str:
         {name: _blank(note) for name, note in metric.notes.items() if _asked(note, when)}
         for when in ("before", "after")
     )
-    verdict: dict[str, Any] = {**before, **dict.fromkeys(ORDERS[reason], "..."), **after}
+    blanks = {FINDINGS: dict.fromkeys(step_names(metric), "...")}
+    verdict: dict[str, Any] = {
+        **before,
+        **{name: blanks.get(name, "...") for name in verdict_parts(metric, reason)},
+        **after,
+    }
     return json.dumps({"judgements": [{"item": 1, **verdict}]} if many else verdict, ensure_ascii=False)
 
 

@@ -25,12 +25,16 @@ MAX_MODELS = 8
 
 @dataclass(frozen=True)
 class Question:
-    """The form of the answer that is asked for: a JSON schema under a name, in the way of a tier."""
+    """The form of the answer that is asked for: a JSON schema under a name, in the way of a tier.
+
+    `max_tokens` is the longest answer if it differs from the model's own; a model that is asked by tools keeps its own.
+    """
 
     name: str
     schema: Mapping[str, Any]
     tier: Tier
     confidence: bool = False
+    max_tokens: int | None = None
     form: str = field(init=False, default="")
     _made: dict[int, tuple[BaseChatModel, Any]] = field(default_factory=dict, repr=False, compare=False)
 
@@ -51,13 +55,13 @@ class Question:
             plain: Whether the model can be asked without LangChain's way to it (`greval.direct`).
         """
         if plain and self.tier != "tools" and not config.get("callbacks"):
-            arguments = self._once(model, native) if self.tier == "schema" else {}
+            arguments = self._once(model, native) if self.tier == "schema" else limits(self)
             return await direct.ask(cast("ChatOpenAI", model), messages, arguments)
         if self.tier == "tools":
             answer = await self._once(model, _structured).ainvoke(messages, config)
             raw = answer["raw"]
         else:
-            arguments = self._once(model, native) if self.tier == "schema" else {}
+            arguments = self._once(model, native) if self.tier == "schema" else limits(self)
             raw = await model.ainvoke(messages, config, **arguments)
         if not isinstance(raw, AIMessage):
             message = f"the model gave a {type(raw).__name__} instead of a message"
@@ -104,7 +108,13 @@ def native(model: BaseChatModel, question: Question) -> dict[str, Any]:
     """Give the arguments that make an OpenAI-compatible server keep to the schema."""
     named = {"name": schema_name(question.name), "schema": dict(question.schema), "strict": True}
     probabilities = {"logprobs": True} if question.confidence else {}
+    further = {**probabilities, **limits(question)}
     if getattr(model, "use_responses_api", None):
-        return {"text": {"format": {"type": "json_schema", **named}}}
+        return {"text": {"format": {"type": "json_schema", **named}}, **limits(question)}
     body = getattr(model, "extra_body", None) or {}
-    return {"extra_body": {**body, "response_format": {"type": "json_schema", "json_schema": named}}, **probabilities}
+    return {"extra_body": {**body, "response_format": {"type": "json_schema", "json_schema": named}}, **further}
+
+
+def limits(question: Question) -> dict[str, Any]:
+    """Return the arguments that bound an answer; none if the model's own bound holds."""
+    return {} if question.max_tokens is None else {"max_completion_tokens": question.max_tokens}

@@ -71,7 +71,8 @@ class Judgement(Record):
 
     `item` is the id of the judged chunk or triple, `number` how the value reads as a number (None
     where its category has no score), `confidence` the probability that the judge gave to this value,
-    `votes` and `flip_rate` (share of repeats that differ from the majority) what repeats gave.
+    `votes` and `flip_rate` (share of repeats that differ from the majority) what repeats gave. `findings`
+    are what the steps found, in their order, if the reason goes step by step.
     """
 
     value: Value
@@ -82,6 +83,7 @@ class Judgement(Record):
     confidence: Annotated[float, Field(ge=0, le=1)] | None = None
     votes: dict[str, Count] | None = None
     flip_rate: Annotated[float, Field(ge=0, le=1)] | None = None
+    findings: tuple[str, ...] = ()
 
 
 class Failure(Record):

@@ -10,7 +10,7 @@ from typing import Any, Literal, assert_never
 from pydantic import JsonValue
 
 from greval.errors import MalformedVerdictError
-from greval.metric import JudgedMetric
+from greval.metric import FINDINGS, JudgedMetric
 from greval.note import ListNote, Note, ShareNote, TextNote
 from greval.result import Judgement
 from greval.scale import OffScaleError
@@ -18,6 +18,8 @@ from greval.scale import OffScaleError
 Reason = Literal["before", "after"]
 """Whether a judge gives its reason before the value or after it."""
 ORDERS: dict[Reason, tuple[str, str]] = {"before": ("reason", "value"), "after": ("value", "reason")}
+DETAILED_LENGTH = 4
+"""How much longer than a brief reason a detailed one may be, if texts are bounded."""
 MAX_SCHEMA_NAME = 64
 MAX_ENTRIES = 8
 """Entries of a list note where texts are bounded."""
@@ -28,13 +30,16 @@ def answer_schema(
 ) -> dict[str, Any]:
     """Give the JSON schema of a judge's answer: notes asked before, reason, value, notes asked after.
 
+    If the reason goes step by step, the findings stand before it, as an object with a text for each step.
+
     Args:
         metric: The definition.
         many: Whether numbered items are judged in one answer.
         reason: Whether the reason comes before the value or after it.
         reason_length: The longest reason in characters, for small models that are held to the schema by a
             grammar and write without end where it sets none. A text note may be twice as long, a text in
-            an entry of a list half as long, and a list has `MAX_ENTRIES` entries at most.
+            an entry of a list half as long, and a list has `MAX_ENTRIES` entries at most. A detailed reason may
+            be `DETAILED_LENGTH` times as long, and a finding as long.
 
     Returns:
         A schema that is valid in the strict mode of OpenAI-compatible servers.
@@ -46,16 +51,43 @@ def answer_schema(
         >>> [*answer_schema(metric, many=False)["properties"]]
         ['reason', 'value']
     """
-    parts = {"reason": _text(reason_length), "value": metric.scale.answer_schema()}
+    factor = DETAILED_LENGTH if metric.reason_depth == "detailed" else 1
+    findings = object_schema({name: _text(reason_length) for name in step_names(metric)})
+    parts = {
+        "reason": _text(reason_length and factor * reason_length),
+        "value": metric.scale.answer_schema(),
+        FINDINGS: findings,
+    }
     verdict = {
         **_note_schemas(metric, "before", reason_length),
-        **{name: parts[name] for name in ORDERS[reason]},
+        **{name: parts[name] for name in verdict_parts(metric, reason)},
         **_note_schemas(metric, "after", reason_length),
     }
     if not many:
         return object_schema(verdict)
     item = object_schema({"item": {"type": "integer"}, **verdict})
     return object_schema({"judgements": {"type": "array", "items": item}})
+
+
+def verdict_parts(metric: JudgedMetric, reason: Reason) -> tuple[str, ...]:
+    """Return the names of the parts of a verdict without its notes, in the order in which they are asked for.
+
+    Findings stand directly before the reason, which is drawn from them.
+
+    Example:
+        >>> from greval.metric import ValueMetric
+        >>> metric = ValueMetric(name="m", description="d", needs=["answer"], steps=["s"], reason_depth="steps",
+        ...                      range=(0, 1), levels={0: "No.", 1: "Yes."})
+        >>> verdict_parts(metric, "after")
+        ('value', 'findings', 'reason')
+    """
+    found = (FINDINGS,) if metric.reason_depth == "steps" else ()
+    return tuple(part for name in ORDERS[reason] for part in ((*found, name) if name == "reason" else (name,)))
+
+
+def step_names(metric: JudgedMetric) -> tuple[str, ...]:
+    """Return the name of each step's finding in a judge's answer, in the order of the steps."""
+    return tuple(f"step_{number}" for number, _ in enumerate(metric.steps, 1))
 
 
 def schema_name(name: str) -> str:
@@ -92,8 +124,14 @@ def read_verdict(metric: JudgedMetric, answer: object, *, item: str | None = Non
         value = metric.scale.read(fields["value"])
     except OffScaleError as error:
         raise MalformedVerdictError("off_scale", f"value: {error}") from error
-    notes = _read_notes(metric, fields)
-    return Judgement(value=value, reason=reason.strip(), number=metric.scale.number(value), item=item, notes=notes)
+    return Judgement(
+        value=value,
+        reason=reason.strip(),
+        number=metric.scale.number(value),
+        item=item,
+        notes=_read_notes(metric, fields),
+        findings=_read_findings(metric, fields) if metric.reason_depth == "steps" else (),
+    )
 
 
 Placed = tuple[int, Judgement | MalformedVerdictError]
@@ -176,6 +214,19 @@ def _read_notes(metric: JudgedMetric, fields: Mapping[str, object]) -> dict[str,
     asked = {name: _read_note(name, note, fields) for name, note in metric.notes.items() if not _counted(note)}
     shares = {name: _share(note, asked) for name, note in metric.notes.items() if isinstance(note, ShareNote)}
     return {**asked, **shares}
+
+
+def _read_findings(metric: JudgedMetric, fields: Mapping[str, object]) -> tuple[str, ...]:
+    """Read what each step found, in the order of the steps."""
+    found = _mapping(fields.get(FINDINGS), FINDINGS)
+    names = step_names(metric)
+    for name in names:
+        text = found.get(name)
+        if not isinstance(text, str) or not text.strip():
+            raise MalformedVerdictError("malformed", f"{FINDINGS}.{name}: must be a text; give one for each step")
+    if extra := [name for name in found if name not in names]:
+        raise MalformedVerdictError("malformed", f"{FINDINGS}.{extra[0]}: there are only {len(names)} steps")
+    return tuple(str(found[name]).strip() for name in names)
 
 
 def _counted(note: Note) -> bool:

@@ -140,7 +140,7 @@ async def _example(metric: JudgedMetric, point: Point, before: Verdicts, writer:
     notes: dict[str, JsonValue] = {name: said.notes[name] for name in asked if name in said.notes}
     case = _fields(metric, one_item(metric, point.case, point.item))
     try:
-        return Example(case=case, reason=said.reason, value=value, notes=notes)
+        return Example(case=case, findings=said.findings, reason=said.reason, value=value, notes=notes)
     except ValidationError as error:
         return f"no example can be made: {error.errors()[0]['msg']}"
 

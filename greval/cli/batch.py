@@ -16,6 +16,7 @@ from greval.cli.options import (
     BaseUrl,
     By,
     Cases,
+    Depth,
     Folders,
     JudgeName,
     Limit,
@@ -55,6 +56,7 @@ def submit(  # noqa: PLR0913 - the options of a command
     max_items: MaxItems = None,
     structured: AnswerForm = "auto",
     reason: ReasonPlace = "before",
+    reason_depth: Depth = None,
 ) -> None:
     """Send what a run would ask as a batch. After `collect`, the same command sends what is still open."""
     from greval.batching import submit as send  # noqa: PLC0415 - LangChain takes most of a second
@@ -72,7 +74,7 @@ def submit(  # noqa: PLR0913 - the options of a command
         reason=reason,
     )
     rows = islice(read_cases(cases, method=method), limit)
-    sent = asyncio.run(send(rows, metrics, model, out=out, repeats=repeats))
+    sent = asyncio.run(send(rows, metrics, model, out=out, repeats=repeats, reason_depth=reason_depth))
     for row in sent.unread:
         typer.echo(f"not a case: {row}", err=True)
     if sent.batch is None:

@@ -23,6 +23,7 @@ from greval.cli.options import (
     Cases,
     Concurrency,
     Confidence,
+    Depth,
     Folders,
     JudgeName,
     Limit,
@@ -107,6 +108,7 @@ def evaluate(  # noqa: PLR0913 - the options of a command
     max_items: MaxItems = None,
     structured: AnswerForm = "auto",
     reason: ReasonPlace = "before",
+    reason_depth: Depth = None,
     confidence: Confidence = False,
     max_retries: MaxRetries = 6,
     requests_per_minute: RequestsPerMinute = None,
@@ -152,6 +154,7 @@ def evaluate(  # noqa: PLR0913 - the options of a command
     options: Options = {
         "concurrency": concurrency,
         "repeats": repeats,
+        "reason_depth": reason_depth,
         "retry_failed": retry_failed,
         "resume": resume,
         "max_calls": max_calls,

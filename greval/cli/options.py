@@ -15,6 +15,7 @@ from greval.advice import named
 from greval.cli.page import Page
 from greval.errors import JudgeError
 from greval.judge import HOW_TO_NAME_A_JUDGE, Judge, Structured
+from greval.metric import ReasonDepth
 from greval.schema import Reason
 
 if TYPE_CHECKING:
@@ -57,6 +58,10 @@ MaxItems = Annotated[int | None, typer.Option(help="the most chunks or triples j
 Confidence = Annotated[bool, typer.Option("--confidence", help="ask for the probability of each verdict")]
 AnswerForm = Annotated[Structured, typer.Option("--structured", help="how the answer is asked for")]
 ReasonPlace = Annotated[Reason, typer.Option("--reason", help="where the reason stands in the judge's answer")]
+Depth = Annotated[
+    ReasonDepth | None,
+    typer.Option("--reason-depth", help="how much the judge writes for each verdict; by default what each metric says"),
+]
 MaxRetries = Annotated[int, typer.Option(min=0, help="how often a call is made again that may pass")]
 RequestsPerMinute = Annotated[float | None, typer.Option(metavar="N", help="the provider's limit of calls")]
 TokensPerMinute = Annotated[float | None, typer.Option(metavar="N", help="the provider's limit of tokens")]

@@ -46,6 +46,7 @@ def write(metric: JudgedMetric) -> str:
         "scale": _scale(metric.scale),
         "steps": [_text(step) for step in metric.steps],
         "instructions": _text(metric.instructions),
+        "reason_depth": None if metric.reason_depth == "brief" else metric.reason_depth,
         "notes": {name: _note(note) for name, note in metric.notes.items()},
         "examples": [_folded(example.model_dump(mode="json", exclude_defaults=True)) for example in metric.examples],
     }

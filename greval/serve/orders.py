@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue, StringConstraints
 
+from greval.metric import ReasonDepth
 from greval.progress import Progress
 from greval.record import Record
 from greval.serve.names import PATTERN
@@ -23,7 +24,8 @@ class RunRequest(Record):
 
     `metrics` are names; those that they build on are added. `judge` is the name of one of the server's judges,
     the first where none is named. `concurrency` is how many calls of the run are in flight at most, `repeats` how
-    often each case is judged. The run stops in order after `max_calls` calls of the judge or before `max_cost` US
+    often each case is judged. `reason_depth` is how much the judge writes for each verdict, in place of what the
+    metrics say. The run stops in order after `max_calls` calls of the judge or before `max_cost` US
     dollars. `limit` takes the first cases only.
     """
 
@@ -33,6 +35,7 @@ class RunRequest(Record):
     name: PlainName | None = None
     concurrency: Annotated[int, Field(ge=1, le=256)] | None = None
     repeats: Annotated[int, Field(ge=1, le=25)] = 1
+    reason_depth: ReasonDepth | None = None
     max_calls: Whole | None = None
     max_cost: Annotated[float, Field(gt=0, le=1_000_000)] | None = None
     limit: Whole | None = None

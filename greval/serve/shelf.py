@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Annotated, cast
 
 from fastapi import Depends, Path, Request
 
-from greval.serve.judging import Bench
+from greval.metric import ReasonDepth, set_reason_depth
+from greval.serve.judging import RUNNABLES, Bench
 from greval.serve.library import Found, Library
 from greval.serve.service import Service, Tenant, service_of, tenant_of
 
@@ -32,15 +34,23 @@ class Shelf:
         """
         return self.library.find(self.tenant.metrics, name)
 
-    def find_all(self, names: list[str]) -> list[Found]:
-        """Give the metrics of names, with those that they build on, in order.
+    def find_all(self, names: list[str], depth: ReasonDepth | None = None) -> list[Found]:
+        """Return the metrics of names, with those that they build on, in order, all with this reason depth if any.
 
         Raises:
             ServeError: Where there is none of a name (404).
             DefinitionError: Where metrics do not fit together.
         """
         metrics = [self.find(name).metric for name in dict.fromkeys(names)]
-        return [self.find(metric.name) for metric in self.library.resolved(self.tenant.metrics, metrics)]
+        resolved = self.library.resolved(self.tenant.metrics, metrics)
+        return [_deepen(self.find(metric.name), depth) for metric in resolved]
+
+
+@lru_cache(maxsize=RUNNABLES)
+def _deepen(found: Found, depth: ReasonDepth | None) -> Found:
+    """Return a metric with this reason depth: the same object each time, as what is compiled is kept by it."""
+    (metric,) = set_reason_depth([found.metric], depth)
+    return found if metric is found.metric else replace(found, metric=metric)
 
 
 async def shelf_of(request: Request) -> Shelf:

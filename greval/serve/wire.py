@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, ConfigDict, Field, JsonValue
 
 from greval.case import Over
+from greval.metric import ReasonDepth
 from greval.record import Label, Name, Record, Text
 from greval.result import Result
 from greval.serve.library import Origin
@@ -91,6 +92,7 @@ class MetricDetail(MetricInfo):
 
     steps: Sequence[str] = ()
     instructions: str = ""
+    reason_depth: ReasonDepth = "brief"
     notes: dict[str, JsonValue] = Field(default_factory=dict)
     uses: dict[str, JsonValue] = Field(default_factory=dict)
     examples: Sequence[JsonValue] = ()
@@ -136,6 +138,7 @@ class EvaluateRequest(Asked):
     """Cases and the metrics to judge them by; a case is an object with the fields of a case.
 
     The names that other tools give to the fields are read too. `judge` is the first where none is named.
+    `reason_depth` is how much the judge writes for each verdict, in place of what the metrics say.
     """
 
     cases: Annotated[
@@ -145,6 +148,7 @@ class EvaluateRequest(Asked):
     metrics: Annotated[list[MetricName], Field(min_length=1, max_length=MOST_METRICS)]
     judge: JudgeName | None = None
     repeats: Annotated[int, Field(ge=1, le=MOST_REPEATS), WHOLE] = 1
+    reason_depth: ReasonDepth | None = None
 
 
 class Unread(Record):

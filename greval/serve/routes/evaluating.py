@@ -22,7 +22,7 @@ async def evaluate_cases(body: EvaluateRequest, service: TheService, shelf: TheS
     The results of a case stand together, in the order of the cases.
     """
     within(body.cases, service.settings.limits, "cases")
-    metrics = await run_in_threadpool(shelf.find_all, body.metrics)
+    metrics = await run_in_threadpool(shelf.find_all, body.metrics, body.reason_depth)
     cases, unread, notice = await run_in_threadpool(rows, body.cases)
     results = await shelf.bench.results(shelf.tenant, cases, metrics, judge=body.judge, repeats=body.repeats)
     return Evaluated(results=results, unread=unread, notice=notice)

@@ -129,9 +129,12 @@ def _info(found: Found) -> dict[str, Any]:
     }
 
 
+DEFINED = ("steps", "instructions", "reason_depth", "notes", "uses", "examples")
+
+
 def _detail(found: Found) -> MetricDetail:
     metric = found.metric
     if not isinstance(metric, JudgedMetric):
         return MetricDetail(**_info(found))
-    content = metric.model_dump(mode="json", include={"steps", "instructions", "notes", "uses", "examples"})
+    content = metric.model_dump(mode="json", include={*DEFINED})
     return MetricDetail(**_info(found), **content, yaml=found.text)

@@ -72,7 +72,7 @@ async def start_run(
 
     def make() -> Path:
         Uploads(tenant.datasets).find(asked.dataset)
-        metrics = [found.metric for found in shelf.find_all([*asked.metrics])]
+        metrics = [found.metric for found in shelf.find_all([*asked.metrics], asked.reason_depth)]
         with room():
             return begin(runs.queue, tenant, ordered(service, tenant, asked, metrics))
 
