@@ -7,7 +7,6 @@ then fails alone. Everything that was spent is counted, in failures too.
 from __future__ import annotations
 
 import asyncio
-import math
 from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
@@ -26,7 +25,6 @@ from greval.question import Question
 from greval.reply import Reply
 from greval.result import Failure, FailureKind, Judgement, Outcome, Usage, build_outcome
 from greval.schema import DETAILED_LENGTH, answer_schema, read_items, read_verdict
-from greval.tokens import OTHER_LETTERS
 from greval.verdict import Path, parse, probability
 
 DEFAULT_MAX_ITEMS = 10
@@ -176,6 +174,8 @@ class Asking:
 def answer_limit(metric: JudgedMetric, verdicts: int = 1) -> int:
     """Return the most tokens of a small model's answer: those of a brief one, and what the reason's depth adds.
 
+    What is added counts a token a letter, which no script exceeds by much.
+
     Args:
         metric: The definition.
         verdicts: How many verdicts stand in one answer.
@@ -186,7 +186,7 @@ def answer_limit(metric: JudgedMetric, verdicts: int = 1) -> int:
         1024
     """
     more = {"brief": 0, "detailed": DETAILED_LENGTH - 1, "steps": len(metric.steps)}[metric.reason_depth]
-    return LOCAL_MAX_TOKENS + math.ceil(verdicts * more * LOCAL_REASON_LENGTH / OTHER_LETTERS)
+    return LOCAL_MAX_TOKENS + verdicts * more * LOCAL_REASON_LENGTH
 
 
 async def ended(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:

@@ -147,7 +147,7 @@ def notes() -> st.SearchStrategy[dict[str, Any]]:
     words = st.lists(labels(), min_size=1, max_size=3, unique=True)
     each = st.dictionaries(labels(), texts() | words, min_size=1, max_size=3)
     listed = st.fixed_dictionaries({"means": texts(), "each": each}, optional={"when": when})
-    free = labels().filter(lambda name: name not in {"reason", "value", "item", "judgements"})
+    free = labels().filter(lambda name: name not in {"reason", "value", "item", "judgements", "findings"})
     return st.dictionaries(free, text | listed, max_size=3).map(_with_share)
 
 
@@ -171,18 +171,27 @@ def metrics(draw: st.DrawFn) -> JudgedMetric:
     use = st.fixed_dictionaries({"judged_by": names(), "as": st.lists(labels(), min_size=1, max_size=3)})
     scale = draw(scales())
     asked = draw(notes())
+    depth = draw(st.sampled_from(["brief", "detailed", "steps"]))
+    steps = draw(st.lists(texts(), min_size=1, max_size=3))
     content = {
         "name": draw(names()),
         "description": draw(texts()),
         "over": over,
         "needs": needs,
         "scale": scale.model_dump(exclude_unset=True) if isinstance(scale, ValueScale) else scale.model_dump(),
-        "steps": draw(st.lists(texts(), min_size=1, max_size=3)),
+        "steps": steps,
+        "reason_depth": depth,
         "instructions": draw(st.just("") | texts()),
         "notes": asked,
         "uses": {field: draw(use) for field in narrowed if draw(st.booleans())},
     }
-    return define({**content, "examples": draw(st.lists(_examples(scale, asked, tags), max_size=1))})
+    examples = draw(st.lists(_examples(scale, asked, tags), max_size=1))
+    if depth == "steps" or draw(st.booleans()):
+        examples = [
+            {**example, "findings": draw(st.lists(texts(), min_size=len(steps), max_size=len(steps)))}
+            for example in examples
+        ]
+    return define({**content, "examples": examples})
 
 
 @st.composite

@@ -184,3 +184,13 @@ async def test_a_row_that_is_no_case_stops_no_other(server, judge, tmp_path):
     assert [row.split(":")[0] for row in sent.unread] == ["case 1"]
     await done(tmp_path)
     assert (await collect(tmp_path)).progress.scored == 2
+
+
+async def test_a_batch_keeps_the_depth_of_reasons(server, judge, tmp_path):
+    """The depth is in what is sent, and what comes back is read by it."""
+    await submit(cases(1), [TONE], judge, out=tmp_path, reason_depth="steps")
+    await done(tmp_path)
+    ((body,),) = requests(server)
+    assert "findings" in body["response_format"]["json_schema"]["schema"]["properties"]
+    (row,) = (await collect(tmp_path)).results()
+    assert len(row.judgements[0].findings) == len(TONE.steps)
