@@ -239,8 +239,8 @@ def _guard(judge: Judge | BaseChatModel | None, options: Options) -> Guard:
         message = f"{label}: no price is known to cap a cost by; give one (--prices) or cap calls (--max-calls)"
         raise JudgeError(message)
     hint = key_hint(judge.model) if isinstance(judge, Judge) else "check the model's key"
-    costs = partial(prices.cost, label)
-    return Guard(max_calls=options.get("max_calls"), max_cost=cap, cost=costs, hint=hint, model=label)
+    costs, clock = partial(prices.cost, label), asyncio.get_running_loop().time
+    return Guard(max_calls=options.get("max_calls"), max_cost=cap, cost=costs, hint=hint, model=label, clock=clock)
 
 
 def _client(

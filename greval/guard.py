@@ -41,6 +41,7 @@ class Guard:
         model: The judge's name, for what to do about other failures.
         watchful: Whether failures end it; without a run there is nothing to end.
         away: How many seconds an endpoint may be away that never worked, and one that did.
+        clock: Returns the time in seconds.
     """
 
     def __init__(  # noqa: PLR0913 - what ends a run
@@ -53,6 +54,7 @@ class Guard:
         model: str = "",
         watchful: bool = True,
         away: tuple[float, float] = (NEVER_SECONDS, DEAD_SECONDS),
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Begin with nothing spent."""
         self.why: str | None = None
@@ -68,6 +70,7 @@ class Guard:
         self._model = model
         self.watchful = watchful
         self._away = away
+        self._clock = clock
         self._waiting: set[asyncio.Task[Any]] = set()
         self._row: Counter[str] = Counter()
         self._priced = 0
@@ -159,7 +162,7 @@ class Guard:
             self.answers += 1
             self._row.clear()
         if sort == "dead" and self._row["dead"] == 1:
-            self._dead_since = time.monotonic()
+            self._dead_since = self._clock()
         if failure and self._row["refused"] >= (REFUSED_IN_A_ROW if self.answers else 1):
             self.stop(f"the judge refuses the key: {failure.message}; {self._hint}", fatal=True)
         elif failure and self._hopeless():
@@ -173,7 +176,7 @@ class Guard:
     def _hopeless(self) -> bool:
         """Say whether the failures in a row are those of an endpoint or a name, not of single calls."""
         if self._row["dead"] >= IN_A_ROW:
-            away = time.monotonic() - self._dead_since
+            away = self._clock() - self._dead_since
             return away >= self._away[bool(self.answers)]
         return self._row["wrong"] >= IN_A_ROW and not self.answers
 

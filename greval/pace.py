@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from email.utils import parsedate_to_datetime
 from hashlib import sha256
 from math import inf
@@ -62,10 +62,14 @@ class Pace:
     It holds the limits of requests and tokens a minute, pauses where the provider refuses call after
     call and asks for it, and adapts how many calls are in flight: a refusal for too many halves them,
     each round of answers adds one (additive increase, multiplicative decrease; Chiu and Jain 1989).
+
+    Args:
+        clock: Returns the time in seconds; that of the event loop in which calls wait.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         """Start without limits."""
+        self._clock = clock
         self.flying = 0
         self.width = inf
         self.proven = False
@@ -98,7 +102,7 @@ class Pace:
         if self._queued or not self._has_room(cautious=cautious) or self._delay() > 0:
             await self._wait(cautious=cautious)
         self.flying += 1
-        now = time.monotonic()
+        now = self._clock()
         if self._requests:
             self._requests.take(1, now)
         if self._tokens:
@@ -116,7 +120,7 @@ class Pace:
         if self.width != inf:
             self.width += 1 / self.width
         if self._tokens and surplus:
-            self._tokens.take(surplus, time.monotonic())
+            self._tokens.take(surplus, self._clock())
         self._room.set()
 
     def refused(self, pause: float | None, tokens: float = 0) -> None:
@@ -126,7 +130,7 @@ class Pace:
             pause: The seconds, None where it did not say.
             tokens: What was counted on for the call: it was not spent.
         """
-        now = time.monotonic()
+        now = self._clock()
         if self._tokens and tokens:
             self._tokens.take(-tokens, now)
         if now - self._cut_at >= CUT_SECONDS:
@@ -138,7 +142,7 @@ class Pace:
 
     def pause(self, seconds: float) -> None:
         """Send nothing for so many seconds."""
-        self._paused_until = max(self._paused_until, time.monotonic() + min(seconds, MAX_PAUSE))
+        self._paused_until = max(self._paused_until, self._clock() + min(seconds, MAX_PAUSE))
 
     def observe(self, headers: Mapping[str, str]) -> None:
         """Read the rate-limit headers of an answer: where nothing is left, wait until there is again."""
@@ -151,7 +155,7 @@ class Pace:
         return self.flying < (min(self.width, UNPROVEN) if cautious and not self.proven else self.width)
 
     def _delay(self) -> float:
-        now = time.monotonic()
+        now = self._clock()
         buckets = (bucket.wait(now) for bucket in (self._requests, self._tokens) if bucket)
         return max(self._paused_until - now, *buckets, 0.0)
 
@@ -179,8 +183,8 @@ def pace_of(model: BaseChatModel) -> Pace:
     keys = sha256("\n".join(secrets_of(model)).encode()).hexdigest()
     for ended in [loop for loop in _PACES if loop.is_closed()]:
         del _PACES[ended]
-    paces = _PACES.setdefault(asyncio.get_running_loop(), {})
-    return paces.setdefault((address, keys), Pace())
+    loop = asyncio.get_running_loop()
+    return _PACES.setdefault(loop, {}).setdefault((address, keys), Pace(loop.time))
 
 
 def asked_pause(error: BaseException) -> float | None:

@@ -32,7 +32,9 @@ ITEM = re.compile(r'<item n="(\d+)">')
 
 
 class FaultServer:
-    """A chat server on a free port, in a thread of its own; use it as a context manager.
+    """A chat server on a free port; use it as a context manager.
+
+    With `with` it runs in a thread of its own, with `async with` in the running loop, whose time is then its time.
 
     `calls` counts requests, `most` is the most that were in flight at once, `bodies` keeps what was
     sent, `headers` under which headers. `latency` is slept before each answer, in seconds, and `jitter`
@@ -50,8 +52,6 @@ class FaultServer:
         self.url = ""
         self._flying = 0
         self._came = threading.Event()
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="fault-server", daemon=True)
 
     def wait(self, seconds: float = 20) -> None:
         """Wait until a first request has come."""
@@ -68,7 +68,16 @@ class FaultServer:
         assert self._runner.server
         return len(self._runner.server.connections)
 
+    async def __aenter__(self) -> Self:
+        self._runner = await self._start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._runner.cleanup()
+
     def __enter__(self) -> Self:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="fault-server", daemon=True)
         self._thread.start()
         self._runner = asyncio.run_coroutine_threadsafe(self._start(), self._loop).result()
         return self

@@ -6,6 +6,7 @@ import fault_server as fault
 import pytest
 from langchain_core.messages import AIMessage
 from langchain_openai import ChatOpenAI
+from virtual_time import in_virtual_time
 
 from greval.case import Case
 from greval.compile import compile_metric
@@ -126,19 +127,18 @@ UNANSWERED = {
 }
 
 
-def judged(server, behaviour, **settings):
-    """Give the results of three cases of which the second meets the behaviour."""
+def runnable(server, behaviour):
+    """Return a metric's runnable whose second case of `CASES` meets the behaviour."""
     well = fault.ok()
     server.plan = lambda body: behaviour if "BAD" in body["messages"][1]["content"] else well
-    settings = {"timeout": 20, "max_retries": 0, **settings}
-    return compile_metric(TONE, Judge("openai:fake", base_url=server.url, **settings)).batch(CASES)
+    return compile_metric(TONE, Judge("openai:fake", base_url=server.url, timeout=20, max_retries=0))
 
 
 @pytest.mark.parametrize("name", OVER_HTTP)
 def test_failed_answer_over_http(fault_server, name):
     """An answer that is no verdict fails with its kind, the raw text and all tokens that it cost."""
     behaviour, kind, raw, calls = OVER_HTTP[name]
-    first, bad, last = judged(fault_server, behaviour)
+    first, bad, last = runnable(fault_server, behaviour).batch(CASES)
     assert isinstance(bad.outcome, Failed)
     assert (bad.outcome.error.kind, bad.outcome.error.raw) == (kind, raw)
     assert bad.usage == Usage(calls=calls, input_tokens=100 * calls, output_tokens=20 * calls, cached_tokens=40 * calls)
@@ -149,18 +149,20 @@ def test_failed_answer_over_http(fault_server, name):
 
 
 @pytest.mark.parametrize("name", UNANSWERED)
-def test_no_answer_over_http(fault_server, name):
+@in_virtual_time
+async def test_no_answer_over_http(name):
     """A call without an answer fails with the kind of what happened, counted as a call; others are untouched."""
     behaviour, kind = UNANSWERED[name]
-    first, bad, last = judged(fault_server, behaviour, timeout=1.0 if kind == "timeout" else 20)
+    async with fault.FaultServer() as server:
+        first, bad, last = await runnable(server, behaviour).abatch(CASES)
     assert isinstance(bad.outcome, Failed)
     assert bad.outcome.error.kind == kind, bad.outcome.error
     assert bad.outcome.error.message
     assert (bad.usage, bad.outcome.error.raw) == (Usage(calls=1), None)
-    assert 0 < bad.latency < 10
+    assert bad.latency > 0
     assert isinstance(first.outcome, Scored)
     assert isinstance(last.outcome, Scored)
-    assert fault_server.calls == 3
+    assert server.calls == 3
 
 
 CHUNKS = ManyCategoricalMetric(
@@ -232,7 +234,7 @@ def test_key_of_the_environment_is_never_told(fault_server, monkeypatch, key):
     """A server that echoes the key does not get it into a result."""
     monkeypatch.setenv("OPENAI_API_KEY", key)
     told = fault.error(401, "invalid_api_key", "Incorrect API key provided: {authorization}.")
-    _, bad, _ = judged(fault_server, told)
+    _, bad, _ = runnable(fault_server, told).batch(CASES)
     assert fault_server.headers[0]["Authorization"] == f"Bearer {key}"
     assert bad.outcome.error.kind == "authentication"
     assert key not in bad.model_dump_json()

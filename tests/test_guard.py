@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import time
 
 import fault_server as fault
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_evaluation import TONE, by_metric, cases
+from virtual_time import ManualClock, in_virtual_time, now
 
 from greval import Judge, Usage, evaluate, evaluate_async
 from greval.advice import advice
 from greval.errors import StoppedError
-from greval.guard import FIRST_OUTPUT, IN_A_ROW, REFUSED_IN_A_ROW, Guard
+from greval.guard import FIRST_OUTPUT, IN_A_ROW, NEVER_SECONDS, REFUSED_IN_A_ROW, Guard
 from greval.prices import Price, Prices
 from greval.reply import Reply
 from greval.result import Failure
@@ -75,9 +75,12 @@ def test_what_a_judge_says_of_a_case_ends_nothing(kind):
 @pytest.mark.parametrize("kind", ["connection", "server", "timeout"])
 def test_a_dead_endpoint_ends_the_run_after_some_time(kind):
     """Twenty failures at once are no end; those of an endpoint that is away for longer are."""
-    guard = told(Guard(away=(0.1, 60), model="openai:m"), *[failing(kind)] * (IN_A_ROW * 2))
+    clock = ManualClock(100)
+    guard = told(Guard(away=(5, 60), model="openai:m", clock=clock), *[failing(kind)] * (IN_A_ROW * 2))
     assert guard.why is None
-    time.sleep(0.11)
+    clock.seconds = 104.9
+    assert told(guard, failing(kind)).why is None
+    clock.seconds = 105
     assert told(guard, failing(kind)).fatal
     assert kind in guard.why
     assert guard.why.endswith(advice(kind, "openai:m"))
@@ -85,20 +88,25 @@ def test_a_dead_endpoint_ends_the_run_after_some_time(kind):
 
 def test_an_endpoint_that_worked_may_be_away_longer():
     """After an answer the longer time counts, from the first failure on."""
-    guard = told(Guard(away=(0, 0.1)), GOOD)
-    time.sleep(0.11)  # nothing was asked meanwhile: that is no failure
+    clock = ManualClock(100)
+    guard = told(Guard(away=(0, 60), clock=clock), GOOD)
+    clock.seconds = 200  # nothing was asked meanwhile: that is no failure
     told(guard, *[failing("connection")] * (IN_A_ROW + 1))
-    assert guard.why is None
-    time.sleep(0.11)
+    clock.seconds = 259
+    assert told(guard, failing("connection")).why is None
+    clock.seconds = 260
     assert told(guard, failing("connection")).fatal
 
 
 def test_rate_limits_never_end_a_run():
     """However often the provider has too many calls, it is there; failures before are then no row."""
-    guard = told(Guard(away=(0.05, 0.05)), *[failing("connection")] * (IN_A_ROW - 1))
-    time.sleep(0.06)
+    clock = ManualClock(100)
+    guard = told(Guard(away=(5, 5), clock=clock), *[failing("connection")] * (IN_A_ROW - 1))
+    clock.seconds = 106
     told(guard, *[failing("rate_limit")] * 500, *[failing("connection")] * (IN_A_ROW - 1))
     assert guard.why is None
+    clock.seconds = 111
+    assert told(guard, failing("connection")).fatal
 
 
 @pytest.mark.long
@@ -118,12 +126,13 @@ def test_max_calls_is_kept_exactly(tmp_path_factory, width, cap):
     assert len(judge.calls) + len(rest.calls) == 14
 
 
-def test_max_calls_counts_attempts(fault_server, tmp_path):
+@in_virtual_time
+async def test_max_calls_counts_attempts(tmp_path):
     """Calls that are made again count too."""
-    fault_server.plan = fault.error(503, Retry_After="0")
-    judge = Judge("openai:fake", base_url=fault_server.url, max_retries=3)
-    run = evaluate(cases(9), [TONE], judge, out=tmp_path, concurrency=3, max_calls=5)
-    assert fault_server.calls == 5
+    async with fault.FaultServer(fault.error(503, Retry_After="0")) as server:
+        judge = Judge("openai:fake", base_url=server.url, max_retries=3)
+        run = await evaluate_async(cases(9), [TONE], judge, out=tmp_path, concurrency=3, max_calls=5)
+    assert server.calls == 5
     assert "--max-calls" in run.why
 
 
@@ -247,52 +256,58 @@ async def test_a_cancellation_is_not_taken_for_a_stop(first):
 @pytest.mark.parametrize(
     "behaviour", [fault.error(503, Retry_After="30"), fault.error(429, Retry_After="30")], ids=["backoff", "pace"]
 )
-async def test_a_stop_does_not_wait_for_retries(fault_server, tmp_path, behaviour):
+@in_virtual_time
+async def test_a_stop_does_not_wait_for_retries(tmp_path, behaviour):
     """A run whose calls wait to be made again, or for the provider's limit, ends at once where it is stopped."""
-    fault_server.plan = behaviour
-    stop = asyncio.Event()
+    stop, start = asyncio.Event(), now()
     asyncio.get_running_loop().call_later(0.5, stop.set)
-    start = time.monotonic()
-    judge = Judge("openai:fake", base_url=fault_server.url, max_retries=3)
-    run = await evaluate_async(cases(30), [TONE], judge, out=tmp_path, concurrency=4, stop=stop)
-    assert time.monotonic() - start < 3
+    async with fault.FaultServer(behaviour) as server:
+        judge = Judge("openai:fake", base_url=server.url, max_retries=3)
+        run = await evaluate_async(cases(30), [TONE], judge, out=tmp_path, concurrency=4, stop=stop)
+    assert now() - start == 0.5
+    assert 0 < server.calls < 30
     assert run.stopped
     assert not run.fatal
     assert run.progress.done == 0
 
 
-async def test_calls_in_flight_come_to_their_end(fault_server, tmp_path):
+@in_virtual_time
+async def test_calls_in_flight_come_to_their_end(tmp_path):
     """What is out when the run is stopped is waited for and written down."""
-    fault_server.latency = 0.5
     stop = asyncio.Event()
     asyncio.get_running_loop().call_later(0.25, stop.set)
-    judge = Judge("openai:fake", base_url=fault_server.url)
-    run = await evaluate_async(cases(30), [TONE], judge, out=tmp_path, concurrency=4, stop=stop)
-    assert fault_server.calls == 4
+    async with fault.FaultServer(latency=0.5) as server:
+        judge = Judge("openai:fake", base_url=server.url)
+        run = await evaluate_async(cases(30), [TONE], judge, out=tmp_path, concurrency=4, stop=stop)
+    assert server.calls == 4
     assert [row.outcome.status for row in run.results()] == ["scored"] * 4
 
 
-async def test_a_cancelled_run_is_cancelled(fault_server, tmp_path):
+@in_virtual_time
+async def test_a_cancelled_run_is_cancelled(tmp_path):
     """Cancelling a run, also one that was asked to stop, ends it as a cancelled task."""
-    fault_server.plan = fault.hangs()
-    stop = asyncio.Event()
-    judge = Judge("openai:fake", base_url=fault_server.url)
-    run = asyncio.create_task(evaluate_async(cases(9), [TONE], judge, out=tmp_path, stop=stop))
-    await asyncio.to_thread(fault_server.wait)
-    stop.set()
-    await asyncio.sleep(0.05)
-    run.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await run
+    stop, start = asyncio.Event(), now()
+    async with fault.FaultServer(fault.hangs()) as server:
+        judge = Judge("openai:fake", base_url=server.url)
+        run = asyncio.create_task(evaluate_async(cases(9), [TONE], judge, out=tmp_path, stop=stop))
+        await asyncio.sleep(1)
+        assert server.calls
+        stop.set()
+        await asyncio.sleep(1)
+        run.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await run
+        assert now() - start == 2
 
 
-@pytest.mark.long
-def test_a_dead_endpoint_ends_a_run(tmp_path):
+@in_virtual_time
+async def test_a_dead_endpoint_ends_a_run(tmp_path):
     """Where nobody is there a run of many cases ends by itself, in seconds."""
-    with fault.FaultServer() as gone:
+    async with fault.FaultServer() as gone:
         address = gone.url
-    start = time.monotonic()
-    run = evaluate(cases(3000), [TONE], Judge("openai:fake", base_url=address, max_retries=2), out=tmp_path)
+    start = now()
+    judge = Judge("openai:fake", base_url=address, max_retries=2)
+    run = await evaluate_async(cases(3000), [TONE], judge, out=tmp_path)
     assert run.fatal
     assert "calls in a row failed" in run.why
-    assert time.monotonic() - start < 12
+    assert NEVER_SECONDS <= now() - start < 2 * NEVER_SECONDS

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from typing import get_args
 
 import fault_server as fault
@@ -11,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from test_evaluation import TONE, cases
+from virtual_time import in_virtual_time, now
 
 from greval import Judge
 from greval.compile import compile_metric
@@ -128,25 +128,33 @@ def test_over_http_nothing_else_is_asked_again(fault_server, behaviour):
 
 
 @pytest.mark.parametrize("silence", [fault.hangs(), fault.trickles()], ids=["silent", "a trickle"])
-def test_a_hanging_call_costs_one_timeout(fault_server, silence):
+@in_virtual_time
+async def test_a_hanging_call_costs_one_timeout(silence):
     """A call that hangs is given up after its timeout and asked again."""
-    fault_server.plan = [silence, fault.ok()]
-    judge = Judge("openai:fake", base_url=fault_server.url, timeout=0.4, max_retries=1)
-    start = time.monotonic()
-    result = compile_metric(TONE, judge).invoke(cases(1)[0])
-    assert 0.4 <= time.monotonic() - start < 2.5
-    assert (result.outcome.status, fault_server.calls, result.usage.calls) == ("scored", 2, 2)
+    times = []
+
+    def plan(_):
+        times.append(now())
+        return fault.ok() if len(times) > 1 else silence
+
+    async with fault.FaultServer(plan) as server:
+        judge = Judge("openai:fake", base_url=server.url, timeout=4, max_retries=1)
+        result = await compile_metric(TONE, judge).ainvoke(cases(1)[0])
+    assert 4 <= times[1] - times[0] <= 4 + FIRST_SECONDS
+    assert now() == times[1]
+    assert (result.outcome.status, server.calls, result.usage.calls) == ("scored", 2, 2)
 
 
-def test_the_pause_is_waited_for_over_http(fault_server):
+@in_virtual_time
+async def test_the_pause_is_waited_for_over_http():
     """A server that is not ready, and says for how long, is not asked before."""
     times = []
 
     def plan(_):
-        times.append(time.monotonic())
-        return fault.ok() if len(times) > 1 else fault.error(503, Retry_After="0.6")
+        times.append(now())
+        return fault.ok() if len(times) > 1 else fault.error(503, Retry_After="6")
 
-    fault_server.plan = plan
-    judge = Judge("openai:fake", base_url=fault_server.url, max_retries=1)
-    assert compile_metric(TONE, judge).invoke(cases(1)[0]).judgements
-    assert 0.59 <= times[1] - times[0] < 3
+    async with fault.FaultServer(plan) as server:
+        judge = Judge("openai:fake", base_url=server.url, max_retries=1)
+        assert (await compile_metric(TONE, judge).ainvoke(cases(1)[0])).judgements
+    assert 6 <= times[1] - times[0] <= 6 + FIRST_SECONDS

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import textwrap
-import time
 from collections import Counter
 from itertools import pairwise
 
@@ -17,8 +16,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_evaluation import BUILT, PASSAGES, TONE, by_metric, cases
+from virtual_time import in_virtual_time, now
+from waiting import until
 
 from greval import Case, ComputedMetric, Judge, Judgement, MeasureScale, Store, evaluate, evaluate_async, load
+from greval.replies import Replies
 from greval.result import Usage
 from greval.testing import ScriptedJudge
 
@@ -124,19 +126,19 @@ def test_a_new_run_can_be_begun_beside_an_old_one(tmp_path):
     assert len(judge.calls) == 6
 
 
-def test_a_deadline_ends_a_run_in_order(fault_server, tmp_path):
+@in_virtual_time
+async def test_a_deadline_ends_a_run_in_order(tmp_path):
     """When the time is over no call is begun; what was out is written down, and the same run finishes the rest."""
-    fault_server.latency = 0.15
-    start = time.monotonic()
-    run = evaluate(cases(40), [TONE], openai(fault_server), out=tmp_path, concurrency=2, deadline=0.5)
-    assert 0.5 <= time.monotonic() - start < 3
-    assert run.stopped
-    assert not run.fatal
-    assert "--deadline" in run.why
-    assert len([*run.results()]) == fault_server.calls < 15
-    fault_server.latency = 0
-    rest = evaluate(cases(40), [TONE], openai(fault_server), out=tmp_path, deadline=60)
-    assert (rest.why, rest.progress.scored, fault_server.calls) == (None, 40, 40)
+    start = now()
+    async with fault.FaultServer(latency=0.15) as server:
+        run = await evaluate_async(cases(40), [TONE], openai(server), out=tmp_path, concurrency=2, deadline=0.5)
+        assert now() - start == pytest.approx(0.6)
+        assert run.stopped
+        assert not run.fatal
+        assert "--deadline" in run.why
+        assert len([*run.results()]) == server.calls == 2 * 4
+        rest = await evaluate_async(cases(40), [TONE], openai(server), out=tmp_path, deadline=60)
+        assert (rest.why, rest.progress.scored, server.calls) == (None, 40, 40)
 
 
 KILLED = """
@@ -156,10 +158,10 @@ def test_repeats_before_a_kill_are_not_asked_again(fault_server, tmp_path):
     fault_server.plan = lambda _: fault.ok() if next(done, None) is not None else fault.hangs()
     script = [sys.executable, "-c", textwrap.dedent(KILLED), fault_server.url, str(tmp_path), os.path.dirname(__file__)]  # noqa: PTH120
     with subprocess.Popen(script) as process:
-        deadline = time.monotonic() + 30
-        while fault_server.calls < 5 and time.monotonic() < deadline:
-            time.sleep(0.02)
-        time.sleep(0.2)
+        until(lambda: fault_server.calls == 5)
+        with Replies(tmp_path / "replies.sqlite") as replies, Store.open(tmp_path) as store:
+            until(lambda: replies.size().replies == 4)
+            until(lambda: len([*store.results()]) == 1)
         process.send_signal(signal.SIGKILL)
     assert fault_server.calls == 5
     fault_server.plan = fault.ok()
