@@ -33,6 +33,7 @@ from greval.replies import Replies
 from greval.reply import Reply
 from greval.result import Failure, Usage
 from greval.runnable import CaseLike
+from greval.source import identify_file
 from greval.work import read_case, written
 
 if TYPE_CHECKING:
@@ -197,7 +198,15 @@ async def _run(plan: Plan, folder: Path, out: Path, desk: Desk, options: Options
     price = prices_of(options).of(plan.judge.label)
     table = {plan.judge.label: price.times(DISCOUNT)} if price else {}
     prices = Prices(models=table or {LOCAL: FREE}, as_of="the batch", source="half of the listed price")
-    given: Options = {"repeats": plan.repeats, "concurrency": WIDTH, **options, "desk": desk, "prices": prices}
+    source = identify_file(folder / CASES)
+    given: Options = {
+        "repeats": plan.repeats,
+        "concurrency": WIDTH,
+        "source": source,
+        **options,
+        "desk": desk,
+        "prices": prices,
+    }
     return await evaluate_async(_cases(folder), metrics, plan.judge, out=out, **given)
 
 

@@ -112,7 +112,8 @@ def evaluate_on_ray(  # noqa: PLR0913 - what a run is made of
         limits = {name: limit / width for name in LIMITS if (limit := getattr(judge, name))}
         crew = Crew(ray, replace(job, judge=judge.model_copy(update=limits)), width, total, options)
         crew.work()
-    merge(out, [job.folder(n) for n in range(1, shards + 1) if (job.folder(n) / FILE).is_file()])
+    begun = [job.folder(n) for n in range(1, shards + 1) if (job.folder(n) / FILE).is_file()]
+    merge(out, begun, metrics=[metric.name for metric in with_dependencies(metrics)])
     return Run(Path(out), crew.progress, why=crew.why, fatal=crew.fatal)
 
 
@@ -228,9 +229,14 @@ async def _judge_shard(job: Job, number: int, pause: float) -> Run:
     asyncio.get_running_loop().add_signal_handler(signal.SIGINT, stop.set)
     with suppress(TimeoutError):
         await asyncio.wait_for(stop.wait(), pause)
-    options: Options = {**job.options, "shard": Shard(number=number, count=job.shards)}
+    reading = read_cases(job.source, method=job.method)
+    options: Options = {
+        **job.options,
+        "shard": Shard(number=number, count=job.shards),
+        "source": reading.source(limit=job.limit),
+    }
     run = await evaluate_async(
-        islice(read_cases(job.source, method=job.method), job.limit),
+        islice(reading, job.limit),
         [load(metric) if isinstance(metric, str) else metric for metric in job.metrics],
         job.judge,
         out=job.folder(number),

@@ -7,7 +7,7 @@ for that case's own results only. Running the same thing again asks only for wha
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -23,17 +23,19 @@ from greval.compile import compile_metric
 from greval.datasets import RowFault
 from greval.debugging import FailedCalls
 from greval.errors import DefinitionError, JudgeError
-from greval.facts import put_metrics, put_planned, refuse_probe
+from greval.facts import put_metrics, refuse_probe
 from greval.guard import Guard
 from greval.judge import Judge
 from greval.library import with_dependencies
 from greval.metric import JudgedMetric, Metric, set_reason_depth
-from greval.options import Options, prices_of, shard_of, total_of, width_of
+from greval.options import Options, prices_of, shard_of, source_of, total_of, width_of
 from greval.progress import Progress
 from greval.replies import Replies, cache_file, forget
 from greval.result import Result
 from greval.runnable import CaseLike, MetricRunnable, run_sync
+from greval.source import Source
 from greval.store import Store
+from greval.store.plans import Mark
 from greval.tasks import beside, rare_collections
 from greval.work import Work
 
@@ -42,6 +44,7 @@ SPARE = 4
 FLUSH_SECONDS = 1.0
 JOURNAL = "replies.sqlite"
 STOPPED = "it was asked to stop"
+INTERRUPTED = "it was interrupted"
 MOST_FOLDERS = 10_000
 
 
@@ -104,7 +107,9 @@ async def evaluate_async(
         cases: Cases, mappings of their fields, or rows that could not be read; read as they are needed.
         metrics: Definitions; those that they build on are added.
         judge: Settings of a judge or a chat model; not needed for computed metrics.
-        out: The run folder; what it holds of an earlier run is not asked again.
+        out: The run folder; what it holds of an earlier run is not asked again. The run counts what belongs
+            to its own cases, metrics and judge: for the same metric and method it takes the place of earlier
+            runs in the folder.
         stop: When set, no further call is made; what is in flight is finished and written.
         **options: `concurrency`: how many calls are in flight at most. `gate`: entered for each call in
             place of a limit of its own, such as one that several runs share. `repeats`: how often each case
@@ -115,7 +120,9 @@ async def evaluate_async(
             (seconds): the run stops there in order. `prices`: the table of prices, the shipped one by default.
             `cache`: true, or a file: replies of all runs are kept there and not asked again.
             `shard`: the part of the cases to judge, such as "3/16". `probe`: whether the cases are those of
-            a probe, which has a folder of its own. `desk`: asked in place of the judge's model.
+            a probe, which has a folder of its own. `origin`: where the cases come from, if `cases` does not
+            say it itself. `part`: the name of the part of a plan that these cases are; parts count together.
+            `desk`: asked in place of the judge's model.
             `debug`: what was asked and answered where a call failed is kept in `debug.jsonl`.
             `config`: LangChain's, with callbacks and tags, for every call.
             `total`: how many cases there are, for the time left, where `cases` does not tell it itself.
@@ -159,23 +166,42 @@ async def evaluate_async(
             config=options.get("config"),
             on_progress=options.get("on_progress"),
             on_result=options.get("on_result"),
+            on_method=partial(_claim_plans, store, tuple(runnables)),
         )
+        reads_on = store.holds_results() and (isinstance(cases, Sized) or options.get("total") is not None)
         _describe(work, store, client, options)
-        async with _ending(guard, stop, options.get("deadline")), _flushing(store):
-            with rare_collections():
-                await _through(work, store, iter(cases), width)
-        if guard.why is None:
-            put_planned(store, dict.fromkeys(runnables, work.cases))
+        _begin_plan(work, store, client, source_of(cases, options), options)
+        if store.plans.continued and store.plans.complete():
+            work.count_all(store.plans.count_statuses(finished=True))
+            store.plans.end(None, None)
+        else:
+            store.plans.expect_methods()
+            async with _ending(guard, stop, options.get("deadline")), _flushing(store):
+                with rare_collections():
+                    await _through(work, store, iter(cases), width, reads_on=reads_on)
     if guard.why is None and "desk" not in options:
         forget(folder / JOURNAL)
     return Run(folder, work.progress, why=guard.why, fatal=guard.fatal)
 
 
-async def _through(work: Work, store: Store, source: Iterator[CaseLike | RowFault], width: int) -> None:
-    """Let the workers take all cases, and note the rows that are none."""
+async def _through(
+    work: Work, store: Store, source: Iterator[CaseLike | RowFault], width: int, *, reads_on: bool
+) -> None:
+    """Let the workers take all cases, and note the rows that are none.
+
+    If the run is stopped and `reads_on`, the rest of the cases is read all the same: results of theirs
+    that are there from an earlier run belong to this one.
+    """
+    to_end = False
     try:
         await work.run(source, width + max(1, width // SPARE))
+        to_end = work.guard.why is None
+        if not to_end and reads_on:
+            await work.read_on(source)
+            to_end = True
     finally:
+        why = work.guard.why or (None if to_end else INTERRUPTED)
+        store.plans.end(work.planned if to_end else None, why)
         store.put_fact("unread", list(work.unread))
         store.put_fact("unread_count", work.progress.unread)
 
@@ -268,8 +294,23 @@ def _describe(work: Work, store: Store, client: JudgeClient | None, options: Opt
         price = prices_of(options).of(client.label)
         store.put_fact("judge", {"label": client.label, **client.identity})
         store.put_fact("price", price.model_dump() if price else None)
-    if work.progress.total is not None:
-        put_planned(store, dict.fromkeys(runnables, work.progress.total // len(runnables)))
+
+
+def _begin_plan(work: Work, store: Store, client: JudgeClient | None, source: Source, options: Options) -> None:
+    """Begin the plan of the run, in place of earlier plans of the same metrics and methods."""
+    marks = {
+        name: Mark(runnable.fingerprint, client.label if client and isinstance(runnable.metric, JudgedMetric) else "")
+        for name, runnable in work.runnables.items()
+    }
+    total = work.progress.total
+    part = options.get("part") or (str(work.shard) if work.shard else "")
+    store.plans.begin(source, part, marks, None if total is None else total // len(marks))
+
+
+def _claim_plans(store: Store, metrics: Iterable[str], method: str) -> None:
+    """Let the plan of the run count for a method, in place of earlier plans."""
+    for metric in metrics:
+        store.plans.plan_of(metric, method)
 
 
 def _compiled(metrics: Sequence[Metric], client: JudgeClient | None, repeats: int) -> dict[str, MetricRunnable]:

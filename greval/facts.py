@@ -18,7 +18,7 @@ OF = "of"
 def holds_probe(store: Store) -> bool | None:
     """Say whether a run is a probe, whose cases were changed on purpose; None where nothing was judged yet."""
     first = next(store.rows(), None)
-    return None if first is None else {PROBE, OF} <= first[2].tags.keys()
+    return None if first is None else {PROBE, OF} <= first.result.tags.keys()
 
 
 def refuse_probe(store: Store) -> None:
@@ -36,12 +36,6 @@ def put_metrics(store: Store, metrics: Iterable[JsonValue]) -> None:
     known = store.fact("metrics")
     named = {_name(metric): metric for metric in known} if isinstance(known, list) else {}
     store.put_fact("metrics", [*(named | {_name(metric): metric for metric in metrics}).values()])
-
-
-def put_planned(store: Store, planned: dict[str, int]) -> None:
-    """Write down how many judgements each metric is due; what other metrics are due stays."""
-    known = store.fact("planned")
-    store.put_fact("planned", {**(known if isinstance(known, dict) else {}), **planned})
 
 
 def _name(metric: JsonValue) -> JsonValue:

@@ -105,7 +105,7 @@ async def _forecast(
     count = counter((await client.ready()).model) if client else TokenCounter()
     wanted = set_reason_depth(with_dependencies(metrics), options.get("reason_depth"))
     parts = _parts(wanted, client, count, options)
-    known = Store.open(folder) if options.get("resume", True) and (folder / FILE).is_file() else None
+    known = Store.open(folder, all_rows=True) if options.get("resume", True) and (folder / FILE).is_file() else None
     unread = 0
     try:
         if known and not options.get("probe"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -11,7 +11,9 @@ from pydantic import JsonValue
 from greval.errors import StoreError
 from greval.facts import put_metrics
 from greval.record import Record
+from greval.result import Usage
 from greval.store import Store
+from greval.store.plans import NO_PLAN
 from greval.work import MOST_TOLD
 
 
@@ -23,18 +25,22 @@ class Merged(Record):
     known: int
 
 
-def merge(out: str | Path, runs: Sequence[str | Path]) -> Merged:
+def merge(out: str | Path, runs: Sequence[str | Path], *, metrics: Collection[str] = ()) -> Merged:
     """Take the rows and cases of runs over into one run folder; doing it again changes nothing.
 
+    What counts in each run counts in the merged one, beside what was merged before. A run that was
+    merged before and is merged again takes its own place.
+
     Args:
-        out: The folder of the merged run; made where it is missing.
+        out: The folder of the merged run; made if it is missing.
         runs: Folders of runs, such as the shards of one.
+        metrics: Metrics whose results in `out` from elsewhere no longer count.
 
     Returns:
         How many rows were taken over.
 
     Raises:
-        StoreError: Where a folder is no run, cannot be used, or is given twice.
+        StoreError: If a folder is no run, cannot be used, or is given twice.
     """
     folders = [Path(run) for run in runs]
     if len({folder.resolve() for folder in (*folders, Path(out))}) <= len(folders):
@@ -43,44 +49,56 @@ def merge(out: str | Path, runs: Sequence[str | Path]) -> Merged:
     with ExitStack() as opened:
         stores = [opened.enter_context(Store.open(folder)) for folder in folders]
         target = opened.enter_context(Store.create(Path(out)))
-        counts = [_take_over(target, store) for store in stores]
+        target.plans.retire_metrics(metrics)
+        missing = target.count_missing()
+        counts = [_take_over(target, store, missing) for store in stores]
+        target.set_planned(missing)
         _facts(target, stores)
     return Merged(folder=str(out), rows=sum(new for new, _ in counts), known=sum(old for _, old in counts))
 
 
-def _take_over(target: Store, store: Store) -> tuple[int, int]:
-    """Append the rows of a run that are not there; give how many were not, and how many were."""
+def _take_over(target: Store, store: Store, missing: dict[int, int | None]) -> tuple[int, int]:
+    """Append the rows of a run that are not there; return how many were not, and how many were.
+
+    `missing` takes how many judgements each plan of the run lacks, by the plan's number in the merged run.
+    """
+    plans = target.plans.take_over(store.folder, store.taken_plans())
+    missing |= {plans[plan]: count for plan, count in store.count_missing().items()}
+    counting = {plan.id for plan in target.taken_plans()}
     new = known = 0
-    for key, content, result in store.rows():
-        there = target.get(key, (result.sample_id, result.method, result.metric), result.repeat)
+    for row in store.rows():
+        result = row.result
+        place = (result.sample_id, result.method, result.metric)
+        there = target.get(row.key, place, result.repeat)
+        plan = plans.get(row.plan) if row.newest else None
         if there and (there.finished or there == result):
             known += 1
-        else:
-            target.append(key, result, content=content)
+            if plan and target.plan_of(place, result.repeat) not in counting:
+                target.keep(place, plan=plan, repeat=result.repeat)
+        elif plan:
+            target.append(row.key, result, content=row.content, plan=plan, cost=row.cost)
             new += 1
-    if new:
-        target.keep_cases(store.cases())
+        elif result.finished and not target.same(row.content) and target.plan_of(place, result.repeat) is None:
+            target.append(row.key, result, content=row.content, plan=NO_PLAN, cost=Usage())
+            new += 1
+    target.keep_cases(store.cases())
     return new, known
 
 
 def _facts(target: Store, stores: Sequence[Store]) -> None:
-    """Put together what the runs tell of themselves: plans add up, the rest is that of the first."""
+    """Put together the facts of the runs: definitions and unreadable rows add up, the rest is that of the first."""
     for store in reversed(stores):
         metrics = store.fact("metrics")
         put_metrics(target, metrics if isinstance(metrics, list) else ())
     for name in ("judge", "price"):
         facts = (store.fact(name) for store in stores)
         target.put_fact(name, next((fact for fact in facts if fact), None))
-    planned: dict[str, int] = {}
     unread: dict[JsonValue, None] = {}
     count = 0
     for store in stores:
-        plan, rows = store.fact("planned"), store.fact("unread")
-        for metric, due in plan.items() if isinstance(plan, dict) else ():
-            planned[metric] = planned.get(metric, 0) + (due if isinstance(due, int) else 0)
+        rows = store.fact("unread")
         unread |= dict.fromkeys(map(str, rows if isinstance(rows, list) else []))
         told = store.fact("unread_count")
         count = max(count, told if isinstance(told, int) else 0)  # each shard reads all rows
-    target.put_fact("planned", {**planned})
     target.put_fact("unread", [*unread][:MOST_TOLD])
     target.put_fact("unread_count", max(count, len(unread)))

@@ -11,7 +11,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import RunnableConfig
 
 from greval.client import Desk
-from greval.datasets import RowFault
+from greval.datasets import Reading, RowFault
 from greval.errors import DataError
 from greval.judge import Judge
 from greval.metric import ReasonDepth
@@ -20,6 +20,7 @@ from greval.progress import Progress
 from greval.result import Result
 from greval.runnable import CaseLike
 from greval.shard import Shard
+from greval.source import UNKNOWN, Source
 
 DEFAULT_CONCURRENCY = 8
 LOCAL_CONCURRENCY = 2
@@ -45,6 +46,8 @@ class Options(TypedDict, total=False):
     cache: bool | Path
     shard: Shard | str | None
     probe: bool
+    source: Source
+    part: str
     desk: Desk | None
     debug: bool
     config: RunnableConfig | None
@@ -83,6 +86,19 @@ def shard_of(options: Options) -> Shard | None:
     if given is not None and not isinstance(given, Shard):
         raise DataError(f"shard {given!r}: write it as '3/16', the third of sixteen")
     return given
+
+
+def source_of(cases: Iterable[CaseLike | RowFault], options: Options) -> Source:
+    """Return where the cases come from, `UNKNOWN` if nothing says it.
+
+    Example:
+        >>> source_of([], {"source": Source(label="questions.csv")}).label
+        'questions.csv'
+    """
+    given = options.get("source")
+    if given is None and isinstance(cases, Reading):
+        given = cases.source()
+    return given or UNKNOWN
 
 
 def prices_of(options: Options) -> Prices:

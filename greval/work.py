@@ -8,7 +8,8 @@ that builds on others, LangServe, REST) judge here.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -51,8 +52,8 @@ class ResultLog(Protocol):
     def append(self, key: str, result: Result, *, content: str, case: str) -> None:
         """Write a result down, with its case as JSON if that is not empty."""
 
-    def see(self, case: str) -> None:
-        """Keep a case whose results are there already."""
+    def keep(self, result_of: tuple[str, str, str], case: str) -> None:
+        """Count the newest result of a sample, method and metric, and keep its case as JSON if that is not empty."""
 
 
 class MemoryLog:
@@ -78,7 +79,7 @@ class MemoryLog:
         else:
             self._unfinished[key] = result
 
-    def see(self, case: str) -> None:
+    def keep(self, result_of: tuple[str, str, str], case: str) -> None:
         """Keep nothing: the caller has the case."""
 
 
@@ -96,9 +97,11 @@ class Work:
     config: RunnableConfig | None = None
     on_progress: Callable[[Progress], None] | None = None
     on_result: Callable[[Result], None] | None = None
+    on_method: Callable[[str], None] | None = None
     start: float = field(default_factory=clock)
     taken: int = 0
-    cases: int = 0
+    planned: Counter[str] = field(default_factory=Counter)
+    reading_on: bool = False
     unread: list[str] = field(default_factory=list)
     again: list[tuple[Case, dict[str, Result]]] = field(default_factory=list)
     _texts: dict[int, str] = field(default_factory=dict)
@@ -140,19 +143,40 @@ class Work:
             given = next(source, None)
             if given is None:
                 return
-            self.taken += 1
-            case = self._read(given)
-            if case:
-                self.cases += 1
-                found = await self._case(case, self.config)
-                self._texts.pop(id(case), None)
-                if len(self.again) < MOST_AGAIN and any(map(_may_mend, found)):
-                    self.again.append((case, {result.metric: result for result in found if result}))
+            await self._take_one(given)
+
+    async def read_on(self, source: Iterator[CaseLike | RowFault]) -> None:
+        """Take the cases that a stopped run has left, ask nothing, and count the results of theirs that are there."""
+        self.reading_on = True
+        for given in source:
+            await self._take_one(given)
+            await asyncio.sleep(0)  # a second Ctrl-C is heard
+
+    async def _take_one(self, given: CaseLike | RowFault) -> None:
+        self.taken += 1
+        case = self._read(given)
+        if case is None:
+            return
+        if self.on_method and case.method not in self.planned:
+            self.on_method(case.method)
+        self.planned[case.method] += 1
+        found = await self._case(case, self.config)
+        self._texts.pop(id(case), None)
+        if len(self.again) < MOST_AGAIN and any(map(_may_mend, found)):
+            self.again.append((case, {result.metric: result for result in found if result}))
 
     async def _mend(self, source: Iterator[tuple[Case, dict[str, Result]]]) -> None:
         """Judge cases again of which something failed that may pass, each given with what it was counted for."""
         while self.guard.why is None and (given := next(source, None)):
             await self._case(given[0], self.config, counted=given[1])
+
+    def count_all(self, statuses: Iterable[tuple[str, int]]) -> None:
+        """Count results that are all there already, given how many have each status."""
+        counts = dict(statuses)
+        done = sum(counts.values())
+        self.progress = self.progress.model_copy(update={**counts, "total": done, "done": done, "kept": done})
+        if self.on_progress:
+            self.on_progress(self.progress)
 
     def _read(self, given: CaseLike | RowFault) -> Case | None:
         """Give the case, None where it is of another shard; a row that is none is written down and passed over."""
@@ -204,10 +228,10 @@ class Work:
             return instead
         content = content_key(seen, runnable.metric, runnable.fingerprint)
         key = case_key(seen, content)
-        old = self.store.get(key, (case.id, case.method, runnable.metric.name))
-        if old and (old.finished or not self.retry_failed):
-            if text := self._texts.pop(id(case), ""):
-                self.store.see(text)
+        place = (case.id, case.method, runnable.metric.name)
+        old = self.store.get(key, place)
+        if old and (old.finished or not self.retry_failed or self.reading_on):
+            self.store.keep(place, self._texts.pop(id(case), ""))
             return self._count(old, kept=True, instead=instead)
         try:
             if broken:
@@ -215,6 +239,8 @@ class Work:
             else:
                 result = await self._once(seen, runnable, content, old, config)
         except StoppedError:
+            if old:
+                self.store.keep(place, "")
             return None
         self.store.append(key, result, content=content, case=self._texts.pop(id(case), ""))
         if self.on_result:
@@ -227,7 +253,12 @@ class Work:
         """Judge, or take over the result of the same judgement where another case has it or is about to.
 
         What is computed costs nothing, and a function may look at more of the case than it needs.
+
+        Raises:
+            StoppedError: If the run is stopped, or only reads the rest of its cases.
         """
+        if self.reading_on:
+            raise StoppedError(self.guard.why or "")
         if not isinstance(runnable.metric, JudgedMetric):
             return await runnable.ainvoke(seen, config)
         if content in self._asking:

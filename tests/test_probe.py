@@ -241,7 +241,7 @@ def test_the_run_can_be_read(tmp_path):
     probed(RIGHT, None, tmp_path, mutants=1)
     with Store.open(tmp_path / "run") as store:
         rows = [*store.results()]
-        assert store.fact("planned") == {"right": len(rows)}
+        assert store.count_planned() == {"right": len(rows)}
     assert Counter(row.tags["probe"] for row in rows) == {
         **dict.fromkeys(("unchanged", "other", "contradicted", "padded", "empty", "injected"), 3)
     }

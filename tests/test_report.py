@@ -127,7 +127,7 @@ def test_an_unfinished_run_says_how_much_is_left(tmp_path):
     with finished(tmp_path, given=[Case(id="1", question="?", answer="please")]):
         pass
     with Store.create(tmp_path) as store:
-        store.put_fact("planned", {"tone": 5})
+        store._db.execute("UPDATE plans SET planned = 5")
         text = printed(build(store))
     assert "tone: 4 not judged yet; run the same command again to go on" in text
 

@@ -61,7 +61,7 @@ def test_the_shards_of_a_run_are_the_run(tmp_path):
         assert {(name, method) for name, _ in rows for method in "ab"} == {*rows}
         with Store.open(folders[-1]) as store:
             assert sorted((case.id, case.method) for case in store.cases()) == sorted(rows)
-            assert store.fact("planned") == {"tone": len(rows)}
+            assert store.count_planned() == {"tone": len(rows)}
         seen += rows
         calls += len(judge.calls)
     assert sorted(seen) == sorted((case.id, case.method) for case in given_cases)

@@ -351,6 +351,8 @@ def test_a_case_that_says_more_is_kept_beside_the_judgements_that_hold_for_it_to
         evaluate([{**case, "chunks": [chunk]}], [load("correctness")], judge, out=tmp_path)
     assert fault_server.calls == 1
     with Store.open(tmp_path) as store:
+        assert [kept.chunks[0].text for kept in store.cases()] == ["new"]
+    with Store.open(tmp_path, all_rows=True) as store:
         assert [kept.chunks[0].text for kept in store.cases()] == ["old", "new"]
 
 
@@ -361,4 +363,4 @@ def test_metrics_of_several_commands_stand_side_by_side(tmp_path):
         evaluate([case], [load(name)], out=tmp_path)
     with Store.open(tmp_path) as store:
         assert [metric["name"] for metric in store.fact("metrics")] == ["latency", "llm_calls"]
-        assert store.fact("planned") == {"latency": 1, "llm_calls": 1}
+        assert store.count_planned() == {"latency": 1, "llm_calls": 1}

@@ -18,6 +18,7 @@ from greval.datasets.texts import Raw
 from greval.errors import DataError
 from greval.index import Index
 from greval.record import Record
+from greval.source import UNKNOWN, Source, identify_file
 
 READERS: Mapping[str, Callable[[Path], Iterator[Raw]]] = {
     ".jsonl": read_json_lines,
@@ -101,6 +102,12 @@ class Reading:
                 return rows if limit is None else min(rows, limit)
             counted = _lines_of_cases(self._path) if self._path.suffix.lower() in LINES else self._rows()
             return sum(1 for _ in islice(counted, limit))
+
+    def source(self, *others: Path, **settings: object) -> Source:
+        """Return what identifies the cases, `UNKNOWN` for standard input; see `identify_file`."""
+        if self._path is None:
+            return UNKNOWN
+        return identify_file(self._path, *others, method=self._method, **settings)
 
     @contextmanager
     def _told(self) -> Iterator[None]:

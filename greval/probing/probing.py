@@ -98,11 +98,10 @@ async def probe_async(
     narrow = await _let_through(task, stages)
     made = named_bases(narrow, task.bases.pool, task.metric, task.wanted)
     references = [case for base in made for case in base.references.values()]
-    await stages.judged(MAIN, references, [task.metric])
+    await stages.judged(MAIN, references, [task.metric], part="references")
     planned = plan(made, task.metric, task.wanted, stages.verdicts, mutants=task.mutants)
     if planned.cases:
-        await stages.judged(MAIN, planned.cases, [task.metric])
-        stages.planned(task.metric, len(references) + len(planned.cases))
+        await stages.judged(MAIN, planned.cases, [task.metric], part="planted")
     unchanged = [base.unchanged for base in made]
     for check in task.wanted:
         if check.reworded:

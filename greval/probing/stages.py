@@ -13,12 +13,12 @@ from langchain_core.language_models import BaseChatModel
 from greval.case import Case
 from greval.errors import StoreError
 from greval.evaluation import evaluate_async
-from greval.facts import holds_probe, put_planned
+from greval.facts import holds_probe
 from greval.judge import Judge
 from greval.metric import Metric
 from greval.options import OnProgress, Options
 from greval.prices import Prices
-from greval.probing.plan import MAIN, Key
+from greval.probing.plan import Key
 from greval.result import Result, Usage
 from greval.store import FILE, Store
 
@@ -69,13 +69,16 @@ class Stages:
                 raise StoreError(message)
 
     async def judged(
-        self, stage: str, cases: Sequence[Case], metrics: Sequence[Metric]
+        self, stage: str, cases: Sequence[Case], metrics: Sequence[Metric], *, part: str = ""
     ) -> dict[str, dict[Key, Result]]:
-        """Judge cases in a stage, and give the results of each metric; those of the last one are the verdicts."""
+        """Judge cases in a stage, and return the results of each metric; those of the last one are the verdicts.
+
+        Several rounds of a stage count together if each names its `part`.
+        """
         if not cases or self.why is not None:
             return {}
         run = await evaluate_async(
-            cases, metrics, self.judge, out=self.folder / stage, stop=self.stop, **self._options(len(cases))
+            cases, metrics, self.judge, out=self.folder / stage, stop=self.stop, part=part, **self._options(len(cases))
         )
         self.usage += run.progress.usage
         if run.progress.cost is not None:
@@ -88,12 +91,6 @@ class Stages:
                 found.setdefault(result.metric, {})[stage, result.sample_id, result.method] = result
         self.verdicts |= found.get(metrics[-1].name, {})
         return found
-
-    def planned(self, metric: Metric, count: int) -> None:
-        """Write down how many cases the run folder is due, as several rounds share it."""
-        if self.why is None:
-            with Store.create(self.folder / MAIN) as store:
-                put_planned(store, {metric.name: count})
 
     def _told(self, why: str | None) -> str | None:
         """Say why a stage was stopped: its own cap is what the stages before it left of the whole one."""

@@ -37,8 +37,10 @@ class Report(Record):
     """What a run found; every renderer reads this and nothing else.
 
     `by` names what the summaries are grouped by, `columns` the values of each metric's scale in
-    their order, `pending` how many cases each metric has not judged yet, `unread` the first thousand
-    rows of the input that were no cases, `unread_count` how many they were, `spending` what the judge cost.
+    their order, `pending` how many cases each metric has not judged yet, `stopped` why commands were
+    stopped whose results these are, `others` how many results of other cases, answers, judges or
+    definitions the folder holds that are not counted, `unread` the first thousand rows of the input
+    that were no cases, `unread_count` how many they were, `spending` what the judge cost.
     """
 
     folder: str
@@ -47,6 +49,8 @@ class Report(Record):
     summaries: tuple[Summary, ...]
     scales: dict[str, tuple[str, ...]]
     pending: dict[str, int]
+    stopped: tuple[str, ...] = ()
+    others: int = 0
     unread: tuple[str, ...]
     unread_count: int = 0
     spending: tuple[Spending, ...] = ()
@@ -78,13 +82,14 @@ def _built(store: Store, by: Sequence[str], show: int) -> Report:
     unread = store.fact("unread")
     unread = [*map(str, unread)] if isinstance(unread, list) else []
     count = store.fact("unread_count")
-    judge = store.fact("judge")
     return Report(
         folder=str(store.folder),
-        judge=str(judge["label"]) if isinstance(judge, dict) else None,
+        judge=", ".join(store.judges()) or None,
         by=names,
         summaries=ranked,
-        pending=_pending(store.fact("planned"), summaries),
+        pending=_pending(store.count_planned(), summaries),
+        stopped=store.stops(),
+        others=store.count_others(),
         scales={name: _values(scale) for name, scale in metrics.items()},
         unread=tuple(unread[:MOST_UNREAD]),
         unread_count=max(len(unread), count if isinstance(count, int) else 0),
@@ -126,13 +131,12 @@ def verdicts(result: Result) -> Iterable[Verdict]:
         yield Verdict(**who, item=None, value="skipped", reason=result.outcome.reason)
 
 
-def _pending(planned: JsonValue, summaries: Sequence[Summary]) -> dict[str, int]:
-    """Give how many cases of a run that was stopped are left, by metric."""
+def _pending(planned: Mapping[str, int], summaries: Sequence[Summary]) -> dict[str, int]:
+    """Count the judgements of each metric that are planned and not there yet."""
     judged: Counter[str] = Counter()
     for summary in summaries:
         judged[summary.metric] += summary.planned
-    due = planned if isinstance(planned, dict) else {}
-    left = {name: count - judged[name] for name, count in due.items() if isinstance(count, int)}
+    left = {name: count - judged[name] for name, count in planned.items()}
     return {name: count for name, count in left.items() if count > 0}
 
 

@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from greval.metrics.telling import counted
 from greval.report.build import Report, Verdict
 from greval.report.lines import shortened
 from greval.report.spending import told
@@ -118,6 +119,11 @@ def _troubles(report: Report) -> Iterable[str]:
             yield f"{where}: {count} skipped: {reason}"
     for metric, count in report.pending.items():
         yield f"{metric}: {count} not judged yet; run the same command again to go on"
+    for why in report.stopped:
+        yield f"stopped: {why}"
+    if report.others:
+        rows = counted(report.others, "row")
+        yield f"{rows} of other cases, answers, judges or definitions: not counted (--all counts them)"
     for row in report.unread[:MAX_UNREAD]:
         yield f"not a case: {row}"
     unread = max(report.unread_count, len(report.unread))

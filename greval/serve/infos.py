@@ -18,7 +18,6 @@ from greval.serve.service import PLAIN_NAME, Tenant
 from greval.serve.uploads import Uploads
 from greval.store import FILE, Store
 from greval.store.disk import LOCK
-from greval.store.pages import Pages
 
 
 class _Held(NamedTuple):
@@ -133,16 +132,12 @@ def _of_command_line(folder: Path) -> RunInfo:
 def _held(folder: Path, _: tuple[tuple[int, int], ...]) -> _Held:
     """Read the log; counting takes a second in a large one, so it is done once for each state of its files."""
     with Store.open(folder) as store:
-        judge, metrics, planned = store.fact("judge"), store.fact("metrics"), store.fact("planned")
-    due = {name: n for name, n in planned.items() if isinstance(n, int)} if isinstance(planned, dict) else {}
-    with Pages.open(folder) as pages:
-        few = pages.written() < sum(due.values())  # as while it runs: then nothing needs to be counted
-        counts = {} if few else pages.counts()
+        judges, metrics, pending = store.judges(), store.fact("metrics"), bool(store.stops())
     defined = metrics if isinstance(metrics, list) else []
     return _Held(
-        judge=str(judge["label"]) if isinstance(judge, dict) else None,
+        judge=", ".join(judges) or None,
         metrics=tuple(str(one["name"]) for one in defined if isinstance(one, dict)),
-        pending=any(count > counts.get(name, 0) for name, count in due.items()),
+        pending=pending,
     )
 
 

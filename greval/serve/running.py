@@ -20,6 +20,7 @@ from greval.serve.folders import CANCEL, Claim, Entry, put_state, state_of
 from greval.serve.lanes import FarLane
 from greval.serve.orders import ACTIVE, Order, State, Status
 from greval.serve.uploads import Uploads
+from greval.source import Source
 from greval.store import FILE
 from greval.store.pages import Pages
 from greval.tasks import beside
@@ -126,6 +127,7 @@ class Going:
             "max_calls": asked.max_calls,
             "max_cost": asked.max_cost,
             "total": min(cases, asked.limit or cases),
+            "source": Source(label=asked.dataset, digest=f"{asked.dataset} {asked.limit}"),
             "on_progress": self._note,
             "on_result": self._service.meters.judged,
         }

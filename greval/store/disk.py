@@ -24,11 +24,19 @@ COSTS = tuple(Usage.model_fields)
 TABLES = f"""
 CREATE TABLE results (
     key INTEGER NOT NULL, content INTEGER, place INTEGER NOT NULL, replaces INTEGER, finished INTEGER NOT NULL,
-    sample_id TEXT NOT NULL, method TEXT NOT NULL, metric TEXT NOT NULL, repeat INTEGER NOT NULL,
+    plan INTEGER NOT NULL, sample_id TEXT NOT NULL, method TEXT NOT NULL, metric TEXT NOT NULL, repeat INTEGER NOT NULL,
     tags TEXT NOT NULL, outline TEXT NOT NULL, {", ".join(f"{name} INTEGER" for name in COSTS)},
     row TEXT NOT NULL);
 CREATE INDEX replaced ON results (replaces) WHERE replaces IS NOT NULL;
-CREATE TABLE cases (key INTEGER NOT NULL, row TEXT NOT NULL);
+CREATE TABLE cases (key INTEGER NOT NULL, source INTEGER NOT NULL, row TEXT NOT NULL);
+CREATE TABLE kept_results (result INTEGER PRIMARY KEY, plan INTEGER NOT NULL);
+CREATE TABLE kept_cases (judged_case INTEGER PRIMARY KEY, source INTEGER NOT NULL);
+CREATE TABLE sources (
+    id INTEGER PRIMARY KEY, label TEXT NOT NULL, digest TEXT NOT NULL, part TEXT NOT NULL, total INTEGER,
+    stopped TEXT);
+CREATE TABLE plans (
+    id INTEGER PRIMARY KEY, source INTEGER NOT NULL, metric TEXT NOT NULL, method TEXT,
+    fingerprint TEXT NOT NULL, judge TEXT NOT NULL, planned INTEGER, current INTEGER NOT NULL);
 CREATE TABLE facts (name TEXT PRIMARY KEY, content TEXT NOT NULL);
 """
 LAYOUT = crc32(f"{TABLES} -- 1".encode()) >> 1

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from itertools import chain
@@ -26,6 +26,17 @@ from greval.result import Result, Usage
 from greval.stats.outline import outline
 from greval.store.disk import COSTS, FILE, Disk, lock, prepare, told
 from greval.store.flat import COLUMNS, flat
+from greval.store.plans import (
+    COUNTED,
+    COUNTED_CASE,
+    Plans,
+    TakenPlan,
+    count_planned,
+    read_judges,
+    read_labels,
+    read_plans,
+    read_stops,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,8 +46,12 @@ MARK = "json_extract(row, '$.fingerprint', '$.judge')"
 NO_CONTENT = 0
 NUMBERS = f"""
 SELECT rowid, place, CASE WHEN finished AND content IS NOT NULL THEN content ELSE {NO_CONTENT} END
-FROM results ORDER BY rowid
+FROM results
 """  # noqa: S608 - constant
+PLAN_OF = "coalesce((SELECT kept.plan FROM kept_results AS kept WHERE kept.result = results.rowid), results.plan)"
+SOURCE_OF = "coalesce((SELECT kept.source FROM kept_cases AS kept WHERE kept.judged_case = cases.rowid), cases.source)"
+MARKS_AT_ONCE = 4_096
+"""How many marks of kept rows wait in memory at most."""
 _JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
 
 
@@ -47,8 +62,22 @@ class _Known(NamedTuple):
     places: Index
 
 
+class StoredRow(NamedTuple):
+    """A row of the log; `cost` counts the rows too that it took the place of, `newest` says that none took its own."""
+
+    key: str
+    content: str
+    result: Result
+    cost: Usage
+    newest: bool
+    plan: int
+
+
 class Store(Closing):
     """A run folder, opened to write (`create`) or to read (`open`); a context manager.
+
+    What it reads back belongs to the last plan: results of other cases, answers, judges or
+    definitions stay in the log and are not counted (`greval.store.plans`).
 
     Example:
         >>> import tempfile
@@ -58,12 +87,24 @@ class Store(Closing):
         'local'
     """
 
-    def __init__(self, folder: Path, connection: sqlite3.Connection, held: IO[str] | None, disk: Disk | None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        connection: sqlite3.Connection,
+        held: IO[str] | None,
+        disk: Disk | None,
+        *,
+        all_rows: bool = False,
+    ) -> None:
         """Use `create` or `open`."""
         self.folder = folder
+        self.plans = Plans(connection)
         self._db = connection
         self._lock = held
         self._disk = disk
+        self._all_rows = all_rows
+        self._kept_results: dict[int, int] = {}
+        self._kept_cases: dict[int, int] = {}
 
     @classmethod
     def create(cls, folder: str | Path) -> Self:
@@ -76,8 +117,13 @@ class Store(Closing):
         return cls._opened(folder, lock(folder))
 
     @classmethod
-    def open(cls, folder: str | Path) -> Self:
+    def open(cls, folder: str | Path, *, all_rows: bool = False) -> Self:
         """Open a run folder to read, also while a run writes to it.
+
+        Args:
+            folder: The run folder.
+            all_rows: Whether to read the results too that do not belong to the last plan, such as those
+                of answers that have changed since.
 
         Raises:
             StoreError: Where it is no run folder, or another version wrote it.
@@ -86,10 +132,10 @@ class Store(Closing):
         if not (folder / FILE).is_file():
             message = f"{folder}: no run is there; greval evaluate CASES -m METRIC -o {folder} makes one"
             raise StoreError(message)
-        return cls._opened(folder, None)
+        return cls._opened(folder, None, all_rows=all_rows)
 
     @classmethod
-    def _opened(cls, folder: Path, held: IO[str] | None) -> Self:
+    def _opened(cls, folder: Path, held: IO[str] | None, *, all_rows: bool = False) -> Self:
         """Open the log; where that fails, nothing of it stays open."""
         with told(folder), ExitStack() as opened:
             if held:
@@ -97,11 +143,20 @@ class Store(Closing):
             connection = sqlite3.connect(folder / FILE, isolation_level=None, check_same_thread=False)
             opened.callback(connection.close)
             prepare(connection, folder, write=held is not None)
-            store = cls(folder, connection, held, Disk(folder) if held else None)
+            store = cls(folder, connection, held, Disk(folder) if held else None, all_rows=all_rows)
             opened.pop_all()
             return store
 
-    def append(self, key: str, result: Result, *, content: str = "", case: str = "") -> None:
+    def append(
+        self,
+        key: str,
+        result: Result,
+        *,
+        content: str = "",
+        case: str = "",
+        plan: int | None = None,
+        cost: Usage | None = None,
+    ) -> None:
         """Write a result; when this returns, a killed process does not lose it.
 
         Args:
@@ -109,32 +164,64 @@ class Store(Closing):
             result: The row; it takes the place of an older one of its sample, method, metric and repeat.
             content: The key of what was judged without who was judged, for `same`; empty for none.
             case: The case as JSON, to be kept beside its first result; empty for none.
+            plan: The plan that it belongs to; None for the one of its metric and method.
+            cost: What it cost, None for its own usage.
 
         Raises:
-            StoreError: Where the disk is full or the folder is gone; what was written before stays.
+            StoreError: If the disk is full or the folder is gone; what was written before stays.
         """
         known = self._known
         place = number(_place(result.sample_id, result.method, result.metric, result.repeat))
         numbers = (number(key), number(content) if content else None, place)
         replaced = known.places.get(numbers[2])
+        if plan is None:
+            plan = self.plans.plan_of(result.metric, result.method)
         with told(self.folder), self._db:  # one transaction, as each costs more than what is in it
-            cost = result.usage if replaced is None else result.usage + self._cost(replaced)
-            row = (*numbers, replaced, result.finished, *_columns(result, cost))
+            own = cost or result.usage
+            whole = own if replaced is None else own + self._cost(replaced)
+            row = (*numbers, replaced, result.finished, plan, *_columns(result, whole))
             self._db.execute("BEGIN")
             if case:
-                self._db.execute("INSERT INTO cases VALUES (?, ?)", (number(digest(case)), case))
+                self._put_case(number(digest(case)), case)
             at = self._db.execute(INSERT, row).lastrowid or 0
         known.places[numbers[2]] = at
         if numbers[1] is not None and result.finished:
             known.contents[numbers[1]] = at
 
     def get(self, key: str, result_of: tuple[str, str, str], repeat: int = 0) -> Result | None:
-        """Give the newest result of a sample, method and metric if it is that of a key, or None."""
+        """Return the newest result of a sample, method and metric if it is that of a key, or None."""
         at = self._known.places.get(_place(*result_of, repeat))
         return None if at is None else self._at(at, number(key))
 
+    def plan_of(self, result_of: tuple[str, str, str], repeat: int = 0) -> int | None:
+        """Return the plan of the newest result of a sample, method and metric, None if there is no result."""
+        at = self._known.places.get(_place(*result_of, repeat))
+        if at is None:
+            return None
+        query = f"SELECT {PLAN_OF} FROM results WHERE rowid = ?"  # noqa: S608 - constant
+        return int(self._db.execute(query, (at,)).fetchone()[0])
+
+    def keep(
+        self, result_of: tuple[str, str, str], case: str = "", *, plan: int | None = None, repeat: int = 0
+    ) -> None:
+        """Count the newest result of a sample, method and metric, which is there already.
+
+        Args:
+            result_of: The names of the sample, the method and the metric.
+            case: The case as JSON, to be kept if it says something new; empty for none.
+            plan: The plan that it belongs to; None for the one of its metric and method.
+            repeat: Which of its repeats.
+        """
+        wanted = self.plans.plan_of(result_of[2], result_of[1]) if plan is None else plan
+        if self.plan_of(result_of, repeat) != wanted:
+            self._kept_results[self._known.places.get(_place(*result_of, repeat)) or 0] = wanted
+            if len(self._kept_results) >= MARKS_AT_ONCE:
+                self._write_marks()
+        if case:
+            self.see(case)
+
     def same(self, content: str) -> Result | None:
-        """Give the newest finished result with a content key, whoever was judged, or None."""
+        """Return the newest finished result with a content key, whoever was judged, or None."""
         at = self._known.contents.get(content)
         return None if at is None else self._at(at)
 
@@ -148,62 +235,143 @@ class Store(Closing):
             with told(self.folder):
                 self._disk.flush()
 
-    def rows(self) -> Iterator[tuple[str, str, Result]]:
-        """Give every row that was ever written, with its key and content key, the oldest first."""
-        for key, content, row in self._db.execute("SELECT key, content, row FROM results ORDER BY rowid"):
-            yield name_of(key), "" if content is None else name_of(content), Result.model_validate_json(row)
+    def rows(self) -> Iterator[StoredRow]:
+        """Return every row that was ever written, the oldest first."""
+        query = f"SELECT key, content, row, {', '.join(COSTS)}, {NEWEST}, {PLAN_OF} FROM results ORDER BY rowid"  # noqa: S608 - constants
+        for key, content, row, *costs, newest, plan in self._db.execute(query):
+            cost = Usage(**dict(zip(COSTS, costs, strict=True)))
+            result = Result.model_validate_json(row)
+            yield StoredRow(name_of(key), "" if content is None else name_of(content), result, cost, bool(newest), plan)
 
     def see(self, case: str) -> None:
-        """Keep a case (as JSON) whose results are kept, where it says something new, such as other chunks."""
+        """Keep a case (as JSON) whose results are kept, if it says something new, such as other chunks."""
         key = number(digest(case))
-        if key not in self._seen:
+        at = self._seen.get(key)
+        if at is None:
             with told(self.folder), self._db:
-                self._db.execute("INSERT INTO cases VALUES (?, ?)", (key, case))
-            self._seen[key] = 1
+                self._seen[key] = self._put_case(key, case)
+            return
+        (source,) = self._db.execute(f"SELECT {SOURCE_OF} FROM cases WHERE rowid = ?", (at,)).fetchone()  # noqa: S608 - constant
+        if source != self.plans.source_id:
+            self._kept_cases[at] = self.plans.source_id
 
     def keep_cases(self, cases: Iterable[Case]) -> None:
         """Keep cases beside the results."""
-        texts = (case.model_dump_json(exclude_defaults=True) for case in cases)
-        with told(self.folder), self._db:
-            self._db.execute("BEGIN")
-            self._db.executemany("INSERT INTO cases VALUES (?, ?)", ((number(digest(text)), text) for text in texts))
+        for case in cases:
+            self.see(case.model_dump_json(exclude_defaults=True))
 
     def cases(self) -> Iterator[Case]:
-        """Give every case that was judged."""
-        for (row,) in self._db.execute("SELECT row FROM cases GROUP BY key ORDER BY min(rowid)"):
+        """Return every case that was judged."""
+        self._write_marks()
+        query = f"SELECT row FROM cases WHERE {self._where(COUNTED_CASE)} GROUP BY key ORDER BY min(rowid)"  # noqa: S608 - constant
+        for (row,) in self._db.execute(query):
             yield Case.model_validate_json(row)
 
     def results(self) -> Iterator[Result]:
-        """Give the newest result of each sample, method, metric and repeat, in order."""
+        """Return the newest result of each sample, method, metric and repeat, in order."""
         for row in self.lines():
             yield Result.model_validate_json(row)
 
     def lines(self, metric: str | None = None) -> Iterator[str]:
-        """Give the same results as JSON lines, all or those of one metric."""
-        only = "" if metric is None else "AND metric = ?"
-        query = f"SELECT row FROM results WHERE {NEWEST} {only} ORDER BY rowid"  # noqa: S608 - constants
-        for (row,) in self._db.execute(query, () if metric is None else (metric,)):
+        """Return the same results as JSON lines, all or those of one metric."""
+        for (row,) in self._select("row", metric):
             yield row
 
     def outlines(self) -> Iterator[tuple[Any, ...]]:
-        """Give what a report needs of the same results, without their reasons.
+        """Return what a report needs of the same results, without their reasons.
 
         Returns:
             Tuples of metric, method, tags as JSON, the outline (`greval.stats.outline`), and the
             fields of `Usage`: what this row cost and all those that it took the place of.
         """
-        columns = ", ".join(("metric", "method", "tags", "outline", *COSTS))
-        return self._db.execute(f"SELECT {columns} FROM results WHERE {NEWEST} ORDER BY rowid")  # noqa: S608 - constants
+        return self._select(", ".join(("metric", "method", "tags", "outline", *COSTS)))
 
     def scores(self) -> Iterator[tuple[str, str, str, str, str, str]]:
-        """Give what a comparison needs of the same results, one row at a time.
+        """Return what a comparison needs of the same results, one row at a time.
 
         Returns:
             Tuples of sample id, method, metric, tags as JSON, the outline (`greval.stats.outline`),
             and by what it was judged: the fingerprint and the judge as a JSON list.
         """
-        columns = f"sample_id, method, metric, tags, outline, {MARK}"
-        return self._db.execute(f"SELECT {columns} FROM results WHERE {NEWEST} ORDER BY rowid")  # noqa: S608 - constants
+        return self._select(f"sample_id, method, metric, tags, outline, {MARK}")
+
+    def holds_results(self) -> bool:
+        """Say whether anything was ever judged here."""
+        return self._db.execute("SELECT 1 FROM results LIMIT 1").fetchone() is not None
+
+    def count(self) -> int:
+        """Count the same results."""
+        (found,) = next(self._select("count(*)"))
+        return int(found)
+
+    def count_others(self) -> int:
+        """Count the results of other cases, answers, judges or definitions: those that no plan that counts holds."""
+        if not self._db.execute("SELECT 1 FROM plans WHERE NOT current LIMIT 1").fetchone():
+            return 0
+        query = f"SELECT count(*) FROM results WHERE {NEWEST} AND NOT {COUNTED}"  # noqa: S608 - constants
+        return int(self._db.execute(query).fetchone()[0])
+
+    def count_planned(self) -> dict[str, int]:
+        """Count the judgements that are planned for each metric, those that are there and those that are not."""
+        return count_planned(self._db)
+
+    def count_missing(self) -> dict[int, int | None]:
+        """Count the judgements that each plan that counts lacks, None if it is not known how many it has."""
+        there = self._count_by_plan()
+        return {
+            plan.id: None if plan.planned is None else plan.planned - there.get(plan.id, 0)
+            for plan in self.taken_plans()
+        }
+
+    def set_planned(self, missing: Mapping[int, int | None]) -> None:
+        """Write down how many judgements plans have, given how many each lacks of them."""
+        there = self._count_by_plan()
+        for plan, count in missing.items():
+            self.plans.set_planned(plan, None if count is None else there.get(plan, 0) + count)
+
+    def _count_by_plan(self) -> dict[int, int]:
+        self._write_marks()
+        query = f"SELECT {PLAN_OF} AS of_plan, count(*) FROM results WHERE {NEWEST} GROUP BY of_plan"  # noqa: S608 - constants
+        return dict(self._db.execute(query).fetchall())
+
+    def stops(self) -> tuple[str, ...]:
+        """Return why commands were stopped before all that they planned was judged."""
+        return read_stops(self._db)
+
+    def judges(self) -> tuple[str, ...]:
+        """Return the labels of the judges of the results that count."""
+        return read_judges(self._db)
+
+    def labels(self) -> frozenset[str]:
+        """Return the places that cases of this run were ever read from."""
+        return frozenset(read_labels(self._db))
+
+    def taken_plans(self) -> list[TakenPlan]:
+        """Return the plans that count, for a merge."""
+        return read_plans(self._db)
+
+    def _select(self, columns: str, metric: str | None = None) -> Iterator[Any]:
+        """Read columns of the newest results, all or those of one metric."""
+        self._write_marks()
+        only = "" if metric is None else "AND metric = ?"
+        query = f"SELECT {columns} FROM results WHERE {NEWEST} AND {self._where(COUNTED)} {only} ORDER BY rowid"  # noqa: S608 - constants
+        return self._db.execute(query, () if metric is None else (metric,))
+
+    def _where(self, counted: str) -> str:
+        return "1" if self._all_rows else counted
+
+    def _put_case(self, key: int, case: str) -> int:
+        row = (key, self.plans.source_id, case)
+        return self._db.execute("INSERT INTO cases VALUES (?, ?, ?)", row).lastrowid or 0
+
+    def _write_marks(self) -> None:
+        """Write down which rows that were there already belong to the plan."""
+        for table, marks in (("kept_results", self._kept_results), ("kept_cases", self._kept_cases)):
+            if marks:
+                with told(self.folder), self._db:
+                    self._db.execute("BEGIN")
+                    self._db.executemany(f"INSERT OR REPLACE INTO {table} VALUES (?, ?)", marks.items())  # noqa: S608 - constants
+                marks.clear()
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
@@ -242,6 +410,7 @@ class Store(Closing):
             if self._lock:
                 opened.callback(self._lock.close)
             opened.callback(self._db.close)
+            self._write_marks()
             if self._disk:
                 self._disk.close()
             if self._lock:
@@ -252,7 +421,7 @@ class Store(Closing):
     def _seen(self) -> Index:
         """Read which cases are kept, when that is first asked."""
         seen = Index()
-        seen.load(self._db.execute("SELECT key, 1 FROM cases"))
+        seen.load(self._db.execute("SELECT key, rowid FROM cases ORDER BY rowid"))
         return seen
 
     @cached_property
@@ -262,14 +431,17 @@ class Store(Closing):
         if self._db.execute("SELECT 1 FROM results LIMIT 1").fetchone():
             import numpy as np  # noqa: PLC0415 - a tenth of a second, and new runs do without
 
-            numbers = np.fromiter(chain.from_iterable(self._db.execute(NUMBERS)), dtype=np.int64).reshape(-1, 3)
+            query = NUMBERS if self._lock or self._all_rows else f"{NUMBERS} WHERE {COUNTED}"
+            rows = chain.from_iterable(self._db.execute(f"{query} ORDER BY rowid"))
+            numbers = np.fromiter(rows, dtype=np.int64).reshape(-1, 3)
             at, places, contents = numbers.T
             known.places.load_arrays(places, at)
             known.contents.load_arrays(contents[contents != NO_CONTENT], at[contents != NO_CONTENT])
         return known
 
-    def _at(self, place: int, key: int | None = None) -> Result | None:
-        found, row = self._db.execute("SELECT key, row FROM results WHERE rowid = ?", (place,)).fetchone()
+    def _at(self, at: int, key: int | None = None) -> Result | None:
+        """Return the row of a number, None if it is not that of the key."""
+        found, row = self._db.execute("SELECT key, row FROM results WHERE rowid = ?", (at,)).fetchone()
         return Result.model_validate_json(row) if key in {None, found} else None
 
     def _cost(self, place: int) -> Usage:
@@ -278,7 +450,7 @@ class Store(Closing):
         return Usage(**dict(zip(COSTS, found, strict=True)))
 
 
-INSERT = f"INSERT INTO results VALUES ({', '.join('?' * (12 + len(COSTS)))})"  # noqa: S608 - constant
+INSERT = f"INSERT INTO results VALUES ({', '.join('?' * (13 + len(COSTS)))})"  # noqa: S608 - constant
 
 
 def _place(sample_id: str, method: str, metric: str, repeat: int) -> str:

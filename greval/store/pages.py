@@ -16,8 +16,9 @@ from greval.closing import Closing
 from greval.errors import StoreError
 from greval.record import Record
 from greval.store.disk import FILE, prepare, told
+from greval.store.plans import COUNTED, COUNTED_CASE
 
-NEWEST = "NOT EXISTS (SELECT 1 FROM results AS newer WHERE newer.replaces = results.rowid)"
+NEWEST = f"NOT EXISTS (SELECT 1 FROM results AS newer WHERE newer.replaces = results.rowid) AND {COUNTED}"  # noqa: S608 - constant
 """Beside the log's own way of saying it, this one needs no list of all replaced rows for a page of a few."""
 WHERE = {
     "sample_id": "sample_id = ?",
@@ -33,12 +34,12 @@ CASES = f"""
 SELECT rowid, key, json_extract(row, '$.id', '$.method'),
        CASE WHEN instr(row, '{NUL}') THEN json_extract(row, '$.question', '$.id')
        ELSE json_array(substr(json_extract(row, '$.question'), 1, 1000)) END
-FROM cases WHERE rowid > ? ORDER BY rowid LIMIT ?
+FROM cases WHERE rowid > ? AND {COUNTED_CASE} ORDER BY rowid LIMIT ?
 """  # noqa: S608 - a constant
-CASE = """
-SELECT row FROM cases WHERE instr(row, ?) AND coalesce(json_extract(row, '$.id'), '') = ?
+CASE = f"""
+SELECT row FROM cases WHERE {COUNTED_CASE} AND instr(row, ?) AND coalesce(json_extract(row, '$.id'), '') = ?
 AND coalesce(json_extract(row, '$.method'), '') = ? ORDER BY rowid DESC
-"""
+"""  # noqa: S608 - a constant
 MOST_OF_QUESTION = 1000
 MOST_LETTERS = 8_000_000
 """A page that holds as many is given as it is."""
@@ -177,7 +178,7 @@ class Pages(Closing):
 
     def methods(self) -> tuple[str, ...]:
         """Give the methods, in order of their first result."""
-        rows = self._all("SELECT method FROM results GROUP BY method ORDER BY min(rowid)")
+        rows = self._all(f"SELECT method FROM results WHERE {NEWEST} GROUP BY method ORDER BY min(rowid)")  # noqa: S608
         return tuple(method for (method,) in rows)
 
     def written(self) -> int:
@@ -197,7 +198,10 @@ class Pages(Closing):
     def _first(self, keys: Sequence[int]) -> dict[int, int]:
         """Give the first row of each of these cases: one that was judged again is kept again."""
         marks = json.dumps([*dict.fromkeys(keys)])
-        query = "SELECT key, min(rowid) FROM cases WHERE key IN (SELECT value FROM json_each(?)) GROUP BY key"
+        query = f"""
+            SELECT key, min(rowid) FROM cases
+            WHERE key IN (SELECT value FROM json_each(?)) AND {COUNTED_CASE} GROUP BY key
+        """  # noqa: S608 - constants
         return dict(self._all(query, marks))
 
     def _statuses(self, of: Sequence[tuple[str, str]]) -> dict[tuple[str, str], dict[str, str]]:

@@ -1,0 +1,300 @@
+"""Plans: which results of a run folder belong to the last command that planned them.
+
+A command plans a judgement for each of its cases by each of its metrics. What a metric gave to a
+method is planned by the last command that had cases of this method and this metric; the results of
+earlier commands stay in the log and are not counted. Parts of one command, such as shards, count
+together (docs/design/decisions/0050-plans.md).
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from greval.source import Source
+
+COUNTED = """
+coalesce((SELECT kept.plan FROM kept_results AS kept WHERE kept.result = results.rowid), results.plan)
+IN (SELECT id FROM plans WHERE current)
+"""
+"""Holds for a row of `results` that belongs to a plan that counts."""
+COUNTED_CASE = """
+coalesce((SELECT kept.source FROM kept_cases AS kept WHERE kept.judged_case = cases.rowid), cases.source)
+NOT IN (SELECT source FROM plans GROUP BY source HAVING max(current) = 0)
+"""
+"""Holds for a row of `cases` whose source is not one of retired plans only."""
+NO_PLAN = 0
+"""The plan of results that are kept and belong to no plan."""
+UNFINISHED = "it is still running, or it was killed"
+"""What is known of a command that has not said how it ended."""
+
+
+APPENDED = Source(digest="appended")
+"""The source of results that are written without a command that planned them."""
+
+
+class Mark(NamedTuple):
+    """What a metric is judged by: its fingerprint and the judge's label, empty for a computed one."""
+
+    fingerprint: str
+    judge: str = ""
+
+
+class _Plan(NamedTuple):
+    """A plan that counts, as it is in the log."""
+
+    id: int
+    source: int
+    metric: str
+    fingerprint: str
+    label: str
+    digest: str
+    part: str
+
+
+class Plans:
+    """The plans of a log that is open to write."""
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        """Read nothing yet."""
+        self._db = database
+        self._ids: dict[tuple[str, str], int] = {}
+        self._marks: Mapping[str, Mark] = {}
+        self._source = Source()
+        self._part = ""
+        self.source_id = 0
+        self.continued = False
+
+    def begin(self, source: Source, part: str, marks: Mapping[str, Mark], total: int | None = None) -> None:
+        """Begin the plan of a command.
+
+        Plans of the same metrics that were made from the same place stop to count, unless they are other
+        parts of this one.
+
+        Args:
+            source: Where the cases come from.
+            part: The part of the whole, such as "2/3" for a shard; empty for the whole.
+            marks: What each metric is judged by.
+            total: How many cases there are, None if that is not known before they are read.
+        """
+        self._ids, self._marks, self._source, self._part = {}, marks, source, part
+        self.source_id, self.continued = self._find_source(source, part)
+        self._db.execute(
+            "UPDATE sources SET label = ?, total = coalesce(?, total), stopped = ? WHERE id = ?",
+            (source.label, total, UNFINISHED, self.source_id),
+        )
+        for metric in marks:
+            self._db.execute("DELETE FROM plans WHERE method IS NULL AND metric = ?", (metric,))
+            if source.label:
+                before = (plan for plan in self._current(metric) if plan.label == source.label)
+                self._retire(plan.id for plan in before if not self._joins(plan))
+
+    def expect_methods(self) -> None:
+        """Let the number of cases count as planned while their methods are not known."""
+        for metric, mark in self._marks.items():
+            self._db.execute(
+                "INSERT INTO plans (source, metric, fingerprint, judge, current) VALUES (?, ?, ?, ?, 1)",
+                (self.source_id, metric, *mark),
+            )
+
+    def plan_of(self, metric: str, method: str) -> int:
+        """Return the number of the plan for a metric and a method; other plans for them stop to count."""
+        found = self._ids.get((metric, method))
+        if found is None:
+            if not self.source_id:
+                self.begin(APPENDED, "", {})
+                self.end(None, None)
+            found = self._ids[metric, method] = self._claim(metric, method)
+        return found
+
+    def end(self, planned: Mapping[str, int] | None, why: str | None) -> None:
+        """Write down how a command ended.
+
+        Args:
+            planned: How many cases each method had, None if they were not all read.
+            why: Why it was stopped, None if it was not.
+        """
+        self._db.execute("UPDATE sources SET stopped = ? WHERE id = ?", (why, self.source_id))
+        if planned is None:
+            return
+        self._db.execute("DELETE FROM plans WHERE method IS NULL AND source = ?", (self.source_id,))
+        self._db.execute("UPDATE sources SET total = ? WHERE id = ?", (sum(planned.values()), self.source_id))
+        for metric in self._marks:
+            for method, count in planned.items():
+                self._db.execute("UPDATE plans SET planned = ? WHERE id = ?", (count, self.plan_of(metric, method)))
+
+    def complete(self) -> bool:
+        """Say whether all that the begun plan holds is judged: its source was read to its end, and nothing failed."""
+        query = """
+            SELECT count(*), coalesce(sum(planned), 0), count(*) FILTER (WHERE planned IS NULL OR NOT current)
+            FROM plans WHERE source = ? AND metric = ? AND fingerprint = ?
+        """
+        total = self._db.execute("SELECT total FROM sources WHERE id = ?", (self.source_id,)).fetchone()[0]
+        due = 0
+        for metric, mark in self._marks.items():
+            plans, planned, open_plans = self._db.execute(query, (self.source_id, metric, mark.fingerprint)).fetchone()
+            if not plans or open_plans or planned != total:
+                return False
+            due += planned
+        finished = sum(count for _, count in self.count_statuses(finished=True))
+        return finished == due
+
+    def count_statuses(self, *, finished: bool) -> list[tuple[str, int]]:
+        """Count the results of the begun plan by status, all or those with nothing left to ask."""
+        names = ", ".join("?" for _ in self._marks)
+        query = f"""
+            SELECT json_extract(outline, '$[0]'), count(*) FROM results
+            WHERE rowid NOT IN (SELECT replaces FROM results WHERE replaces IS NOT NULL) AND finished >= ?
+            AND coalesce((SELECT kept.plan FROM kept_results AS kept WHERE kept.result = results.rowid), results.plan)
+            IN (SELECT id FROM plans WHERE current AND source = ? AND metric IN ({names})) GROUP BY 1
+        """  # noqa: S608 - constants
+        return self._db.execute(query, (finished, self.source_id, *self._marks)).fetchall()
+
+    def take_over(self, folder: Path, plans: Iterable[TakenPlan]) -> dict[int, int]:
+        """Count the plans of another run beside what is here, in place of those that were taken over from there before.
+
+        Args:
+            folder: The folder of that run.
+            plans: The plans that count there.
+
+        Returns:
+            The number here of each plan there.
+        """
+        part = str(folder.resolve())
+        self.source_id, _ = self._find_source(Source(digest=f"run {part}"), part)
+        self._db.execute("UPDATE plans SET current = 0 WHERE source = ?", (self.source_id,))
+        taken = [*plans]
+        stops = [plan.stopped for plan in taken if plan.stopped]
+        self._db.execute("UPDATE sources SET stopped = ? WHERE id = ?", (stops[0] if stops else None, self.source_id))
+        return {plan.id: self._make(plan.metric, plan.method, Mark(plan.fingerprint, plan.judge)) for plan in taken}
+
+    def set_planned(self, plan: int, planned: int | None) -> None:
+        """Write down how many cases a plan has, None if that is not known."""
+        self._db.execute("UPDATE plans SET planned = ? WHERE id = ?", (planned, plan))
+
+    def retire_metrics(self, metrics: Iterable[str]) -> None:
+        """Let no plan of these metrics count that is here."""
+        self._db.executemany("UPDATE plans SET current = 0 WHERE metric = ?", [(metric,) for metric in metrics])
+
+    def _claim(self, metric: str, method: str) -> int:
+        mark = self._marks.get(metric, Mark(""))
+        current = self._current(metric, method)
+        self._retire(plan.id for plan in current if not self._joins(plan))
+        return self._make(metric, method, mark)
+
+    def _make(self, metric: str, method: str, mark: Mark) -> int:
+        """Return the plan of the source for a metric and a method, made if it is missing, and let it count."""
+        found = self._db.execute(
+            "SELECT id FROM plans WHERE source = ? AND metric = ? AND method = ? AND fingerprint = ?",
+            (self.source_id, metric, method, mark.fingerprint),
+        ).fetchone()
+        if found:
+            self._db.execute("UPDATE plans SET current = 1 WHERE id = ?", found)
+            return int(found[0])
+        made = self._db.execute(
+            "INSERT INTO plans (source, metric, method, fingerprint, judge, current) VALUES (?, ?, ?, ?, ?, 1)",
+            (self.source_id, metric, method, *mark),
+        )
+        return made.lastrowid or 0
+
+    def _find_source(self, source: Source, part: str) -> tuple[int, bool]:
+        """Return the number of a source, and whether it was there already; one without a digest is always new."""
+        found = (
+            source.digest
+            and self._db.execute(
+                "SELECT id FROM sources WHERE digest = ? AND part = ?", (source.digest, part)
+            ).fetchone()
+        )
+        if found:
+            return int(found[0]), True
+        made = self._db.execute(
+            "INSERT INTO sources (label, digest, part) VALUES (?, ?, ?)", (source.label, source.digest, part)
+        )
+        return made.lastrowid or 0, False
+
+    def _current(self, metric: str, method: str | None = None) -> list[_Plan]:
+        """Return the plans that count for a metric, of one method or of all."""
+        query = """
+            SELECT plans.id, source, metric, fingerprint, label, digest, part FROM plans
+            JOIN sources ON sources.id = plans.source WHERE current AND metric = ? AND coalesce(?, method) = method
+        """
+        return [_Plan(*row) for row in self._db.execute(query, (metric, method))]
+
+    def _retire(self, plans: Iterable[int]) -> None:
+        self._db.executemany("UPDATE plans SET current = 0 WHERE id = ?", [(plan,) for plan in plans])
+
+    def _joins(self, other: _Plan) -> bool:
+        """Say whether a plan that is there is the begun one itself, or another part of the same whole."""
+        mark = self._marks.get(other.metric, Mark(""))
+        if other.fingerprint != mark.fingerprint:
+            return False
+        if other.source == self.source_id:
+            return True
+        same = (other.digest, other.label, _whole(other.part)) == (*reversed(self._source), _whole(self._part))
+        return same and bool(self._part) and bool(other.part) and other.part != self._part
+
+
+class TakenPlan(NamedTuple):
+    """A plan that counts, as a merge takes it over; `stopped` tells why its command was stopped."""
+
+    id: int
+    metric: str
+    method: str
+    fingerprint: str
+    judge: str
+    planned: int | None
+    stopped: str | None
+
+
+def read_plans(database: sqlite3.Connection) -> list[TakenPlan]:
+    """Return the plans that count."""
+    query = """
+        SELECT plans.id, metric, method, fingerprint, judge, planned, stopped
+        FROM plans JOIN sources ON sources.id = plans.source
+        WHERE current AND method IS NOT NULL ORDER BY plans.id
+    """
+    return [TakenPlan(*row) for row in database.execute(query)]
+
+
+def count_planned(database: sqlite3.Connection) -> dict[str, int]:
+    """Count the judgements that the plans that count hold for each metric, as far as that is known."""
+    query = """
+        SELECT metric, CASE WHEN count(*) = count(planned) THEN sum(planned) ELSE max(total) END
+        FROM plans JOIN sources ON sources.id = plans.source
+        WHERE current GROUP BY metric, source ORDER BY min(plans.id)
+    """
+    found: dict[str, int] = {}
+    for metric, count in database.execute(query):
+        if count is not None:
+            found[metric] = found.get(metric, 0) + count
+    return found
+
+
+def read_stops(database: sqlite3.Connection) -> tuple[str, ...]:
+    """Return why commands were stopped whose plans count."""
+    query = """
+        SELECT DISTINCT stopped FROM sources
+        WHERE stopped IS NOT NULL AND id IN (SELECT source FROM plans WHERE current) ORDER BY id
+    """
+    return tuple(why for (why,) in database.execute(query))
+
+
+def read_judges(database: sqlite3.Connection) -> tuple[str, ...]:
+    """Return the labels of the judges whose plans count."""
+    query = "SELECT judge FROM plans WHERE current AND judge != '' GROUP BY judge ORDER BY min(id)"
+    return tuple(judge for (judge,) in database.execute(query))
+
+
+def read_labels(database: sqlite3.Connection) -> Iterator[str]:
+    """Return the places that the cases of a run were read from."""
+    for (label,) in database.execute("SELECT DISTINCT label FROM sources ORDER BY id"):
+        yield label
+
+
+def _whole(part: str) -> str:
+    """Return what a part is a part of: the shards 1/3 and 2/3 are of the same whole, and so are all named parts."""
+    shard = re.fullmatch(r"\d+/(\d+)", part)
+    return shard[1] if shard else ""
