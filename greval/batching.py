@@ -202,7 +202,7 @@ async def _run(plan: Plan, folder: Path, out: Path, desk: Desk, options: Options
     given: Options = {
         "repeats": plan.repeats,
         "concurrency": WIDTH,
-        "source": source,
+        "origin": source,
         **options,
         "desk": desk,
         "prices": prices,

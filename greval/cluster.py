@@ -233,7 +233,7 @@ async def _judge_shard(job: Job, number: int, pause: float) -> Run:
     options: Options = {
         **job.options,
         "shard": Shard(number=number, count=job.shards),
-        "source": reading.source(limit=job.limit),
+        "origin": reading.source(limit=job.limit),
     }
     run = await evaluate_async(
         islice(reading, job.limit),

@@ -46,7 +46,7 @@ class Options(TypedDict, total=False):
     cache: bool | Path
     shard: Shard | str | None
     probe: bool
-    source: Source
+    origin: Source
     part: str
     desk: Desk | None
     debug: bool
@@ -92,10 +92,10 @@ def source_of(cases: Iterable[CaseLike | RowFault], options: Options) -> Source:
     """Return where the cases come from, `UNKNOWN` if nothing says it.
 
     Example:
-        >>> source_of([], {"source": Source(label="questions.csv")}).label
+        >>> source_of([], {"origin": Source(label="questions.csv")}).label
         'questions.csv'
     """
-    given = options.get("source")
+    given = options.get("origin")
     if given is None and isinstance(cases, Reading):
         given = cases.source()
     return given or UNKNOWN

@@ -77,9 +77,8 @@ class Stages:
         """
         if not cases or self.why is not None:
             return {}
-        run = await evaluate_async(
-            cases, metrics, self.judge, out=self.folder / stage, stop=self.stop, part=part, **self._options(len(cases))
-        )
+        options = self._options(len(cases), part)
+        run = await evaluate_async(cases, metrics, self.judge, out=self.folder / stage, stop=self.stop, **options)
         self.usage += run.progress.usage
         if run.progress.cost is not None:
             self.cost = (self.cost or 0.0) + run.progress.cost
@@ -101,11 +100,12 @@ class Stages:
             return f"the cap of ${cost:g} is reached (--max-cost)"
         return why
 
-    def _options(self, total: int) -> Options:
+    def _options(self, total: int, part: str) -> Options:
         """Give the options of the next run: what is left of the caps."""
         wishes = self.wishes
         options: Options = {
             "total": total,
+            "part": part,
             "probe": True,
             "concurrency": wishes.get("concurrency"),
             "prices": wishes.get("prices"),

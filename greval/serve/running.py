@@ -127,7 +127,7 @@ class Going:
             "max_calls": asked.max_calls,
             "max_cost": asked.max_cost,
             "total": min(cases, asked.limit or cases),
-            "source": Source(label=asked.dataset, digest=f"{asked.dataset} {asked.limit}"),
+            "origin": Source(label=asked.dataset, digest=f"{asked.dataset} {asked.limit}"),
             "on_progress": self._note,
             "on_result": self._service.meters.judged,
         }

@@ -178,7 +178,7 @@ class Pages(Closing):
 
     def methods(self) -> tuple[str, ...]:
         """Give the methods, in order of their first result."""
-        rows = self._all(f"SELECT method FROM results WHERE {NEWEST} GROUP BY method ORDER BY min(rowid)")  # noqa: S608
+        rows = self._all(f"SELECT method FROM results WHERE {COUNTED} GROUP BY method ORDER BY min(rowid)")  # noqa: S608
         return tuple(method for (method,) in rows)
 
     def written(self) -> int:
