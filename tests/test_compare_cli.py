@@ -4,7 +4,7 @@ import json
 
 import pytest
 import typer
-from compared_runs import FAILED, UNSCORED, write
+from compared_runs import FAILED, MISSING, UNSCORED, write
 from typer.testing import CliRunner
 
 from greval.cli.compare import compare
@@ -112,6 +112,53 @@ def test_several_pairs_are_named(run):
     assert text.count("equal on every question") == 2
     assert "before" in text
     assert "walk against local" in said(run, "-m", "latency").stdout
+
+
+def test_table_and_json_have_one_verdict(tmp_path):
+    """What a row of the table says is the verdict of the JSON form, with figures in brackets at most."""
+    figures = {
+        ("a", "right"): [1] * 5 + [MISSING] * 40,
+        ("b", "right"): [0] * 5 + [MISSING] * 40,
+        ("a", "ndcg@10"): [0.5] * 45,
+        ("b", "ndcg@10"): [0.5] * 45,
+        ("a", "latency"): [1.0] * 45,
+        ("b", "latency"): [2.0] * 45,
+        ("a", "depth"): [n % 5 + 1 for n in range(45)],
+        ("b", "depth"): [n % 4 + 1 for n in range(45)],
+    }
+    run = write(tmp_path / "run", figures)
+    table = said(run, "--baseline", "b").stdout
+    found = json.loads(said(run, "--baseline", "b", "--format", "json").stdout)
+    rows = {line.split()[0]: line for line in reversed(table.splitlines()) if line.strip()}
+    verdicts = {one["metric"]: one["verdict"] for one in found["contrasts"]}
+    assert verdicts == {
+        "right": "too few questions to tell",
+        "ndcg@10": "equal on every question",
+        "latency": "better",
+        "depth": "no difference seen",
+    }
+    for metric, verdict in verdicts.items():
+        assert rows[metric].partition(" (could miss")[0].rstrip().endswith(verdict)
+
+
+def test_changed_questions_are_named(tmp_path):
+    """The first questions that were lost and won stand below the table; JSON has all of them."""
+    old = write(tmp_path / "old", {("", "right"): [1] * 40})
+    new = write(tmp_path / "new", {("", "right"): [int(n % 5 > 0) for n in range(40)], ("", "ndcg@10"): [1.0] * 40})
+    text = said(new, "--against", old).stdout
+    assert "right: (none) lost q0, q10, q15, q20, q25 and 3 more\n" in text
+    assert "--format json names every question" in text
+    (found,) = json.loads(said(new, "--against", old, "-m", "right", "--format", "json").stdout)["contrasts"]
+    assert found["lost_questions"] == sorted(f"q{n}" for n in range(0, 40, 5))
+
+
+def test_tests_that_left_the_family_are_named(tmp_path):
+    """The line on the correction says which tests could have shown nothing."""
+    figures = {(name, metric): [1] * 40 for name in "ab" for metric in ("right", "ndcg@10")}
+    figures["a", "right"] = [0] * 40
+    text = said(write(tmp_path / "run", figures), "--baseline", "b").stdout
+    assert "1 of them could not have come below 0.05, whichever way the questions that differ had gone" in text
+    assert "p is multiplied by 1 (Tarone): ndcg@10." in text
 
 
 def test_different_judges_stand_first(tmp_path):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from compared_runs import FAILED, MISSING, SKIPPED, UNSCORED, write
+from compared_runs import FAILED, LATENCY, MISSING, SKIPPED, UNSCORED, defined, write
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,6 +13,9 @@ from greval.comparison.records import Bounds, LeftOut
 from greval.comparison.scales import Direction
 from greval.comparison.scores import SCORED
 from greval.errors import DataError, StoreError
+from greval.metric import ValueMetric
+from greval.scale import MeasureScale
+from greval.stats.correction import Corrected
 
 
 def only(comparison, metric="right", group="", method=None):
@@ -70,8 +73,15 @@ def test_groups_and_all_questions_are_one_family(tmp_path):
     assert [one.group for one in found.contrasts] == ["", "(none)", "x", "y"] * 2
     assert found.family.told == "8 tests: 1 method x 2 metrics x 4 groups (all questions and each group by itself)"
     assert found.family.tests == 8
+    assert {(one.group, one.test.p, one.test.tests, one.test.capable) for one in found.contrasts} == {
+        ("", 2**-9, 2, True),
+        ("x", 2**-4, 2, False),  # five differing questions cannot give a p below the level
+        ("y", 2**-4, 2, False),
+        ("(none)", 1, 2, False),
+    }
     for one in found.contrasts:
-        assert one.test.corrected == pytest.approx(min(1, 8 * one.test.p))
+        assert one.test.corrected == min(1, one.test.tests * one.test.p)
+    assert found.family.counted == 2
     assert only(found).n == 21
     assert only(found, group="x").n == 10
 
@@ -82,7 +92,71 @@ def test_the_corrected_p_decides(tmp_path):
     run = write(tmp_path, figures)
     alone, among = only(compare(run, baseline="b", metrics=["right"])), only(compare(run, baseline="b"))
     assert (alone.test.p, alone.test.corrected, alone.verdict) == (0.03125, 0.03125, "better")
-    assert (among.test.p, among.test.corrected, among.verdict) == (0.03125, 0.0625, "no difference seen")
+    assert (among.test.p, among.test.corrected, among.verdict) == (0.03125, 0.0625, "too few questions to tell")
+
+
+def edited(tmp_path, *, judged=False):
+    """Write a run and one before it: of five metrics in two groups, one broke on seven of 40 questions of a group."""
+    kinds = [{"kind": "x"}] * 40 + [{"kind": "y"}] * 20
+    metrics = [defined(name, MeasureScale(high=1.0, unit="")) for name in ("coherence", "b", "c", "d")]
+    if judged:
+        metrics[0] = ValueMetric(name="coherence", description="It holds.", needs=["answer"], steps=["Read."],
+                                 range=(0, 1), levels={0: "No.", 1: "Yes."})  # fmt: skip
+    broken = dict.fromkeys(range(3, 38, 5), 0)
+    figures = {("", metric.name): [1] * 60 for metric in metrics} | {("", "latency"): [1.0] * 60}
+    before = write(tmp_path / "old", figures, tags=kinds, metrics=[*metrics, LATENCY])
+    after = figures | {("", "coherence"): [broken.get(n, 1) for n in range(60)],
+                       ("", "latency"): [1.5 - n % 2 for n in range(60)]}  # fmt: skip
+    return write(tmp_path / "new", after, tags=kinds, metrics=[*metrics, LATENCY]), before
+
+
+def test_tests_that_can_show_nothing_count_for_no_other(tmp_path):
+    """Of 15 tests ten are on equal figures: p is multiplied by four, and those that could show nothing are told."""
+    run, before = edited(tmp_path)
+    found = compare(run, against=before, by="kind")
+    assert (found.family.tests, found.family.counted) == (15, 4)  # three can come below 0.05 / 4, five below 0.05 / 3
+    broken = only(found, "coherence", "x")
+    assert (broken.test.p, broken.test.tests, broken.test.corrected) == (2**-6, 4, 4 * 2**-6)
+    equal = [one for one in found.contrasts if one.verdict == "equal on every question"]
+    assert len(equal) == 10
+    assert not any(one.test.capable for one in (*equal, broken))
+    assert all(one.test.capable for one in found.contrasts if one.metric == "latency")
+
+
+def test_what_changed_is_named(tmp_path):
+    """A computed metric that fell on seven questions has changed, whatever p is; the questions are named."""
+    run, before = edited(tmp_path)
+    for how in ("bonferroni", "holm"):
+        broken = only(compare(run, against=before, by="kind", correction=how), "coherence", "x")
+        assert (broken.verdict, broken.won, broken.lost, broken.n) == ("changed", 0, 7, 40)
+        assert broken.lost_questions == ("q13", "q18", "q23", "q28", "q3", "q33", "q8")
+        assert broken.won_questions == ()
+    alone = only(compare(run, against=before, metrics=["coherence"]), "coherence")
+    assert (alone.verdict, alone.test.corrected) == ("worse", 2**-6)
+
+
+def test_judges_and_times_are_noisy(tmp_path):
+    """A judged metric, a time, another judge and another method have no facts: the test decides."""
+    run, before = edited(tmp_path, judged=True)
+    found = compare(run, against=before, by="kind")
+    assert only(found, "coherence", "x").verdict == "no difference seen"
+    assert only(found, "latency").verdict == "no difference seen"
+    assert len(only(found, "latency").won_questions) == 30
+    figures = {("a", "right"): [1] * 39 + [0], ("b", "right"): [1] * 40}
+    assert only(compare(write(tmp_path / "two", figures), baseline="b")).verdict == "no difference seen"
+    mine, other = ({("a", "right"): [1] * 39 + [end]} for end in (0, 1))
+    runs = write(tmp_path / "mine", mine), write(tmp_path / "other", other, judge="another")
+    assert only(compare(runs[0], against=runs[1])).verdict == "no difference seen"
+
+
+def test_the_largest_differences_come_first(tmp_path):
+    """Won and lost questions stand in the order of their differences; lower can be better."""
+    figures = {("a", "latency"): [3.0, 1.0, 2.0, 9.0, 2.5], ("b", "latency"): [2.0, 2.0, 2.0, 2.0, 2.0]}
+    run = compare(write(tmp_path, figures), baseline="b")
+    found = only(run, "latency")
+    assert (found.won_questions, found.lost_questions) == (("q1",), ("q3", "q0", "q4"))
+    first = only(run.name_first(1), "latency")
+    assert (first.won_questions, first.lost_questions, first.lost) == (("q1",), ("q3",), 3)
 
 
 def test_holm_finds_at_least_as_much(tmp_path):
@@ -107,7 +181,7 @@ def test_without_a_baseline_all_pairs_are_compared(tmp_path):
 def test_identical_methods_are_equal(tmp_path):
     """Two methods that never differ have p = 1 and an interval from the scale, not one of width 0."""
     found = only(compare(write(tmp_path, {("a", "right"): [1] * 30, ("b", "right"): [1] * 30}), baseline="b"))
-    assert (found.test.p, found.test.mid_p, found.verdict) == (1, 1, "no difference seen")
+    assert (found.test.p, found.test.mid_p, found.verdict) == (1, 1, "equal on every question")
     assert found.interval.method == "bounded"
     assert found.interval.low < 0 < found.interval.high
 
@@ -168,7 +242,7 @@ def test_a_few_questions_can_show_no_difference(tmp_path):
     """With so few questions that no p could be low enough, no detectable difference is named."""
     figures = {("a", "right"): [1] * 5, ("b", "right"): [0] * 5}
     found = only(compare(write(tmp_path, figures), baseline="b"))
-    assert (found.test.p, found.verdict, found.detectable) == (0.0625, "no difference seen", None)
+    assert (found.test.p, found.verdict, found.detectable) == (0.0625, "too few questions to tell", None)
 
 
 def test_more_questions_show_smaller_differences(tmp_path):
@@ -324,8 +398,8 @@ def compared(given_rows, *, by_cluster, swapped=False):
     method, baseline = reversed(sides) if swapped else sides
     names = Names("depth", "", "a", "b")
     scale = Direction("lower" if len(given_rows) % 2 else "higher", 0.0, 9.0)
-    found = contrast(Pairs(method, baseline, codes if by_cluster else None), names, scale, RULES)
-    return settled(found, found.test.p if found.test else 1.0, RULES.alpha)
+    found = contrast(Pairs(method, baseline, codes if by_cluster else None, np.arange(len(codes))), names, scale, RULES)
+    return settled(found, Corrected(found.test.p if found.test else 1.0, 1, capable=True), RULES.alpha)
 
 
 @settings(deadline=None, max_examples=60)
@@ -343,7 +417,7 @@ def mirrored(left, right):
     """Check that two comparisons are each other's mirror image."""
     assert (left.n, left.won, left.tied, left.lost) == (right.n, right.lost, right.tied, right.won)
     assert (left.method_left_out, left.baseline_left_out) == (right.baseline_left_out, right.method_left_out)
-    assert {left.verdict, right.verdict} in ({"better", "worse"}, {"no difference seen"}, {"nothing to compare"})
+    assert left.verdict == {"better": "worse", "worse": "better"}.get(right.verdict, right.verdict)
     if left.test is None:
         assert left.n == 0
         return
@@ -363,5 +437,5 @@ def alike(left, right):
 def flat(found, prefix=""):
     """Give the fields of a record as one mapping."""
     if not isinstance(found, dict):
-        return {prefix: found}
+        return {prefix: str(found) if isinstance(found, tuple) else found}
     return {key: value for name, inner in found.items() for key, value in flat(inner, f"{prefix}.{name}").items()}

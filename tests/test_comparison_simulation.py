@@ -7,7 +7,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 
-from simulation import ALONE, TWENTY, alarms, coverage, shares, skewed
+from simulation import ALONE, FEW_CHANGE, TWENTY, alarms, coverage, shares, skewed
 
 pytestmark = pytest.mark.long
 
@@ -35,3 +35,10 @@ def test_a_family_gives_few_false_alarms(layout):
     """Of families of twelve tests at most 5 % have a false alarm after the correction, but for the error of drawing."""
     found = alarms(layout, 120)
     assert found["holm"] == found["bonferroni"] <= 0.05 + 0.06
+
+
+@pytest.mark.parametrize("layout", [ALONE, TWENTY], ids=["alone", "clustered"])
+def test_few_changes_give_few_false_alarms(layout):
+    """If most tests cannot come below the level and so do not count, false alarms stay as rare."""
+    found = alarms(layout, 400, draws=FEW_CHANGE)
+    assert 0 < found["bonferroni"] == found["holm"] <= 0.05 + 0.033

@@ -12,11 +12,11 @@ from statsmodels.stats.power import TTestPower
 
 from greval.stats import paired
 from greval.stats.bootstrap import MANY_RESAMPLES, bca, expanded, percentile, resampled
-from greval.stats.correction import corrected
+from greval.stats.correction import correct_discrete, corrected, count_capable
 from greval.stats.difference import alike, clustered, intervals, student
 from greval.stats.effect import cohens_dz, cohens_g, odds_ratio, rank_biserial
 from greval.stats.mcnemar import FEW, mcnemar
-from greval.stats.paired import sign_flips, wilcoxon
+from greval.stats.paired import least_sign_flips, sign_flips, wilcoxon
 from greval.stats.power import detectable_mean, detectable_share
 
 counts = st.integers(0, 60)
@@ -121,6 +121,93 @@ def test_corrections_are_statsmodels(ps):
     """Bonferroni's and Holm's corrected p equal statsmodels', in the order given."""
     for how in ("bonferroni", "holm"):
         assert corrected(ps, how) == pytest.approx(multipletests(ps, method=how)[1])
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(st.sampled_from([0.5, 1.0, 1.5, 2.0, 0.0]), min_size=1, max_size=8))
+def test_the_least_p_is_that_of_the_most_extreme_signs(sizes):
+    """Over all ways to sign differences of these sizes, the smallest p is the one that is told."""
+    signed = [
+        np.where([n >> bit & 1 for bit in range(len(sizes))], sizes, -np.array(sizes)) for n in range(2 ** len(sizes))
+    ]
+    assert least_sign_flips(sizes) == pytest.approx(min(map(sign_flips, signed)))
+    differing = sum(size > 0 for size in sizes)
+    assert mcnemar(differing, 0).p == pytest.approx(min(mcnemar(n, differing - n).p for n in range(differing + 1)))
+
+
+def test_the_least_p_of_drawn_flips():
+    """If flips are drawn, p may be as small as one draw more than none of all."""
+    differences = np.random.default_rng(1).normal(0, 1, 18)
+    assert least_sign_flips(differences, resamples=999_999) == 1e-6
+    assert least_sign_flips(differences, resamples=9) == 2.0**-17
+    assert least_sign_flips(np.abs(differences), resamples=99) <= sign_flips(np.abs(differences), resamples=99)
+
+
+discordant = st.lists(st.integers(0, 14), min_size=1, max_size=12)
+alphas = st.sampled_from([0.01, 0.05, 0.1, 0.2])
+
+
+def attainable(n):
+    """Give the p values of McNemar's exact test of n discordant pairs, each with its probability."""
+    return [(mcnemar(k, n - k).exact_p, stats.binom.pmf(k, n, 0.5)) for k in range(n + 1)]
+
+
+@settings(deadline=None, max_examples=60)
+@given(discordant, alphas)
+def test_discrete_corrections_keep_the_level(counts, alpha):
+    """The chances of all false alarms, counted out over every result of every test, add up to the level at most."""
+    least = [mcnemar(n, 0).exact_p for n in counts]
+    total = 0.0
+    for place, n in enumerate(counts):
+        for p, chance in attainable(n):
+            ps = [p if other == place else one for other, one in enumerate(least)]
+            total += chance * (correct_discrete(ps, least, alpha=alpha)[place].p <= alpha)
+    assert total <= alpha + 1e-12
+
+
+@settings(deadline=None, max_examples=60)
+@given(discordant, st.randoms(use_true_random=False), alphas)
+def test_discrete_corrections_reject_what_tarone_rejects(counts, random, alpha):
+    """Bonferroni's correction so modified is Tarone's method, written out here; the usual ones reject no more."""
+    won = [random.randint(0, n) for n in counts]
+    ps = [mcnemar(k, n - k).exact_p for k, n in zip(won, counts, strict=True)]
+    least = [mcnemar(n, 0).exact_p for n in counts]
+    k = 1
+    while len([one for one in least if one <= alpha / k * (1 + 1e-9)]) > k:
+        k += 1
+    assert count_capable(least, alpha) == k
+    tarone = [p <= alpha / k for p in ps]
+    plain, holm = ([one.p for one in correct_discrete(ps, least, how, alpha=alpha)] for how in ("bonferroni", "holm"))
+    for n, p in enumerate(ps):
+        assert tarone[n] == (plain[n] <= alpha)
+        assert p <= holm[n] + 1e-12 <= plain[n] + 2e-12
+        assert plain[n] <= corrected(ps)[n] + 1e-12
+        assert holm[n] <= corrected(ps, "holm")[n] + 1e-12
+
+
+@settings(deadline=None, max_examples=60)
+@given(discordant, st.randoms(use_true_random=False), st.sampled_from(["bonferroni", "holm"]), alphas)
+def test_fewer_tests_are_corrected_for_less(counts, random, how, alpha):
+    """Without one of the tests no corrected p of another rises: so Holm's keeps the level whichever tests differ."""
+    ps = [mcnemar(k, n - k).exact_p for n in counts for k in [random.randint(0, n)]]
+    least = [mcnemar(n, 0).exact_p for n in counts]
+    whole = correct_discrete(ps, least, how, alpha=alpha)
+    for out in range(len(ps)):
+        rest = [n for n in range(len(ps)) if n != out]
+        fewer = correct_discrete([ps[n] for n in rest], [least[n] for n in rest], how, alpha=alpha)
+        assert all(one.p <= whole[n].p + 1e-12 for n, one in zip(rest, fewer, strict=True))
+
+
+@settings(deadline=None, max_examples=60)
+@given(discordant, alphas)
+def test_capable_tests_are_those_that_could_be_seen(counts, alpha):
+    """If every test gives its least p, those that are rejected are capable; without steps, all that are capable."""
+    least = [mcnemar(n, 0).exact_p for n in counts]
+    for how in ("bonferroni", "holm"):
+        for one in correct_discrete(least, least, how, alpha=alpha):
+            rejected = one.p <= alpha * (1 + 1e-9)
+            assert one.capable or not rejected
+            assert rejected or not one.capable or how == "holm"
 
 
 def test_effects_are_those_of_their_formulas():

@@ -8,12 +8,20 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from greval.arguments import known_options, run_folder
 from greval.comparison.caution import cautions
-from greval.comparison.contrasting import Names, Rules, contrast, settled
-from greval.comparison.pairs import figures
+from greval.comparison.contrasting import (
+    Names,
+    Rules,
+    contrast,
+    find_least,
+    order_changed,
+    read_differences,
+    settled,
+)
+from greval.comparison.pairs import Pairs, figures
 from greval.comparison.plan import Match, Plan, Wanted, planned
 from greval.comparison.records import Comparison, Contrast, Family, Level
 from greval.errors import DataError
-from greval.stats.correction import Correction, corrected
+from greval.stats.correction import Correction, correct_discrete, count_capable
 from greval.stats.interval import LEVEL
 from greval.stats.paired import RESAMPLES
 
@@ -98,17 +106,17 @@ def _chosen(names: Sequence[str] | None) -> tuple[str, ...] | None:
 
 def _compared(plan: Plan, how: Correction, level: float) -> Comparison:
     """Make every comparison, then correct all of their tests as one family."""
-    family = _family(plan, how, level)
-    resamples = min(MOST_RESAMPLES, max(RESAMPLES, FINER * family.tests - 1))
-    rules = Rules(level, family.alpha / max(1, family.tests), resamples)
+    tests = sum(bool(pairs.both.any()) for _, pairs in plan.pairs())
+    resamples = min(MOST_RESAMPLES, max(RESAMPLES, FINER * tests - 1))
+    least = [_least(pairs, resamples) for _, pairs in plan.pairs() if pairs.both.any()]
+    family = _family(plan, least, how, level)
+    rules = Rules(level, family.alpha / family.counted, resamples)
     found: list[Contrast] = []
     unlike: list[bool] = []
     for match, pairs in plan.pairs():
-        names = Names(match.metric, match.group, plan.name(match.method), plan.name(match.baseline))
-        one = contrast(pairs, names, plan.scale(match.metric), rules)
-        found.append(one.model_copy(update={"judged_alike": _judged_alike(plan, match)}))
+        found.append(_contrast(plan, match, pairs, rules))
         unlike.append(pairs.unlike)
-    contrasts = _corrected(found, family)
+    contrasts = _corrected(plan, found, family)
     wanted = plan.wanted
     return Comparison(
         folder=str(wanted.run),
@@ -126,20 +134,41 @@ def _compared(plan: Plan, how: Correction, level: float) -> Comparison:
     )
 
 
-def _family(plan: Plan, how: Correction, level: float) -> Family:
+def _contrast(plan: Plan, match: Match, pairs: Pairs, rules: Rules) -> Contrast:
+    """Make one comparison, and name its questions."""
+    names = Names(match.metric, match.group, plan.name(match.method), plan.name(match.baseline))
+    scale = plan.scale(match.metric)
+    won, lost = order_changed(pairs, scale.better, plan.scores.questions)
+    return contrast(pairs, names, scale, rules).model_copy(
+        update={
+            "judged_alike": _judged_alike(plan, match),
+            "computed": scale.computed,
+            "won_questions": won,
+            "lost_questions": lost,
+        }
+    )
+
+
+def _least(pairs: Pairs, resamples: int) -> float:
+    """Return the smallest p that the test of these pairs could give."""
+    found = read_differences(pairs)
+    return find_least(found.clusters, found.higher + found.lower, resamples, kind=found.kind)
+
+
+def _family(plan: Plan, least: Sequence[float], how: Correction, level: float) -> Family:
     """Count the tests that are corrected together: all that are printed, those over all questions included."""
     kinds = [
         (len(plan.matches), "method" if plan.wanted.baseline is not None or plan.wanted.against else "pair of methods"),
         (len(plan.metrics), "metric"),
         (len(plan.groups), "group"),
     ]
-    tests = sum(bool(pairs.both.any()) for _, pairs in plan.pairs())
+    tests, alpha = len(least), round(1 - level, 12)
     told = f"{_count(tests, 'test')}: {' x '.join(_count(*kind) for kind in kinds)}"
     if len(plan.groups) > 1:
         told += " (all questions and each group by itself)"
     if rest := kinds[0][0] * kinds[1][0] * kinds[2][0] - tests:
         told += f", {rest} of them without a pair"
-    return Family(tests=tests, told=told, correction=how, alpha=round(1 - level, 12))
+    return Family(tests=tests, counted=count_capable(least, alpha), told=told, correction=how, alpha=alpha)
 
 
 def _count(number: int, what: str) -> str:
@@ -155,10 +184,23 @@ def _count(number: int, what: str) -> str:
     return " ".join([str(number), f"{first}s", *rest])
 
 
-def _corrected(found: Sequence[Contrast], family: Family) -> tuple[Contrast, ...]:
-    """Give the comparisons with corrected p values and verdicts."""
-    ps = iter(corrected([one.test.p for one in found if one.test], family.correction))
-    return tuple(settled(one, next(ps), family.alpha) if one.test else one for one in found)
+def _corrected(plan: Plan, found: Sequence[Contrast], family: Family) -> tuple[Contrast, ...]:
+    """Return the comparisons with corrected p values and verdicts."""
+    tests = [one.test for one in found if one.test]
+    least = [test.least for test in tests]
+    ps = iter(correct_discrete([test.p for test in tests], least, family.correction, alpha=family.alpha))
+    return tuple(
+        settled(one, next(ps), family.alpha, facts=_are_facts(plan, one)) if one.test else one for one in found
+    )
+
+
+def _are_facts(plan: Plan, one: Contrast) -> bool:
+    """Say whether the figures of a run against an earlier one have no noise.
+
+    Measures without an upper end, such as latency, vary from run to run by themselves.
+    """
+    against = plan.wanted.against is not None
+    return against and one.computed and one.judged_alike and plan.scale(one.metric).ends is not None
 
 
 def _judged_alike(plan: Plan, match: Match) -> bool:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from greval.comparison.pairs import Pairs
 from greval.comparison.records import Contrast, Effect, Test, TestName, Verdict
 from greval.comparison.scales import Direction
+from greval.scale import Better
+from greval.stats.correction import Corrected
 from greval.stats.difference import clustered, intervals
 from greval.stats.effect import cohens_dz, cohens_g, odds_ratio, rank_biserial
 from greval.stats.mcnemar import mcnemar
-from greval.stats.paired import DIGITS, sign_flips, wilcoxon
+from greval.stats.paired import DIGITS, least_sign_flips, sign_flips, wilcoxon
 from greval.stats.power import detectable_mean, detectable_share
 
 if TYPE_CHECKING:
@@ -30,6 +33,17 @@ class Names(NamedTuple):
     baseline: str
 
 
+class Differences(NamedTuple):
+    """The differences of the pairs: one by one, by cluster, how many are above and below zero, and their test."""
+
+    each: Floats
+    clusters: Clusters
+    higher: int
+    lower: int
+    binary: bool
+    kind: Kind
+
+
 class Rules(NamedTuple):
     """How sure each comparison must be: the level of intervals, the alpha of one test, how much is drawn."""
 
@@ -38,10 +52,21 @@ class Rules(NamedTuple):
     resamples: int
 
 
-def contrast(pairs: Pairs, names: Names, scale: Direction, rules: Rules) -> Contrast:
-    """Compare a method with the baseline over their pairs; p is not corrected yet, and there is no verdict."""
+def read_differences(pairs: Pairs) -> Differences:
+    """Return the differences of the questions that both sides have a figure of."""
     import numpy as np  # noqa: PLC0415 - a tenth of a second
 
+    method, baseline = pairs.method.values[pairs.both], pairs.baseline.values[pairs.both]
+    differences = np.round(method - baseline, DIGITS)
+    codes = None if pairs.clusters is None else pairs.clusters[pairs.both]
+    binary = bool((np.isin(method, (0.0, 1.0)) & np.isin(baseline, (0.0, 1.0))).all())
+    higher, lower = int((differences > 0).sum()), int((differences < 0).sum())
+    kind = _kind(binary=binary, alone=codes is None)
+    return Differences(differences, clustered(differences, codes), higher, lower, binary, kind)
+
+
+def contrast(pairs: Pairs, names: Names, scale: Direction, rules: Rules) -> Contrast:
+    """Compare a method with the baseline over their pairs; p is not corrected yet, and there is no verdict."""
     both = pairs.both
     told = {
         **names._asdict(),
@@ -53,22 +78,16 @@ def contrast(pairs: Pairs, names: Names, scale: Direction, rules: Rules) -> Cont
     }
     if not both.any():
         return Contrast(**told)
-    method, baseline = pairs.method.values[both], pairs.baseline.values[both]
-    differences = np.round(method - baseline, DIGITS)
-    codes = None if pairs.clusters is None else pairs.clusters[both]
-    found = clustered(differences, codes)
+    differences, found, higher, lower, binary, kind = read_differences(pairs)
     drawn = intervals(found, level=rules.level, ends=scale.differences)
-    higher, lower = int((differences > 0).sum()), int((differences < 0).sum())
     won, lost = (higher, lower) if scale.better == "higher" else (lower, higher)
-    binary = bool((np.isin(method, (0.0, 1.0)) & np.isin(baseline, (0.0, 1.0))).all())
-    kind = _kind(binary=binary, alone=codes is None)
     test = tested(found, higher, lower, rules.resamples, kind=kind)
     return Contrast(
         **told,
         **drawn._asdict(),
-        clusters=None if codes is None else len(found.sums),
-        method_mean=float(method.mean()),
-        baseline_mean=float(baseline.mean()),
+        clusters=None if pairs.clusters is None else len(found.sums),
+        method_mean=float(pairs.method.values[both].mean()),
+        baseline_mean=float(pairs.baseline.values[both].mean()),
         difference=float(differences.mean()),
         won=won,
         tied=len(differences) - higher - lower,
@@ -80,15 +99,47 @@ def contrast(pairs: Pairs, names: Names, scale: Direction, rules: Rules) -> Cont
     )
 
 
-def settled(found: Contrast, corrected: float, alpha: float) -> Contrast:
-    """Give a comparison with the corrected p and the verdict."""
+def settled(found: Contrast, corrected: Corrected, alpha: float, *, facts: bool = False) -> Contrast:
+    """Return a comparison with the corrected p and the verdict.
+
+    Args:
+        found: The comparison.
+        corrected: Its p after the correction.
+        alpha: The level of the family of tests.
+        facts: Whether its figures have no noise: what differs has changed, whatever p is.
+    """
     if found.test is None:
         return found
-    verdict: Verdict = "no difference seen"
+    more = {"corrected": corrected.p, "tests": corrected.tests, "capable": corrected.capable}
+    test = found.test.model_copy(update=more)
+    return found.model_copy(update={"test": test, "verdict": _verdict(found, corrected.p, alpha, facts=facts)})
+
+
+def _verdict(found: Contrast, corrected: float, alpha: float, *, facts: bool) -> Verdict:
     if corrected <= alpha and found.difference:
-        verdict = "better" if (found.difference > 0) == (found.better == "higher") else "worse"
-    test = found.test.model_copy(update={"corrected": corrected})
-    return found.model_copy(update={"test": test, "verdict": verdict})
+        return "better" if (found.difference > 0) == (found.better == "higher") else "worse"
+    if not found.won and not found.lost:
+        return "equal on every question"
+    if facts:
+        return "changed"
+    return "too few questions to tell" if found.detectable is None else "no difference seen"
+
+
+def order_changed(pairs: Pairs, better: Better, names: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the ids of the questions that the method won, and of those that it lost.
+
+    The largest differences come first, equal ones in the order of their ids.
+
+    Args:
+        pairs: The figures of both sides.
+        better: Which figures are better.
+        names: The ids of all questions of the run, by their numbers.
+    """
+    each = read_differences(pairs).each * (1 if better == "higher" else -1)
+    found = zip(each.tolist(), pairs.questions[pairs.both].tolist(), strict=True)
+    changed = sorted((-abs(size), names[number], size > 0) for size, number in found if size)
+    won, lost = (tuple(name for _, name, is_won in changed if is_won is wanted) for wanted in (True, False))
+    return won, lost
 
 
 def _kind(*, binary: bool, alone: bool) -> Kind:
@@ -108,12 +159,21 @@ def tested(found: Clusters, higher: int, lower: int, resamples: int, *, kind: Ki
         resamples: How many sign flips are drawn where they are not counted out.
         kind: What is compared: 0/1 figures, others, or clusters of either.
     """
+    least = find_least(found, higher + lower, resamples, kind=kind)
     if kind == "shares":
         table = mcnemar(higher, lower)
         name: TestName = "mcnemar exact" if table.exact else "mcnemar chi-square"
-        return Test(name=name, p=table.p, corrected=table.p, mid_p=table.mid_p)
+        return Test(name=name, p=table.p, corrected=table.p, least=least, mid_p=table.mid_p)
     p = sign_flips(found.sums, resamples=resamples)
-    return Test(name="paired permutation" if kind == "means" else "cluster permutation", p=p, corrected=p)
+    name = "paired permutation" if kind == "means" else "cluster permutation"
+    return Test(name=name, p=p, corrected=p, least=least)
+
+
+def find_least(found: Clusters, differing: int, resamples: int, *, kind: Kind) -> float:
+    """Return the smallest p that `tested` could give for differences of these sizes, or less."""
+    if kind == "shares":
+        return mcnemar(differing, 0).p
+    return least_sign_flips(found.sums, resamples=resamples)
 
 
 def _effect(differences: Floats, higher: int, lower: int, *, binary: bool) -> Effect:

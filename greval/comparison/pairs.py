@@ -63,6 +63,8 @@ class Pairs:
     method: Figures
     baseline: Figures
     clusters: NDArray[np.int64] | None
+    questions: NDArray[np.int64]
+    """The number of each question of the run."""
 
     @property
     def both(self) -> Flags:
@@ -99,7 +101,10 @@ def figures(scores: Scores, metric: str, side: Side) -> Figures:
 
 def paired(scores: Scores, method: Figures, baseline: Figures, group: int | None) -> Pairs:
     """Pair two sides over one group of questions, all of them where it is None."""
+    import numpy as np  # noqa: PLC0415 - a tenth of a second
+
     known = (method.states != MISSING) | (baseline.states != MISSING)
     within = known if group is None else known & (scores.group_of() == group)
     clusters = scores.cluster_of()
-    return Pairs(method.of(within), baseline.of(within), None if clusters is None else clusters[within])
+    own = None if clusters is None else clusters[within]
+    return Pairs(method.of(within), baseline.of(within), own, np.flatnonzero(within))

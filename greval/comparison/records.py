@@ -10,7 +10,20 @@ from greval.stats.correction import Correction
 from greval.stats.interval import Interval
 
 TestName = Literal["mcnemar exact", "mcnemar chi-square", "paired permutation", "cluster permutation"]
-Verdict = Literal["better", "worse", "no difference seen", "nothing to compare"]
+Verdict = Literal[
+    "better",
+    "worse",
+    "changed",
+    "equal on every question",
+    "too few questions to tell",
+    "no difference seen",
+    "nothing to compare",
+]
+"""What a comparison says, the same for every renderer.
+
+`changed` is of a computed metric in a run against an earlier one, if the test sees no difference:
+such figures have no noise, what changed has changed.
+"""
 
 
 class LeftOut(Record):
@@ -33,6 +46,9 @@ class LeftOut(Record):
 class Test(Record):
     """The test of a difference. `p` is as it is, `corrected` after the correction for the whole family.
 
+    `least` is the smallest p that the test could have given with as many questions that differ, or
+    less; `tests` is what p was multiplied by; `capable` says whether `least` would have come below the level.
+
     `mid_p` is McNemar's less conservative form, `wilcoxon_p` that of the signed-rank test; both stand
     beside the test that counts, and neither is corrected.
     """
@@ -42,6 +58,9 @@ class Test(Record):
     name: TestName
     p: float
     corrected: float
+    least: float = 0.0
+    tests: int = 1
+    capable: bool = True
     mid_p: float | None = None
     wilcoxon_p: float | None = None
 
@@ -75,6 +94,8 @@ class Contrast(Record):
     one, `bca` the bias-corrected and accelerated one. `detectable` is the smallest difference that
     would probably have been seen, None where none would or where nothing is known of the spread.
     `judged_alike` is false where the two sides were judged by different definitions or judges.
+    `computed` says that the metric needs no judge. `won_questions` and `lost_questions` are the ids of
+    the questions that the method won and lost, the largest difference first.
     """
 
     metric: str
@@ -101,6 +122,9 @@ class Contrast(Record):
     baseline_left_out: LeftOut = LeftOut()
     bounds: Bounds | None = None
     judged_alike: bool = True
+    computed: bool = False
+    won_questions: tuple[str, ...] = ()
+    lost_questions: tuple[str, ...] = ()
     verdict: Verdict = "nothing to compare"
 
 
@@ -115,9 +139,13 @@ class Level(Record):
 
 
 class Family(Record):
-    """The tests that are corrected together, and the level `alpha` below which they keep all false alarms."""
+    """The tests that are corrected together, and the level `alpha` below which they keep all false alarms.
+
+    `counted` is what the smallest p is multiplied by: the tests that can come below the level (Tarone's K).
+    """
 
     tests: int
+    counted: int
     told: str
     correction: Correction
     alpha: float
@@ -151,3 +179,12 @@ class Comparison(Record):
     without_numbers: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     gate: tuple[Check, ...] = ()
+
+    def name_first(self, most: int) -> Comparison:
+        """Return the comparison with so many won and lost questions of each contrast named at most."""
+        cut = {"won_questions": slice(most), "lost_questions": slice(most)}
+        named = (
+            one.model_copy(update={name: getattr(one, name)[part] for name, part in cut.items()})
+            for one in self.contrasts
+        )
+        return self.model_copy(update={"contrasts": tuple(named)})

@@ -7,18 +7,23 @@ from typing import NamedTuple, assert_never
 from pydantic import JsonValue, TypeAdapter
 
 from greval.library import predefined
+from greval.metric import ComputedMetric
 from greval.scale import Better, CategoricalScale, MeasureScale, Scale, ValueScale
 
 _SCALE: TypeAdapter[Scale] = TypeAdapter(Scale)
 
 
 class Direction(NamedTuple):
-    """Which figures are better, and the lowest and highest that can occur; `known` is false where it is a guess."""
+    """Which figures are better, and the lowest and highest that can occur; `known` is false where it is a guess.
+
+    `computed` says that the metric asks no judge.
+    """
 
     better: Better = "higher"
     low: float | None = None
     high: float | None = None
     known: bool = True
+    computed: bool = False
 
     @property
     def ends(self) -> tuple[float, float] | None:
@@ -36,7 +41,7 @@ def direction(scale: Scale) -> Direction:
 
     Example:
         >>> direction(MeasureScale(unit="s", better="lower"))
-        Direction(better='lower', low=0.0, high=None, known=True)
+        Direction(better='lower', low=0.0, high=None, known=True, computed=False)
     """
     match scale:
         case CategoricalScale(categories=categories):
@@ -60,7 +65,8 @@ def directions(*facts: JsonValue) -> dict[str, Direction]:
     for fact in facts:
         for metric in fact if isinstance(fact, list) else ():
             if isinstance(metric, dict) and isinstance(metric.get("scale"), dict):
-                found.setdefault(str(metric["name"]), direction(_SCALE.validate_python(metric["scale"])))
+                way = direction(_SCALE.validate_python(metric["scale"]))
+                found.setdefault(str(metric["name"]), way._replace(computed="steps" not in metric))
     for name, known in predefined().items():
-        found.setdefault(name, direction(known.scale))
+        found.setdefault(name, direction(known.scale)._replace(computed=isinstance(known, ComputedMetric)))
     return found

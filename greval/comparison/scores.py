@@ -107,6 +107,11 @@ class Scores:
         return len(self._questions)
 
     @property
+    def questions(self) -> Sequence[str]:
+        """The ids of all questions, by their numbers."""
+        return tuple(self._questions)
+
+    @property
     def sides(self) -> tuple[Side, ...]:
         """Every method of either run, in order of its first row."""
         return tuple(dict.fromkeys(side for columns in self.columns.values() for side in columns))

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from greval.comparison.records import Check, Comparison, Contrast, Effect
+from greval.metrics.telling import MOST_NAMES, names
 from greval.report.lines import say, say_loud, say_rest
 
 WIDE = 140
@@ -37,6 +38,8 @@ def render(comparison: Comparison, console: Console) -> None:
     console.print()
     for line in legend(comparison):
         say(console, line, "dim")
+    for line in changed(comparison):
+        say(console, line)
     say_rest(console, comparison.warnings, LOUD)
     for check in comparison.gate:
         say(console, gate(check), "red" if check.met else "green")
@@ -55,7 +58,7 @@ def gate(check: Check) -> str:
 def legend(comparison: Comparison) -> Iterator[str]:
     """Say in sentences what the table's figures are."""
     family = comparison.family
-    yield f"p is corrected ({family.correction.capitalize()}) over {family.told}."
+    yield f"p is corrected ({family.correction.capitalize()}) over {family.told}.{_incapable(comparison)}"
     found: dict[str, dict[str, None]] = {}
     for one in comparison.contrasts:
         if one.test:
@@ -76,6 +79,42 @@ def legend(comparison: Comparison) -> Iterator[str]:
         yield f"{metric}: not compared, none of its values reads as a number (give its categories scores)."
 
 
+def changed(comparison: Comparison) -> Iterator[str]:
+    r"""Name the first questions that each method won and lost over all questions, and say how to see all.
+
+    Example:
+        >>> one = Contrast(metric="tone", group="", method="a", baseline="b", better="higher", questions=9, n=9,
+        ...                won=1, lost=2, won_questions=["q2"], lost_questions=["q3", "q7"])
+        >>> from greval.comparison.records import Family
+        >>> family = Family(tests=1, counted=1, told="1 test", correction="bonferroni", alpha=0.05)
+        >>> whole = Comparison(folder="runs/x", against=None, baseline="b", methods=["a"], by=[], cluster_by=None,
+        ...                    level=0.95, family=family, contrasts=[one], levels=[])
+        >>> print(*changed(whole), sep="\n")
+        tone: a lost q3, q7; won q2
+    """
+    hidden = False
+    for one in comparison.contrasts:
+        sides = (("lost", one.lost_questions), ("won", one.won_questions))
+        told = [f"{word} {names(found)}" for word, found in sides if found]
+        if told and not one.group:
+            yield f"{one.metric}: {one.method} {'; '.join(told)}"
+            hidden = hidden or max(one.won, one.lost) > MOST_NAMES
+    if hidden or any(one.group and (one.won or one.lost) for one in comparison.contrasts):
+        yield "--format json names every question, and those of each group; those of the largest difference come first."
+
+
+def _incapable(comparison: Comparison) -> str:
+    """Name the tests that could not have come below the level."""
+    left = [one for one in comparison.contrasts if one.test and not one.test.capable]
+    if not left:
+        return ""
+    told = names(f"{one.metric} ({one.group})" if one.group else one.metric for one in left)
+    return (
+        f" {len(left)} of them could not have come below {comparison.family.alpha:.2g}, whichever way the questions "
+        f"that differ had gone, and p is multiplied by {comparison.family.counted} (Tarone): {told}."
+    )
+
+
 def verdict(one: Contrast) -> str:
     """Give what a comparison says in words.
 
@@ -86,13 +125,10 @@ def verdict(one: Contrast) -> str:
     if one.verdict == "nothing to compare":
         return "no question has both figures"
     told: str = one.verdict
-    if told == "no difference seen":
-        if not one.won and not one.lost:
-            told = "equal on every question"
-        elif one.detectable is None:
-            told = "too few questions to tell"
-        else:
-            told = f"no difference seen (could miss < {number(one.detectable, one)})"
+    if one.verdict == "no difference seen" and one.detectable is not None:
+        told = f"{told} (could miss < {number(one.detectable, one)})"
+    if one.verdict == "changed":
+        told = f"changed on {one.won + one.lost} of {one.n} questions"
     return told if one.judged_alike else f"{told}; JUDGED DIFFERENTLY"
 
 

@@ -48,16 +48,51 @@ def sign_flips(differences: Sequence[float] | Floats, *, resamples: int = RESAMP
     import numpy as np  # noqa: PLC0415 - scipy's companion
 
     found = np.round(np.asarray(differences, dtype=float), DIGITS)
-    sizes, times = np.unique(np.abs(found[found != 0]), return_counts=True)
+    sizes, times = _sizes(found)
     if not len(sizes):
         return 1.0
     reached = abs(float(found.sum())) * (1 - 1e-9)
-    if np.log2(times + 1.0).sum() <= np.log2(MOST_OUTCOMES):
+    if _is_counted(times):
         sums, weights = _all_sums(sizes, times)
         return min(1.0, float(weights[np.abs(sums) >= reached].sum()))
     draw = _by_kind if times.sum() >= ALIKE * len(sizes) else _by_bits
     hits = sum(int((np.abs(sums) >= reached).sum()) for sums in draw(sizes, times, resamples))
     return (1 + hits) / (1 + resamples)
+
+
+def least_sign_flips(differences: Sequence[float] | Floats, *, resamples: int = RESAMPLES) -> float:
+    """Return the smallest p that `sign_flips` could give for differences of these sizes, or less.
+
+    With m differences that are not zero, two of the 2^m ways to flip signs put all on one side: 2^(1 - m).
+    If flips are drawn, p may also be 1 / (1 + resamples).
+
+    Args:
+        differences: As for `sign_flips`.
+        resamples: As for `sign_flips`.
+
+    Example:
+        >>> least_sign_flips([1.0, -1.0, 1.0, 0.0]), least_sign_flips([0.0])
+        (0.25, 1.0)
+    """
+    times = _sizes(differences)[1]
+    least = float(min(1.0, 2.0 ** (1 - int(times.sum()))))
+    return least if _is_counted(times) else min(least, 1 / (1 + resamples))
+
+
+def _sizes(differences: Sequence[float] | Floats) -> tuple[Floats, Integers]:
+    """Return the different sizes of the differences that are not zero, and how many have each."""
+    import numpy as np  # noqa: PLC0415 - scipy's companion
+
+    found = np.round(np.asarray(differences, dtype=float), DIGITS)
+    sizes, times = np.unique(np.abs(found[found != 0]), return_counts=True)
+    return sizes, times
+
+
+def _is_counted(times: Integers) -> bool:
+    """Say whether there are so few different sums that all of them are counted out."""
+    import numpy as np  # noqa: PLC0415 - scipy's companion
+
+    return bool(np.log2(times + 1.0).sum() <= np.log2(MOST_OUTCOMES))
 
 
 def _all_sums(sizes: Floats, times: Integers) -> tuple[Floats, Floats]:

@@ -118,6 +118,9 @@ async def compare_run(  # noqa: PLR0913 - what one may ask for
     correction: Annotated[Correction, Query(description="how p values are corrected")] = "bonferroni",
     cluster_by: Annotated[Text | None, Query(description="a tag whose questions are not independent")] = None,
     level: Level = 0.95,
+    questions: Annotated[
+        int, Query(ge=0, le=1_000_000, description="so many won and lost questions of each row are named at most")
+    ] = 20,
 ) -> Response:
     """Compare the methods of a run question by question, or each with itself in an earlier run (`against`)."""
     folder = figures.folder(id)
@@ -134,7 +137,7 @@ async def compare_run(  # noqa: PLR0913 - what one may ask for
             correction=correction,
             cluster_by=cluster_by,
             level=level,
-        )
+        ).name_first(questions)
 
     return await figures.give(make, folder, *([earlier] if earlier else []))
 

@@ -21,9 +21,14 @@ export function contrastTables(comparison) {
 function legend({ family, level, cluster_by: cluster }) {
   const clusters = cluster ? `, whole clusters of ${cluster} drawn` : "";
   return h("p", { class: "soft small" },
-    `p is corrected (${family.correction}) over ${family.told}. `,
+    `p is corrected (${family.correction}) over ${family.told}. `, incapable(family),
     `Each interval is of its difference alone, ${percent(level)} by bootstrap${clusters}. `, HOW_TO_READ);
 }
+
+const incapable = ({ tests, counted }) => (tests > counted
+  ? `p is multiplied by ${count(counted)} (Tarone), as the others could not have come below the level, `
+    + "whichever way the questions that differ had gone. "
+  : "");
 
 /** Give the axis of each metric, which all of its rows share; zero is in its middle. */
 function spansOf(contrasts) {
@@ -55,7 +60,7 @@ function row(one, span) {
     h("td", { class: "wide-only" }, one.difference === null ? null : interval(figureOf(one), span, { zero: 0, tone, told: said })),
     h("td", { class: "num", "data-label": "p" }, tested(one.test)),
     h("td", { "data-label": "won · tied · lost" }, tally(one)),
-    h("td", null, badge(verdict(one), tone || "plain"), alike(one), missing(one)));
+    h("td", null, badge(verdict(one), tone || "plain"), alike(one), changed(one), missing(one)));
 }
 
 const about = ({ metric, group, better }) =>
@@ -93,11 +98,20 @@ function tally({ won, tied, lost }) {
 
 function verdict(one) {
   if (one.verdict === "nothing to compare") return "no question has both figures";
-  if (one.verdict !== "no difference seen") return one.verdict;
-  if (!one.won && !one.lost) return "equal on every question";
-  if (one.detectable === null || one.detectable === undefined) return "too few questions to tell";
+  if (one.verdict === "changed") return `changed on ${count(one.won + one.lost)} of ${count(one.n)} questions`;
+  if (one.verdict !== "no difference seen" || one.detectable === null) return one.verdict;
   return `no difference seen (could miss < ${decimals(one.detectable)(one.detectable)})`;
 }
+
+/** Name the questions that were lost and won, as many as the answer names; null if no question differs. */
+function changed({ won, lost, won_questions: ownWon, lost_questions: ownLost }) {
+  const rows = [["lost", lost, ownLost], ["won", won, ownWon]].filter(([, many]) => many);
+  if (!rows.length) return null;
+  return h("details", { class: "soft small" }, h("summary", null, "which questions"),
+    rows.map(([word, many, ids]) => h("p", { dir: "auto" }, `${word}: `, data(ids.join(", ")), rest(many - ids.length))));
+}
+
+const rest = (more) => (more > 0 ? ` and ${count(more)} more (greval compare RUN --format json names all)` : "");
 
 const alike = ({ judged_alike: same }) => (same ? null : badge("judged differently", "bad"));
 
