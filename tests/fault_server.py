@@ -251,6 +251,17 @@ def hangs(seconds: float = 30) -> Behaviour:
     return answer
 
 
+def held(release: threading.Event, then: Behaviour) -> Behaviour:
+    """Say nothing until an event is set, and then behave so."""
+
+    async def answer(request: web.Request, body: Body) -> web.StreamResponse:
+        while not release.is_set():  # noqa: ASYNC110 - another thread sets it
+            await asyncio.sleep(0.01)
+        return await then(request, body)
+
+    return answer
+
+
 def keyed(key: str, then: Behaviour) -> Behaviour:
     """Behave so for this key, and answer 401 to any other."""
 

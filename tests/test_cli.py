@@ -8,13 +8,15 @@ import signal
 import socket
 import subprocess
 import sys
-import time
+import threading
 from collections import Counter
+from itertools import takewhile
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from fault_server import KEY, FaultServer, error, gives, ok, says
+from fault_server import KEY, FaultServer, error, gives, held, ok, says
+from waiting import until
 
 import greval
 from greval.cli.bar import Bar
@@ -71,14 +73,6 @@ def started(*words):
     """Start a command as a process of its own."""
     pipe = subprocess.PIPE
     return subprocess.Popen([PROGRAM, *map(str, words)], stdin=pipe, stdout=pipe, stderr=pipe, text=True)
-
-
-def wait_until(true, seconds=30.0):
-    """Wait until something is so."""
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, "it did not come to pass"
-        time.sleep(0.02)
 
 
 def test_a_run_that_goes_well(greval_says, fault_server):
@@ -388,28 +382,32 @@ def test_secrets_are_never_printed(greval_says, fault_server):
     assert all(KEY.encode() not in file.read_bytes() for file in Path("run").iterdir())
 
 
-def slow(latency):
-    """Give a server that takes its time."""
-    return FaultServer(ok(1), latency=latency)
+def answering(first, release):
+    """Return a server that answers so many requests at once, and the others when the event is set."""
+    server = FaultServer()
+    server.plan = lambda _: ok(1) if server.calls <= first else held(release, ok(1))
+    return server
 
 
 @pytest.mark.long
 def test_ctrl_c_finishes_what_is_in_flight_and_the_same_command_goes_on():
     """The first Ctrl-C ends with 130, keeps every answer that was paid for, and the rest is asked later."""
     write("cases.jsonl", [case(n) for n in range(12)])
-    with slow(0.4) as server:
+    release = threading.Event()
+    with answering(3, release) as server:
         words = ["evaluate", "cases.jsonl", "-m", "correctness", *judged_by(server), "-o", "run", "--concurrency", "2"]
         with started(*words) as process:
-            wait_until(lambda: server.calls >= 3)
+            until(lambda: server.calls == 3 + 2)
             process.send_signal(signal.SIGINT)
+            told = iter(process.stderr.readline, "")
+            said = list(takewhile(lambda line: "stopping" not in line, told))
+            release.set()
             out, err = process.communicate()
         assert process.returncode == 130, err
-        assert "stopping: what is in flight is finished and kept" in err
         assert "run the same command again to go on" in err
-        assert "Traceback" not in err
-        assert 3 <= server.calls < 12
+        assert "Traceback" not in "".join(said) + err
+        assert server.calls == 5
         assert re.search(rf"correctness +{server.calls} +{server.calls} +0 +0 ", out)
-        server.latency = 0
         with started(*words) as process:
             out, err = process.communicate()
         assert process.returncode == 0, err
@@ -420,18 +418,19 @@ def test_a_killed_run_goes_on_without_asking_twice(greval_says):
     """After SIGKILL in the middle, no scored case is asked again, none is missing, and counts are whole."""
     count, width = 24, 4
     write("cases.jsonl", [case(n) for n in range(count)])
-    with slow(0.15) as server:
+    release = threading.Event()
+    with answering(count // 2, release) as server:
         words = ["evaluate", "cases.jsonl", "-m", "correctness", *judged_by(server), "-o", "run"]
         words += ["--concurrency", str(width)]
         with started(*words) as process:
-            wait_until(lambda: server.calls >= count // 2)
+            until(lambda: server.calls == count // 2 + width)
             process.kill()
         assert process.returncode == -signal.SIGKILL
         kept = [json.loads(line)["sample_id"] for line in greval_says("results", "run")[1].splitlines()]
-        assert len(kept) >= count // 2 - width
-        wait_until(lambda: server._flying == 0)
+        assert len(kept) == count // 2
+        until(lambda: server._flying == 0)
         before = asked(server)
-        server.latency = 0
+        release.set()
         code, out, err = greval_says(*words)
         again = asked(server) - before
         assert code == 0

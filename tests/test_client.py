@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import subprocess
 import sys
 import textwrap
+from contextlib import contextmanager
 
 import fault_server as fault
 import pytest
@@ -13,6 +15,8 @@ from langchain_core.language_models import FakeListChatModel
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
+from virtual_time import in_virtual_time, now
+from waiting import SECONDS
 
 from greval.client import JudgeClient
 from greval.compile import compile_metric
@@ -143,12 +147,15 @@ async def test_no_message_of_a_model():
     assert "HumanMessage" in found.failure.message
 
 
+@in_virtual_time
 async def test_deadline_of_a_model_object():
     """A model object that hangs is given up after its own timeout, its retries included."""
     slow = ScriptedJudge([GOOD], delay=30)
     client = JudgeClient(slow)
-    client.judge = client.judge.model_copy(update={"timeout": 0.05, "max_retries": 1})
+    client.judge = client.judge.model_copy(update={"timeout": 5, "max_retries": 1})
+    start = now()
     found = await client.ask(Question("q", SCHEMA, "schema"), [HumanMessage("?")], {})
+    assert now() - start == 5
     assert (found.failure.kind, found.usage.calls) == ("timeout", 1)
 
 
@@ -159,15 +166,17 @@ def test_timeout_of_a_model_object(own, seconds):
     assert JudgeClient(model).judge.timeout == seconds
 
 
-async def test_waiting_at_the_gate_is_no_timeout(fault_server):
+@in_virtual_time
+async def test_waiting_at_the_gate_is_no_timeout():
     """A call's deadline begins when it goes out, not while it waits its turn."""
-    fault_server.latency = 0.15
-    judge = Judge("openai:fake", base_url=fault_server.url, timeout=0.6, max_retries=0)
-    client = JudgeClient(judge, gate=asyncio.Semaphore(1))
-    results = await compile_metric(TONE, client).abatch([CASE] * 6)
+    start = now()
+    async with fault.FaultServer(latency=1.5) as server:
+        judge = Judge("openai:fake", base_url=server.url, timeout=6, max_retries=0)
+        client = JudgeClient(judge, gate=asyncio.Semaphore(1))
+        results = await compile_metric(TONE, client).abatch([CASE] * 6)
     assert [result.outcome.status for result in results] == ["scored"] * 6
-    assert fault_server.most == 1
-    assert max(result.latency for result in results) > 0.6
+    assert server.most == 1
+    assert now() - start == 6 * 1.5
 
 
 async def test_cancelled_is_cancelled(fault_server):
@@ -211,11 +220,25 @@ def run(code, *arguments):
         [sys.executable, "-W", "default::ResourceWarning", "-c", textwrap.dedent(code), *arguments],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=SECONDS,
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout.split()
+
+
+@contextmanager
+def calling(server, code):
+    """Run a script in a fresh process up to where its call has come to a server that never answers."""
+    server.plan = fault.hangs(600)
+    command = [sys.executable, "-W", "default::ResourceWarning", "-c", PROLOGUE + code, server.url]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as process:
+        try:
+            server.wait()
+            yield process
+        finally:
+            process.kill()
 
 
 PROLOGUE = """
@@ -269,8 +292,8 @@ if __name__ == "__main__":
     ours, theirs = multiprocessing.Pipe()
     child = multiprocessing.get_context("fork").Process(target=work, args=(theirs,))
     child.start()
-    print(ours.recv() if ours.poll(20) else "hung")
-    child.join(20)
+    print(ours.recv() if ours.poll(100) else "hung")
+    child.join(100)
     for result in runnable.batch([case] * 5):
         print(result.judgements[0].value)
 """,
@@ -285,39 +308,32 @@ def test_no_loop_is_mixed_up(fault_server, body):
 @pytest.mark.long
 def test_a_process_ends_while_a_call_hangs(fault_server):
     """A script that ends while a call is under way ends at once and quietly."""
-    fault_server.plan = fault.hangs()
-    code = (
-        PROLOGUE
-        + """
-import contextlib, time
+    code = """
+import contextlib
 def work():
     with contextlib.suppress(Exception):
         runnable.invoke(case)
 threading.Thread(target=work, daemon=True).start()
-time.sleep(1.2)
-print("end")
+print(input())
 """
-    )
-    assert run(code, fault_server.url) == ["end"]
+    with calling(fault_server, code) as process:
+        assert process.communicate("end\n", timeout=SECONDS) == ("end\n", "")
+        assert process.returncode == 0
 
 
 @pytest.mark.long
 def test_interrupt_ends_the_call(fault_server):
     """Ctrl-C in a synchronous call ends the call itself, not only the waiting for it."""
-    fault_server.plan = fault.hangs()
-    code = (
-        PROLOGUE
-        + """
-import os, signal, time
-threading.Timer(1.2, os.kill, (os.getpid(), signal.SIGINT)).start()
-start = time.monotonic()
+    code = """
 try:
     runnable.invoke(case)
 except KeyboardInterrupt:
-    print("interrupted" if time.monotonic() - start < 10 else "late")
+    print("interrupted")
 """
-    )
-    assert run(code, fault_server.url) == ["interrupted"]
+    with calling(fault_server, code) as process:
+        process.send_signal(signal.SIGINT)
+        assert process.communicate(timeout=SECONDS) == ("interrupted\n", "")
+        assert process.returncode == 0
 
 
 def test_base_model_is_not_imported_for_its_name():

@@ -9,13 +9,13 @@ for (compatibility forms, case, nothing unseen) and lists every fence that then 
 from __future__ import annotations
 
 import re
-import time
 import unicodedata
 from random import Random
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from waiting import bounded
 
 from greval.case import Case, Chunk, Traversal, Triple
 from greval.compile import compile_metric
@@ -362,12 +362,11 @@ def test_letters_that_look_alike(text):
     assert neutral(text) == "‹" + text[1:]
 
 
-@pytest.mark.parametrize("text", ["<" * 50_000, "<" + "\u200b" * 99_000, ("<" + " " * 99) * 1000, "<ite" * 20_000])
+@pytest.mark.parametrize("text", ["<" * 200_000, "<" + "\u200b" * 400_000, ("<" + " " * 99) * 4_000, "<ite" * 80_000])
 def test_neutral_takes_no_time(text):
     """No text makes neutralising slow: its cost is that of the text's length."""
-    start = time.process_time()
-    assert neutral(text) == text
-    assert time.process_time() - start < 2
+    with bounded():
+        assert neutral(text) == text
 
 
 def test_what_goes_over_the_wire(fault_server):

@@ -7,12 +7,12 @@ import signal
 import subprocess
 import sys
 import textwrap
-import time
 
 import pytest
 import typer
-from framework_folder import CONFIG, METHODS, ROWS, calls, make_folder, read
+from framework_folder import CONFIG, ROWS, calls, hold_methods, make_folder, read
 from typer.testing import CliRunner
+from waiting import SECONDS, until
 
 from greval.cli.eval import evaluation
 
@@ -106,8 +106,7 @@ def test_killed_and_run_again(tmp_path, fault_server):
     """After kill -9 both files are valid, and the same command asks no answered question again."""
     rows = [{"imdb_key": "tt1", "question": f"Who is {n}?", "answer": "Ada"} for n in range(40)]
     folder = make_folder(tmp_path, CONFIG + JUDGED.format(url=fault_server.url), rows=rows)
-    slow = METHODS.replace('    note("walk", sample)', '    import time; time.sleep(0.05); note("walk", sample)')
-    (folder / "methods.py").write_text(slow, encoding="utf-8")
+    hold_methods(folder, after=10 + 2)
     command = [sys.executable, "-c", textwrap.dedent(COMMAND), "--root", str(folder), "--methods", "tog"]
     words = [*command, "--concurrency", "2", "-q"]
     surroundings = {**os.environ, "OPENAI_API_KEY": "test-key"}
@@ -116,6 +115,7 @@ def test_killed_and_run_again(tmp_path, fault_server):
     until(lambda: responses.exists() and responses.read_bytes().count(b"\n") >= 10)
     process.send_signal(signal.SIGKILL)
     process.wait()
+    (folder / "release").touch()
     kept = responses.read_bytes().count(b"\n")
     assert kept < 40
     done = subprocess.run(words, env=surroundings, check=False, capture_output=True, text=True)
@@ -131,24 +131,17 @@ def test_stopped_in_order(tmp_path, fault_server):
     """The first Ctrl-C finishes what is in flight; the files tell what is pending, and the exit code is 130."""
     rows = [{"imdb_key": "tt1", "question": f"Who is {n}?", "answer": "Ada"} for n in range(30)]
     folder = make_folder(tmp_path, CONFIG + JUDGED.format(url=fault_server.url), rows=rows)
-    slow = METHODS.replace('    note("walk", sample)', '    import time; time.sleep(0.1); note("walk", sample)')
-    (folder / "methods.py").write_text(slow, encoding="utf-8")
+    hold_methods(folder, after=4)
     command = [sys.executable, "-c", textwrap.dedent(COMMAND), "--root", str(folder), "--methods", "tog"]
     surroundings = {**os.environ, "OPENAI_API_KEY": "test-key"}
     process = subprocess.Popen([*command, "--concurrency", "2"], env=surroundings, stderr=subprocess.PIPE, text=True)
-    until(lambda: len(calls(folder)) >= 4)
+    until(lambda: len(calls(folder)) >= 4 + 2)
     process.send_signal(signal.SIGINT)
-    _, told = process.communicate(timeout=30)
+    while "stopping: what is in flight is finished" not in process.stderr.readline():
+        assert process.poll() is None
+    (folder / "release").touch()
+    _, told = process.communicate(timeout=SECONDS)
     assert process.returncode == 130, told
-    assert "stopping: what is in flight is finished" in told
     counts = read(folder / "eval/results/eval_results_summary.json")["counts"]["by_method"]["tog"]
     assert 4 <= counts["answered"] == 30 - counts["pending"] < 30
     assert fault_server.calls == 0
-
-
-def until(there, seconds=30):
-    """Wait until something is so."""
-    end = time.monotonic() + seconds
-    while not there():
-        assert time.monotonic() < end
-        time.sleep(0.02)

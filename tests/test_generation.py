@@ -68,10 +68,11 @@ def test_the_model_sees_what_the_mode_allows(context, shown, hidden, aggregates,
 
 def test_usage_is_that_of_both():
     """Calls, tokens and latency of the method and of the model add up."""
-    usage = ask(generated(method(), ScriptedJudge(["Yes."], delay=0.05), context="default")).usage
+    slow = FOUND.model_copy(update={"usage": FOUND.usage.model_copy(update={"latency": 1000.0})})
+    usage = ask(generated(method(slow), ScriptedJudge(["Yes."], delay=0.05), context="default")).usage
     assert (usage.llm_calls, usage.prompt_tokens) == (4, 100 + USAGE["input_tokens"])
     assert usage.output_tokens == 10 + USAGE["output_tokens"]
-    assert 2.05 <= usage.latency < 3
+    assert 1000.05 <= usage.latency < 2000
 
 
 def test_what_the_method_did_not_tell_stays_untold():

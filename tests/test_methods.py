@@ -6,9 +6,9 @@ import asyncio
 import functools
 import sys
 import threading
-import time
 
 import pytest
+from waiting import SECONDS
 
 from greval import Case, Response, Sample
 from greval.errors import GrevalError, MethodError
@@ -69,7 +69,7 @@ def test_synchronous_calls_run_side_by_side():
     together = threading.Barrier(30)
 
     def wait(sample):
-        together.wait(10)
+        together.wait(SECONDS)
         return "met"
 
     async def all_at_once():
@@ -87,7 +87,7 @@ def test_a_function_that_stops_an_iteration():
 def test_calls_that_hang_are_bounded():
     """Where too many calls were given up and still run, the next one is refused, until some end."""
     release = threading.Event()
-    method = FunctionMethod(lambda sample: release.wait(20) and "late")
+    method = FunctionMethod(lambda sample: release.wait(SECONDS) and "late")
 
     async def give_up():
         with pytest.raises(TimeoutError):
@@ -235,12 +235,11 @@ def test_threads_do_not_hold_up_the_end():
         "async def run():\n"
         "    try:\n"
         "        async with asyncio.timeout(0.05):\n"
-        "            await FunctionMethod(lambda sample: time.sleep(60))(Sample(question='q'))\n"
+        "            await FunctionMethod(lambda sample: time.sleep(600))(Sample(question='q'))\n"
         "    except TimeoutError:\n"
         "        print('given up')\n"
         "asyncio.run(run())\n"
     )
-    start = time.perf_counter()
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=50, check=True)
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=True)
     assert done.stdout == "given up\n"
-    assert time.perf_counter() - start < 30

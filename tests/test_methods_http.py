@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import time
+import threading
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from method_server import MethodServer, Reply
+from waiting import SECONDS
 
 from greval import Sample
 from greval.errors import MethodError
@@ -255,14 +256,18 @@ def test_paths_that_lead_nowhere(server, lines, told):
 
 def test_a_server_that_is_slow(server):
     """The endpoint's own timeout ends a call that takes longer."""
+    release = threading.Event()
 
     def slow(_):
-        time.sleep(0.5)
+        release.wait(SECONDS)
         return Reply({"answer": "late"})
 
     server.plan = slow
-    with pytest.raises(MethodError, match=r"no reply within 0\.1 s"):
-        asked(endpoint(server, timeout=0.1))
+    try:
+        with pytest.raises(MethodError, match=r"no reply within 0\.1 s"):
+            asked(endpoint(server, timeout=0.1))
+    finally:
+        release.set()
 
 
 def test_a_server_that_is_not_there():

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
+from virtual_time import in_virtual_time, now
 
 from greval.testing import USAGE, ScriptedJudge
 
@@ -80,16 +80,12 @@ def test_tier_is_told():
     ]
 
 
-def test_delay():
+@in_virtual_time
+async def test_delay():
     """A slow judge can be played, without holding up others."""
-    judge = ScriptedJudge(["a"], delay=0.1)
-
-    async def together():
-        return await asyncio.gather(*(judge.ainvoke("?") for _ in range(20)))
-
-    start = time.monotonic()
-    assert len(asyncio.run(together())) == 20
-    assert 0.09 < time.monotonic() - start < 1.5
+    judge, start = ScriptedJudge(["a"], delay=0.1), now()
+    assert len(await asyncio.gather(*(judge.ainvoke("?") for _ in range(20)))) == 20
+    assert now() - start == pytest.approx(0.1)
 
 
 def test_one_judge_in_many_threads():

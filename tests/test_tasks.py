@@ -6,6 +6,7 @@ import asyncio
 import gc
 
 import pytest
+from virtual_time import in_virtual_time
 
 from greval.errors import StoreError
 from greval.tasks import YOUNG, all_of, beside, rare_collections
@@ -58,6 +59,7 @@ async def test_what_goes_on_beside_ends_with_the_run():
     assert len(ended) == 2
 
 
+@in_virtual_time
 async def test_what_goes_wrong_beside_is_told():
     """An error beside the run is the run's error."""
     with pytest.raises(StoreError, match="no space"):
@@ -65,6 +67,7 @@ async def test_what_goes_wrong_beside_is_told():
             await asyncio.sleep(0.01)
 
 
+@in_virtual_time
 async def test_a_cancellation_while_it_ends_is_kept():
     """Who is cancelled while what runs beside is still ending is cancelled."""
 

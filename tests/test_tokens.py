@@ -15,6 +15,7 @@ import tiktoken
 from hypothesis import given
 from hypothesis import strategies as st
 from langchain_openai import ChatOpenAI
+from waiting import SECONDS
 
 from greval.judge import Judge, chat_model
 from greval.testing import ScriptedJudge
@@ -165,30 +166,30 @@ def test_a_server_that_goes_away_is_estimated_from_then_on(ask, words):
 
 
 HANGING = """
-import time
 from langchain_openai import ChatOpenAI
 from greval.tokens import counter
 
 model = ChatOpenAI(model="gpt-4.1-mini", base_url="https://api.openai.com/v1", api_key="key")
-start = time.monotonic()
 count = counter(model)
 again = counter(model)
-print(count.exact, again.exact, time.monotonic() - start)
+print(count.exact, again.exact)
 """
 
 
 @pytest.mark.long
 def test_a_fetch_that_hangs_is_given_up(tmp_path):
-    """An encoding that does not come within 3 seconds is done without, once in a process."""
+    """An encoding that does not come is done without, and asked for once in a process."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
         proxy = f"http://127.0.0.1:{silent.getsockname()[1]}"
         environment = {"HTTPS_PROXY": proxy, "TIKTOKEN_CACHE_DIR": str(tmp_path), "PATH": "/usr/bin:/bin"}
         command = [sys.executable, "-c", HANGING]
-        done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=40, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=SECONDS, check=False)
+        silent.setblocking(False)
+        silent.accept()[0].close()
+        with pytest.raises(BlockingIOError):
+            silent.accept()
     assert done.returncode == 0, done.stderr
-    first, second, seconds = done.stdout.split()
-    assert (first, second) == ("False", "False")
-    assert 2.5 < float(seconds) < 5
+    assert done.stdout.split() == ["False", "False"]
 
 
 @pytest.mark.local_model

@@ -14,6 +14,7 @@ from pathlib import Path
 import fault_server as fault
 import pytest
 from framework_folder import CONFIG, ROWS, calls, make_folder
+from waiting import SECONDS
 
 from greval.cli import _unforeseen
 from greval.cli.page import Page, visible
@@ -198,7 +199,7 @@ def test_ctrl_c_while_packages_load():
         while asked.poll() is None and "pydantic_core" not in loaded.read_text(encoding="utf-8"):
             time.sleep(0.01)
         asked.send_signal(signal.SIGINT)
-        said = asked.communicate(timeout=20)
+        said = asked.communicate(timeout=SECONDS)
         if asked.returncode:
             break
     assert (said, asked.returncode) == (("", ""), -signal.SIGINT)
@@ -381,7 +382,7 @@ def test_an_output_that_has_no_such_letter(greval_says, judge):
     assert greval_says("evaluate", "cases.jsonl", "-m", "correctness", *judge, "-o", "run", "-q")[0] == 0
     surroundings = {**os.environ, "PYTHONIOENCODING": "ascii"}
     done = subprocess.run(
-        [PROGRAM, "results", "run"], env=surroundings, capture_output=True, text=True, check=False, timeout=60
+        [PROGRAM, "results", "run"], env=surroundings, capture_output=True, text=True, check=False, timeout=SECONDS
     )
     assert done.returncode == 2
     assert done.stderr == "the output: ascii has no '\\u65e5'; set PYTHONIOENCODING=utf-8 and run it again\n"
