@@ -7,6 +7,7 @@ import json
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -99,7 +100,15 @@ class JudgeClient:
         self._desk = desk
         self._on_failure = on_failure
         self._lines: dict[asyncio.AbstractEventLoop, Line] = {}
+        self._origin: JudgeClient | None = None
         self._retries = self.judge.max_retries if self._given is None else 0  # a model object makes its own
+
+    def with_guard(self, guard: Guard) -> JudgeClient:
+        """Return a client with another guard, such as that of one request, on the same connections."""
+        guarded = copy(self)
+        guarded.guard = guard
+        guarded._origin = self._origin or self  # noqa: SLF001 - its own copy
+        return guarded
 
     @property
     def label(self) -> str:
@@ -231,7 +240,7 @@ class JudgeClient:
     def _connected(self, model: BaseChatModel) -> Line:
         """Give the line to a model, on which all calls to its address under its key share one pace."""
         pace = pace_of(model)
-        pace.limit(self, requests=self.judge.requests_per_minute, tokens=self.judge.tokens_per_minute)
+        pace.limit(self._origin or self, requests=self.judge.requests_per_minute, tokens=self.judge.tokens_per_minute)
         return Line(model, pace, secrets_of(model), environment(), plain=self._given is None and can_ask(model))
 
     def _key(self, question: Question, messages: list[BaseMessage], repeat: int) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from copy import copy
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import RunnableConfig
@@ -11,15 +12,19 @@ from greval.asking import Asking, ended
 from greval.case import Case
 from greval.client import JudgeClient
 from greval.computing import compute_outcome
-from greval.errors import JudgeError
+from greval.errors import JudgeError, StoppedError
+from greval.guard import Guard
 from greval.identity import fingerprint
 from greval.judge import Judge
-from greval.library import definition
+from greval.library import find_dependencies
 from greval.metric import ComputedMetric, JudgedMetric, Metric
+from greval.plan import built_on as built_on_by
+from greval.progress import Progress
 from greval.prompt import PROMPT_VERSION
 from greval.repeats import merged
-from greval.result import Outcome, Usage
-from greval.runnable import Judging, MetricRunnable
+from greval.result import Outcome, Result, Usage
+from greval.runnable import CaseLike, Judging, MetricRunnable, as_case
+from greval.work import MemoryLog, Work
 
 
 def compile_metric(
@@ -27,9 +32,12 @@ def compile_metric(
     model: Judge | BaseChatModel | JudgeClient | None = None,
     *,
     repeats: int = 1,
-    built_on: Mapping[str, str] | None = None,
+    built_on: Iterable[Metric] = (),
 ) -> MetricRunnable:
     """Compile a metric and a judge into a runnable; built once, it judges any number of cases.
+
+    A metric that builds on others judges those first, side by side, and then what they let through, as `evaluate`
+    does: the same calls, fingerprints and verdicts. Its result carries theirs in `built_on`.
 
     Args:
         metric: A definition, judged or computed.
@@ -37,7 +45,8 @@ def compile_metric(
             metrics; a computed metric needs none.
         repeats: How often each case is judged; the majority (categories) or the mean (values)
             counts, with the votes and the flip rate.
-        built_on: Fingerprints of the metrics that this one builds on, by name.
+        built_on: Definitions of metrics that this one builds on; those that are not given here are looked
+            for among the predefined ones.
 
     Returns:
         A runnable from a case (or a mapping of its fields) to a `Result`, with `invoke`, `ainvoke`,
@@ -45,8 +54,9 @@ def compile_metric(
         scripts and running event loops.
 
     Raises:
-        DefinitionError: Where the metric is none, such as a name.
-        JudgeError: Where a judged metric is given no judge.
+        DefinitionError: If the metric is none, such as a name, or if one that it builds on is not found or does
+            not fit its use.
+        JudgeError: If a judged metric is given no judge.
 
     Example:
         >>> from greval.testing import ScriptedJudge
@@ -57,20 +67,86 @@ def compile_metric(
         >>> compile_metric(metric, judge).invoke({"question": "Hi?", "answer": "Thank you."}).judgements[0].value
         'Polite'
     """
-    metric = definition(metric)
+    metrics = find_dependencies(metric, built_on)
+    client = model if model is None or isinstance(model, JudgeClient) else JudgeClient(model)
+    parts = compile_metrics(metrics, client, repeats=repeats)
+    return parts[metric.name] if client is None or len(parts) == 1 else ComposedRunnable(parts, client.guard)
+
+
+def compile_metrics(
+    metrics: Iterable[Metric], client: JudgeClient | None, *, repeats: int = 1
+) -> dict[str, MetricRunnable]:
+    """Compile metrics for a worker, each for itself: it judges a case as it is given.
+
+    Args:
+        metrics: Definitions, each after those that it builds on.
+        client: The judge that they share; None if all are computed.
+        repeats: How often each case is judged.
+
+    Returns:
+        The runnables by name in the same order. The fingerprint of each covers those that it builds on.
+
+    Raises:
+        JudgeError: If a judged metric is given no judge.
+    """
+    compiled: dict[str, MetricRunnable] = {}
+    for metric in metrics:
+        marks = {name: compiled[name].fingerprint for name in built_on_by(metric)}
+        compiled[metric.name] = _compile_alone(metric, client, repeats, marks)
+    return compiled
+
+
+class ComposedRunnable(MetricRunnable):
+    """A compiled metric that builds on others, with those; see `compile_metric`.
+
+    Args:
+        parts: The compiled metrics in order, the one that builds on the others last.
+        guard: What says whether calls may be made.
+    """
+
+    def __init__(self, parts: Mapping[str, MetricRunnable], guard: Guard) -> None:
+        """Keep what was built once."""
+        *_, own = parts.values()
+        super().__init__(own.metric, own.judging, judge=own.judge, tier=own.tier, mark=own.fingerprint)
+        self._parts = parts
+        self._guard = guard
+        self._work: Work | None = None
+
+    def for_batch(self) -> MetricRunnable:
+        """Return a runnable that judges equal content of its cases once."""
+        shared = copy(self)
+        shared._work = self._begin_work()  # noqa: SLF001 - its own copy
+        return shared
+
+    async def _judge_case(self, given: CaseLike, run_manager: object, config: RunnableConfig) -> Result:  # noqa: ARG002
+        """Judge a case as a run does, and put the results that the last one builds on into it."""
+        work = self._work or self._begin_work()
+        (found,) = await work.judge_cases([as_case(given)], config)
+        result = found.pop(self.metric.name, None)
+        if result is None:
+            raise StoppedError(self._guard.why or "no further call is made")
+        return result.replace(built_on=tuple(found.values()))
+
+    def _begin_work(self) -> Work:
+        return Work(MemoryLog(), self._parts, self._guard, Progress())
+
+
+def _compile_alone(
+    metric: Metric, client: JudgeClient | None, repeats: int, marks: Mapping[str, str]
+) -> MetricRunnable:
+    """Compile a metric that is shown cases as they are; `marks` are the fingerprints of those that it builds on."""
     if isinstance(metric, ComputedMetric):
         return MetricRunnable(metric, _computing(metric), judge="", tier="computed", mark=fingerprint(metric, {}))
-    if model is None or not isinstance(metric, JudgedMetric):
+    if client is None or not isinstance(metric, JudgedMetric):
         message = f"{metric.name}: a judged metric needs a judge, such as Judge('openai:MODEL') or Judge('local')"
         raise JudgeError(message)
     if repeats < 1:
         message = f"{metric.name}: repeats must be 1 or more, got {repeats}"
         raise JudgeError(message)
-    client = model if isinstance(model, JudgeClient) else JudgeClient(model)
     asking = Asking(metric, client)
     packing = {"max_items": asking.max_items} if metric.over else {}
     settings = {**client.identity, **packing, "prompt": PROMPT_VERSION, "tier": client.tier}
-    mark = fingerprint(metric, {**settings, "repeats": repeats}, built_on)
+    mark = fingerprint(metric, {**settings, "repeats": repeats}, marks)
     judging = asking if repeats == 1 else _repeating(asking, metric, repeats)
     return MetricRunnable(metric, judging, judge=client.label, tier=client.tier, mark=mark, prepare=client.ready)
 

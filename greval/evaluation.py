@@ -7,7 +7,7 @@ for that case's own results only. Running the same thing again asks only for wha
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence, Sized
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -19,7 +19,7 @@ from langchain_core.language_models import BaseChatModel
 from greval.advice import key_hint
 from greval.arguments import known_options, several
 from greval.client import JudgeClient
-from greval.compile import compile_metric
+from greval.compile import compile_metrics
 from greval.datasets import RowFault
 from greval.debugging import FailedCalls
 from greval.errors import DefinitionError, JudgeError
@@ -27,12 +27,12 @@ from greval.facts import put_metrics, refuse_probe
 from greval.guard import Guard
 from greval.judge import Judge
 from greval.library import with_dependencies
-from greval.metric import JudgedMetric, Metric, set_reason_depth
+from greval.metric import Metric, set_reason_depth
 from greval.options import Options, prices_of, shard_of, source_of, total_of, width_of
 from greval.progress import Progress
 from greval.replies import Replies, cache_file, forget
 from greval.result import Result
-from greval.runnable import CaseLike, MetricRunnable, run_sync
+from greval.runnable import CaseLike, run_sync
 from greval.source import Source
 from greval.store import Store
 from greval.store.plans import Mark
@@ -154,7 +154,7 @@ async def evaluate_async(
         if client:
             await client.ready()
         wanted = set_reason_depth(with_dependencies(metrics), options.get("reason_depth"))
-        runnables = _compiled(wanted, client, options.get("repeats", 1))
+        runnables = compile_metrics(wanted, client, repeats=options.get("repeats", 1))
         work = Work(
             store,
             runnables,
@@ -170,7 +170,7 @@ async def evaluate_async(
         )
         reads_on = store.holds_results() and (isinstance(cases, Sized) or options.get("total") is not None)
         _describe(work, store, client, options)
-        _begin_plan(work, store, client, source_of(cases, options), options)
+        _begin_plan(work, store, source_of(cases, options), options)
         if store.plans.continued and store.plans.complete():
             work.count_all(store.plans.count_statuses(finished=True))
             store.plans.end(None, None)
@@ -296,12 +296,9 @@ def _describe(work: Work, store: Store, client: JudgeClient | None, options: Opt
         store.put_fact("price", price.model_dump() if price else None)
 
 
-def _begin_plan(work: Work, store: Store, client: JudgeClient | None, source: Source, options: Options) -> None:
+def _begin_plan(work: Work, store: Store, source: Source, options: Options) -> None:
     """Begin the plan of the run, in place of earlier plans of the same metrics and methods."""
-    marks = {
-        name: Mark(runnable.fingerprint, client.label if client and isinstance(runnable.metric, JudgedMetric) else "")
-        for name, runnable in work.runnables.items()
-    }
+    marks = {name: Mark(runnable.fingerprint, runnable.judge) for name, runnable in work.runnables.items()}
     total = work.progress.total
     part = options.get("part") or (str(work.shard) if work.shard else "")
     store.plans.begin(source, part, marks, None if total is None else total // len(marks))
@@ -311,13 +308,3 @@ def _claim_plans(store: Store, metrics: Iterable[str], method: str) -> None:
     """Let the plan of the run count for a method, in place of earlier plans."""
     for metric in metrics:
         store.plans.plan_of(metric, method)
-
-
-def _compiled(metrics: Sequence[Metric], client: JudgeClient | None, repeats: int) -> dict[str, MetricRunnable]:
-    """Compile metrics in the order in which each comes after what it builds on."""
-    compiled: dict[str, MetricRunnable] = {}
-    for metric in metrics:
-        uses = metric.uses.values() if isinstance(metric, JudgedMetric) else ()
-        marks: Mapping[str, str] = {use.judged_by: compiled[use.judged_by].fingerprint for use in uses}
-        compiled[metric.name] = compile_metric(metric, client, repeats=repeats, built_on=marks)
-    return compiled

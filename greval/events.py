@@ -52,10 +52,13 @@ class Events:
         return type(self._logger).__module__.startswith("opentelemetry._logs")
 
     def __call__(self, result: Result) -> None:
-        """Emit one event for each judgement and each failure of a result; a skipped one has none."""
+        """Emit one event for each judgement and each failure of a result, and before them for those it is built on.
+
+        A skipped one has none.
+        """
         from opentelemetry._logs import LogRecord, SeverityNumber  # noqa: PLC0415 - optional
 
-        for attributes in attributes_of(result):
+        for attributes in (told for row in (*result.built_on, result) for told in attributes_of(row)):
             failed = "error.type" in attributes
             record = LogRecord(
                 event_name=EVENT,

@@ -12,7 +12,7 @@ from greval.arguments import known_options, several
 from greval.asking import Asking
 from greval.case import Case
 from greval.client import JudgeClient
-from greval.compile import compile_metric
+from greval.compile import compile_metrics
 from greval.datasets import RowFault
 from greval.errors import DataError
 from greval.facts import refuse_probe
@@ -22,6 +22,7 @@ from greval.library import with_dependencies
 from greval.material import lacking
 from greval.metric import JudgedMetric, Metric, set_reason_depth
 from greval.options import Options, prices_of, shard_of
+from greval.plan import built_on
 from greval.prices import Prices
 from greval.record import Record
 from greval.result import Failure, Result, Usage
@@ -141,15 +142,8 @@ def _read(given: CaseLike | RowFault, number: int) -> Case | None:
 
 def _parts(metrics: Sequence[Metric], client: JudgeClient | None, count: TokenCounter, options: Options) -> list[_Part]:
     """Give what counts each metric, with the fingerprints that the run would have."""
-    marks: dict[str, str] = {}
-    parts = []
-    for metric in metrics:
-        uses = metric.uses.values() if isinstance(metric, JudgedMetric) else ()
-        built_on = {use.judged_by: marks[use.judged_by] for use in uses}
-        repeats = options.get("repeats", 1)
-        marks[metric.name] = compile_metric(metric, client, repeats=repeats, built_on=built_on).fingerprint
-        parts.append(_Part(metric, marks[metric.name], client, count, options))
-    return parts
+    compiled = compile_metrics(metrics, client, repeats=options.get("repeats", 1))
+    return [_Part(one.metric, one.fingerprint, client, count, options) for one in compiled.values()]
 
 
 def output_per_verdict(metric: JudgedMetric) -> int:
@@ -199,9 +193,8 @@ class _Part:
 
     def _narrowed(self, case: Case, kept: Mapping[str, Result]) -> tuple[Case, Failure | None]:
         """Give what the metric sees where all that it builds on is known, else the case as a whole."""
-        uses = self._metric.uses.values() if isinstance(self._metric, JudgedMetric) else ()
-        names = {use.judged_by for use in uses}
-        known = {name: kept[name] for name in names & kept.keys()}
+        names = built_on(self._metric)
+        known = {name: kept[name] for name in names if name in kept}
         return narrow(case, self._metric, known) if len(known) == len(names) else (case, None)
 
     def _asked(self, asking: Asking, case: Case) -> dict[str, int]:

@@ -59,6 +59,7 @@ class Guard:
         """Begin with nothing spent."""
         self.why: str | None = None
         self.fatal = False
+        self.kind: FailureKind | None = None
         self.calls = 0
         self.answers = 0
         self.flying = 0
@@ -77,10 +78,13 @@ class Guard:
         self._dead_since = 0.0
         self._came = asyncio.Event()
 
-    def stop(self, why: str, *, fatal: bool = False) -> None:
-        """Let no further call be made, and end all waiting for one; the first reason counts."""
+    def stop(self, why: str, *, fatal: bool = False, kind: FailureKind | None = None) -> None:
+        """Let no further call be made, and end all waiting for one; the first reason counts.
+
+        `kind` is that of the failures that are the reason.
+        """
         if self.why is None:
-            self.why, self.fatal = why, fatal
+            self.why, self.fatal, self.kind = why, fatal, kind
             for task in self._waiting:
                 task.cancel()
 
@@ -164,10 +168,10 @@ class Guard:
         if sort == "dead" and self._row["dead"] == 1:
             self._dead_since = self._clock()
         if failure and self._row["refused"] >= (REFUSED_IN_A_ROW if self.answers else 1):
-            self.stop(f"the judge refuses the key: {failure.message}; {self._hint}", fatal=True)
+            self.stop(f"the judge refuses the key: {failure.message}; {self._hint}", fatal=True, kind=failure.kind)
         elif failure and self._hopeless():
             told = f"the last with: {failure.message}; {advice(failure.kind, self._model)}"
-            self.stop(f"{self._row.total()} calls in a row failed, {told}", fatal=True)
+            self.stop(f"{self._row.total()} calls in a row failed, {told}", fatal=True, kind=failure.kind)
 
     def _check(self) -> None:
         if self.why is not None:

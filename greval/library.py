@@ -12,7 +12,7 @@ from greval.errors import DefinitionError
 from greval.metric import ComputedMetric, JudgedMetric, Metric
 from greval.metric_file import did_you_mean, read_metric
 from greval.metrics import COMPUTED, misnamed, parse, variants
-from greval.plan import missing, ordered
+from greval.plan import built_on, missing, ordered
 
 ENDING = ".yaml"
 
@@ -149,11 +149,33 @@ def with_dependencies(metrics: Iterable[Metric], *folders: str | Path) -> tuple[
     several(metrics, "metrics", "[load('correctness')]")
     found = [definition(metric) for metric in metrics]
     while names := missing(found):
-        found.extend(_found(names, folders))
+        found.extend(_found(names, found, folders))
     return ordered(found)
 
 
-def _found(names: Iterable[str], folders: Iterable[str | Path]) -> Iterator[Metric]:
+def find_dependencies(metric: Metric, given: Iterable[Metric] = ()) -> tuple[Metric, ...]:
+    """Return the metrics that a metric builds on, each after what it builds on, and last the metric itself.
+
+    Args:
+        metric: A definition.
+        given: Where those that it builds on are looked for first; then come the predefined metrics.
+
+    Raises:
+        DefinitionError: If one that is built on cannot be found or does not fit its use, or if metrics build on
+            each other in a circle.
+
+    Example:
+        >>> [metric.name for metric in find_dependencies(load("answer_completeness"), [load("correctness")])]
+        ['chunk_evaluation', 'triple_evaluation', 'answer_completeness']
+    """
+    needed = [definition(metric)]
+    known = {one.name: one for one in map(definition, given) if one.name != metric.name}
+    for above in needed:  # grows while it is walked
+        needed += [known.pop(name) for name in built_on(above) if name in known]
+    return with_dependencies(needed)
+
+
+def _found(names: Iterable[str], above: Iterable[Metric], folders: Iterable[str | Path]) -> Iterator[Metric]:
     """Load metrics that others build on.
 
     Raises:
@@ -164,7 +186,10 @@ def _found(names: Iterable[str], folders: Iterable[str | Path]) -> Iterator[Metr
         try:
             yield load(name, *folders)
         except DefinitionError as error:
-            faults.extend(error.faults)
+            users = " and ".join(metric.name for metric in above if name in built_on(metric))
+            faults.extend(
+                f"{users}: builds on {name}, whose definition is not given: {fault}" for fault in error.faults
+            )
     if faults:
         raise DefinitionError(*faults)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, JsonValue
+from pydantic import Field, JsonValue, WithJsonSchema
 
 from greval.case import Count, Tags
 from greval.errors import OutcomeError
@@ -131,9 +131,19 @@ def build_outcome(judgements: Sequence[Judgement], failures: Sequence[Failure]) 
     return Failed(error=failures[0], failures=tuple(failures) if failures[0].item else ())
 
 
+def _is_empty(given: tuple[object, ...]) -> bool:
+    return not given
+
+
+RESULTS: dict[str, JsonValue] = {"type": "array", "items": {"type": "object"}, "description": "results of this form"}
+"""How a schema describes the results within a result; with a reference to itself it would have no fields of its own."""
+
+
 class Result(Record):
     """One row: a metric's outcome for a sample and a method; `latency` in seconds.
 
+    `built_on` holds the results on the same case of the metrics that this one builds on, in order, when a runnable
+    gave it. In a run they are rows of their own and it is empty; JSON leaves it out if it is empty.
     `value` and `reason` are those of the one judgement; both raise if there is not exactly one.
 
     Example:
@@ -154,6 +164,7 @@ class Result(Record):
     latency: Annotated[float, Field(ge=0)] = 0.0
     repeat: Count = 0
     tags: Tags = Field(default_factory=dict)
+    built_on: Annotated[tuple[Result, ...], Field(exclude_if=_is_empty), WithJsonSchema(RESULTS)] = ()
 
     @property
     def value(self) -> Value:

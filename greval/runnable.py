@@ -46,10 +46,10 @@ class MetricRunnable(Runnable[CaseLike, Result]):
         self.name = metric.name
         self.metric = metric
         self.fingerprint = mark
-        self._judging = judging
+        self.judging = judging
+        self.judge = judge
+        self.tier: Tier = tier
         self._prepare = prepare
-        self._judge = judge
-        self._tier: Tier = tier
 
     @property
     def InputType(self) -> type[Case]:  # noqa: N802 - LangChain's name
@@ -75,6 +75,22 @@ class MetricRunnable(Runnable[CaseLike, Result]):
     ) -> list[Result]:
         """Judge cases at once, bounded by `max_concurrency` of the config; LangChain's own takes a few threads."""
         return run_sync(self.abatch(inputs, config, return_exceptions=return_exceptions))
+
+    async def abatch(
+        self,
+        inputs: list[CaseLike],
+        config: RunnableConfig | list[RunnableConfig] | None = None,
+        *,
+        return_exceptions: bool = False,
+        **_: Any,  # noqa: ANN401
+    ) -> list[Result]:
+        """Judge cases at once, bounded by `max_concurrency` of the config."""
+        together = self.for_batch()
+        return await super(MetricRunnable, together).abatch(inputs, config, return_exceptions=return_exceptions)
+
+    def for_batch(self) -> MetricRunnable:
+        """Return what judges the cases of one batch."""
+        return self
 
     async def ainvoke(self, input: CaseLike, config: RunnableConfig | None = None, **_: Any) -> Result:  # noqa: A002, ANN401
         """Judge one case.
@@ -107,7 +123,7 @@ class MetricRunnable(Runnable[CaseLike, Result]):
     async def _guarded(self, case: Case, config: RunnableConfig) -> tuple[Outcome, Usage]:
         """Judge; what is wrong with the case itself is its failure and nobody else's."""
         try:
-            return await self._judging(case, config)
+            return await self.judging(case, config)
         except DataError as error:
             return Failed(error=Failure(kind="data", message=str(error))), Usage()
 
@@ -118,8 +134,8 @@ class MetricRunnable(Runnable[CaseLike, Result]):
             method=case.method,
             metric=self.metric.name,
             fingerprint=self.fingerprint,
-            judge=self._judge,
-            tier=self._tier,
+            judge=self.judge,
+            tier=self.tier,
             outcome=outcome,
             usage=usage or Usage(),
             latency=latency,

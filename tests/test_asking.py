@@ -262,7 +262,9 @@ def test_nothing_left_to_judge_is_skipped():
     """A many-metric whose items were all narrowed away is skipped with a reason."""
     uses = {"chunks": {"judged_by": "other", "as": ["Yes"]}}
     metric = CHUNKS.model_copy(update={"uses": type(CHUNKS).model_validate({**CHUNKS.model_dump(), "uses": uses}).uses})
-    result = compile_metric(metric, ScriptedJudge([GOOD])).invoke({"question": "q", "chunks": []})
+    other = CHUNKS.model_copy(update={"name": "other"})
+    judge = ScriptedJudge(lambda messages: listing(*(entry(n, id_, "No") for n, id_ in asked(messages).items())))
+    result = compile_metric(metric, judge, built_on=[other]).invoke(passages(2))
     assert (result.outcome.status, result.outcome.reason) == ("skipped", "chunks is empty")
 
 

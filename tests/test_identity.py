@@ -12,7 +12,7 @@ from greval.case import Case
 from greval.compile import compile_metric
 from greval.identity import DIGITS, case_key, content_key, digest, fingerprint
 from greval.judge import Judge
-from greval.metric import CategoricalMetric, ComputedMetric, ManyCategoricalMetric
+from greval.metric import CategoricalMetric, ComputedMetric, ManyCategoricalMetric, Use
 from greval.result import Judgement
 from greval.scale import MeasureScale
 from greval.testing import ScriptedJudge
@@ -107,8 +107,13 @@ def test_packing_in_the_fingerprint_of_what_is_packed():
 def test_model_object_in_the_fingerprint():
     """The tier of a model that was given as an object counts too, and so do the metrics built on."""
     marks = {compile_metric(METRIC, ScriptedJudge([{}], tier=tier)).fingerprint for tier in ("schema", "tools", "text")}
-    built = compile_metric(METRIC, ScriptedJudge([{}]), built_on={"chunk_evaluation": "abc"}).fingerprint
-    assert len({*marks, built}) == 4
+    assert len(marks) == 3
+    built = METRIC.model_copy(update={"needs": ("chunks",), "uses": {"chunks": Use(judged_by="chunks", as_=("Yes",))}})
+    below = ManyCategoricalMetric(
+        name="chunks", description="d", over="chunks", needs=["chunks"], steps=["s"], categories={"Yes": "y", "No": "n"}
+    )
+    others = (below, below.model_copy(update={"description": "e"}))
+    assert len({compile_metric(built, ScriptedJudge([{}]), built_on=[one]).fingerprint for one in others}) == 2
 
 
 def test_computed_metric_has_a_fingerprint():

@@ -35,6 +35,11 @@ def ask(client, cases, metrics, **more):
     return client.post("/v1/evaluate", json={"cases": cases, "metrics": metrics, **more})
 
 
+def different(n):
+    """Give cases of which no two share a judgement."""
+    return [{**CASE, "id": f"q{number}", "answer": f"Ada {number}."} for number in range(n)]
+
+
 def without_time(result):
     """Give a result without what a clock decides."""
     return Result.model_validate(result).replace(latency=0.0)
@@ -226,7 +231,7 @@ def test_what_is_no_request_is_a_problem(client, body):
 def test_results_are_counted(tmp_path):
     """Each result is counted by the server's counters, once."""
     app = app_of(tmp_path)
-    ask(client_of(app), [CASE, {**CASE, "id": "q2"}], ["correctness", "token_f1"])
+    ask(client_of(app), [CASE, {**CASE, "id": "q2", "answer": "Bob."}], ["correctness", "token_f1"])
     told = client_of(app).get("/metrics-exposition").text
     calls = [line for line in told.splitlines() if line.startswith("greval_judge_calls_total")]
     assert calls
@@ -238,7 +243,7 @@ def test_calls_are_bounded_for_all_clients(tmp_path, fault_server, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "test-key")
     fault_server.latency = 0.02
     client = client_of(app_of(tmp_path, {"x": Judge("openai:x", base_url=fault_server.url)}, limits={"calls": 3}))
-    answer = ask(client, [{**CASE, "id": f"q{n}"} for n in range(20)], ["correctness"])
+    answer = ask(client, different(20), ["correctness"])
     assert len(answer.json()["results"]) == 20
     assert fault_server.most == 3
 
@@ -248,7 +253,7 @@ def test_who_goes_away_is_not_judged_for(tmp_path, fault_server, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "test-key")
     fault_server.plan = hangs()
     app = app_of(tmp_path, {"x": Judge("openai:x", base_url=fault_server.url)}, limits={"calls": 2})
-    body = json.dumps({"cases": [{**CASE, "id": f"q{n}"} for n in range(9)], "metrics": ["correctness"]})
+    body = json.dumps({"cases": different(9), "metrics": ["correctness"]})
     with served(app) as server:
         host, port = server.url.removeprefix("http://").split(":")
         with socket.create_connection((host, int(port))) as line:

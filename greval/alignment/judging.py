@@ -16,10 +16,8 @@ from greval.errors import JudgeUnavailableError, StoppedError
 from greval.evaluation import Run, evaluate_async
 from greval.identity import digest
 from greval.judge import Judge
-from greval.library import with_dependencies
 from greval.metric import JudgedMetric
 from greval.options import Options, width_of
-from greval.plan import built_on
 from greval.prices import Prices
 from greval.result import Usage
 from greval.scale import CategoricalScale, Scale, Value
@@ -183,13 +181,4 @@ def marked(metric: JudgedMetric, judge: Judge | BaseChatModel, held: Sequence[Ju
         judge: The judge.
         held: The metrics of the run; what the metric builds on is looked for there first.
     """
-    client = JudgeClient(judge)
-    known = {one.name: one for one in held if one.name != metric.name}
-    needed = [metric]
-    for above in needed:  # grows while it is walked
-        needed += [known.pop(name) for name in built_on(above) if name in known]
-    marks: dict[str, str] = {}
-    for one in with_dependencies(needed):
-        below = {name: marks[name] for name in built_on(one)}
-        marks[one.name] = compile_metric(one, client, built_on=below).fingerprint
-    return marks[metric.name]
+    return compile_metric(metric, judge, built_on=held).fingerprint

@@ -17,7 +17,7 @@ from greval.client import JudgeClient
 from greval.datasets import RowFault
 from greval.errors import DataError
 from greval.judge import Judge
-from greval.library import definition, with_dependencies
+from greval.library import definition, find_dependencies
 from greval.material import lacking, narrowed
 from greval.metric import JudgedMetric, Metric
 from greval.probing.bases import POOL, Bases, bases, demo_cases
@@ -194,9 +194,8 @@ def _named(wishes: Wishes) -> frozenset[str]:
 
 def _dependencies(metric: JudgedMetric, wishes: Wishes) -> tuple[Metric, ...]:
     """Give what the metric builds on, each after what that builds on."""
-    given = (one for one in wishes.get("built_on", ()) if one.name != metric.name)
-    needed = with_dependencies([metric, *given]) if metric.uses else ()
-    return tuple(one for one in needed if one.name != metric.name)
+    *below, _ = find_dependencies(metric, wishes.get("built_on", ()))
+    return tuple(below)
 
 
 def _one_by_one(metric: JudgedMetric, judge: Judge | BaseChatModel) -> bool:

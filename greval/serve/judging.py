@@ -1,27 +1,25 @@
-"""Judging within a request: judges' clients and compiled metrics are kept from one request to the next."""
+"""Judging within a request: judges' clients and runnables are kept from one request to the next."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 
 from greval.case import Case
 from greval.client import JudgeClient
-from greval.compile import compile_metric
-from greval.material import lacking
+from greval.compile import compile_metric, compile_metrics
+from greval.guard import Guard
 from greval.metric import JudgedMetric
-from greval.plan import built_on
-from greval.result import Failed, Result
+from greval.progress import Progress
+from greval.result import Failed, Failure, Result
 from greval.runnable import MetricRunnable
 from greval.serve.library import Found
 from greval.serve.service import Service, Tenant
-from greval.tasks import all_of
-from greval.work import narrow
+from greval.work import MemoryLog, Work
 
 CLIENTS = 128
 RUNNABLES = 1_024
-Marks = tuple[tuple[str, str], ...]
+KEY_HINT = "the server's operator must look after its key"
 
 
 class Bench:
@@ -45,22 +43,18 @@ class Bench:
         """
         return self._client(tenant, next(iter(self._service.models), None) if judge is None else judge)
 
-    def compiled(
-        self, tenant: Tenant, judge: str | None, found: Found, *, repeats: int = 1, marks: Marks = ()
-    ) -> MetricRunnable:
-        """Give a metric compiled for a judge.
+    def compiled(self, tenant: Tenant, judge: str | None, metrics: tuple[Found, ...]) -> MetricRunnable:
+        """Return a metric as a runnable, the same each time.
 
         Args:
             tenant: Who asks.
             judge: The judge's name, None for the first.
-            found: The metric.
-            repeats: How often each case is judged.
-            marks: The names and fingerprints of the metrics that it builds on.
+            metrics: The metrics that it builds on, in order, and last the metric itself.
 
         Raises:
-            ServeError: Where there is no such judge.
+            ServeError: If there is no such judge.
         """
-        return self._compiled(tenant, judge, found, repeats, marks)
+        return self._compiled(tenant, judge, metrics)
 
     async def ready(self, tenant: Tenant, judge: str | None, *metrics: Found) -> None:
         """See to it that the judge can be asked where a metric needs one.
@@ -71,13 +65,13 @@ class Bench:
         """
         if judge is not None:
             self._service.model(judge)
-        if any(isinstance(found.metric, JudgedMetric) for found in metrics):
+        if _are_judged(metrics):
             await self.client(tenant, judge).ready()
 
     async def results(
         self, tenant: Tenant, cases: Sequence[Case], metrics: Sequence[Found], *, judge: str | None, repeats: int
     ) -> list[Result]:
-        """Judge cases by metrics, each after those it builds on; what fails is a row.
+        """Judge cases by metrics as a run does, in memory; what fails is a row.
 
         Args:
             tenant: Who asks.
@@ -86,42 +80,37 @@ class Bench:
             judge: The judge's name, None for the first.
             repeats: How often each case is judged.
 
+        Returns:
+            A result for each case and metric. What was not asked, as the judge cannot work, failed as well.
+
         Raises:
             ServeError: Where there is no such judge.
             JudgeError: Where it cannot be used as it is set up.
         """
         await self.ready(tenant, judge, *metrics)
-        runnables: dict[str, MetricRunnable] = {}
-        for found in metrics:
-            marks = tuple((name, runnables[name].fingerprint) for name in built_on(found.metric))
-            runnables[found.metric.name] = self.compiled(tenant, judge, found, repeats=repeats, marks=marks)
-        table: dict[int, list[Result]] = {}
+        client = self.client(tenant, judge) if _are_judged(metrics) else None
+        guard = Guard(hint=KEY_HINT, model=client.label if client else "")
+        guarded = client.with_guard(guard) if client else None
+        runnables = compile_metrics([found.metric for found in metrics], guarded, repeats=repeats)
+        work = Work(MemoryLog(), runnables, guard, Progress(), on_result=self._service.meters.judged)
+        rows = await work.judge_cases(cases)
+        return [
+            results.get(name) or runnable.row(case, Failed(error=_unasked(guard)))
+            for case, results in zip(cases, rows, strict=True)
+            for name, runnable in runnables.items()
+        ]
 
-        async def row(number: int, case: Case) -> None:
-            table[number] = await self._row(case, runnables)
+    def _compile(self, tenant: Tenant, judge: str | None, metrics: tuple[Found, ...]) -> MetricRunnable:
+        client = self.client(tenant, judge) if _are_judged(metrics) else None
+        *below, metric = (found.metric for found in metrics)
+        return compile_metric(metric, client, built_on=below)
 
-        await all_of(row(number, case) for number, case in enumerate(cases))
-        return [result for number in sorted(table) for result in table[number]]
 
-    async def _row(self, case: Case, runnables: Mapping[str, MetricRunnable]) -> list[Result]:
-        """Judge a case by every metric, each as soon as what it builds on is there."""
-        due: dict[str, asyncio.Task[Result]] = {}
-        async with asyncio.TaskGroup() as group:
-            for name, runnable in runnables.items():
-                before = {other: due[other] for other in built_on(runnable.metric)}
-                due[name] = group.create_task(self._judged(case, runnable, before))
-        return [task.result() for task in due.values()]
+def _are_judged(metrics: Sequence[Found]) -> bool:
+    """Say whether a judge is needed."""
+    return any(isinstance(found.metric, JudgedMetric) for found in metrics)
 
-    async def _judged(self, case: Case, runnable: MetricRunnable, before: Mapping[str, asyncio.Task[Result]]) -> Result:
-        known = {name: await task for name, task in before.items()}
-        seen, broken = narrow(case, runnable.metric, known)
-        if broken and case.error is None and not lacking(runnable.metric, case):
-            result = runnable.row(case, Failed(error=broken))
-        else:
-            result = await runnable.ainvoke(seen)
-        self._service.meters.judged(result)
-        return result
 
-    def _compile(self, tenant: Tenant, judge: str | None, found: Found, repeats: int, marks: Marks) -> MetricRunnable:
-        client = self.client(tenant, judge) if isinstance(found.metric, JudgedMetric) else None
-        return compile_metric(found.metric, client, repeats=repeats, built_on=dict(marks))
+def _unasked(guard: Guard) -> Failure:
+    """Return the failure of what the judge was not asked any more."""
+    return Failure(kind=guard.kind or "error", message=f"the judge was not asked: {guard.why}")

@@ -11,7 +11,7 @@ from pydantic import JsonValue
 
 from greval.case import Case
 from greval.result import Result
-from greval.runnable import CaseLike, run_sync
+from greval.runnable import CaseLike, MetricRunnable, run_sync
 from greval.serve.judging import Bench
 from greval.serve.library import Found
 from greval.serve.service import Service, Tenant
@@ -28,16 +28,16 @@ class RemoteMetric(Runnable[CaseLike, Result]):
         service: The judges and the counters.
         bench: Where metrics are compiled.
         tenant: Who asks.
-        found: The metric.
+        metrics: The metrics that it builds on, in order, and last the metric itself.
     """
 
-    def __init__(self, service: Service, bench: Bench, tenant: Tenant, found: Found) -> None:
+    def __init__(self, service: Service, bench: Bench, tenant: Tenant, metrics: tuple[Found, ...]) -> None:
         """Keep what does not change from call to call."""
-        self.name = found.metric.name
+        self.name = metrics[-1].metric.name
         self._service = service
         self._bench = bench
         self._tenant = tenant
-        self._found = found
+        self._metrics = metrics
 
     @property
     def InputType(self) -> type[Case]:  # noqa: N802 - LangChain's name
@@ -63,9 +63,7 @@ class RemoteMetric(Runnable[CaseLike, Result]):
 
     async def ainvoke(self, input: CaseLike, config: RunnableConfig | None = None, **_: Any) -> Result:  # noqa: A002, ANN401
         """Judge one case; what fails is in the result."""
-        result = await self._bench.compiled(self._tenant, judge_of(config or {}), self._found).ainvoke(input)
-        self._service.meters.judged(result)
-        return result
+        return await self._judge(self._runnable(judge_of(config or {})), input)
 
     async def abatch(  # type: ignore[override] # a list of configs, as LangServe gives it
         self,
@@ -74,13 +72,25 @@ class RemoteMetric(Runnable[CaseLike, Result]):
         **_: Any,  # noqa: ANN401
     ) -> list[Result]:
         """Judge cases at once; the server's limit of calls bounds them, and where the caller goes away all end."""
+        judges = [judge_of(settings) for settings in config]
+        runnables = {judge: self._runnable(judge).for_batch() for judge in dict.fromkeys(judges)}
         results: dict[int, Result] = {}
 
-        async def one(number: int, case: CaseLike, settings: RunnableConfig) -> None:
-            results[number] = await self.ainvoke(case, settings)
+        async def one(number: int, case: CaseLike, judge: str | None) -> None:
+            results[number] = await self._judge(runnables[judge], case)
 
-        await all_of(one(n, *given) for n, given in enumerate(zip(inputs, config, strict=True)))
+        await all_of(one(n, *given) for n, given in enumerate(zip(inputs, judges, strict=True)))
         return [results[number] for number in range(len(inputs))]
+
+    def _runnable(self, judge: str | None) -> MetricRunnable:
+        return self._bench.compiled(self._tenant, judge, self._metrics)
+
+    async def _judge(self, runnable: MetricRunnable, case: CaseLike) -> Result:
+        """Judge one case, and count the result with those that it builds on."""
+        result = await runnable.ainvoke(case)
+        for row in (*result.built_on, result):
+            self._service.meters.judged(row)
+        return result
 
 
 def judge_of(config: Mapping[str, Any]) -> str | None:

@@ -76,7 +76,7 @@ class Runnables:
 
     service: Service
     shelf: Shelf
-    handlers: Callable[[Tenant, Found], APIHandler]
+    handlers: Callable[[Tenant, tuple[Found, ...]], APIHandler]
 
     async def handler(self, name: str) -> APIHandler:
         """Give the handler of a metric.
@@ -93,15 +93,15 @@ class Runnables:
             ServeError: Where there is no such metric or judge (404).
             JudgeError: Where a judge cannot be used as it is set up.
         """
-        found, handler = await run_in_threadpool(self._made, name)
+        metrics, handler = await run_in_threadpool(self._made, name)
         for judge in dict.fromkeys(judges):
-            await self.shelf.bench.ready(self.shelf.tenant, judge, found)
+            await self.shelf.bench.ready(self.shelf.tenant, judge, *metrics)
         return handler
 
-    def _made(self, name: str) -> tuple[Found, APIHandler]:
-        """Find a metric and its handler, which takes some time to make."""
-        found = self.shelf.find(name)
-        return found, self.handlers(self.shelf.tenant, found)
+    def _made(self, name: str) -> tuple[tuple[Found, ...], APIHandler]:
+        """Find a metric, with those that it builds on before it, and its handler, which takes some time to make."""
+        metrics = tuple(self.shelf.find_all([name]))
+        return metrics, self.handlers(self.shelf.tenant, metrics)
 
     async def cases(self, given: list[Any], place: str) -> list[Case]:
         """Give the cases that were sent.
@@ -118,7 +118,7 @@ async def runnables_of(request: Request, service: TheService, shelf: TheShelf) -
     state = request.app.state
     if not hasattr(state, "handlers"):
         state.handlers = lru_cache(maxsize=HANDLERS)(_maker(service, shelf))
-    return Runnables(service, shelf, cast("Callable[[Tenant, Found], APIHandler]", state.handlers))
+    return Runnables(service, shelf, cast("Callable[[Tenant, tuple[Found, ...]], APIHandler]", state.handlers))
 
 
 TheRunnables = Annotated[Runnables, Depends(runnables_of)]
@@ -128,7 +128,7 @@ TheRunnables = Annotated[Runnables, Depends(runnables_of)]
 async def invoke(name: PathName, body: InvokeBody, request: Request, runnables: TheRunnables) -> Response:
     """Judge one case, as `langserve.RemoteRunnable.invoke` asks for it.
 
-    The metric judges the case as it is given, as a local runnable does; `/v1/evaluate` also judges what it builds on.
+    A metric that builds on others judges those first, as a local one does; the result carries theirs in `built_on`.
     """
     (case,) = await runnables.cases([body.input], "input")
     handler = await runnables.ready(name, body.config.judge)
@@ -174,13 +174,13 @@ async def config_schema(name: PathName, request: Request, runnables: TheRunnable
     return cast("dict[str, Any]", await (await runnables.handler(name)).config_schema(request))
 
 
-def _maker(service: Service, shelf: Shelf) -> Callable[[Tenant, Found], APIHandler]:
+def _maker(service: Service, shelf: Shelf) -> Callable[[Tenant, tuple[Found, ...]], APIHandler]:
     bench = shelf.bench
 
-    def made(tenant: Tenant, found: Found) -> APIHandler:
+    def made(tenant: Tenant, metrics: tuple[Found, ...]) -> APIHandler:
         return APIHandler(
-            RemoteMetric(service, bench, tenant, found),
-            path=f"/{found.metric.name}",
+            RemoteMetric(service, bench, tenant, metrics),
+            path=f"/{metrics[-1].metric.name}",
             prefix=router.prefix,
             config_keys=("configurable",),
             serializer=cast("Any", PlainJson()),
