@@ -32,8 +32,10 @@ from greval.options import Options, prices_of, shard_of, source_of, total_of, wi
 from greval.progress import Progress
 from greval.replies import Replies, cache_file, forget
 from greval.result import Result
+from greval.run_summary import missing_tag, summarise_run
 from greval.runnable import CaseLike, run_sync
 from greval.source import Source
+from greval.stats.summary import Summary
 from greval.store import Store
 from greval.store.plans import Mark
 from greval.tasks import beside, rare_collections
@@ -69,6 +71,31 @@ class Run:
         """Give the newest result of each sample, method and metric."""
         with Store.open(self.folder) as store:
             yield from store.results()
+
+    def summary(self, by: str | Sequence[str] = ()) -> tuple[Summary, ...]:
+        """Return a summary of each metric, with the figures of `greval report`.
+
+        Args:
+            by: `method` or names of tags, such as ["method", "query_type"]; without any, by method if
+                there are several.
+
+        Raises:
+            DataError: If no case has such a tag.
+
+        Example:
+            >>> import tempfile
+            >>> from greval.metrics import COMPUTED
+            >>> cases = [{"id": f"q{n}", "question": "?", "usage": {"latency": n}} for n in (1.0, 2.0, 6.0)]
+            >>> run = evaluate(cases, [COMPUTED["latency"]], out=tempfile.mkdtemp())
+            >>> (summary,) = run.summary()
+            >>> summary.mean, summary.median, summary.maximum, summary.counted
+            (3.0, 2.0, 6.0, 3)
+        """
+        with Store.open(self.folder) as store, store.snapshot():
+            found = summarise_run(store, by)
+            if error := missing_tag(found.by, found.summaries, store):
+                raise error
+        return found.summaries
 
 
 def evaluate(

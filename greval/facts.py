@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pydantic import JsonValue
+from pydantic import JsonValue, TypeAdapter
 
 from greval.errors import StoreError
+from greval.scale import Scale
 from greval.store import Store
 
 PROBE = "probe"
 """The tag of every case of a probe: what was planted."""
+_SCALE: TypeAdapter[Scale] = TypeAdapter(Scale)
 OF = "of"
 """The tag that names the case that it was planted in."""
 
@@ -36,6 +38,19 @@ def put_metrics(store: Store, metrics: Iterable[JsonValue]) -> None:
     known = store.fact("metrics")
     named = {_name(metric): metric for metric in known} if isinstance(known, list) else {}
     store.put_fact("metrics", [*(named | {_name(metric): metric for metric in metrics}).values()])
+
+
+def read_scales(metrics: JsonValue) -> dict[str, Scale]:
+    """Return the scale of each metric in their order.
+
+    Args:
+        metrics: The fact "metrics" of a run, None if it has none.
+    """
+    found: dict[str, Scale] = {}
+    for metric in metrics if isinstance(metrics, list) else []:
+        if isinstance(metric, dict) and isinstance(metric.get("scale"), dict):
+            found[str(metric["name"])] = _SCALE.validate_python(metric["scale"])
+    return found
 
 
 def _name(metric: JsonValue) -> JsonValue:

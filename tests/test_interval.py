@@ -19,15 +19,6 @@ def test_wilson_is_scipys(counted):
     assert ours.high == pytest.approx(theirs.high, abs=1e-12)
 
 
-@given(st.floats(1, 5), st.integers(1, 100))
-def test_bounded_mean_stays_on_the_scale(mean, n):
-    """The interval of a bounded mean holds the mean and never leaves the scale."""
-    found = wilson(mean, n, low=1, high=5)
-    assert 1 <= found.low <= mean + 1e-12
-    assert mean - 1e-12 <= found.high <= 5
-    assert found.method == "bounded"
-
-
 def test_t_interval_covers_its_level():
     """Of many samples of a known mean, 95 % of the intervals hold it."""
     draw = np.random.default_rng(1)

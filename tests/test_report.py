@@ -9,7 +9,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
-from greval import Case, CategoricalMetric, ComputedMetric, Judgement, MeasureScale, Store, ValueMetric, evaluate
+from greval import (
+    Case,
+    CategoricalMetric,
+    ComputedMetric,
+    DataError,
+    Judgement,
+    MeasureScale,
+    Store,
+    ValueMetric,
+    evaluate,
+)
 from greval.cli.bar import Bar, line
 from greval.progress import Progress
 from greval.report.build import build
@@ -111,6 +121,28 @@ def test_any_tag_groups(tmp_path):
     assert [summary.group for summary in report.summaries] == ["(none) · b", "x · a", "x · b", "y · a"]
 
 
+def test_a_run_has_the_summary_of_its_report(tmp_path):
+    """`Run.summary` is what the report holds, by any groups; a tag that no case has is an error."""
+    run = evaluate([Case(id="1", question="?", answer="please", method="a", tags={"kind": "x"})], [WORDS], out=tmp_path)
+    with Store.open(tmp_path) as store:
+        for by in ((), ("method",), ("kind", "method")):
+            assert run.summary(by) == build(store, by=by).summaries
+    assert run.summary("kind") == run.summary(["kind"])
+    assert [summary.group for summary in run.summary("kind")] == ["x"]
+    with pytest.raises(DataError, match=r"no tag 'kin' is there; did you mean kind\?"):
+        run.summary("kin")
+
+
+def test_a_wide_page_shows_how_numbers_are_spread(tmp_path):
+    """On a wide page median, standard deviation and ends follow the mean; a narrow one leaves them out."""
+    cases = [Case(id=str(n), question="?", answer="x" * n) for n in (1, 2, 6)]
+    with finished(tmp_path, metrics=(WORDS,), given=cases) as store:
+        wide, narrow = printed(build(store), width=160), printed(build(store), width=120)
+    assert wide.splitlines()[1].split()[-4:] == ["median", "sd", "min", "max"]
+    assert wide.splitlines()[2].split()[-4:] == ["2", "2.65", "1", "6"]
+    assert "median" not in narrow
+
+
 def test_what_is_missing_is_told_with_the_way_to_mend_it(tmp_path):
     """Failures, skips and rows that are no cases stand below the table."""
     with finished(tmp_path) as store:
@@ -207,6 +239,10 @@ outcomes = st.one_of(
     st.builds(Failed, error=failures),
     st.builds(Skipped, reason=st.sampled_from(["no answer", "no chunks"])),
 )
+KNOWN = [  # n has no upper end
+    WORDS.model_copy(update={"name": name, "scale": MeasureScale(low=-3.0, high=high)})
+    for name, high in (("m", 5.0), ("n", None))
+]
 tokens = st.none() | st.integers(0, 9)
 written = st.builds(
     Result,
@@ -233,6 +269,7 @@ def test_a_report_says_what_the_results_say(rows, by):
 
     with tempfile.TemporaryDirectory() as folder:
         with Store.create(Path(folder)) as store:
+            store.put_fact("metrics", [metric.model_dump(mode="json") for metric in KNOWN])
             for number, result in enumerate(rows):
                 store.append(str(number), result)
         with Store.open(Path(folder)) as store:
@@ -240,7 +277,7 @@ def test_a_report_says_what_the_results_say(rows, by):
             newest = [*store.results()]
     last = {(r.sample_id, r.method, r.metric, r.repeat): place for place, r in enumerate(rows)}
     assert newest == [rows[place] for place in sorted(last.values())]
-    plain = summarise(newest, by=group)
+    plain = summarise(newest, KNOWN, by=group)
     found = {(summary.metric, summary.group): summary for summary in report.summaries}
     assert {key: summary.model_copy(update={"usage": Usage()}) for key, summary in found.items()} == {
         (summary.metric, summary.group): summary.model_copy(update={"usage": Usage()}) for summary in plain

@@ -49,7 +49,6 @@ from greval.cli.options import (
 )
 from greval.cli.page import visible
 from greval.cli.stopping import stop_on_signals
-from greval.cli.tags import missing_tag
 from greval.datasets import RowFault, read_cases
 from greval.datasets.gold import read_gold
 from greval.errors import DataError, GrevalError
@@ -62,6 +61,7 @@ from greval.prices import Prices
 from greval.report.build import build
 from greval.report.console import render
 from greval.result import Result
+from greval.run_summary import missing_tag
 from greval.shard import Shard
 from greval.store import Store
 
@@ -293,7 +293,7 @@ def finish(run: Run, *, by: Sequence[str], show: int, quiet: bool) -> None:
     if not quiet:
         with Store.open(run.folder) as store:
             found = build(store, by=by, show=show)
-            untold = missing_tag(found, store)
+            untold = missing_tag(found.by, found.summaries, store)
         render(found, page())
         several = f"; greval compare {folder}" if "method" in found.by else ""
         typer.echo(f"run: {folder}   (greval report {folder}; greval results {folder}{several})")

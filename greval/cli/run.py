@@ -13,10 +13,10 @@ import typer
 
 from greval.cli.failing import kinds, tell_failures
 from greval.cli.options import By, Form, ReportFormat, RunFolder, Show, page
-from greval.cli.tags import missing_tag
 from greval.errors import StoreError
 from greval.report.build import build
 from greval.report.console import render
+from greval.run_summary import missing_tag
 from greval.store import Store
 from greval.store.exports import write_csv, write_parquet
 
@@ -39,7 +39,7 @@ def report(
     """Print what a run found, by any tag."""
     with Store.open(run) as store:
         found = build(store, by=by or (), show=show)
-        if error := missing_tag(found, store):
+        if error := missing_tag(found.by, found.summaries, store):
             raise error
     if form is ReportFormat.json:
         typer.echo(found.model_dump_json(indent=2))

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, assert_never
+from typing import NamedTuple
 
-from pydantic import JsonValue, TypeAdapter
+from pydantic import JsonValue
 
+from greval.facts import read_scales
 from greval.library import predefined
 from greval.metric import ComputedMetric
-from greval.scale import Better, CategoricalScale, MeasureScale, Scale, ValueScale
-
-_SCALE: TypeAdapter[Scale] = TypeAdapter(Scale)
+from greval.scale import Better, CategoricalScale, Scale
+from greval.stats.number_range import find_number_range
 
 
 class Direction(NamedTuple):
@@ -43,16 +43,9 @@ def direction(scale: Scale) -> Direction:
         >>> direction(MeasureScale(unit="s", better="lower"))
         Direction(better='lower', low=0.0, high=None, known=True, computed=False)
     """
-    match scale:
-        case CategoricalScale(categories=categories):
-            scores = [category.score for category in categories if category.score is not None]
-            return Direction("higher", min(scores), max(scores)) if len(set(scores)) > 1 else Direction()
-        case ValueScale(range=(low, high), better=better):
-            return Direction(better, float(low), float(high))
-        case MeasureScale(low=low, high=high, better=better):
-            return Direction(better, low, high)
-        case _:
-            assert_never(scale)
+    numbers = find_number_range(scale)
+    better = "higher" if isinstance(scale, CategoricalScale) else scale.better
+    return Direction(better, numbers.low, numbers.high) if numbers else Direction(better)
 
 
 def directions(*facts: JsonValue) -> dict[str, Direction]:
@@ -63,10 +56,10 @@ def directions(*facts: JsonValue) -> dict[str, Direction]:
     """
     found: dict[str, Direction] = {}
     for fact in facts:
-        for metric in fact if isinstance(fact, list) else ():
-            if isinstance(metric, dict) and isinstance(metric.get("scale"), dict):
-                way = direction(_SCALE.validate_python(metric["scale"]))
-                found.setdefault(str(metric["name"]), way._replace(computed="steps" not in metric))
+        metrics = [metric for metric in fact if isinstance(metric, dict)] if isinstance(fact, list) else []
+        judged = {metric["name"] for metric in metrics if "steps" in metric}
+        for name, scale in read_scales(fact).items():
+            found.setdefault(name, direction(scale)._replace(computed=name not in judged))
     for name, known in predefined().items():
         found.setdefault(name, direction(known.scale)._replace(computed=isinstance(known, ComputedMetric)))
     return found

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Any
-
-from pydantic import JsonValue
+from typing import assert_never
 
 from greval.record import Record
 from greval.report.spending import Spending, spendings
 from greval.result import Result
-from greval.stats.summary import Summary, Tallies
+from greval.run_summary import summarise_run
+from greval.scale import MAX_ENUM_LEVELS, CategoricalScale, MeasureScale, Scale, ValueScale
+from greval.stats.summary import Summary
 from greval.store import Store
 
-NOT_TOLD = "(none)"
 MOST_UNREAD = 1_000
-MOST_GROUPS = 1_024
 
 
 class Verdict(Record):
@@ -73,51 +69,24 @@ def build(store: Store, *, by: Sequence[str] = (), show: int = 0) -> Report:
 
 
 def _built(store: Store, by: Sequence[str], show: int) -> Report:
-    metrics = _metrics(store.fact("metrics"))
-    order = {name: place for place, name in enumerate(metrics)}
-    ends = {name: ends for name, scale in metrics.items() if (ends := _ends(scale))}
-    names, summaries = _summarised(store, tuple(by), ends, [name for name, scale in metrics.items() if _open(scale)])
-    found = sorted(dict.fromkeys(summary.metric for summary in summaries), key=lambda name: order.get(name, len(order)))
-    ranked = tuple(sorted(summaries, key=lambda summary: (order.get(summary.metric, len(order)), summary.group)))
+    found = summarise_run(store, by)
     unread = store.fact("unread")
     unread = [*map(str, unread)] if isinstance(unread, list) else []
     count = store.fact("unread_count")
     return Report(
         folder=str(store.folder),
         judge=", ".join(store.judges()) or None,
-        by=names,
-        summaries=ranked,
-        pending=_pending(store.count_planned(), summaries),
+        by=found.by,
+        summaries=found.summaries,
+        pending=_pending(store.count_planned(), found.summaries),
         stopped=store.stops(),
         others=store.count_others(),
-        scales={name: _values(scale) for name, scale in metrics.items()},
+        scales={name: _list_values(scale) for name, scale in found.scales.items()},
         unread=tuple(unread[:MOST_UNREAD]),
         unread_count=max(len(unread), count if isinstance(count, int) else 0),
-        spending=spendings(ranked, store.fact("price")),
-        verdicts=tuple(_spread(store, found, show)),
+        spending=spendings(found.summaries, store.fact("price")),
+        verdicts=tuple(_spread(store, [*dict.fromkeys(summary.metric for summary in found.summaries)], show)),
     )
-
-
-def _summarised(
-    store: Store, by: tuple[str, ...], ends: Mapping[str, tuple[float, float]], unbounded: Sequence[str]
-) -> tuple[tuple[str, ...], tuple[Summary, ...]]:
-    """Give the names of the groups, and the summaries; one row at a time is in memory."""
-    names = by or ("method",)
-    methods: set[str] = set()
-
-    @lru_cache(maxsize=MOST_GROUPS)  # few methods and tags come again and again
-    def group(method: str, tags: str) -> str:
-        methods.add(method)
-        told = json.loads(tags)
-        return " · ".join((method if name == "method" else told.get(name)) or NOT_TOLD for name in names)
-
-    tallies = Tallies(unbounded)
-    for metric, method, tags, outline, *costs in store.outlines():
-        tallies.add(metric, group(method, tags), outline, costs)
-    summaries = tallies.summaries(ends)
-    if by or len(methods) > 1:
-        return names, summaries
-    return (), tuple(summary.model_copy(update={"group": ""}) for summary in summaries)
 
 
 def verdicts(result: Result) -> Iterable[Verdict]:
@@ -148,33 +117,14 @@ def _spread(store: Store, metrics: Sequence[str], show: int) -> Iterator[Verdict
         yield from islice((verdict for result in results for verdict in verdicts(result)), share)
 
 
-def _metrics(fact: JsonValue) -> dict[str, Mapping[str, Any]]:
-    """Give the scale of each metric of the run, in the file form."""
-    found: dict[str, Mapping[str, Any]] = {}
-    for metric in fact if isinstance(fact, list) else []:
-        if isinstance(metric, dict) and isinstance(metric.get("scale"), dict):
-            found[str(metric["name"])] = metric["scale"]  # type: ignore[assignment]
-    return found
-
-
-def _values(scale: Mapping[str, Any]) -> tuple[str, ...]:
-    """Give the values of a scale in their order, none where there are too many to list."""
-    if "categories" in scale:
-        return tuple(scale["categories"])
-    low, high = scale.get("range", (0, -1))
-    return tuple(str(value) for value in range(low, high + 1)) if high - low <= 10 else ()  # noqa: PLR2004
-
-
-def _ends(scale: Mapping[str, Any]) -> tuple[float, float] | None:
-    """Give the lowest and highest number that a scale can give."""
-    if "categories" in scale:
-        scores = [content["score"] for content in scale["categories"].values() if "score" in content]
-        return (min(scores), max(scores)) if len(set(scores)) > 1 else None
-    if "range" in scale:
-        return tuple(scale["range"])
-    return None if scale.get("high") is None else (scale["low"], scale["high"])
-
-
-def _open(scale: Mapping[str, Any]) -> bool:
-    """Say whether a scale is a measure without an upper end."""
-    return "unit" in scale and scale.get("high") is None
+def _list_values(scale: Scale) -> tuple[str, ...]:
+    """Return the values of a scale in their order, none if there are too many to list."""
+    match scale:
+        case CategoricalScale(names=names):
+            return names
+        case ValueScale(range=(low, high)):
+            return tuple(map(str, range(low, high + 1))) if high - low < MAX_ENUM_LEVELS else ()
+        case MeasureScale():
+            return ()
+        case _:
+            assert_never(scale)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect
 from collections.abc import Iterable
-from itertools import accumulate
 
 from rich.console import Console, Group, RenderableType
 from rich.markup import escape
@@ -20,6 +18,9 @@ from greval.stats.summary import Summary
 MAX_UNREAD = 5
 FEW = 5
 VALUES_WIDTH = 26
+WIDE = 160
+"""From so many columns on the table also holds the figures of `MOMENTS`."""
+MOMENTS = {"median": "median", "sd": "standard_deviation", "min": "minimum", "max": "maximum"}
 FINE, COARSE = 0.1, 1000
 """Between these, two digits after the point tell a measure well."""
 
@@ -28,7 +29,7 @@ def render(report: Report, console: Console) -> None:
     """Print a report: verdicts with reasons first, then the summaries, then what went wrong."""
     if report.verdicts:
         console.print(_verdicts(report.verdicts))
-    console.print(_summaries(report))
+    console.print(_summaries(report, wide=console.width >= WIDE))
     if cost := told(report.spending):
         console.print(cost, markup=False, highlight=False, soft_wrap=True)
     for line in _troubles(report):
@@ -45,7 +46,7 @@ def _verdicts(verdicts: Iterable[Verdict]) -> RenderableType:
     return Group(table, Text())
 
 
-def _summaries(report: Report) -> RenderableType:
+def _summaries(report: Report, *, wide: bool) -> RenderableType:
     judge = f", judge {report.judge}" if report.judge else ""
     table = Table(title=f"{report.folder}{judge}", title_justify="left", box=None, pad_edge=False)
     table.add_column("metric", no_wrap=True)
@@ -55,36 +56,45 @@ def _summaries(report: Report) -> RenderableType:
         table.add_column(name, justify="right", min_width=len(name))
     table.add_column("values", overflow="fold", min_width=VALUES_WIDTH)
     table.add_column("mean [95 % interval]", no_wrap=True)
+    for name in MOMENTS if wide else ():
+        table.add_column(name, justify="right", no_wrap=True)
     for summary in report.summaries:
-        table.add_row(*map(escape, _cells(report, summary)))
+        table.add_row(*map(escape, _cells(report, summary, wide=wide)))
     return table
 
 
-def _cells(report: Report, summary: Summary) -> list[str]:
+def _cells(report: Report, summary: Summary, *, wide: bool) -> list[str]:
     counts = [summary.planned, summary.scored, summary.skipped, summary.failed]
     group = [summary.group] if report.by else []
-    return [summary.metric, *group, *map(str, counts), spread(report, summary), mean(summary)]
+    more = map(_figure_or_dash, (getattr(summary, name) for name in MOMENTS.values())) if wide else ()
+    return [summary.metric, *group, *map(str, counts), spread(report, summary), mean(summary), *more]
+
+
+def _figure_or_dash(number: float | None) -> str:
+    return "-" if number is None else figure(number)
 
 
 def spread(report: Report, summary: Summary) -> str:
-    """Give how often each value of the scale was given, in the scale's order; quantiles where it has no end."""
-    if summary.p50 is not None and summary.p95 is not None:
-        return f"p50 {figure(summary.p50)}, p95 {figure(summary.p95)}"
+    """Return how often each value of the scale was given, in the scale's order; quantiles if it has no upper end."""
+    if summary.median is not None and summary.p95 is not None:
+        return f"p50 {figure(summary.median)}, p95 {figure(summary.p95)}"
     values = report.scales.get(summary.metric, ())
     listed = [f"{value}: {summary.distribution.get(value, 0)}" for value in values]
     others = [f"{value}: {count}" for value, count in summary.distribution.items() if value not in values]
-    if not listed and (len(others) > FEW or any(not value.isdecimal() for value in summary.distribution)):
+    if (
+        not listed
+        and summary.counted
+        and (len(others) > FEW or any(not value.isdecimal() for value in summary.distribution))
+    ):
         return _range(summary)
     lost = [f"(failed alone {summary.items_failed})"] if summary.items_failed and summary.scored else []
     return ", ".join([*listed, *others]) + (" " + lost[0] if lost else "")
 
 
 def _range(summary: Summary) -> str:
-    """Give the smallest, middle and greatest of many different numbers."""
-    numbers = sorted((float(value), count) for value, count in summary.distribution.items())
-    upto = [*accumulate(count for _, count in numbers)]
-    middle = [numbers[bisect(upto, place)][0] for place in ((upto[-1] - 1) // 2, upto[-1] // 2)]
-    return f"min {figure(numbers[0][0])}, median {figure(sum(middle) / 2)}, max {figure(numbers[-1][0])}"
+    """Return the smallest, middle and greatest of many different numbers."""
+    told = {"min": summary.minimum, "median": summary.median, "max": summary.maximum}
+    return ", ".join(f"{name} {_figure_or_dash(number)}" for name, number in told.items())
 
 
 def mean(summary: Summary) -> str:
@@ -92,7 +102,7 @@ def mean(summary: Summary) -> str:
     if summary.mean is None:
         return "-"
     interval = summary.interval
-    usual = summary.p50 is None or FINE <= abs(summary.mean) < COARSE
+    usual = summary.p95 is None or FINE <= abs(summary.mean) < COARSE
     write = "{:.2f}".format if usual else figure
     ends = f" [{write(interval.low)}, {write(interval.high)}]" if interval else " [no interval]"
     return f"{write(summary.mean)}{ends} n={summary.counted}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import fsum, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 from greval.stats.bootstrap import bca, expanded, percentile, resampled
@@ -20,22 +21,27 @@ ENOUGH = 30
 
 
 class Clusters(NamedTuple):
-    """The sum of the differences of each cluster of questions, and how many questions it has."""
+    """The sum of the values, or of the differences, of each cluster of questions, and how many it has."""
 
     sums: Floats
     sizes: Integers
 
     @property
+    def mean(self) -> float:
+        """The mean over all questions; their order changes nothing of it, to the last digit."""
+        return fsum(self.sums.tolist()) / int(self.sizes.sum())
+
+    @property
     def error(self) -> float:
-        """The standard error of the mean difference, linearised where the clusters differ in size.
+        """The standard error of the mean, linearised if the clusters differ in size; exact as `mean` is.
 
         Source:
             Cochran, "Sampling Techniques", 1977, section 6.4.
         """
-        mean = self.sums.sum() / self.sizes.sum()
-        rest = self.sums - mean * self.sizes
+        rest = self.sums - self.mean * self.sizes
         n = len(self.sums)
-        return float((rest @ rest * n / (n - 1)) ** 0.5 / self.sizes.sum()) if n > 1 else 0.0
+        squares = fsum((rest * rest).tolist())
+        return sqrt(squares * n / (n - 1)) / int(self.sizes.sum()) if n > 1 else 0.0
 
 
 def clustered(differences: Floats, codes: Integers | None) -> Clusters:
@@ -110,7 +116,7 @@ def student(found: Clusters, *, level: float) -> Interval:
     """
     from scipy.special import stdtrit  # noqa: PLC0415 - scipy is heavy, and not needed to import greval
 
-    mean = float(found.sums.sum() / found.sizes.sum())
+    mean = found.mean
     half = float(stdtrit(len(found.sums) - 1, 0.5 + level / 2)) * found.error
     return Interval(low=mean - half, high=mean + half, level=level, method="t")
 
@@ -132,4 +138,4 @@ def alike(value: float, n: int, *, level: float, ends: tuple[float, float] | Non
         return None
     share = 1 - (1 - level) ** (1 / n)
     low, high = value - share * (value - ends[0]), value + share * (ends[1] - value)
-    return Interval(low=low, high=high, level=level, method="bounded")
+    return Interval(low=low, high=high, level=level, method="bounded").within(ends)

@@ -21,6 +21,7 @@ MANY_DIFFERENT = 2_000
 
 IntervalMethod = Literal[
     "wilson",
+    "wilson, effective n",
     "t",
     "cluster bootstrap",
     "cluster normal",
@@ -51,17 +52,14 @@ class Interval(Record):
         return self.model_copy(update={"low": max(self.low, ends[0]), "high": min(self.high, ends[1])})
 
 
-def wilson(mean: float, n: int, *, low: float = 0.0, high: float = 1.0, level: float = LEVEL) -> Interval:
-    """Give the Wilson score interval of a share, or a conservative one of a mean bounded by `low` and `high`.
-
-    A variable bounded by 0 and 1 with mean p has a variance of at most p (1 - p), that of a 0/1
-    variable: for other bounded variables the interval is therefore wider than needed, never narrower.
+def wilson(mean: float, n: float, *, low: float = 0.0, high: float = 1.0, level: float = LEVEL) -> Interval:
+    """Return the Wilson score interval of a share, or of a mean of values that are either `low` or `high`.
 
     Args:
         mean: The observed mean, between `low` and `high`.
-        n: How many independent observations it is of, at least 1.
-        low: The lowest value that can occur.
-        high: The highest value that can occur.
+        n: How many independent observations it is of, above 0; an effective number need not be whole.
+        low: The lower of the two values.
+        high: The higher of them.
         level: The probability that the interval holds the true mean.
 
     Source:
@@ -79,9 +77,8 @@ def wilson(mean: float, n: int, *, low: float = 0.0, high: float = 1.0, level: f
     scale = 1 + z * z / n
     centre = (p + z * z / (2 * n)) / scale
     half = z / scale * sqrt(max(p * (1 - p), 0.0) / n + z * z / (4 * n * n))
-    ends = (max(0.0, centre - half), min(1.0, centre + half))
-    method: IntervalMethod = "wilson" if (low, high) == (0.0, 1.0) else "bounded"
-    return Interval(low=low + ends[0] * (high - low), high=low + ends[1] * (high - low), level=level, method=method)
+    lower, upper = (low + end * (high - low) for end in (centre - half, centre + half))
+    return Interval(low=min(lower, mean), high=max(upper, mean), level=level, method="wilson").within((low, high))
 
 
 def t_interval(values: Sequence[float], *, level: float = LEVEL) -> Interval | None:

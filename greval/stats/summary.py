@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from greval.arguments import several
+from greval.errors import DefinitionError
+from greval.metric import Metric
 from greval.record import Record
 from greval.result import Result, Usage
+from greval.scale import Scale
 from greval.stats.interval import Interval
+from greval.stats.number_range import find_number_range
 from greval.stats.outline import outline
 from greval.stats.tally import Tally
+
+METHOD = "method"
+NO_VALUE = "(none)"
+"""Stands for a method without a name, and for a tag that a case does not have."""
 
 
 class Summary(Record):
@@ -17,10 +25,13 @@ class Summary(Record):
 
     Of the `planned` cases each is `scored` (some items of which may have failed), `skipped` or
     `failed`. `items` is how many judgements were given, `items_failed` how many single items
-    failed. `distribution` counts the values; `mean` is over the judgements that read as a number
-    (`counted`), None where there is none. Of a measure without an upper end, such as a latency,
-    `p50` and `p95` tell the spread (half and 95 % of the numbers are at most this), and
-    `distribution` is empty.
+    failed. `distribution` counts the values; it is empty if the scale has no upper end, such as that
+    of a latency.
+
+    Over the judgements that read as a number (`counted`) are `mean`, `median`, `standard_deviation`
+    (of a sample, n - 1), `minimum` and `maximum`; each is None if there is none, `standard_deviation`
+    also for a single one. `p95` is what 95 % of the numbers do not exceed, for scales without an upper end.
+    `interval` is that of the mean, within the scale; None if nothing is known of how sure the mean is.
     """
 
     metric: str
@@ -34,7 +45,10 @@ class Summary(Record):
     distribution: dict[str, int]
     counted: int
     mean: float | None
-    p50: float | None = None
+    median: float | None = None
+    standard_deviation: float | None = None
+    minimum: float | None = None
+    maximum: float | None = None
     p95: float | None = None
     interval: Interval | None
     usage: Usage
@@ -42,67 +56,119 @@ class Summary(Record):
     skips: dict[str, int]
 
 
-class Tallies:
-    """Tallies of results by metric and group, in order of their first result.
+class Grouping:
+    """The names of groups: by `method` or tags, without any by method if there are several.
 
     Example:
-        >>> tallies = Tallies()
-        >>> tallies.add("tone", "", '["scored",[["Polite",1.0]],[],null]', (1, 10, 5, None, 0))
-        >>> [(summary.metric, summary.mean) for summary in tallies.summaries()]
-        [('tone', 1.0)]
+        >>> grouping = Grouping(["kind", "method"])
+        >>> grouping.name("walk", {"kind": "hard"}), grouping.name("walk", {})
+        ('hard · walk', '(none) · walk')
     """
 
-    def __init__(self, unbounded: Collection[str] = ()) -> None:
-        """Begin with nothing; `unbounded` names the metrics whose scale has no upper end."""
-        self._unbounded = frozenset(unbounded)
+    def __init__(self, by: str | Sequence[str] = ()) -> None:
+        self._wanted = (by,) if isinstance(by, str) else tuple(by)
+        self._methods: set[str] = set()
+
+    def name(self, method: str, tags: Mapping[str, str]) -> str:
+        """Return the name of the group of a result."""
+        self._methods.add(method)
+        names = self._wanted or (METHOD,)
+        return " · ".join((method if name == METHOD else tags.get(name)) or NO_VALUE for name in names)
+
+    @property
+    def by(self) -> tuple[str, ...]:
+        """What the results seen so far are grouped by, empty for a single group."""
+        return self._wanted or ((METHOD,) if len(self._methods) > 1 else ())
+
+
+class Tallies:
+    """Tallies of results by metric and group.
+
+    Args:
+        scales: The scale of each metric by name, in the order in which the metrics stand. Without its
+            scale a metric has no interval.
+
+    Example:
+        >>> from greval.scale import ValueScale
+        >>> tallies = Tallies({"tone": ValueScale(range=(1, 5), levels={1: "Rude.", 5: "Polite."})})
+        >>> tallies.add("tone", "", '["scored",[["4",4.0]],[],null]', (1, 10, 5, None, 0))
+        >>> [(summary.metric, summary.mean) for summary in tallies.summaries()]
+        [('tone', 4.0)]
+    """
+
+    def __init__(self, scales: Mapping[str, Scale]) -> None:
+        self._ranges = {metric: find_number_range(scale) for metric, scale in scales.items()}
         self._tallies: dict[tuple[str, str], Tally] = {}
 
     def add(self, metric: str, group: str, outline: str, costs: Sequence[int | None]) -> None:
         """Take a result by its outline and the fields of its usage."""
         tally = self._tallies.get((metric, group))
         if tally is None:
-            tally = self._tallies[metric, group] = Tally(unbounded=metric in self._unbounded)
+            tally = self._tallies[metric, group] = Tally(self._ranges.get(metric))
         tally.add(outline, costs)
 
-    def summaries(self, ends: Mapping[str, tuple[float, float]] | None = None) -> tuple[Summary, ...]:
-        """Give one summary for each metric and group; `ends` are the lowest and highest number of each scale."""
-        return tuple(
-            _summary(tally, metric=metric, group=group, ends=(ends or {}).get(metric))
-            for (metric, group), tally in self._tallies.items()
-        )
+    def summaries(self, *, grouped: bool = True) -> tuple[Summary, ...]:
+        """Return a summary for each metric, in the order of the scales, and each of its groups by name.
+
+        Args:
+            grouped: Whether a summary names its group.
+        """
+        metrics = dict.fromkeys([*self._ranges, *(metric for metric, _ in self._tallies)])
+        order = {metric: place for place, metric in enumerate(metrics)}
+        found = sorted(self._tallies, key=lambda key: (order[key[0]], key[1]))
+        return tuple(_summary(self._tallies[key], key[0], key[1] if grouped else "") for key in found)
 
 
 def summarise(
     results: Iterable[Result],
+    metrics: Iterable[Metric] = (),
     *,
-    by: Callable[[Result], str] = lambda _: "",
-    ends: Mapping[str, tuple[float, float]] | None = None,
-    unbounded: Collection[str] = (),
+    by: str | Sequence[str] | Callable[[Result], str] = (),
 ) -> tuple[Summary, ...]:
-    """Summarise results, one summary for each metric and group, in order of their first result.
+    """Summarise results as `Run.summary` and `greval report` do, for results that are not in a run folder.
 
     Args:
         results: The rows; each judgement counts once.
-        by: Names the group of a row, such as its query type.
-        ends: The lowest and highest number of each metric's scale, for the interval of equal values.
-        unbounded: Names of metrics whose scale has no upper end: `p50` and `p95` instead of counted values.
+        metrics: The definitions of their metrics, whose scales decide the intervals.
+        by: `method` or names of tags; without any, by method if there are several. Or a function that
+            names the group of a row.
 
     Returns:
-        The summaries; a mean over several items of one case has a cluster bootstrap interval.
+        A summary for each metric, in the order of `metrics`, and each of its groups by name.
 
     Raises:
-        DataError: Where the results are no rows but the run that holds them.
+        DataError: If the results are no rows but the run that holds them.
+        DefinitionError: If a result is of a metric whose definition is not given.
+
+    Example:
+        >>> from greval.compile import compile_metric
+        >>> from greval.metrics import COMPUTED
+        >>> cases = [{"question": "?", "usage": {"latency": seconds}} for seconds in (1.0, 2.0)]
+        >>> results = compile_metric(COMPUTED["latency"]).batch(cases)
+        >>> (summary,) = summarise(results, [COMPUTED["latency"]])
+        >>> summary.mean, summary.interval.low
+        (1.5, 0.0)
     """
-    several(results, "results", "run.results() or Store.open('runs/first').results()")
-    tallies = Tallies(unbounded)
+    several(results, "results", "run.results() with the definitions of its metrics; run.summary() gives the same")
+    several(metrics, "metrics", "[load('correctness')]")
+    scales = {metric.name: metric.scale for metric in metrics}
+    tallies = Tallies(scales)
+    grouping = Grouping(() if callable(by) else by)
     for result in results:
+        if result.metric not in scales:
+            raise DefinitionError(
+                f"metrics: a result is of {result.metric!r}, whose definition is not given; its scale decides the "
+                f"interval. Give it too, such as [load({result.metric!r})]; run.summary() knows those of its run"
+            )
+        group = by(result) if callable(by) else grouping.name(result.method, result.tags)
         costs = tuple(getattr(result.usage, name) for name in Usage.model_fields)
-        tallies.add(result.metric, by(result), outline(result), costs)
-    return tallies.summaries(ends)
+        tallies.add(result.metric, group, outline(result), costs)
+    return tallies.summaries(grouped=callable(by) or bool(grouping.by))
 
 
-def _summary(tally: Tally, *, metric: str, group: str, ends: tuple[float, float] | None) -> Summary:
+def _summary(tally: Tally, metric: str, group: str) -> Summary:
     tally.settle()
+    spread = tally.spread()
     return Summary(
         metric=metric,
         group=group,
@@ -115,9 +181,12 @@ def _summary(tally: Tally, *, metric: str, group: str, ends: tuple[float, float]
         distribution=dict(tally.distribution),
         counted=tally.counted,
         mean=tally.mean,
-        p50=tally.quantile(0.5),
-        p95=tally.quantile(0.95),
-        interval=tally.interval(ends),
+        median=spread and spread.median,
+        standard_deviation=spread and spread.deviation,
+        minimum=spread and spread.lowest,
+        maximum=spread and spread.highest,
+        p95=spread.p95 if spread and tally.is_open else None,
+        interval=tally.interval(spread),
         usage=tally.usage,
         failures=dict(tally.failures),
         skips=dict(tally.skips),

@@ -5,37 +5,61 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Sequence
-from math import fsum, inf
+from math import fsum
+from typing import NamedTuple
 
 from greval.result import Usage
-from greval.stats.interval import Interval, ratio_bootstrap, t_interval, wilson
+from greval.stats.interval import Interval
+from greval.stats.mean_interval import mean_interval
+from greval.stats.number_range import NumberRange
 from greval.stats.outline import Outline, read
 
 MOST_KINDS = 4096
 """So many different outlines are counted at a time; a run of verdicts has a few dozen."""
 
 
+class Spread(NamedTuple):
+    """How numbers are spread: middle, sample standard deviation (n - 1), ends, and what 95 % of them do not exceed.
+
+    `deviation` is None for a single number. Quantiles are those of linear interpolation.
+    """
+
+    median: float
+    deviation: float | None
+    lowest: float
+    highest: float
+    p95: float
+
+
 class Tally:
     """What the results of one metric and group come to; `add` takes each by its outline and its cost.
 
-    Of a measure without an upper end each value may be another: its numbers are kept, 8 bytes each,
-    and how often each value was given is not counted.
+    Every number is kept, 8 bytes each, so that median and quantiles are exact; so are the sum and the
+    number of judgements of each result, 16 bytes. How often each value was given is counted unless the
+    scale has no upper end: there each value may be another.
+
+    Args:
+        numbers: What numbers the scale can give; None if it gives none, or is not known.
     """
 
-    def __init__(self, *, unbounded: bool = False) -> None:
+    def __init__(self, numbers: NumberRange | None = None) -> None:
         self.statuses: Counter[str] = Counter()
         self.distribution: Counter[str] = Counter()
         self.failures: Counter[str] = Counter()
         self.skips: Counter[str] = Counter()
         self.items = 0
         self.items_failed = 0
-        self._numbers = array("d") if unbounded else None
+        self._range = numbers
+        self._numbers = array("d")
         self._kinds: dict[str, int] = {}
         self._costs: list[int | None] = [0 if field.default == 0 else None for field in Usage.model_fields.values()]
         self._sums = array("d")
         self._sizes = array("q")
-        self._low, self._high = inf, -inf
-        self._binary = True
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the scale has no upper end."""
+        return self._range is not None and self._range.high is None
 
     def add(self, text: str, costs: Sequence[int | None]) -> None:
         """Take a result.
@@ -69,18 +93,14 @@ class Tally:
         self.statuses[found.status] += times
         self.items_failed += found.items_failed * times
         self.items += len(found.values) * times
-        if self._numbers is None:
+        self._numbers.extend(found.numbers * times)
+        if not self.is_open:
             for value in found.values:
                 self.distribution[value] += times
-        else:
-            self._numbers.extend(found.numbers * times)
         for kind in found.kinds:
             self.failures[kind] += times
         if found.skip is not None:
             self.skips[found.skip] += times
-        for number in found.numbers:
-            self._low, self._high = min(self._low, number), max(self._high, number)
-            self._binary &= number in {0.0, 1.0}
 
     @property
     def usage(self) -> Usage:
@@ -94,35 +114,31 @@ class Tally:
 
     @property
     def mean(self) -> float | None:
-        """The mean over those, None where there is none."""
+        """The mean over those, None if there is none."""
         return fsum(self._sums) / self.counted if self._sums else None
 
-    def quantile(self, share: float) -> float | None:
-        """Give the number below which that share of the kept numbers lies, by linear interpolation; None without any.
-
-        Args:
-            share: From 0 to 1; 0.5 gives the median.
-        """
+    def spread(self) -> Spread | None:
+        """Return how the numbers are spread, None if there is none; their order changes nothing of it."""
         if not self._numbers:
             return None
-        import numpy as np  # noqa: PLC0415 - 80 ms, for measures only
+        import numpy as np  # noqa: PLC0415 - a tenth of a second, and needed once numbers are there only
 
-        return float(np.quantile(np.frombuffer(self._numbers), share))
+        ranked = np.sort(np.asarray(self._numbers))
+        lowest, highest = float(ranked[0]), float(ranked[-1])
+        median, p95 = (float(number) for number in np.quantile(ranked, (0.5, 0.95)))
+        deviation = 0.0 if lowest == highest else float(ranked.std(ddof=1))  # equal numbers can round to a tiny one
+        return Spread(median, deviation if len(ranked) > 1 else None, lowest, highest, p95)
 
-    def interval(self, ends: tuple[float, float] | None) -> Interval | None:
-        """Choose the interval: by clusters where cases have several items, Wilson's for 0/1, else Student's.
+    def interval(self, spread: Spread | None) -> Interval | None:
+        """Return the 95 % interval of the mean by the scale, see `greval.stats.mean_interval`.
 
-        Equal values have no spread to learn from: their interval comes from the scale's ends alone.
+        Args:
+            spread: What `spread` returned.
+
+        Returns:
+            The interval. None if there is no number, if the scale has none or is not known, or if a
+            number lies beyond its ends: it is then not the scale of these numbers.
         """
-        mean = self.mean
-        if mean is None:
+        if spread is None or self._range is None or not self._range.holds(spread.lowest, spread.highest):
             return None
-        clustered = max(self._sizes) > 1
-        if not clustered and self._binary:
-            return wilson(mean, len(self._sums))
-        found = None
-        if self._low < self._high:
-            found = ratio_bootstrap(self._sums, self._sizes) if clustered else t_interval(self._sums)
-        if found:
-            return found.within(ends)
-        return None if ends is None else wilson(mean, len(self._sums), low=ends[0], high=ends[1])
+        return mean_interval(self._sums, self._sizes, self._range)

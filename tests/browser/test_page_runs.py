@@ -95,6 +95,8 @@ def test_summary_says_of_how_many(visit, judged):
         assert f"n = {summary['counted']}" in row
         if summary["interval"]:
             assert f"[{summary['interval']['low']:.2f}, {summary['interval']['high']:.2f}]" in row
+        if summary["counted"] > 1:
+            assert f"median {summary['median']:.3g}, sd {summary['standard_deviation']:.3g}, " in row
 
 
 def test_opens_a_failing_case(visit, judged):

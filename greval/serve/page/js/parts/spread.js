@@ -23,9 +23,9 @@ function ordered(distribution, scale, listed) {
  * @param {Array} listed the values of the scale as the report lists them
  * @param {Function} href gives the address of the results that have a value
  */
-export function spread({ distribution, p50, p95 }, scale, listed, href) {
-  if (typeof p50 === "number") {
-    return h("p", { class: "small soft" }, `half at most ${figure(p50)}, 95 % at most ${figure(p95)}`);
+export function spread({ distribution, median, p95 }, scale, listed, href) {
+  if (typeof p95 === "number") {
+    return h("p", { class: "small soft" }, `half at most ${figure(median)}, 95 % at most ${figure(p95)}`);
   }
   const values = ordered(distribution, scale, listed);
   const whole = values.reduce((sum, [, many]) => sum + many, 0);

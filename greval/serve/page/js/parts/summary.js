@@ -64,7 +64,7 @@ function row(summary, { scale, listed, span, address, by }) {
     by.length ? h("th", { scope: "row", class: "group", dir: "auto" }, summary.group || "–") : null,
     cell("planned", count(summary.planned)),
     STATUSES.map((status) => cell(status, counter(summary, status, address), lostItems(summary, status))),
-    h("td", { class: "mean" }, said),
+    h("td", { class: "mean" }, said, moments(summary)),
     h("td", { class: "wide-only" }, summary.mean === null ? null : interval(figureOf(summary), span, { told: said })),
     h("td", { class: "values" }, spread(summary, scale, listed, (value) => address(summary, { value }))));
 }
@@ -88,6 +88,13 @@ function meanTold({ mean, interval: found, counted: many }) {
   if (mean === null) return "–";
   const write = decimals(mean, found?.low, found?.high);
   return `${write(mean)} ${found ? `[${write(found.low)}, ${write(found.high)}]` : "[no interval]"}  n = ${count(many)}`;
+}
+
+/** Give median, standard deviation and ends of the numbers, null if there are not two of them. */
+function moments({ median, standard_deviation: deviation, minimum, maximum }) {
+  if (typeof deviation !== "number") return null;
+  return h("div", { class: "soft small" },
+    `median ${figure(median)}, sd ${figure(deviation)}, ${figure(minimum)} to ${figure(maximum)}`);
 }
 
 /** Say what failed, with what to do, and what was skipped, each with the way to it. */

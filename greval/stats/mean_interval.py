@@ -1,0 +1,108 @@
+"""The interval of a mean, chosen by the scale of its values and never beyond the scale's ends."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf
+from typing import TYPE_CHECKING
+
+from greval.stats.difference import Clusters, alike, student
+from greval.stats.interval import LEVEL, Interval, wilson
+from greval.stats.number_range import NumberRange
+
+if TYPE_CHECKING:
+    from greval.stats.bootstrap import Floats
+
+NEAR = 1e-12
+"""Clusters whose means differ by less than this share of the largest number are equal but for rounding."""
+
+
+def mean_interval(
+    sums: Sequence[float] | Floats, sizes: Sequence[int], numbers: NumberRange, *, level: float = LEVEL
+) -> Interval | None:
+    """Return the interval of a mean over cases, of which each has one value or several.
+
+    The scale decides, and not the values that happen to be there:
+
+    - Two possible numbers, one a case: Wilson's interval ("wilson").
+    - Two ends: Wilson's interval with the effective sample size, that is the number of independent
+      values of 0 or 1 whose mean would be as uncertain as this one, p (1 - p) / variance, corrected
+      for the degrees of freedom, cases - 1 ("wilson, effective n"; see `effective_wilson`).
+    - Two ends and means that are all equal, or one case: the exact bound on what was not seen
+      ("bounded"; see `greval.stats.difference.alike`). A variance of 0 would claim certainty.
+    - No upper end: Student's interval, cut at the lower end ("t").
+
+    Several values of one case are not independent: the variance is that between cases, linearised
+    for a ratio (Cochran 1977), so that a case with many items counts as one observation.
+
+    Args:
+        sums: The sum of each case's numbers.
+        sizes: How many numbers each case has, at least 1.
+        numbers: What numbers the scale can give.
+        level: The probability that the interval holds the true mean.
+
+    Returns:
+        The interval. None if nothing limits it: fewer than two cases, or equal values, and no upper end.
+
+    Example:
+        >>> depth = NumberRange(1.0, 5.0)
+        >>> found = mean_interval([5.0] * 30, [1] * 30, depth)
+        >>> found.method, round(found.low, 2), found.high
+        ('bounded', 4.62, 5.0)
+        >>> found = mean_interval([5.0] * 28 + [4.0, 3.0], [1] * 30, depth)
+        >>> found.method, round(found.low, 2), round(found.high, 2)
+        ('wilson, effective n', 4.66, 4.97)
+    """
+    import numpy as np  # noqa: PLC0415 - scipy's companion
+
+    found = Clusters(np.asarray(sums, dtype=float), np.asarray(sizes, dtype=np.int64))
+    alone = bool((found.sizes == 1).all())
+    if numbers.binary and alone and numbers.ends and bool(np.isin(found.sums, numbers.ends).all()):
+        low, high = numbers.ends
+        return wilson(found.mean, len(found.sums), low=low, high=high, level=level)
+    means = found.sums / found.sizes
+    mean = found.mean
+    equal = len(means) == 1 or means.max() - means.min() <= NEAR * abs(means).max()
+    if equal or (numbers.ends and mean in numbers.ends):  # rounding can move a mean to an end
+        return alike(mean, len(means), level=level, ends=numbers.ends)
+    if numbers.ends is None:
+        return student(found, level=level).within((numbers.low, inf))
+    return effective_wilson(found, numbers.ends, level=level)
+
+
+def effective_wilson(found: Clusters, ends: tuple[float, float], *, level: float = LEVEL) -> Interval:
+    """Return Wilson's interval of a mean of bounded values, with the effective sample size of their variance.
+
+    The mean is moved to 0 to 1, p. Its effective sample size is p (1 - p) / variance; times
+    (z / t)^2, with t of clusters - 1 degrees of freedom, as the variance is estimated. Independent
+    values of 0 and 1 have about their own number as the effective one. The interval never leaves the
+    ends and is skewed towards the middle of the scale, as the distribution of such a mean is.
+
+    Args:
+        found: The values by cluster; their means differ.
+        ends: The lowest and the highest number of the scale.
+        level: The probability that the interval holds the true mean.
+
+    Source:
+        Korn and Graubard, "Confidence intervals for proportions with small expected number of positive
+        counts estimated from survey data", Survey Methodology 1998; Franco, Little, Louis and Slud,
+        "Comparative study of confidence intervals for proportions in complex sample surveys", Journal
+        of Survey Statistics and Methodology 2019. For means of fractions the variance function
+        p (1 - p) is that of Papke and Wooldridge, Journal of Applied Econometrics 1996.
+
+    Example:
+        >>> import numpy as np
+        >>> from greval.stats.difference import clustered
+        >>> interval = effective_wilson(clustered(np.array([0.0, 0.5, 1.0, 1.0]), None), (0.0, 1.0))
+        >>> round(interval.low, 3), round(interval.high, 3)
+        (0.152, 0.923)
+    """
+    from scipy.special import ndtri  # noqa: PLC0415 - scipy is heavy, and not needed to import greval
+
+    low, high = ends
+    centre = student(found, level=level)
+    half = (centre.high - centre.low) / 2
+    spread = (found.mean - low) * (high - found.mean)
+    effective = spread * (float(ndtri(0.5 + level / 2)) / half) ** 2
+    interval = wilson(found.mean, effective, low=low, high=high, level=level)
+    return interval.model_copy(update={"method": "wilson, effective n"})

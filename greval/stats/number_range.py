@@ -1,0 +1,51 @@
+"""Number ranges: which numbers the values of a scale can read as; what intervals, tests and axes need of a scale."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, assert_never
+
+from greval.scale import CategoricalScale, MeasureScale, Scale, ValueScale
+
+
+class NumberRange(NamedTuple):
+    """The lowest and the highest number that a scale can give, and whether it gives no third.
+
+    `high` is None if the scale has no upper end, such as seconds or counts.
+    """
+
+    low: float
+    high: float | None
+    binary: bool = False
+
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """Both ends, None if there is no upper one."""
+        return None if self.high is None else (self.low, self.high)
+
+    def holds(self, lowest: float, highest: float) -> bool:
+        """Return whether the lowest and the highest number that were seen lie within the ends."""
+        return self.low <= lowest and (self.high is None or highest <= self.high)
+
+
+def find_number_range(scale: Scale) -> NumberRange | None:
+    """Return the numbers of a scale, None if it has fewer than two: categories without scores, or with a single score.
+
+    Args:
+        scale: The scale of a metric; only the scores of categories count, those without a score have no number.
+
+    Example:
+        >>> find_number_range(MeasureScale(unit="s"))
+        NumberRange(low=0.0, high=None, binary=False)
+        >>> find_number_range(ValueScale(range=(0, 1), levels={0: "No.", 1: "Yes."}))
+        NumberRange(low=0.0, high=1.0, binary=True)
+    """
+    match scale:
+        case CategoricalScale(categories=categories):
+            scores = {category.score for category in categories if category.score is not None}
+            return NumberRange(min(scores), max(scores), len(scores) == 2) if len(scores) > 1 else None  # noqa: PLR2004 - binary
+        case ValueScale(range=(low, high)):
+            return NumberRange(float(low), float(high), high - low == 1)
+        case MeasureScale(low=low, high=high):
+            return NumberRange(low, high)
+        case _:
+            assert_never(scale)
