@@ -137,7 +137,7 @@ def test_a_wide_page_shows_how_numbers_are_spread(tmp_path):
     """On a wide page median, standard deviation and ends follow the mean; a narrow one leaves them out."""
     cases = [Case(id=str(n), question="?", answer="x" * n) for n in (1, 2, 6)]
     with finished(tmp_path, metrics=(WORDS,), given=cases) as store:
-        wide, narrow = printed(build(store), width=160), printed(build(store), width=120)
+        wide, narrow = printed(build(store), width=160), printed(build(store), width=100)
     assert wide.splitlines()[1].split()[-4:] == ["median", "sd", "min", "max"]
     assert wide.splitlines()[2].split()[-4:] == ["2", "2.65", "1", "6"]
     assert "median" not in narrow

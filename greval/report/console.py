@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from rich.console import Console, Group, RenderableType
 from rich.markup import escape
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
@@ -18,9 +19,9 @@ from greval.stats.summary import Summary
 MAX_UNREAD = 5
 FEW = 5
 VALUES_WIDTH = 26
-WIDE = 160
-"""From so many columns on the table also holds the figures of `MOMENTS`."""
 MOMENTS = {"median": "median", "sd": "standard_deviation", "min": "minimum", "max": "maximum"}
+"""The heads of columns that stand in the table if they fit, and the fields of a summary that they hold."""
+ANY_WIDTH = 10_000
 FINE, COARSE = 0.1, 1000
 """Between these, two digits after the point tell a measure well."""
 
@@ -29,7 +30,7 @@ def render(report: Report, console: Console) -> None:
     """Print a report: verdicts with reasons first, then the summaries, then what went wrong."""
     if report.verdicts:
         console.print(_verdicts(report.verdicts))
-    console.print(_summaries(report, wide=console.width >= WIDE))
+    console.print(_summaries_that_fit(report, console))
     if cost := told(report.spending):
         console.print(cost, markup=False, highlight=False, soft_wrap=True)
     for line in _troubles(report):
@@ -46,7 +47,14 @@ def _verdicts(verdicts: Iterable[Verdict]) -> RenderableType:
     return Group(table, Text())
 
 
-def _summaries(report: Report, *, wide: bool) -> RenderableType:
+def _summaries_that_fit(report: Report, console: Console) -> Table:
+    """Return the table with the columns of `MOMENTS`, without them if a cell would be folded to make room."""
+    wide = _summaries(report, wide=True)
+    needed = Measurement.get(console, console.options.update(max_width=ANY_WIDTH), wide).maximum
+    return wide if needed <= console.width else _summaries(report, wide=False)
+
+
+def _summaries(report: Report, *, wide: bool) -> Table:
     judge = f", judge {report.judge}" if report.judge else ""
     table = Table(title=f"{report.folder}{judge}", title_justify="left", box=None, pad_edge=False)
     table.add_column("metric", no_wrap=True)
