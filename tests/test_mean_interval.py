@@ -43,6 +43,8 @@ def summary_of(scale, given):
 @example(("1..5", [[1]] * 30))
 @example(("seconds", [[0.0], [1.0]] * 5))
 @example(("seconds", [[0.0]] * 9 + [[1.0]]))
+@example(("share", [[0.0], [1e-200]]))
+@example(("seconds", [[0.0], [1e-200]]))
 @example(("share", [[1.0]] * 999 + [[1 - 1e-16]]))
 def test_an_interval_lies_within_its_scale(given):
     """For every kind of scale and any data: low <= mean <= high, all within the ends, and never of length 0."""

@@ -38,10 +38,11 @@ class Clusters(NamedTuple):
         Source:
             Cochran, "Sampling Techniques", 1977, section 6.4.
         """
-        rest = self.sums - self.mean * self.sizes
         n = len(self.sums)
-        squares = fsum((rest * rest).tolist())
-        return sqrt(squares * n / (n - 1)) / int(self.sizes.sum()) if n > 1 else 0.0
+        rest = self.sums - self.mean * self.sizes
+        unit = float(abs(rest).max()) or 1.0  # squares of very small numbers would be 0
+        squares = fsum(((rest / unit) ** 2).tolist())
+        return unit * sqrt(squares * n / (n - 1)) / int(self.sizes.sum()) if n > 1 else 0.0
 
 
 def clustered(differences: Floats, codes: Integers | None) -> Clusters:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from greval.stats.bootstrap import Floats
 
 NEAR = 1e-12
-"""Clusters whose means differ by less than this share of the largest number are equal but for rounding."""
+"""Cases whose means differ by no more than this share of the largest one, or of the scale, differ by rounding only."""
 
 
 def mean_interval(
@@ -62,7 +62,8 @@ def mean_interval(
         return wilson(found.mean, len(found.sums), low=low, high=high, level=level)
     means = found.sums / found.sizes
     mean = found.mean
-    equal = len(means) == 1 or means.max() - means.min() <= NEAR * abs(means).max()
+    width = numbers.ends[1] - numbers.ends[0] if numbers.ends else 0.0
+    equal = len(means) == 1 or means.max() - means.min() <= NEAR * max(abs(means).max(), width)
     if equal or (numbers.ends and mean in numbers.ends):  # rounding can move a mean to an end
         return alike(mean, len(means), level=level, ends=numbers.ends)
     if numbers.ends is None:
