@@ -20,10 +20,10 @@ from greval.errors import MalformedVerdictError
 from greval.judge import LOCAL_MAX_TOKENS, LOCAL_REASON_LENGTH
 from greval.material import Item, items
 from greval.metric import JudgedMetric
-from greval.prompt import case_text, example_texts, neutral, system_text
+from greval.prompt import case_text, example_texts, neutral, number_ids, system_text
 from greval.question import Question
 from greval.reply import Reply
-from greval.result import Failure, FailureKind, Judgement, Outcome, Usage, build_outcome
+from greval.result import Failure, FailureKind, Judgement, Outcome, ShownIds, Usage, build_outcome
 from greval.schema import DETAILED_LENGTH, answer_schema, read_items, read_verdict
 from greval.verdict import Path, parse, probability
 
@@ -144,7 +144,7 @@ class Asking:
         )
         numbers = {number: item.id for number, item in enumerate(batch, 1)}
         try:
-            verdicts = self._read(reply, numbers)
+            verdicts = self._read(reply, numbers, number_ids(self.metric, case, batch))
         except MalformedVerdictError as error:
             verdicts = [_failure(error, reply, item) for item in numbers.values() or (None,)]
         judgements = tuple(verdict for verdict in verdicts if isinstance(verdict, Judgement))
@@ -155,19 +155,19 @@ class Asking:
             self.client.remember(reply, one_of_many=way.one_of_many)
         return Round(judgements, failures, reply.usage, reply.text)
 
-    def _read(self, reply: Reply, numbers: Mapping[int, str]) -> list[Judgement | Failure]:
+    def _read(self, reply: Reply, numbers: Mapping[int, str], shown_ids: ShownIds) -> list[Judgement | Failure]:
         """Read an answer: the verdict on the case or its one item, or a verdict on each numbered item."""
         if reply.failure:
             raise MalformedVerdictError(reply.failure.kind, reply.failure.message)
         answer = parse(reply.text)
         if not self.many:
-            judgement = read_verdict(self.metric, answer, item=numbers.get(1))
+            judgement = read_verdict(self.metric, answer, item=numbers.get(1), shown_ids=shown_ids)
             return [_sure(judgement, reply, ("value",))]
         return [
             _failure(verdict, reply, numbers[number])
             if isinstance(verdict, MalformedVerdictError)
             else _sure(verdict, reply, ("judgements", place, "value"))
-            for number, (place, verdict) in read_items(self.metric, answer, numbers).items()
+            for number, (place, verdict) in read_items(self.metric, answer, numbers, shown_ids=shown_ids).items()
         ]
 
 

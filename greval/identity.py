@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from typing import Any
 
 from pydantic import JsonValue
 
@@ -34,8 +35,17 @@ def fingerprint(metric: Metric, judge: Mapping[str, JsonValue], built_on: Mappin
         judge: What decides the judge's verdicts, the prompt's version included; empty for a computed metric.
         built_on: The fingerprints of the metrics it builds on, by name.
     """
-    definition = json.dumps(metric.model_dump(mode="json"))  # as text: the order of categories and notes counts
+    decisive = _without_readings(metric.model_dump(mode="json"))
+    definition = json.dumps(decisive)  # as text: the order of categories and notes counts
     return digest({"metric": definition, "judge": {**judge}, "built_on": {**(built_on or {})}})
+
+
+def _without_readings(definition: dict[str, Any]) -> dict[str, Any]:
+    """Return a definition without what only says how verdicts are read: what a share is held against."""
+    if notes := definition.get("notes"):
+        read = {name: {key: part for key, part in note.items() if key != "better"} for name, note in notes.items()}
+        return {**definition, "notes": read}
+    return definition
 
 
 def content_key(case: Case, metric: Metric, mark: str) -> str:

@@ -299,7 +299,6 @@ def _folded(given: object, parts: tuple[str, ...]) -> object:
 
 def _misfits(metric: JudgedMetric) -> Iterator[str]:
     """Name each part that does not fit the others, as `place: fault`."""
-    by_step = metric.reason_depth == "steps"
     for need in metric.needs:
         if need not in PROMPT_FIELDS and not need.startswith(TAG):
             yield f"needs: {need!r} cannot be shown to a judge; use it in a computed metric"
@@ -308,12 +307,7 @@ def _misfits(metric: JudgedMetric) -> Iterator[str]:
     for field in metric.uses:
         if field not in metric.needs and "context" not in metric.needs:
             yield f"uses.{field}: the metric does not need {field!r}; add it (or context) to needs"
-    for name, note in metric.notes.items():
-        taken = (*RESERVED, *((FINDINGS,) if by_step else ()))
-        if name in taken:
-            yield f"notes.{name}: the name is taken; choose another than {', '.join(taken)}"
-        if isinstance(note, ShareNote):
-            yield from (f"notes.{name}: {fault}" for fault in unshared(note, metric.notes))
+    yield from _misfit_notes(metric)
     asked = {name for name, note in metric.notes.items() if not isinstance(note, ShareNote)}
     for number, example in enumerate(metric.examples):
         faults = unfit(
@@ -323,6 +317,18 @@ def _misfits(metric: JudgedMetric) -> Iterator[str]:
             over=metric.over,
             asked=asked,
             steps=len(metric.steps),
-            by_step=by_step,
+            by_step=metric.reason_depth == "steps",
         )
         yield from (f"examples.{number}: {fault}" for fault in faults)
+
+
+def _misfit_notes(metric: JudgedMetric) -> Iterator[str]:
+    """Name each note that does not fit the others or the scale."""
+    taken = (*RESERVED, *((FINDINGS,) if metric.reason_depth == "steps" else ()))
+    for name, note in metric.notes.items():
+        if name in taken:
+            yield f"notes.{name}: the name is taken; choose another than {', '.join(taken)}"
+        if isinstance(note, ShareNote):
+            yield from (f"notes.{name}: {fault}" for fault in unshared(note, metric.notes))
+            if note.better and isinstance(metric.scale, CategoricalScale) and not metric.scale.ordered:
+                yield f"notes.{name}: better: a scale without an order has no best value; leave it out"

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag
+from pydantic import (
+    BeforeValidator,
+    Discriminator,
+    Field,
+    SerializerFunctionWrapHandler,
+    Tag,
+    model_serializer,
+)
 
 from greval.record import Label, Record, Text
-from greval.scale import has
+from greval.scale import Better, has
 
 RESERVED = ("reason", "value", "item", "judgements")
 """Names of the judge's own answer, which no note may take."""
@@ -50,12 +57,19 @@ class ListNote(Record):
 class ShareNote(Record):
     """A share counted in code over a list note: of the entries that match `among`, those that match `where`.
 
-    An entry matches where each named field holds the given word, or one of the given words.
+    An entry matches where each named field holds the given word, or one of the given words. `better` holds the
+    verdict against the share: with `higher` a share of 1 belongs to the best value of the scale, with `lower` one of 0.
     """
 
     share: Label
     where: dict[Label, Words]
     among: dict[Label, Words] = Field(default_factory=dict)
+    better: Better | None = None
+
+    @model_serializer(mode="wrap")
+    def _brief(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out that nothing is held against it."""
+        return {name: content for name, content in dump(self).items() if content is not None}
 
 
 def _note(given: object) -> str:

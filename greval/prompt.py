@@ -18,6 +18,7 @@ from greval.material import Item, listed
 from greval.metric import FINDINGS, JudgedMetric, ReasonDepth
 from greval.need import TAG
 from greval.note import ListNote, Note, ShareNote, TextNote
+from greval.result import ShownIds
 from greval.schema import Reason, step_names, verdict_parts
 
 PROMPT_VERSION = "1"
@@ -27,6 +28,8 @@ FENCES = (
     *("question", "expected_answer", "answer", "chunks", "chunk", "triples", "triple", "context"),
     *("traversal", "tag", "items", "item"),
 )
+LISTINGS = {"chunks": "chunk", "triples": "triple"}
+"""The fields of a case whose items are shown by number, with the word that each item is fenced by."""
 REASONS: dict[ReasonDepth, dict[Reason, str]] = {
     "brief": {
         "before": "one short sentence that names what decides; the value must follow from it",
@@ -123,6 +126,20 @@ def case_text(metric: JudgedMetric, case: Case, numbered: Sequence[Item] = ()) -
     if numbered:
         parts.append(_fence("items", _numbered("item", numbered)))
     return "\n".join(part for part in (*parts, _closing(metric, len(numbered))) if part)
+
+
+def number_ids(metric: JudgedMetric, case: Case, numbered: Sequence[Item] = ()) -> ShownIds:
+    """Return the ids of the items that `case_text` shows by number, by kind, in the order of their numbers.
+
+    An item that is judged alone is not among them: nothing else has a number beside it.
+    """
+    needs = [need for need in metric.needs if need != metric.over]
+    wanted = {field for need in needs for field in (LISTINGS if need == "context" else (need,))}
+    ids: ShownIds = {}
+    for field, kind in LISTINGS.items():
+        if field in wanted and (found := listed(field, case)):
+            ids[kind] = tuple(item.id for item in found)
+    return {**ids, "item": tuple(item.id for item in numbered)} if len(numbered) > 1 else ids
 
 
 def example_texts(metric: JudgedMetric, *, many: bool, reason: Reason = "before") -> Iterator[tuple[str, str]]:
@@ -223,9 +240,9 @@ def fenced(need: str, case: Case) -> str:
         name = need.removeprefix(TAG)
         return _fence("tag", neutral(case.tags[name]), f" name={json.dumps(neutral(name), ensure_ascii=False)}")
     if need == "context":
-        listings = (_listed(field, case) for field in ("chunks", "triples") if getattr(case, field) is not None)
+        listings = (_listed(field, case) for field in LISTINGS if getattr(case, field) is not None)
         return "\n".join((*listings, *_computed(case.aggregates or ())))
-    if need in {"chunks", "triples"}:
+    if need in LISTINGS:
         return _listed(need, case)
     if need == "traversal":
         return _fence(need, _walk(case.traversal or Traversal()))
@@ -235,7 +252,7 @@ def fenced(need: str, case: Case) -> str:
 def _listed(field: str, case: Case) -> str:
     """Show the chunks or triples as context, each in a fence of its own."""
     found = listed(field, case)
-    return _fence(field, _numbered(field.removesuffix("s"), found) if found else "(none)")
+    return _fence(field, _numbered(LISTINGS[field], found) if found else "(none)")
 
 
 def _computed(aggregates: Sequence[str]) -> Iterator[str]:

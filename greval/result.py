@@ -38,6 +38,9 @@ FailureKind = Literal[
 Tier = Literal["schema", "tools", "text", "computed"]
 """How the answer was asked for: native JSON schema, tool call, JSON in plain text, or not at all."""
 
+ShownIds = dict[str, tuple[str, ...]]
+"""By kind (`chunk`, `triple`, `item`) the ids of the items that a judge was shown, in the order of their numbers."""
+
 
 class Usage(Record):
     """Calls and tokens that a judgement cost; None tokens mean that the model did not tell.
@@ -72,7 +75,8 @@ class Judgement(Record):
     `item` is the id of the judged chunk or triple, `number` how the value reads as a number (None
     where its category has no score), `confidence` the probability that the judge gave to this value,
     `votes` and `flip_rate` (share of repeats that differ from the majority) what repeats gave. `findings`
-    are what the steps found, in their order, if the reason goes step by step.
+    are what the steps found, in their order, if the reason goes step by step. `shown_ids` says which items the
+    judge was shown by number: for each kind (`chunk`, `triple`, `item`) the ids in the order of their numbers.
     """
 
     value: Value
@@ -84,6 +88,7 @@ class Judgement(Record):
     votes: dict[str, Count] | None = None
     flip_rate: Annotated[float, Field(ge=0, le=1)] | None = None
     findings: tuple[str, ...] = ()
+    shown_ids: ShownIds = Field(default_factory=dict)
 
 
 class Failure(Record):

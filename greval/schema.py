@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Literal, assert_never
 
 from pydantic import JsonValue
@@ -12,7 +13,7 @@ from pydantic import JsonValue
 from greval.errors import MalformedVerdictError
 from greval.metric import FINDINGS, JudgedMetric
 from greval.note import ListNote, Note, ShareNote, TextNote
-from greval.result import Judgement
+from greval.result import Judgement, ShownIds
 from greval.scale import OffScaleError
 
 Reason = Literal["before", "after"]
@@ -99,13 +100,16 @@ def schema_name(name: str) -> str:
     return f"{plain[: MAX_SCHEMA_NAME - 9]}-{digest}".lstrip("-")
 
 
-def read_verdict(metric: JudgedMetric, answer: object, *, item: str | None = None) -> Judgement:
+def read_verdict(
+    metric: JudgedMetric, answer: object, *, item: str | None = None, shown_ids: ShownIds | None = None
+) -> Judgement:
     """Read one verdict.
 
     Args:
         metric: The definition it answers to.
         answer: What stands in the judge's JSON.
         item: The id of the judged chunk or triple.
+        shown_ids: The ids of the items that the judge was shown by number.
 
     Returns:
         The judgement, with its notes, those that are counted included.
@@ -131,19 +135,23 @@ def read_verdict(metric: JudgedMetric, answer: object, *, item: str | None = Non
         item=item,
         notes=_read_notes(metric, fields),
         findings=_read_findings(metric, fields) if metric.reason_depth == "steps" else (),
+        shown_ids=shown_ids or {},
     )
 
 
 Placed = tuple[int, Judgement | MalformedVerdictError]
 
 
-def read_items(metric: JudgedMetric, answer: object, items: Mapping[int, str]) -> dict[int, Placed]:
+def read_items(
+    metric: JudgedMetric, answer: object, items: Mapping[int, str], *, shown_ids: ShownIds | None = None
+) -> dict[int, Placed]:
     """Read the verdicts on numbered items; each item stands or fails alone.
 
     Args:
         metric: The definition they answer to.
         answer: What stands in the judge's JSON.
         items: The id of each number that was asked.
+        shown_ids: The ids of the items that the judge was shown by number.
 
     Returns:
         For each number that was asked, the place of its entry in the answer and its judgement, or
@@ -160,17 +168,22 @@ def read_items(metric: JudgedMetric, answer: object, items: Mapping[int, str]) -
         number = entry.get("item") if isinstance(entry, Mapping) else None
         if isinstance(number, int) and not isinstance(number, bool):
             places.get(number, []).append(place)
-    return {number: _read_item(metric, listed, number, found, items) for number, found in places.items()}
+    read = partial(read_verdict, metric, shown_ids=shown_ids)
+    return {number: _read_item(read, listed, number, found, items) for number, found in places.items()}
 
 
 def _read_item(
-    metric: JudgedMetric, listed: Sequence[object], number: int, places: Sequence[int], items: Mapping[int, str]
+    read: Callable[..., Judgement],
+    listed: Sequence[object],
+    number: int,
+    places: Sequence[int],
+    items: Mapping[int, str],
 ) -> Placed:
     if len(places) != 1:
         times = "no verdict" if not places else f"{len(places)} verdicts"
         return 0, MalformedVerdictError("missing_item", f"the answer has {times} on item {number}")
     try:
-        return places[0], read_verdict(metric, listed[places[0]], item=items[number])
+        return places[0], read(listed[places[0]], item=items[number])
     except MalformedVerdictError as error:
         return places[0], error
 

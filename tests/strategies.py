@@ -171,6 +171,8 @@ def metrics(draw: st.DrawFn) -> JudgedMetric:
     use = st.fixed_dictionaries({"judged_by": names(), "as": st.lists(labels(), min_size=1, max_size=3)})
     scale = draw(scales())
     asked = draw(notes())
+    if "share of it" in asked and (isinstance(scale, ValueScale) or scale.ordered) and draw(st.booleans()):
+        asked = {**asked, "share of it": {**asked["share of it"], "better": draw(st.sampled_from(["higher", "lower"]))}}
     depth = draw(st.sampled_from(["brief", "detailed", "steps"]))
     steps = draw(st.lists(texts(), min_size=1, max_size=3))
     content = {

@@ -63,11 +63,11 @@ def results(
         raise typer.BadParameter("parquet is no text: give a file with -o FILE")
     with Store.open(run) as store, _told(out), ExitStack() as opened:
         if format is Format.parquet and out:
-            write_parquet(store.lines(), out)
+            write_parquet(store.lines(), out, store.layout())
             return
         file = opened.enter_context(out.open("w", encoding="utf-8", newline="")) if out else sys.stdout
         if format is Format.csv:
-            write_csv(store.lines(), file)
+            write_csv(store.lines(), file, store.layout())
         else:
             file.writelines(f"{line}\n" for line in store.lines())
 

@@ -45,6 +45,7 @@ _SAID_OF = {
     ("ListNote", "when"): "Whether it is asked before or after the verdict.",
     ("ShareNote", "share"): "The name of the list note that is counted over.",
     ("ShareNote", "where"): "The entries that count: the word, or words, of each field.",
+    ("ShareNote", "better"): "Hold the verdict against the share: the end that belongs to the best value.",
     ("ShareNote", "among"): "The entries they are counted among; all without it.",
     ("Example", "case"): "The fields of the case that the metric needs; one item where it is over items.",
     ("Example", "findings"): "What each step finds, in their order; needed where reason_depth is steps.",

@@ -150,8 +150,9 @@ def _note(note: Note) -> object:
         case ListNote(means=means, each=each, when=when):
             fields = {name: _text(told) if isinstance(told, str) else _row(told) for name, told in each.items()}
             return {**({} if when == "after" else {"when": when}), "means": _text(means), "each": fields}
-        case ShareNote(share=share, where=where, among=among):
-            return _line(share=_word(share), where=_words(where), **({"among": _words(among)} if among else {}))
+        case ShareNote(share=share, where=where, among=among, better=better):
+            further = {**({"among": _words(among)} if among else {}), **({"better": better} if better else {})}
+            return _line(share=_word(share), where=_words(where), **further)
         case _:
             assert_never(note)
 

@@ -11,17 +11,15 @@ from typing import TextIO
 from pydantic_core import from_json
 
 from greval.errors import MissingExtraError
-from greval.store.flat import COLUMNS, flat_json
+from greval.store.flat import Layout
 
 BATCH = 8192
 CARRIAGE_RETURN = "\\r"
 """As JSON writes it."""
-NUMBERS = ("number", "confidence", "latency")
-COUNTS = ("repeat", "calls", "input_tokens", "output_tokens")
 
 
-def write_csv(lines: Iterable[str], file: TextIO) -> None:
-    """Write results, given as JSON lines, as a table with a header.
+def write_csv(lines: Iterable[str], file: TextIO, layout: Layout | None = None) -> None:
+    """Write results, given as JSON lines, as a table with a header, in the columns of a run.
 
     Example:
         >>> import io
@@ -32,14 +30,15 @@ def write_csv(lines: Iterable[str], file: TextIO) -> None:
     """
     plain = csv.writer(file, lineterminator="\n")
     quoted = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL)
-    plain.writerow(COLUMNS)
+    layout = layout or Layout()
+    plain.writerow(layout.columns)
     for line in lines:
         writer = quoted if CARRIAGE_RETURN in line else plain  # a lone one in a cell would end the row unquoted
-        writer.writerows(_rows([line]))
+        writer.writerows(_rows([line], layout))
 
 
-def write_parquet(lines: Iterable[str], path: Path) -> None:
-    """Write results, given as JSON lines, as a Parquet file.
+def write_parquet(lines: Iterable[str], path: Path, layout: Layout | None = None) -> None:
+    """Write results, given as JSON lines, as a Parquet file, in the columns of a run.
 
     Raises:
         MissingExtraError: Where pyarrow is not installed.
@@ -49,9 +48,10 @@ def write_parquet(lines: Iterable[str], path: Path) -> None:
         from pyarrow import parquet  # noqa: PLC0415
     except ImportError as error:
         raise MissingExtraError("stats", "pyarrow") from error
-    types = {**dict.fromkeys(COUNTS, pa.int64()), **dict.fromkeys(NUMBERS, pa.float64())}
-    schema = pa.schema([(name, types.get(name, pa.string())) for name in COLUMNS])
-    rows = _rows(lines)
+    layout = layout or Layout()
+    types = {**dict.fromkeys(layout.counts, pa.int64()), **dict.fromkeys(layout.numbers, pa.float64())}
+    schema = pa.schema([(name, types.get(name, pa.string())) for name in layout.columns])
+    rows = _rows(lines, layout)
     with parquet.ParquetWriter(path, schema) as writer:
         while batch := [*islice(rows, BATCH)]:
             columns = zip(*batch, strict=True)
@@ -59,7 +59,7 @@ def write_parquet(lines: Iterable[str], path: Path) -> None:
             writer.write_batch(pa.record_batch(arrays, schema=schema))
 
 
-def _rows(lines: Iterable[str]) -> Iterator[list[object]]:
+def _rows(lines: Iterable[str], layout: Layout) -> Iterator[list[object]]:
     for line in lines:
-        for row in flat_json(from_json(line)):
-            yield [row.get(name) for name in COLUMNS]
+        for row in layout.flatten(from_json(line)):
+            yield [row.get(name) for name in layout.columns]

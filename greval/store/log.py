@@ -25,7 +25,7 @@ from greval.index import Index, name_of, number
 from greval.result import Result, Usage
 from greval.stats.outline import outline
 from greval.store.disk import COSTS, FILE, Disk, lock, prepare, told
-from greval.store.flat import COLUMNS, flat
+from greval.store.flat import Layout, flat, read_layout
 from greval.store.plans import (
     COUNTED,
     COUNTED_CASE,
@@ -392,7 +392,13 @@ class Store(Closing):
             import pandas as pd  # noqa: PLC0415 - over a second of import
         except ImportError as error:
             raise MissingExtraError("stats", "pandas") from error
-        return pd.DataFrame([row for result in self.results() for row in flat(result)], columns=[*COLUMNS])
+        layout = self.layout()
+        rows = [row for result in self.results() for row in flat(result, layout)]
+        return pd.DataFrame(rows, columns=[*layout.columns])
+
+    def layout(self) -> Layout:
+        """Return the columns of the run's table: those of every run, and one or more for each note of its metrics."""
+        return read_layout(self.fact("metrics"))
 
     def put_fact(self, name: str, content: JsonValue) -> None:
         """Keep a fact about the run, in place of an older one of this name."""

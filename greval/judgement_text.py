@@ -1,0 +1,96 @@
+"""What a judge wrote for a verdict as lines to read, and the items that it cites by the numbers it was shown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from pydantic import JsonValue
+
+from greval.result import Judgement
+
+MENTION = re.compile(
+    r"""\b(chunk|triple|item)s?[\s_]*(?:no\.|number|n=|\#)?[\s"']*
+    (\d+(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+|\s*&\s*|\s*[-\u2013]\s*)\d+)*)""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""A kind of item with one number or several, such as `chunk 2`, `triples 1 and 3` or `items 2-4`."""
+NUMBERS = re.compile(r"(\d+)(?:\s*[-\u2013]\s*(\d+))?")
+
+
+def find_cited_items(written: JsonValue, shown_ids: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Return the items that a judge cites by their numbers, each with its id.
+
+    Args:
+        written: What the judge wrote, texts at any depth.
+        shown_ids: For each kind of item that was numbered for the judge, the ids in the order of their numbers.
+
+    Returns:
+        Ids by the words for the item, in the order in which they are cited. Numbers that were not shown are left out.
+
+    Example:
+        >>> find_cited_items(["As chunks 1 and 3 say."], {"chunk": ["d4", "d7", "d9"]})
+        {'chunk 1': 'd4', 'chunk 3': 'd9'}
+    """
+    found: dict[str, str] = {}
+    for text in _texts(written) if shown_ids else ():
+        for kind, numbers in MENTION.findall(text):
+            ids = shown_ids.get(kind.lower(), ())
+            for number in _expand(numbers, len(ids)):
+                found[f"{kind.lower()} {number}"] = ids[number - 1]
+    return found
+
+
+def cited_items(judgement: Judgement) -> dict[str, str]:
+    """Return the items that the reason, the findings and the notes of a judgement cite, each with its id."""
+    return find_cited_items([judgement.reason, *judgement.findings, judgement.notes], judgement.shown_ids)
+
+
+def write_details(judgement: Judgement) -> tuple[str, ...]:
+    """Return what a judgement holds beside its value and reason, as lines: findings, notes, and ids of cited items.
+
+    Example:
+        >>> write_details(Judgement(value=1, reason="r", findings=("Ada.",), notes={"coverage": {"count": 1, "of": 4,
+        ...                                                                                      "share": 0.25}}))
+        ('step 1: Ada.', 'coverage: 0.25 (1 of 4)')
+    """
+    findings = (f"step {number}: {text}" for number, text in enumerate(judgement.findings, 1))
+    notes = (line for name, note in judgement.notes.items() for line in _write_note(name, note))
+    cited = (f"{words} is {item}" for words, item in cited_items(judgement).items())
+    return (*findings, *notes, *cited)
+
+
+def is_share(note: JsonValue) -> bool:
+    """Return whether a note is a share that was counted: `count` of `of`, and `share` if there was anything."""
+    return isinstance(note, dict) and "of" in note
+
+
+def _write_note(name: str, note: JsonValue) -> Iterator[str]:
+    if isinstance(note, dict) and is_share(note):
+        share = note.get("share")
+        counted = f"({note.get('count')} of {note['of']})"
+        yield f"{name}: {share:.2f} {counted}" if isinstance(share, float | int) else f"{name}: nothing to count"
+    elif isinstance(note, list):
+        yield f"{name}:"
+        for entry in note:
+            cells = entry.values() if isinstance(entry, dict) else (entry,)
+            yield f"  - {' | '.join(map(str, cells))}"
+    else:
+        yield f"{name}: {note}"
+
+
+def _texts(written: JsonValue) -> Iterator[str]:
+    """Walk the texts of JSON content; names of fields are not the judge's."""
+    if isinstance(written, str):
+        yield written
+    elif isinstance(written, list | dict):
+        for part in written.values() if isinstance(written, dict) else written:
+            yield from _texts(part)
+
+
+def _expand(numbers: str, most: int) -> Iterator[int]:
+    """Read numbers and ranges of numbers from 1 to `most`."""
+    for first, last in NUMBERS.findall(numbers):
+        if len(first) <= len(str(most)):
+            end = int(last) if last and len(last) <= len(str(most)) else int(first)
+            yield from range(max(1, int(first)), min(end, most) + 1)

@@ -1,0 +1,150 @@
+"""A verdict that contradicts the share that was counted for it is told, by a rule from the order of the scale."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from greval import CategoricalMetric, ValueMetric, compile_metric, load, parse_metric, write_metric
+from greval.consistency import find_contradictions
+from greval.identity import fingerprint
+from greval.metric import define
+from greval.testing import ScriptedJudge
+
+NOTES = {
+    "parts": {"means": "what was asked for", "each": {"there": ["yes", "no"]}},
+    "coverage": {"share": "parts", "where": {"there": "yes"}, "better": "higher"},
+}
+FREE = {"share": "parts", "where": {"there": "yes"}}
+FOUR = ("Best", "Good", "Poor", "Worst")
+
+
+def graded(*names, better="higher", **more):
+    """Give a metric on these categories, best first."""
+    notes = {**NOTES, "coverage": {**NOTES["coverage"], "better": better}}
+    return CategoricalMetric(
+        name="m",
+        description="d",
+        needs=["answer"],
+        steps=["s"],
+        categories=dict.fromkeys(names, ""),
+        notes=notes,
+        **more,
+    )
+
+
+def valued(better):
+    """Give a metric on 1 to 5."""
+    return ValueMetric(
+        name="m",
+        description="d",
+        needs=["answer"],
+        steps=["s"],
+        scale={"range": (1, 5), "levels": {1: "a", 5: "b"}, "better": better},
+        notes=NOTES,
+    )
+
+
+def held(metric, value, share, **more):
+    """Tell whether a verdict contradicts a share."""
+    return bool(find_contradictions(metric, value, {"coverage": {"count": 0, "of": 1, "share": share}}, **more))
+
+
+@pytest.mark.parametrize(
+    ("value", "share", "wrong"),
+    [
+        ("Best", 1.0, False),
+        ("Good", 1.0, True),
+        ("Worst", 1.0, True),
+        ("Best", 0.75, True),
+        ("Good", 0.75, False),
+        ("Poor", 0.75, False),
+        ("Worst", 0.75, True),
+        ("Best", 0.0, True),
+        ("Good", 0.0, False),
+        ("Poor", 0.0, False),
+        ("Worst", 0.0, False),
+    ],
+)
+def test_the_rule_on_four_categories(value, share, wrong):
+    """The best value belongs to a full share and only to it, the worst to none; between them all is free."""
+    assert held(graded(*FOUR), value, share) is wrong
+    assert held(graded(*FOUR, better="lower"), value, 1 - share) is wrong
+
+
+@given(st.floats(0, 1), st.integers(1, 5), st.sampled_from(["higher", "lower"]))
+def test_the_rule_follows_the_direction_of_the_scale(share, value, better):
+    """A scale whose lower end is the good one is held alike, turned round."""
+    turned = value if better == "higher" else 6 - value
+    assert held(valued(better), value, share) is held(valued("higher"), turned, share)
+
+
+def test_with_two_values_the_worst_says_only_that_something_lacks():
+    """On a scale of two values a share between is no contradiction of the worse one."""
+    assert not held(graded("Yes", "No"), "No", 0.5)
+    assert held(graded("Yes", "No"), "Yes", 0.5)
+    assert held(graded("Yes", "No"), "No", 1.0)
+
+
+def test_nothing_to_count_is_held_against_nothing():
+    """Without a share there is nothing to contradict; nor without `better`."""
+    assert not find_contradictions(graded(*FOUR), "Best", {"coverage": {"count": 0, "of": 0}})
+    assert not find_contradictions(graded(*FOUR), "Best", {})
+    free = define(
+        {
+            **graded(*FOUR).model_dump(mode="json"),
+            "notes": {**NOTES, "coverage": {"share": "parts", "where": {"there": "yes"}}},
+        }
+    )
+    assert not held(free, "Best", 0.0)
+
+
+def test_a_mean_of_repeats_that_differ_is_held_against_nothing():
+    """A mean belongs to no single judgement; a majority does, and repeats that agree do."""
+    assert not held(valued("higher"), 5, 0.5, votes={"5": 1, "4": 1})
+    assert held(valued("higher"), 5, 0.5, votes={"5": 2})
+    assert held(graded(*FOUR), "Best", 0.5, votes={"Best": 2, "Good": 1})
+
+
+def test_an_order_is_needed():
+    """Without an order there is no best value, and the definition says so."""
+    with pytest.raises(ValueError, match=r"notes\.coverage: better: a scale without an order"):
+        graded(*FOUR, ordered=False)
+
+
+def test_what_a_share_is_held_against_decides_no_verdict():
+    """Holding a share against the verdict changes no fingerprint: nothing is judged anew for it."""
+    plain = define(
+        {
+            **graded(*FOUR).model_dump(mode="json"),
+            "notes": {**NOTES, "coverage": {"share": "parts", "where": {"there": "yes"}}},
+        }
+    )
+    assert fingerprint(plain, {}) == fingerprint(graded(*FOUR), {}) == fingerprint(graded(*FOUR, better="lower"), {})
+    assert parse_metric(write_metric(graded(*FOUR))) == graded(*FOUR) != plain
+
+
+def test_the_coverage_of_a_real_run_is_told():
+    """Coverage 1.0 with "Somewhat relevant" is a contradiction of answer_completeness, its other share is free."""
+    element = {"element": "who", "kind": "entity", "state": "identified", "answered": "yes"}
+    source = {"element": "Ada", "source": "chunk 1", "role": "direct", "in_answer": "yes"}
+    answer = {
+        "question_elements": [element],
+        "source_elements": [source],
+        "reason": "It does not provide the year.",
+        "value": "Somewhat relevant",
+        "recommendations": "The year.",
+    }
+    of_chunks = {"judgements": [{"item": 1, "reason": "It names her.", "value": "Relevant"}]}
+
+    def judge(messages):
+        return of_chunks if '<item n="1">' in messages[1].text else answer
+
+    metric = load("answer_completeness")
+    result = compile_metric(metric, ScriptedJudge(judge)).invoke(
+        {"question": "Who?", "answer": "Ada.", "chunks": ["Ada wrote it."], "triples": []}
+    )
+    (judgement,) = result.judgements
+    told = find_contradictions(metric, judgement.value, judgement.notes, judgement.votes)
+    assert told == ("coverage is 1.00, but 'Somewhat relevant' is not the best value, 'Relevant'",)
