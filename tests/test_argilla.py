@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from greval import CategoricalMetric, ManyCategoricalMetric, ValueMetric
 from greval.annotations.showing import fields, safe, titles
 from greval.argilla import ArgillaError, Sample, pull, push
-from greval.argilla.form import MAX_GUIDELINES, answered, asked, guidelines, mark, parts, question
+from greval.argilla.form import MAX_GUIDELINES, WRITTEN, answered, asked, guidelines, mark, parts, question
 from greval.argilla.ledger import hold
 from greval.argilla.sampling import Candidate
 from greval.case import Case
@@ -213,3 +213,12 @@ def test_without_a_run_nothing_is_asked(tmp_path):
     for call in (lambda: push(tmp_path, "m", dataset="d"), lambda: pull(tmp_path, dataset="d")):
         with pytest.raises(Exception, match="no run is there"):
             call()
+
+
+def test_what_the_judge_wrote_has_a_field_only_with_suggestions():
+    """A blind form is as it was without the judge's words; one with verdicts has a field for them at the end."""
+    metric = valued(0, 1)
+    blind, told = ([one["name"] for one in parts(metric, suggested=shows)["fields"]] for shows in (False, True))
+    assert told == [*blind, WRITTEN]
+    assert WRITTEN not in titles(metric)
+    assert mark(metric) == mark(metric, suggested=False) != mark(metric, suggested=True)

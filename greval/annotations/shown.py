@@ -92,7 +92,12 @@ def definitions(store: Store) -> dict[str, dict[str, object]]:
 
 
 def shown(
-    store: Store, metric: JudgedMetric, wanted: Collection[Who] | None = None, prints: Iterable[str] | None = None
+    store: Store,
+    metric: JudgedMetric,
+    wanted: Collection[Who] | None = None,
+    prints: Iterable[str] | None = None,
+    *,
+    written: bool = False,
 ) -> Iterator[Shown]:
     """Give every thing that a metric gave a judgement, with the case that it was judged in.
 
@@ -101,9 +106,11 @@ def shown(
         metric: The metric by which it was judged.
         wanted: The samples and methods to give; None for all.
         prints: The fingerprints that verdicts may have, where known.
+        written: Whether judgements keep their reasons, findings and notes; most readers need the values only.
     """
     for one in judged_cases(store, metric, wanted, prints):
-        yield from _of(metric, one.seen, one.result)
+        for thing in _of(metric, one.seen, one.result):
+            yield thing if written else thing.model_copy(update={"judgement": _bare(thing.judgement)})
 
 
 def judged_cases(
@@ -163,11 +170,16 @@ def _of(metric: JudgedMetric, case: Case, result: Result) -> Iterator[Shown]:
             place=Place(sample_id=case.id, method=case.method, item=judgement.item),
             metric=metric.name,
             fields=fields(metric, case, item),
-            judgement=judgement.model_copy(update={"reason": "", "notes": {}}),
+            judgement=judgement,
             judge=result.judge,
             fingerprint=result.fingerprint,
             tags=case.tags,
         )
+
+
+def _bare(judgement: Judgement) -> Judgement:
+    """Return a judgement without what the judge wrote."""
+    return judgement.model_copy(update={"reason": "", "notes": {}, "findings": (), "shown_ids": {}})
 
 
 def _prints(store: Store, metric: JudgedMetric) -> set[str]:

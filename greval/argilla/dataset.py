@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated
 
 from pydantic import Field, ValidationError
@@ -91,7 +92,7 @@ def make(server: Server, name: str, workspace: str | None, *, metric: JudgedMetr
             "choose another --dataset, or the same settings"
         )
     if raw["status"] != "ready":
-        _finish(server, dataset.id, metric)
+        _finish(server, dataset.id, parts(metric, suggested=about.suggested))
     ids = {one["name"]: one["id"] for one in server.items(f"/datasets/{dataset.id}/questions")}
     return dataset.model_copy(update={"question_ids": ids})
 
@@ -115,9 +116,9 @@ def _create(server: Server, name: str, workspace_id: str, *, metric: JudgedMetri
         return found
 
 
-def _finish(server: Server, dataset_id: str, metric: JudgedMetric) -> None:
+def _finish(server: Server, dataset_id: str, whole: Mapping[str, list[Json]]) -> None:
     """Add the parts that are missing, and publish."""
-    for path, wanted in parts(metric).items():
+    for path, wanted in whole.items():
         listed = (
             f"/me/datasets/{dataset_id}/{path}" if path == "metadata-properties" else f"/datasets/{dataset_id}/{path}"
         )

@@ -12,6 +12,8 @@ from greval.metric import JudgedMetric
 from greval.scale import CategoricalScale, JudgedScale, ValueScale
 
 JUDGEMENT, COMMENT = "judgement", "comment"
+WRITTEN = "judge"
+"""The field with what the judge wrote, in datasets that show its verdicts."""
 RATED = range(11)
 """What a rating can be; other values are asked for as labels that read as numbers."""
 MAX_LABELS = 500
@@ -56,12 +58,20 @@ def guidelines(metric: JudgedMetric) -> str:
     return cut("\n\n".join(part for part in parts if part).replace("<", "&lt;"), MAX_GUIDELINES)
 
 
-def parts(metric: JudgedMetric) -> dict[str, list[Json]]:
-    """Give what a dataset is made of, by the path under which it is added."""
+def parts(metric: JudgedMetric, *, suggested: bool = False) -> dict[str, list[Json]]:
+    """Return what a dataset is made of, by the path under which it is added.
+
+    Args:
+        metric: The definition.
+        suggested: Whether the judge's verdicts are shown, and with them what it wrote.
+    """
     shown = [
         {"name": name, "title": cut(title, MAX_TITLE), "required": True, "settings": {"type": "text"}}
         for name, title in titles(metric).items()
     ]
+    if suggested:
+        text = {"type": "text"}
+        shown.append({"name": WRITTEN, "title": "What the judge wrote", "required": False, "settings": text})
     comment = {"name": COMMENT, "title": "Comment", "required": False, "settings": {"type": "text"}}
     hidden = [{"name": name, "settings": {"type": "terms"}} for name in TERMS]
     hidden.append({"name": WEIGHT, "settings": {"type": "float"}})
@@ -69,9 +79,9 @@ def parts(metric: JudgedMetric) -> dict[str, list[Json]]:
     return {"fields": shown, "questions": [question(metric), comment], "metadata-properties": told}
 
 
-def mark(metric: JudgedMetric) -> str:
-    """Give the hash of the form, by which that of another definition is told apart."""
-    return digest(json.dumps([guidelines(metric), parts(metric)]))
+def mark(metric: JudgedMetric, *, suggested: bool = False) -> str:
+    """Return the hash of the form, by which that of another definition is told apart."""
+    return digest(json.dumps([guidelines(metric), parts(metric, suggested=suggested)]))
 
 
 def cut(text: str, most: int) -> str:

@@ -62,8 +62,8 @@ def push(  # noqa: PLR0913 - what a user can choose
         dataset: The name of the dataset; it is made where it is missing.
         workspace: Its workspace; None takes the only one.
         sample: How many things and how they are drawn, such as `random:200`; None takes all.
-        suggestions: Whether people see the judge's verdicts. They are filled in on the page already,
-            so answers lean towards them: leave it off where agreement is to be measured.
+        suggestions: Whether people see the judge's verdicts, with its reasons, findings and notes. Verdicts are
+            filled in on the page already, so answers lean towards them: leave it off where agreement is measured.
         min_submitted: How many people judge each thing.
         seed: Of the sample.
         url: The server; None takes ARGILLA_API_URL of the environment.
@@ -91,7 +91,7 @@ def push(  # noqa: PLR0913 - what a user can choose
             sample=str(drawing) if drawing else None,
             seed=seed,
             min_submitted=min_submitted,
-            settings=mark(definition),
+            settings=mark(definition, suggested=suggestions),
         )
         candidates = [Light.of(one) for one in shown(store, definition)]
         if not candidates:
@@ -122,7 +122,8 @@ def _send(server: Server, dataset: Dataset, store: Store, metric: JudgedMetric, 
     if new != old:
         keep(store.folder, dataset.id, new)
     missing = wanted - there
-    fresh = (one for one in shown(store, metric) if one.id in missing) if missing else iter(())
+    every = shown(store, metric, written=dataset.about.suggested) if missing else iter(())
+    fresh = (one for one in every if one.id in missing)
     records = (record(one, new.planned[one.id], dataset, run=store.folder.resolve().name) for one in fresh)
     while batch := [*islice(records, BATCH)]:  # an id that is there already is not harmed by being sent again
         server.call("PUT", f"/datasets/{dataset.id}/records/bulk", {"items": batch})

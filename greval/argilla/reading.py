@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from greval.annotation import Annotation
 from greval.annotations.shown import Key, Place, shown_id
 from greval.argilla.dataset import Dataset
-from greval.argilla.form import COMMENT, JUDGEMENT, Json, answered
+from greval.argilla.form import COMMENT, JUDGEMENT, WRITTEN, Json, answered
 from greval.argilla.ledger import Entry, Ledger
 from greval.identity import digest
 from greval.record import Record
@@ -42,7 +42,7 @@ class Reading:
             if entry is None:
                 self.unknown += 1
                 continue
-            content = digest(record["fields"])
+            content = digest({name: text for name, text in record["fields"].items() if name != WRITTEN})
             responses = record.get("responses") or []
             if self.contents.get(entry.place.thing, entry.content) != entry.content:
                 self.outdated += (self._annotation(entry, content, response) for response in responses)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 
+from greval.annotations.showing import safe
 from greval.annotations.shown import Shown
 from greval.argilla.dataset import Dataset
-from greval.argilla.form import JUDGEMENT, Json, asked, cut
+from greval.argilla.form import JUDGEMENT, WRITTEN, Json, asked, cut
 from greval.argilla.ledger import Entry
+from greval.judgement_text import write_details
 
 MAX_AGENT = 200
 MAX_TERM = 1000
@@ -21,10 +23,15 @@ def record(thing: Shown, entry: Entry, dataset: Dataset, *, run: str) -> Json:
     suggested = dataset.about.suggested
     return {
         "external_id": thing.id,
-        "fields": thing.fields,
+        "fields": {**thing.fields, **(_written(thing) if suggested else {})},
         "metadata": {**_metadata(thing, entry), "run": run, "suggested": "yes" if suggested else "no"},
         "suggestions": [_suggestion(thing, dataset)] if suggested else [],
     }
+
+
+def _written(thing: Shown) -> dict[str, str]:
+    """Return the field with the judge's reason, its findings and its notes."""
+    return {WRITTEN: safe("\n".join([thing.judgement.reason, *write_details(thing.judgement)]))}
 
 
 def _metadata(thing: Shown, entry: Entry) -> Json:

@@ -13,8 +13,9 @@ from greval import Case, CategoricalMetric, evaluate
 from greval.agreements import agreement
 from greval.annotation import Annotation
 from greval.argilla import ArgillaError, pull, push
-from greval.argilla.form import JUDGEMENT
+from greval.argilla.form import JUDGEMENT, WRITTEN
 from greval.errors import DataError
+from greval.metric import define
 from greval.store import Store
 from greval.testing import ScriptedJudge
 
@@ -50,6 +51,39 @@ def test_suggestions_are_the_verdicts(owner, tmp_path):
     assert {one["id"]: one["name"] for one in questions}[suggestion["question_id"]] == JUDGEMENT
     assert suggestion["value"] == "Plain"
     assert suggestion["agent"]
+
+
+def test_what_the_judge_wrote_is_shown_with_its_verdict(owner, tmp_path):
+    """With suggestions a record holds reason, findings and notes, escaped; a blind one has no such field.
+
+    They are no part of what is judged: an answer is still one to the same content.
+    """
+    metric = define({**TONE.model_dump(mode="json"), "reason_depth": "steps", "notes": {"advice": "what to change"}})
+    verdict = {"reason": "It <b>thanks</b>.", "value": "Polite", "advice": "Greet first.\nThen thank."}
+    verdict["findings"] = {"step_1": "It says thanks.", "step_2": "Calm."}
+    run = tmp_path / "run"
+    evaluate([Case(id="q", question="?", answer="a")], [metric], ScriptedJudge([verdict]), out=run)
+    options = {"workspace": owner.workspace, "min_submitted": 1}
+    push(run, "tone", dataset="blind", **options)
+    push(run, "tone", dataset="told", suggestions=True, **options)
+    (blind,), (told,) = owner.records("blind"), owner.records("told")
+    assert {*told["fields"]} - {*blind["fields"]} == {WRITTEN}
+    assert told["fields"][WRITTEN].split("<br>") == [
+        "It &lt;b&gt;thanks&lt;/b&gt;.",
+        "step 1: It says thanks.",
+        "step 2: Calm.",
+        "advice: Greet first.",
+        "Then thank.",
+    ]
+    assert {name: told["fields"][name] for name in blind["fields"]} == blind["fields"]
+    person = owner.person()
+    owner.answer(person, told, "submitted", "Plain")
+    pulled = pull(run, dataset="told", workspace=owner.workspace)
+    assert pulled.edited == 0
+    (row,) = rows(run / "annotations.jsonl")
+    assert row["suggested"]
+    assert row["value"] == "Plain"
+    assert push(run, "tone", dataset="told", suggestions=True, **options).added == 0
 
 
 def test_weights_come_back_and_later_things_are_a_draw_of_their_own(owner, tmp_path):
