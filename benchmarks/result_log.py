@@ -18,7 +18,9 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from greval.facts import put_metrics
 from greval.identity import digest
+from greval.library import load
 from greval.report.build import build
 from greval.result import Failed, Failure, Judgement, Outcome, Result, Scored, Usage
 from greval.store import Store, exports
@@ -59,6 +61,7 @@ def append(folder: Path, count: int) -> None:
     made = rows(count)
     flushed = time.monotonic()
     with Store.create(folder) as store:
+        put_metrics(store, [load(name).model_dump(mode="json") for name in ("correctness", "relevance")])
         store.put_fact("planned", {"correctness": count // 2, "relevance": count // 2})
         for key, content, result in made:
             store.append(key, result, content=content)

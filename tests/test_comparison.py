@@ -14,8 +14,10 @@ from greval.comparison.scales import Direction
 from greval.comparison.scores import SCORED
 from greval.errors import DataError, StoreError
 from greval.metric import ValueMetric
+from greval.report.comparison import legend
 from greval.scale import MeasureScale
 from greval.stats.correction import Corrected
+from greval.stats.difference import FEW
 
 
 def only(comparison, metric="right", group="", method=None):
@@ -50,6 +52,41 @@ def test_several_items_count_as_their_mean(tmp_path):
     assert (found.won, found.tied, found.lost) == (1, 1, 1)
     assert found.test.name == "paired permutation"
     assert found.test.wilcoxon_p is not None
+
+
+@pytest.mark.parametrize(
+    ("n", "told"),
+    [
+        (5, "95%, by Student's t, as fewer than 8 are too few to draw from. Could miss"),
+        (12, "95%, by bootstrap. Could miss"),
+    ],
+)
+def test_the_interval_is_named_as_it_was_computed(tmp_path, n, told):
+    """Few questions have Student's interval, and the line below the table says so; it says bootstrap if it is one."""
+    figures = {("a", "ndcg@10"): [k / 16 for k in range(n)], ("b", "ndcg@10"): [0.0] * n}
+    found = compare(write(tmp_path, figures), baseline="b")
+    assert found.contrasts[0].interval.method == ("t" if n < FEW else "expanded percentile")
+    assert f"Each interval is of its difference alone, {told}" in " ".join(legend(found))
+
+
+def test_intervals_of_several_kinds_are_named_by_metric_and_group(tmp_path):
+    """Each kind names the metrics and groups that it is of; what has no interval is under none of them."""
+    figures = {
+        ("a", "ndcg@10"): [k / 16 for k in range(12)],
+        ("b", "ndcg@10"): [0.0] * 12,
+        ("a", "depth"): [3] * 12,
+        ("b", "depth"): [2] * 12,
+        ("a", "latency"): [1.0] * 12,
+        ("b", "latency"): [2.0] * 12,
+    }
+    tags = [{"kind": "few" if k < 4 else "many", "film": str(k)} for k in range(12)]
+    run = write(tmp_path, figures, tags=tags)
+    told = " ".join(legend(compare(run, baseline="b", by="kind")))
+    assert "95%, by bootstrap (ndcg@10, ndcg@10 (many)); " in told
+    assert "Student's t, as fewer than 8 are too few to draw from (ndcg@10 (few)); " in told
+    assert "an exact bound, as all differences are equal (depth, depth (few), depth (many)). Could miss" in told
+    of_clusters = " ".join(legend(compare(run, baseline="b", metrics=["ndcg@10"], cluster_by="film")))
+    assert "95%, by bootstrap, over whole clusters of film. Could miss" in of_clusters
 
 
 def test_lower_can_be_better(tmp_path):

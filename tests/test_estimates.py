@@ -202,7 +202,7 @@ def test_numbers_and_several_items(tmp_path):
     found = estimate(run, "depth", annotations=labels)
     (row,) = found.rows
     assert (found.drawn_by, row.judged, row.labels) == ("items", 240, len(labels))
-    assert row.judge.interval.method == "cluster bootstrap"
+    assert row.judge.interval.method == "wilson, effective n"
     assert holds(row.prediction_powered, truth.mean())
     assert not holds(row.judge, truth.mean())
     assert row.rogan_gladen.reason == "it is of rates only: the values are not all 0 or 1"

@@ -146,6 +146,20 @@ def test_cases_of_one_mean_count_as_cases(items):
         assert found == alike(3.0, n, level=0.95, ends=(1, 5))
 
 
+@pytest.mark.parametrize("high", [5.0, None])
+def test_repeated_items_add_no_certainty(high):
+    """Ten items of one value in each case are one observation a case, on bounded and on open scales."""
+    values = [1.0, 2.0, 5.0, 5.0, 3.0]
+    numbers = NumberRange(1, high)
+    alone, tenfold = (mean_interval([n * v for v in values], [n] * 5, numbers) for n in (1, 10))
+    assert (tenfold.low, tenfold.high) == pytest.approx((alone.low, alone.high))
+
+
+def test_numbers_beyond_the_ends_have_no_interval():
+    """A mean of 3 on a scale of 0 to 1 is on another scale: nothing is said of it, and nothing is moved."""
+    assert mean_interval([3.0, 1.0, 0.0], [1] * 3, NumberRange(0, 1)) is None
+
+
 def test_equal_values_without_an_upper_end_have_no_interval():
     """How slow an unseen case could be is not known."""
     assert mean_interval([2.0] * 9, [1] * 9, NumberRange(0, None)) is None

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil, sqrt
+from math import ceil, inf, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 from greval.estimates.records import Figure
 from greval.stats.difference import Clusters, student
-from greval.stats.interval import Interval, ratio_bootstrap, t_interval, wilson
+from greval.stats.interval import Interval
+from greval.stats.mean_interval import mean_interval
 from greval.stats.misclassification import Corrected, Rates, rogan_gladen
+from greval.stats.number_range import NumberRange
 from greval.stats.prediction_powered import Estimated, Side, covering, labels_only, prediction_powered, scores
 from greval.stats.sampling import Drawn
 
@@ -34,6 +36,12 @@ class Range(NamedTuple):
     ends: tuple[float, float] | None
     width: float
     binary: bool
+
+    @property
+    def numbers(self) -> NumberRange:
+        """The same as the interval of a mean needs it."""
+        low, high = self.ends or (-inf, None)
+        return NumberRange(low, high, self.binary)
 
 
 @dataclass(frozen=True)
@@ -149,18 +157,14 @@ def by_judge(sums: Floats, sizes: Integers, reach: Range, *, level: float, mean:
     """
     if not len(sums):
         return Figure(reason="no judged thing" if mean else "no question that both have")
+    if mean:
+        interval = mean_interval(sums, sizes, reach.numbers, level=level)
+        return Figure(value=Clusters(sums, sizes).mean, interval=interval)
     value = float(sums.sum() / sizes.sum())
-    if mean and reach.binary and sizes.max() == 1:
-        return Figure(value=value, interval=wilson(value, len(sums), level=level))
     if len(sums) == 1 or (sums / sizes).min() == (sums / sizes).max():
         return Figure(value=value)
-    if not mean:
-        interval: Interval | None = student(Clusters(sums, sizes), level=level)
-    elif sizes.max() > 1:
-        interval = ratio_bootstrap(sums.tolist(), sizes.tolist(), level=level)
-    else:
-        interval = t_interval(sums.tolist(), level=level)
-    return _on_scale(Figure(value=value, interval=interval), _ends(reach, mean=mean))
+    drawn = student(Clusters(sums, sizes), level=level)
+    return _on_scale(Figure(value=value, interval=drawn), _ends(reach, mean=False))
 
 
 def _ends(reach: Range, *, mean: bool) -> tuple[float, float] | None:

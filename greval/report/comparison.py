@@ -12,6 +12,7 @@ from rich.text import Text
 from greval.comparison.records import Check, Comparison, Contrast, Effect
 from greval.metrics.telling import MOST_NAMES, names
 from greval.report.lines import say, say_loud, say_rest
+from greval.stats.difference import FEW
 
 WIDE = 140
 """From so many columns on the table also holds the uncorrected p values and the effect sizes."""
@@ -25,6 +26,12 @@ TESTS = {
     "paired permutation": "paired permutation test",
     "cluster permutation": "paired permutation test of whole clusters",
 }
+INTERVALS = {
+    "expanded percentile": "bootstrap",
+    "t": f"Student's t, as fewer than {FEW} are too few to draw from",
+    "bounded": "an exact bound, as all differences are equal",
+}
+"""How the interval of a difference was computed, by its method."""
 
 
 def render(comparison: Comparison, console: Console) -> None:
@@ -70,13 +77,24 @@ def legend(comparison: Comparison) -> Iterator[str]:
         "w/t/l: questions won, tied and lost; n: questions that both sides have a figure of, of how many; "
         "raw p: not corrected, with McNemar's mid-p (mid) or Wilcoxon's p (W)."
     )
-    clusters = f", whole clusters of {comparison.cluster_by} drawn" if comparison.cluster_by else ""
     yield (
-        f"Each interval is of its difference alone, {comparison.level:.0%} by bootstrap{clusters}. Could miss: "
+        f"Each interval is of its difference alone, {comparison.level:.0%}{_name_intervals(comparison)}. Could miss: "
         "a smaller difference would be found in less than 80% of such comparisons."
     )
     for metric in comparison.without_numbers:
         yield f"{metric}: not compared, none of its values reads as a number (give its categories scores)."
+
+
+def _name_intervals(comparison: Comparison) -> str:
+    """Name how the intervals were computed, and which of them how if it is not one way for all."""
+    found: dict[str, list[str]] = {}
+    for one in comparison.contrasts:
+        if one.interval:
+            name = f"{one.metric} ({one.group})" if one.group else one.metric
+            found.setdefault(INTERVALS[one.interval.method], []).append(name)
+    told = [f"{how} ({names(dict.fromkeys(of))})" if len(found) > 1 else how for how, of in found.items()]
+    clusters = f", over whole clusters of {comparison.cluster_by}" if comparison.cluster_by else ""
+    return f", by {'; '.join(told)}{clusters}" if told else ""
 
 
 def changed(comparison: Comparison) -> Iterator[str]:

@@ -11,14 +11,14 @@ from greval.stats.interval import LEVEL, Interval, wilson
 from greval.stats.number_range import NumberRange
 
 if TYPE_CHECKING:
-    from greval.stats.bootstrap import Floats
+    from greval.stats.bootstrap import Floats, Integers
 
 NEAR = 1e-12
 """Cases whose means differ by no more than this share of the largest one, or of the scale, differ by rounding only."""
 
 
 def mean_interval(
-    sums: Sequence[float] | Floats, sizes: Sequence[int], numbers: NumberRange, *, level: float = LEVEL
+    sums: Sequence[float] | Floats, sizes: Sequence[int] | Integers, numbers: NumberRange, *, level: float = LEVEL
 ) -> Interval | None:
     """Return the interval of a mean over cases, of which each has one value or several.
 
@@ -42,7 +42,8 @@ def mean_interval(
         level: The probability that the interval holds the true mean.
 
     Returns:
-        The interval. None if nothing limits it: fewer than two cases, or equal values, and no upper end.
+        The interval. None if nothing limits it (fewer than two cases, or equal values, and no upper end),
+        or if values lie beyond the ends: it is then not their scale.
 
     Example:
         >>> depth = NumberRange(1.0, 5.0)
@@ -61,6 +62,8 @@ def mean_interval(
         low, high = numbers.ends
         return wilson(found.mean, len(found.sums), low=low, high=high, level=level)
     means = found.sums / found.sizes
+    if not numbers.holds(means.min(), means.max()):
+        return None
     mean = found.mean
     width = numbers.ends[1] - numbers.ends[0] if numbers.ends else 0.0
     equal = len(means) == 1 or means.max() - means.min() <= NEAR * max(abs(means).max(), width)

@@ -18,11 +18,26 @@ export function contrastTables(comparison) {
   return [...[...pairs.values()].map((rows) => pairTable(rows, spans)), legend(comparison)];
 }
 
-function legend({ family, level, cluster_by: cluster }) {
-  const clusters = cluster ? `, whole clusters of ${cluster} drawn` : "";
+const INTERVALS = {
+  "expanded percentile": "bootstrap",
+  t: "Student’s t, as fewer than 8 are too few to draw from",
+  bounded: "an exact bound, as all differences are equal",
+};
+
+function legend({ family, level, cluster_by: cluster, contrasts }) {
   return h("p", { class: "soft small" },
     `p is corrected (${family.correction}) over ${family.told}. `, incapable(family),
-    `Each interval is of its difference alone, ${percent(level)} by bootstrap${clusters}. `, HOW_TO_READ);
+    `Each interval is of its difference alone, ${percent(level)}${intervalsTold(contrasts, cluster)}. `, HOW_TO_READ);
+}
+
+/** Name how the intervals were computed, and which of them how if it is not one way for all. */
+function intervalsTold(contrasts, cluster) {
+  const ways = [...grouped(contrasts.filter((one) => one.interval), (one) => one.interval.method)];
+  if (!ways.length) return "";
+  const names = (rows) => rows.map(({ metric, group }) => (group ? `${metric} (${group})` : metric));
+  const said = ways.map(([way, rows]) =>
+    (ways.length > 1 ? `${INTERVALS[way]} (${[...new Set(names(rows))].join(", ")})` : INTERVALS[way]));
+  return `, by ${said.join("; ")}${cluster ? `, over whole clusters of ${cluster}` : ""}`;
 }
 
 const incapable = ({ tests, counted }) => (tests > counted
