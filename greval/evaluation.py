@@ -228,7 +228,7 @@ async def _through(
             to_end = True
     finally:
         why = work.guard.why or (None if to_end else INTERRUPTED)
-        store.plans.end(work.planned if to_end else None, why)
+        store.plans.end(work.planned if to_end else None, why, unread=work.progress.unread)
         store.put_fact("unread", list(work.unread))
         store.put_fact("unread_count", work.progress.unread)
 

@@ -21,6 +21,11 @@ class Source(NamedTuple):
     label: str = ""
     digest: str = ""
 
+    @property
+    def place(self) -> str:
+        """The file of the label, without the method that its rows are given."""
+        return self.label.partition("\n")[0]
+
 
 UNKNOWN = Source()
 
@@ -34,7 +39,7 @@ def identify_file(path: Path, *others: Path, **settings: object) -> Source:
         **settings: What decides how the files are read, such as the number of rows; None counts as not given.
 
     Returns:
-        A source whose label holds the path and the settings that name its rows, and whose digest is
+        A source whose label holds the path and the name of the method of its rows, and whose digest is
         that of all contents and settings. It is `UNKNOWN` if a file cannot be read as a whole.
 
     Example:
@@ -60,4 +65,4 @@ def identify_file(path: Path, *others: Path, **settings: object) -> Source:
 def _label(path: Path, settings: Mapping[str, str]) -> str:
     """Name the rows: those of one file under two names of a method are two sources."""
     method = settings.get("method")
-    return f"{path.resolve()}" + (f" as {method}" if method else "")
+    return f"{path.resolve()}" + (f"\n{method}" if method else "")

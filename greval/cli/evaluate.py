@@ -48,6 +48,7 @@ from greval.cli.options import (
     page,
 )
 from greval.cli.page import visible
+from greval.cli.run_folder import announce_continuing, choose_folder
 from greval.cli.stopping import stop_on_signals
 from greval.datasets import RowFault, read_cases
 from greval.datasets.gold import read_gold
@@ -149,7 +150,9 @@ def evaluate(  # noqa: PLR0913 - the options of a command
     }
     computed = all(isinstance(one, ComputedMetric) for one in metrics)
     model = None if computed else needed_judge(judge, **settings)
-    folder = out or Path("runs") / ("stdin" if cases == STDIN else Path(cases).stem)
+    reading = read_cases(cases, method=method)
+    origin = reading.source(*([gold] if gold else []), limit=limit)
+    folder = out or choose_folder(cases, origin)
     table = Prices.load(prices)
     options: Options = {
         "concurrency": concurrency,
@@ -164,10 +167,13 @@ def evaluate(  # noqa: PLR0913 - the options of a command
         "cache": cache,
         "shard": Shard.parse(shard) if shard else None,
         "debug": bool(context.obj),
+        "origin": origin,
     }
     if dry_run:
         _foretell(cases, metrics, model, folder, method=method, gold=gold, limit=limit, options=options)
         return
+    if resume and not quiet and not json:
+        announce_continuing(folder)
     bar = Bar(quiet=quiet, json=json, also=_events() if otel else None)
     run = asyncio.run(_run(cases, metrics, model, folder, bar, method=method, gold=gold, limit=limit, options=options))
     finish(run, by=by or (), show=show, quiet=quiet or json)
@@ -182,7 +188,9 @@ def demo(
     """Judge the cases that ship with greval, with the embedded model."""
     cases = str(files("greval") / "demo" / "cases.jsonl")
     metrics = [load(name) for name in DEMO_METRICS]
-    run = asyncio.run(_run(cases, metrics, needed_judge(judge), out, Bar(), limit=limit))
+    announce_continuing(out)
+    options: Options = {"origin": read_cases(cases).source(limit=limit)}
+    run = asyncio.run(_run(cases, metrics, needed_judge(judge), out, Bar(), limit=limit, options=options))
     finish(run, by=(), show=12, quiet=False)
 
 

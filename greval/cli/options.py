@@ -39,6 +39,9 @@ Limit = Annotated[
         min=1, callback=lambda wanted: wanted and min(wanted, sys.maxsize), help="judge the first N cases only"
     ),
 ]
+AllRows = Annotated[
+    bool, typer.Option("--all", help="count the rows too that do not belong to the last plan, such as of old answers")
+]
 Repeats = Annotated[int, typer.Option(min=1, help="judge each case so often; the majority or the mean counts")]
 MethodName = Annotated[str | None, typer.Option(help="the method's name, where the cases do not tell it")]
 JudgeName = Annotated[

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from greval.cli.failing import kinds, tell_failures
-from greval.cli.options import By, Form, ReportFormat, RunFolder, Show, page
+from greval.cli.options import AllRows, By, Form, ReportFormat, RunFolder, Show, page
 from greval.errors import StoreError
 from greval.report.build import build
 from greval.report.console import render
@@ -34,10 +34,11 @@ def report(
     *,
     by: By = None,
     show: Show = 0,
+    all_rows: AllRows = False,
     form: Form = ReportFormat.table,
 ) -> None:
     """Print what a run found, by any tag."""
-    with Store.open(run) as store:
+    with Store.open(run, all_rows=all_rows) as store:
         found = build(store, by=by or (), show=show)
         if error := missing_tag(found.by, found.summaries, store):
             raise error
@@ -57,11 +58,12 @@ def results(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="FILE", help="write here instead of printing")
     ] = None,
+    all_rows: AllRows = False,
 ) -> None:
     """Print the rows of a run, the newest of each sample, method and metric."""
     if format is Format.parquet and out is None:
         raise typer.BadParameter("parquet is no text: give a file with -o FILE")
-    with Store.open(run) as store, _told(out), ExitStack() as opened:
+    with Store.open(run, all_rows=all_rows) as store, _told(out), ExitStack() as opened:
         if format is Format.parquet and out:
             write_parquet(store.lines(), out, store.layout())
             return

@@ -22,6 +22,9 @@ VALUES_WIDTH = 26
 MOMENTS = {"median": "median", "sd": "standard_deviation", "min": "minimum", "max": "maximum"}
 """The heads of columns that stand in the table if they fit, and the fields of a summary that they hold."""
 ANY_WIDTH = 10_000
+COUNT_WIDTH = 7
+NOT_READ = "(not judged yet)"
+"""The group of cases whose method and tags are not known yet."""
 FINE, COARSE = 0.1, 1000
 """Between these, two digits after the point tell a measure well."""
 
@@ -60,19 +63,25 @@ def _summaries(report: Report, *, wide: bool) -> Table:
     table.add_column("metric", no_wrap=True)
     if report.by:
         table.add_column(" · ".join(report.by))
-    for name in ("planned", "scored", "skipped", "failed"):
-        table.add_column(name, justify="right", min_width=len(name))
+    for name in ("planned", "scored", "skipped", "failed", *(["not judged yet"] if report.pending else [])):
+        table.add_column(name, justify="right", min_width=min(len(name), COUNT_WIDTH))
     table.add_column("values", overflow="fold", min_width=VALUES_WIDTH)
     table.add_column("mean [95 % interval]", no_wrap=True)
     for name in MOMENTS if wide else ():
         table.add_column(name, justify="right", no_wrap=True)
     for summary in report.summaries:
         table.add_row(*map(escape, _cells(report, summary, wide=wide)))
+    for metric, count in report.pending.items():
+        if report.by or all(summary.metric != metric for summary in report.summaries):
+            group = [NOT_READ] if report.by else []
+            table.add_row(*map(escape, [metric, *group, str(count), "0", "0", "0", str(count), "", "-"]))
     return table
 
 
 def _cells(report: Report, summary: Summary, *, wide: bool) -> list[str]:
-    counts = [summary.planned, summary.scored, summary.skipped, summary.failed]
+    pending = 0 if report.by else report.pending.get(summary.metric, 0)
+    counts = [summary.planned + pending, summary.scored, summary.skipped, summary.failed]
+    counts += [pending] if report.pending else []
     group = [summary.group] if report.by else []
     more = map(_figure_or_dash, (getattr(summary, name) for name in MOMENTS.values())) if wide else ()
     return [summary.metric, *group, *map(str, counts), spread(report, summary), mean(summary), *more]

@@ -33,7 +33,7 @@ CREATE TABLE kept_results (result INTEGER PRIMARY KEY, plan INTEGER NOT NULL);
 CREATE TABLE kept_cases (judged_case INTEGER PRIMARY KEY, source INTEGER NOT NULL);
 CREATE TABLE sources (
     id INTEGER PRIMARY KEY, label TEXT NOT NULL, digest TEXT NOT NULL, part TEXT NOT NULL, total INTEGER,
-    stopped TEXT);
+    unread INTEGER, stopped TEXT);
 CREATE TABLE plans (
     id INTEGER PRIMARY KEY, source INTEGER NOT NULL, metric TEXT NOT NULL, method TEXT,
     fingerprint TEXT NOT NULL, judge TEXT NOT NULL, planned INTEGER, current INTEGER NOT NULL);

@@ -23,6 +23,7 @@ from greval.errors import MissingExtraError, StoreError
 from greval.identity import digest
 from greval.index import Index, name_of, number
 from greval.result import Result, Usage
+from greval.source import Source
 from greval.stats.outline import outline
 from greval.store.disk import COSTS, FILE, Disk, lock, prepare, told
 from greval.store.flat import Layout, flat, read_layout
@@ -33,8 +34,8 @@ from greval.store.plans import (
     TakenPlan,
     count_planned,
     read_judges,
-    read_labels,
     read_plans,
+    read_sources,
     read_stops,
 )
 
@@ -306,7 +307,7 @@ class Store(Closing):
 
     def count_others(self) -> int:
         """Count the results of other cases, answers, judges or definitions: those that no plan that counts holds."""
-        if not self._db.execute("SELECT 1 FROM plans WHERE NOT current LIMIT 1").fetchone():
+        if self._all_rows or not self._db.execute("SELECT 1 FROM plans WHERE NOT current LIMIT 1").fetchone():
             return 0
         query = f"SELECT count(*) FROM results WHERE {NEWEST} AND NOT {COUNTED}"  # noqa: S608 - constants
         return int(self._db.execute(query).fetchone()[0])
@@ -342,9 +343,9 @@ class Store(Closing):
         """Return the labels of the judges of the results that count."""
         return read_judges(self._db)
 
-    def labels(self) -> frozenset[str]:
-        """Return the places that cases of this run were ever read from."""
-        return frozenset(read_labels(self._db))
+    def origins(self) -> list[Source]:
+        """Return where the cases of this run were ever read from."""
+        return read_sources(self._db)
 
     def taken_plans(self) -> list[TakenPlan]:
         """Return the plans that count, for a merge."""

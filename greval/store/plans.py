@@ -3,14 +3,14 @@
 A command plans a judgement for each of its cases by each of its metrics. What a metric gave to a
 method is planned by the last command that had cases of this method and this metric; the results of
 earlier commands stay in the log and are not counted. Parts of one command, such as shards, count
-together (docs/design/decisions/0050-plans.md).
+together (docs/design/decisions/0012-a-run-counts-its-last-plan.md).
 """
 
 from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -110,14 +110,15 @@ class Plans:
             found = self._ids[metric, method] = self._claim(metric, method)
         return found
 
-    def end(self, planned: Mapping[str, int] | None, why: str | None) -> None:
+    def end(self, planned: Mapping[str, int] | None, why: str | None, *, unread: int = 0) -> None:
         """Write down how a command ended.
 
         Args:
             planned: How many cases each method had, None if they were not all read.
             why: Why it was stopped, None if it was not.
+            unread: How many rows were no cases.
         """
-        self._db.execute("UPDATE sources SET stopped = ? WHERE id = ?", (why, self.source_id))
+        self._db.execute("UPDATE sources SET stopped = ?, unread = ? WHERE id = ?", (why, unread, self.source_id))
         if planned is None:
             return
         self._db.execute("DELETE FROM plans WHERE method IS NULL AND source = ?", (self.source_id,))
@@ -127,12 +128,17 @@ class Plans:
                 self._db.execute("UPDATE plans SET planned = ? WHERE id = ?", (count, self.plan_of(metric, method)))
 
     def complete(self) -> bool:
-        """Say whether all that the begun plan holds is judged: its source was read to its end, and nothing failed."""
+        """Say whether all is judged that the begun plan holds.
+
+        Its source was read to its end before, every row of it is a case, and nothing of it failed.
+        """
         query = """
             SELECT count(*), coalesce(sum(planned), 0), count(*) FILTER (WHERE planned IS NULL OR NOT current)
             FROM plans WHERE source = ? AND metric = ? AND fingerprint = ?
         """
-        total = self._db.execute("SELECT total FROM sources WHERE id = ?", (self.source_id,)).fetchone()[0]
+        (total,) = self._db.execute(
+            "SELECT CASE WHEN unread = 0 THEN total END FROM sources WHERE id = ?", (self.source_id,)
+        ).fetchone()
         due = 0
         for metric, mark in self._marks.items():
             plans, planned, open_plans = self._db.execute(query, (self.source_id, metric, mark.fingerprint)).fetchone()
@@ -169,7 +175,7 @@ class Plans:
         taken = [*plans]
         stops = [plan.stopped for plan in taken if plan.stopped]
         self._db.execute("UPDATE sources SET stopped = ? WHERE id = ?", (stops[0] if stops else None, self.source_id))
-        return {plan.id: self._make(plan.metric, plan.method, Mark(plan.fingerprint, plan.judge)) for plan in taken}
+        return {plan.id: self._insert(plan.metric, plan.method, Mark(plan.fingerprint, plan.judge)) for plan in taken}
 
     def set_planned(self, plan: int, planned: int | None) -> None:
         """Write down how many cases a plan has, None if that is not known."""
@@ -194,6 +200,9 @@ class Plans:
         if found:
             self._db.execute("UPDATE plans SET current = 1 WHERE id = ?", found)
             return int(found[0])
+        return self._insert(metric, method, mark)
+
+    def _insert(self, metric: str, method: str, mark: Mark) -> int:
         made = self._db.execute(
             "INSERT INTO plans (source, metric, method, fingerprint, judge, current) VALUES (?, ?, ?, ?, ?, 1)",
             (self.source_id, metric, method, *mark),
@@ -288,10 +297,9 @@ def read_judges(database: sqlite3.Connection) -> tuple[str, ...]:
     return tuple(judge for (judge,) in database.execute(query))
 
 
-def read_labels(database: sqlite3.Connection) -> Iterator[str]:
-    """Return the places that the cases of a run were read from."""
-    for (label,) in database.execute("SELECT DISTINCT label FROM sources ORDER BY id"):
-        yield label
+def read_sources(database: sqlite3.Connection) -> list[Source]:
+    """Return where the cases of a run were ever read from."""
+    return [Source(*row) for row in database.execute("SELECT label, digest FROM sources ORDER BY id")]
 
 
 def _whole(part: str) -> str:

@@ -26,7 +26,15 @@ export async function summaryTab({ place, run, query, signal }) {
     })),
     groups.size ? null : empty("No judgement yet.", "They appear here as they are made."),
     unread(report),
+    (report.stopped ?? []).map((why) => h("p", { class: "warn-text small" }, `Stopped: ${why}.`)),
+    others(report),
     spending(report.summaries));
+}
+
+function others({ others: many }) {
+  if (!many) return null;
+  const rows = `${counted(many, "row")} of other cases, answers, judges or definitions`;
+  return h("p", { class: "soft small" }, `${rows}: not counted.`);
 }
 
 /** Give the form that groups by a tag. */

@@ -1,0 +1,59 @@
+"""The folder of a run: its default name, never shared by two files of cases, and what is there already."""
+
+from __future__ import annotations
+
+from itertools import count
+from pathlib import Path
+from shlex import quote
+
+import typer
+
+from greval.cli.page import visible
+from greval.datasets.reading import STDIN
+from greval.errors import StoreError
+from greval.metrics.telling import counted
+from greval.source import Source
+from greval.store import FILE, Store
+
+RUNS = Path("runs")
+
+
+def choose_folder(cases: str, origin: Source) -> Path:
+    """Return the run folder of a file of cases if none is named: `runs/NAME`, or the next free name.
+
+    A folder is free if nothing is in it, or only runs of the same file. What is piped in cannot be
+    recognised, so it always has a folder of its own.
+
+    Args:
+        cases: The file as it was named, or "-" for standard input.
+        origin: What identifies its cases.
+    """
+    base = RUNS / ("stdin" if cases == STDIN else Path(cases).stem)
+    names = (base if number == 1 else base.with_name(f"{base.name}-{number}") for number in count(1))
+    folder = next(name for name in names if _fits(name, origin))
+    if folder != base:
+        hint = f"; -o {quote(str(base))} goes on there" if cases == STDIN else ""
+        typer.echo(visible(f"{base} holds a run of other cases, so this one goes to {folder}{hint}"), err=True)
+    return folder
+
+
+def announce_continuing(folder: Path) -> None:
+    """Print how many results a run folder holds from before, if it holds any."""
+    if (folder / FILE).is_file():
+        with Store.open(folder, all_rows=True) as store:
+            if before := store.count():
+                typer.echo(visible(f"continuing {folder}: {counted(before, 'result')} from before"), err=True)
+
+
+def _fits(folder: Path, origin: Source) -> bool:
+    """Say whether a folder is empty, or was filled from this source only."""
+    if not folder.is_dir():
+        return not folder.exists()
+    if not any(folder.iterdir()):
+        return True
+    try:
+        with Store.open(folder) as store:
+            places = {label.place for label in store.origins()}
+    except StoreError:
+        return False
+    return bool(origin.place) and places == {origin.place}

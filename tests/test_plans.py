@@ -1,0 +1,435 @@
+"""What a run reports is what its last command planned: reused folders, other data, judges, definitions and parts."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+from batch_server import BatchServer
+from fault_server import FaultServer, ok, sample
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from greval import Judge, Store, evaluate, read_cases
+from greval.batching import collect, status, submit
+from greval.merging import merge
+from greval.metric import CategoricalMetric
+from greval.report.build import build
+from greval.store.pages import Pages
+from greval.testing import ScriptedJudge
+
+pytestmark = pytest.mark.usefixtures("empty_folder")
+RIGHT, WRONG = "right", "wrong"
+STEPS = "Compare the answer with the expected answer."
+
+
+def judged(body):
+    """Judge an answer by the word that it holds, as a careful judge would."""
+    shown = body["messages"][-1]["content"].rpartition("<answer>")[2].partition("</answer>")[0]
+    return ok(int(RIGHT in shown))
+
+
+@pytest.fixture
+def judge():
+    """Give a real HTTP judge that finds an answer right if it says so."""
+    with FaultServer(judged) as server:
+        yield server
+
+
+def row(number, answer=RIGHT, **more):
+    """Give a case as a row of a file."""
+    return {
+        "id": f"q{number}",
+        "question": f"Q{number}?",
+        "expected_answer": "yes",
+        "answer": f"{answer} {number}",
+        **more,
+    }
+
+
+def write(path, rows):
+    """Write cases as JSON lines."""
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    Path(path).write_text("".join(f"{json.dumps(one)}\n" for one in rows), encoding="utf-8")
+    return path
+
+
+def by(server, model="fake"):
+    """Name a judge of a server, with few tries."""
+    return "--judge", f"openai:{model}", "--base-url", server.url, "--max-retries", "1"
+
+
+class Commands:
+    """The command line, and what a run folder reports afterwards."""
+
+    def __init__(self, run):
+        self._run = run
+
+    def __call__(self, *words):
+        self.code, self.out, self.err = self._run(*words)
+        return self
+
+    def report(self, folder, *words):
+        """Read the report of a folder as JSON; its table is kept in `table`."""
+        _, self.table, _ = self._run("report", folder, *words)
+        _, text, _ = self._run("report", folder, "--format", "json", *words)
+        return json.loads(text)
+
+
+@pytest.fixture
+def greval(greval_says):
+    """Give the command line."""
+    return Commands(greval_says)
+
+
+def figures(report):
+    """Give mean, number and group of each summary."""
+    return [(one["group"], one["mean"], one["counted"]) for one in report["summaries"]]
+
+
+@pytest.mark.parametrize("stop", ["dead", "capped"])
+def test_verdicts_on_old_answers_are_not_counted_for_new_ones(greval, judge, stop):
+    """New answers under the same ids count no verdict of the old ones, whatever stops the run."""
+    write("v.jsonl", [row(n) for n in range(80)])
+    greval("evaluate", "v.jsonl", "-m", "correctness", *by(judge), "-o", "runs/v")
+    assert figures(greval.report("runs/v")) == [("", 1.0, 80)]
+    write("v3.jsonl", [row(n, WRONG) for n in range(80)])
+    command = ["evaluate", "v3.jsonl", "-m", "correctness", "-o", "runs/v"]
+    if stop == "dead":
+        dead = ("--judge", "openai:fake", "--base-url", "http://127.0.0.1:9/v1", "--max-retries", "0")
+        greval(*command, *dead)
+        there = 0
+    else:
+        greval(*command, *by(judge), "--max-calls", "5", "--concurrency", "1")
+        there = 5
+    assert greval.code == 3
+    report = greval.report("runs/v")
+    assert sum(one["scored"] for one in report["summaries"]) == there
+    assert {one["mean"] for one in report["summaries"]} <= {0.0, None}
+    done = sum(one["planned"] for one in report["summaries"])
+    assert done + report["pending"].get("correctness", 0) == 80
+    assert (
+        (there == 5) == bool(report["stopped"]) == ("stopped: " in greval.table) == ("not judged yet" in greval.table)
+    )
+    assert done == 80 or f"{80 - done} rows of other cases, answers, judges or definitions: not counted" in greval.table
+    assert report["others"] == 80 - done
+    everything = greval.report("runs/v", "--all")
+    assert sum(one["scored"] for one in everything["summaries"]) == there + report["others"]
+    assert everything["others"] == 0
+    greval(*command, *by(judge))
+    assert greval.code == 0
+    assert f"continuing runs/v: {80} results from before" in greval.err
+    assert figures(greval.report("runs/v")) == [("", 0.0, 80)]
+    assert greval.report("runs/v")["stopped"] == []
+
+
+def test_rows_that_were_removed_are_not_counted(greval, judge):
+    """A file without its two bad rows gives the figures of what is left."""
+    rows = [row(1), row(2), row(3, WRONG), row(4, WRONG)]
+    header = "id,question,expected_answer,answer"
+
+    def put(kept):
+        lines = [",".join(one[name] for name in header.split(",")) for one in kept]
+        Path("x.csv").write_text("\n".join([header, *lines]), encoding="utf-8")
+
+    put(rows)
+    greval("evaluate", "x.csv", "-m", "correctness", *by(judge))
+    assert figures(greval.report("runs/x")) == [("", 0.5, 4)]
+    put(rows[:2])
+    greval("evaluate", "x.csv", "-m", "correctness", *by(judge))
+    assert "continuing runs/x: 4 results from before" in greval.err
+    assert judge.calls == 4
+    assert figures(greval.report("runs/x")) == [("", 1.0, 2)]
+    assert "n=2" in greval.table
+    _, text, _ = greval._run("results", "runs/x")
+    assert [json.loads(line)["sample_id"] for line in text.splitlines()] == ["q1", "q2"]
+    _, text, _ = greval._run("results", "runs/x", "--all")
+    assert len(text.splitlines()) == 4
+    with Store.open("runs/x") as store:
+        assert [*store.frame()["sample_id"]] == ["q1", "q2"]
+        assert [case.id for case in store.cases()] == ["q1", "q2"]
+    with Pages.open(Path("runs/x")) as pages:
+        assert [one.sample_id for one in pages.cases().cases] == ["q1", "q2"]
+        assert (len(pages.results().lines), pages.counts()) == (2, {"correctness": 2})
+        assert pages.case("q3", "") is None
+
+
+def test_two_files_of_one_name_have_two_default_folders(greval, judge):
+    """The default folder is never shared by two sources, and each source finds its own again."""
+    write("ragas.jsonl", [row(1)])
+    Path("ragas.json").write_text(json.dumps([row(1, WRONG)]), encoding="utf-8")
+    write("a/x.jsonl", [row(1)])
+    write("b/x.jsonl", [row(1, WRONG)])
+    for file, folder in (
+        ("ragas.jsonl", "ragas"),
+        ("ragas.json", "ragas-2"),
+        ("a/x.jsonl", "x"),
+        ("b/x.jsonl", "x-2"),
+    ) * 2:
+        greval("evaluate", file, "-m", "correctness", *by(judge))
+        assert f"run: runs/{folder} " in greval.out
+        assert ("so this one goes to" in greval.err) == folder.endswith("-2")
+    assert [figures(greval.report(f"runs/{name}"))[0][1] for name in ("ragas", "ragas-2", "x", "x-2")] == [1, 0, 1, 0]
+
+
+def test_each_pipe_has_a_folder_of_its_own(greval, judge, monkeypatch):
+    """What is piped in cannot be recognised: two pipes never add up, and -o goes on in a folder."""
+    for number, words in ((1, ()), (2, ()), (3, ("-o", "runs/stdin"))):
+        piped = io.TextIOWrapper(io.BytesIO(json.dumps(row(number)).encode()))
+        monkeypatch.setattr(sys, "stdin", piped)
+        greval("evaluate", "-", "-m", "correctness", *by(judge), *words)
+        assert ("so this one goes to runs/stdin-2; -o runs/stdin goes on there" in greval.err) == (number == 2)
+    assert figures(greval.report("runs/stdin")) == [("", 1.0, 1)]
+    assert greval.report("runs/stdin")["others"] == 1
+
+
+def test_a_run_headed_by_a_judge_holds_its_values_only(greval, judge):
+    """Another judge on the first two cases counts these two; the four of the judge before are not counted."""
+    write("c.jsonl", [row(n) for n in range(4)])
+    greval("evaluate", "c.jsonl", "-m", "correctness", *by(judge, "a"), "-o", "run")
+    judge.plan = ok(0)
+    greval("evaluate", "c.jsonl", "-m", "correctness", *by(judge, "b"), "--limit", "2", "-o", "run")
+    report = greval.report("run")
+    assert (report["judge"], figures(report), report["others"]) == ("openai:b", [("", 0.0, 2)], 2)
+    assert "judge openai:b" in greval.table
+    judge.plan = judged
+    calls = judge.calls
+    greval("evaluate", "c.jsonl", "-m", "correctness", *by(judge, "a"), "-o", "run")
+    assert judge.calls == calls
+    assert (greval.report("run")["judge"], figures(greval.report("run"))) == ("openai:a", [("", 1.0, 4)])
+
+
+def test_a_mean_is_never_over_two_definitions(greval, judge):
+    """An edited definition, stopped after two calls, counts its two verdicts and says how many are left."""
+    text = """\
+name: tone
+description: d
+needs: [question, answer]
+scale: {range: [0, 1], levels: {0: bad, 1: good}}
+steps: [STEP]
+"""
+    Path("tone.yaml").write_text(text.replace("STEP", "Look."), encoding="utf-8")
+    write("c.jsonl", [row(n) for n in range(6)])
+    greval("evaluate", "c.jsonl", "-m", "tone.yaml", *by(judge), "-o", "run")
+    Path("tone.yaml").write_text(text.replace("STEP", "Look closely."), encoding="utf-8")
+    judge.plan = ok(0)
+    capped = ("--max-calls", "2", "--concurrency", "1")
+    greval("evaluate", "c.jsonl", "-m", "tone.yaml", *by(judge), "-o", "run", *capped)
+    report = greval.report("run")
+    assert (figures(report), report["pending"], report["others"]) == ([("", 0.0, 2)], {"tone": 4}, 4)
+    assert re.search(r"tone +6 +2 +0 +0 +4 +", greval.table)
+    assert "4 not judged yet" in greval.table
+
+
+def test_methods_fill_one_folder_by_several_commands(greval, judge):
+    """A command for a method adds it; the same method with new answers takes the place of its old ones alone."""
+    write("old.jsonl", [row(n, method="old") for n in range(3)])
+    write("new.jsonl", [row(n, WRONG, method="new") for n in range(3)])
+    for file in ("old.jsonl", "new.jsonl"):
+        greval("evaluate", file, "-m", "correctness", *by(judge), "-o", "run")
+    assert figures(greval.report("run")) == [("new", 0.0, 3), ("old", 1.0, 3)]
+    write("newer.jsonl", [row(n, method="new") for n in range(2)])
+    greval("evaluate", "newer.jsonl", "-m", "correctness", *by(judge), "-o", "run")
+    report = greval.report("run")
+    assert (figures(report), report["others"], report["pending"]) == ([("new", 1.0, 2), ("old", 1.0, 3)], 1, {})
+    greval("compare", "run", "--baseline", "old", "--format", "json")
+    assert '"n": 2' in greval.out.replace('"questions"', '"n"')
+    write("plain.jsonl", [row(n) for n in range(2)])
+    for name in ("a", "b"):
+        greval("evaluate", "plain.jsonl", "-m", "exact_match", "--method", name)
+    assert [group for group, *_ in figures(greval.report("runs/plain"))] == ["a", "b"]
+
+
+def test_a_file_whose_run_was_killed_counts_nothing_of_what_it_was_before(greval, judge):
+    """A file that changed takes the place of its old content at once, also for methods that were not reached."""
+    both = [row(1, method="a"), row(2, method="b")]
+    write("c.jsonl", both)
+    greval("evaluate", "c.jsonl", "-m", "correctness", *by(judge), "-o", "run")
+    write("c.jsonl", [{**one, "answer": f"{WRONG} 9"} for one in both])
+
+    class KilledError(Exception):
+        """Ends the run as kill -9 does: nothing more is written down."""
+
+    def rows():
+        yield next(iter(read_cases("c.jsonl")))
+        raise KilledError
+
+    from greval import load  # noqa: PLC0415
+
+    server = Judge("openai:fake", base_url=judge.url)
+    with pytest.raises(KilledError):
+        evaluate(rows(), [load("correctness")], server, out="run", origin=read_cases("c.jsonl").source(), total=2)
+    report = greval.report("run")
+    assert sum(one["scored"] for one in report["summaries"]) <= 1
+    assert {one["mean"] for one in report["summaries"]} <= {0.0}
+    assert report["stopped"]
+
+
+def test_shards_of_one_file_count_together(greval, judge):
+    """Each shard adds its part; shards of the file as it was before, of another number or judge are not counted."""
+    rows = [row(n) for n in range(12)]
+    write("c.jsonl", rows)
+    for number in (1, 2, 3):
+        greval("evaluate", "c.jsonl", "-m", "correctness", *by(judge), "-o", "run", "--shard", f"{number}/3")
+    assert figures(greval.report("run")) == [("", 1.0, 12)]
+    write("c.jsonl", [{**one, "answer": f"{WRONG} 1"} for one in rows])
+    greval("evaluate", "c.jsonl", "-m", "correctness", *by(judge), "-o", "run", "--shard", "2/3")
+    report = greval.report("run")
+    part = report["summaries"][0]["planned"]
+    assert (figures(report), report["others"]) == ([("", 0.0, part)], 12 - part)
+    greval("evaluate", "c.jsonl", "-m", "correctness", *by(judge), "-o", "run", "--shard", "1/2")
+    half = greval.report("run")["summaries"][0]["planned"]
+    greval("evaluate", "c.jsonl", "-m", "correctness", *by(judge), "-o", "run", "--shard", "2/2")
+    assert 0 < half < 12
+    assert figures(greval.report("run")) == [("", 0.0, 12)]
+    write("c.jsonl", rows)
+    greval("evaluate", "c.jsonl", "-m", "correctness", *by(judge), "-o", "run")
+    assert figures(greval.report("run")) == [("", 1.0, 12)]
+
+
+TONE = CategoricalMetric(
+    name="tone",
+    description="d",
+    needs=["answer"],
+    steps=["s"],
+    categories={"Good": {"means": "g", "score": 1}, "Bad": {"means": "b", "score": 0}},
+)
+
+
+async def test_a_batch_counts_the_cases_that_were_sent_last(tmp_path, monkeypatch):
+    """What waits for a batch is not judged yet; a second batch with other answers takes the place of the first."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-batches")
+
+    def answer(body):
+        schema = body["response_format"]["json_schema"]["schema"]
+        return json.dumps(sample(schema, body, "Bad" if WRONG in body["messages"][-1]["content"] else "Good"))
+
+    server = BatchServer(answer)
+    runner = await server.start()
+    batch = Judge("openai:fine", base_url=server.url)
+
+    def reported():
+        with Store.open(tmp_path) as store:
+            found = build(store)
+        return [(one.mean, one.scored) for one in found.summaries], found.pending, found.others
+
+    async def finish():
+        while not all(state.done for state in (await status(tmp_path)).values()):
+            pass
+        await collect(tmp_path)
+
+    try:
+        await submit([row(n) for n in range(4)], [TONE], batch, out=tmp_path)
+        assert reported() == ([], {"tone": 4}, 0)
+        await finish()
+        assert reported() == ([(1.0, 4)], {}, 0)
+        await submit([row(n, WRONG) for n in range(3)], [TONE], batch, out=tmp_path)
+        assert reported() == ([], {"tone": 3}, 4)
+        await finish()
+        assert reported() == ([(0.0, 3)], {}, 1)
+    finally:
+        await runner.cleanup()
+
+
+def by_answer(messages):
+    """Judge by the word that an answer holds."""
+    return {"reason": "It says so.", "value": "Good" if RIGHT in messages[-1].text else "Bad"}
+
+
+def test_a_run_that_is_merged_again_takes_its_own_place(tmp_path):
+    """Merged runs add up; one that was judged anew and merged again counts as it is now, and nothing changes twice."""
+    runs = [tmp_path / "a", tmp_path / "b"]
+    for number, folder in enumerate(runs):
+        evaluate([row(n) for n in (2 * number, 2 * number + 1)], [TONE], ScriptedJudge(by_answer), out=folder)
+        merge(tmp_path / "all", [folder])
+
+    def reported():
+        with Store.open(tmp_path / "all") as store:
+            found = build(store)
+            rows = {(one.sample_id, str(one.judgements[0].value)) for one in store.results()}
+        return rows, found.pending, found.others
+
+    assert reported() == ({(f"q{n}", "Good") for n in range(4)}, {}, 0)
+    evaluate([row(0, WRONG)], [TONE], ScriptedJudge(by_answer), out=runs[0])
+    merge(tmp_path / "all", runs)
+    expected = ({("q0", "Bad"), ("q2", "Good"), ("q3", "Good")}, {}, 1)
+    assert reported() == expected
+    again = merge(tmp_path / "all", runs)
+    assert (again.rows, reported()) == (0, expected)
+
+
+def test_answers_that_went_back_to_what_they_were_are_read_as_they_are(tmp_path):
+    """A third run on the first answers asks nothing, and its cases are those of its verdicts."""
+    judge = ScriptedJudge(by_answer)
+    for answer in (RIGHT, WRONG, RIGHT):
+        run = evaluate([row(1, answer)], [TONE], judge, out=tmp_path)
+    assert len(judge.calls) == 2
+    assert [result.judgements[0].value for result in run.results()] == ["Good"]
+    with Store.open(tmp_path) as store:
+        assert [case.answer for case in store.cases()] == ["right 1"]
+
+
+def test_a_finished_run_of_the_same_file_is_not_read_again(greval, judge):
+    """With nothing left to do no case is read; a row that is none, or a failure, has the file read again."""
+    write("c.jsonl", [row(n) for n in range(5)])
+    command = ["evaluate", "c.jsonl", "-m", "correctness", *by(judge), "-o", "run"]
+    greval(*command)
+    greval(*command, "--json")
+    events = [json.loads(line) for line in greval.out.splitlines()]
+    assert {(one.get("done"), one.get("kept")) for one in events if "done" in one} == {(5, 5)}
+    Path("c.jsonl").write_text(Path("c.jsonl").read_text(encoding="utf-8") + "no case\n", encoding="utf-8")
+    for _ in range(2):
+        greval(*command)
+        assert (greval.code, greval.report("run")["unread_count"]) == (3, 1)
+    assert judge.calls == 5
+
+
+CHANGES = st.lists(
+    st.tuples(
+        st.lists(
+            st.tuples(st.integers(0, 4), st.sampled_from([RIGHT, WRONG])), max_size=5, unique_by=lambda one: one[0]
+        ),
+        st.sampled_from(["", "a", "b"]),
+        st.sampled_from([("tone",), ("tone", "depth"), ("depth",)]),
+        st.sampled_from(["one", "other"]),
+        st.sampled_from([None, None, 0, 1, 2]),
+    ),
+    min_size=1,
+    max_size=6,
+)
+
+
+@settings(max_examples=40)
+@given(CHANGES)
+def test_each_figure_is_that_of_a_fresh_folder(commands):
+    """Whatever was run in a folder before, it reports what the last command of each metric and method planned."""
+    with tempfile.TemporaryDirectory() as name:
+        used = Path(name) / "used"
+        expected: dict[tuple[str, str], tuple[dict[str, str], int]] = {}
+        for number, (rows, method, names, definition, cap) in enumerate(commands):
+            cases = [row(sample, answer, method=method) for sample, answer in rows.items()]
+            metrics = [TONE.model_copy(update={"name": one, "description": definition}) for one in names]
+            options = {} if cap is None else {"max_calls": cap}
+            evaluate(cases, metrics, ScriptedJudge(by_answer), out=used, concurrency=1, **options)
+            fresh = evaluate(cases, metrics, ScriptedJudge(by_answer), out=Path(name) / f"fresh-{number}")
+            for one in names if cases else ():
+                values = {r.sample_id: str(r.judgements[0].value) for r in fresh.results() if r.metric == one}
+                expected[one, method] = (values, len(cases))
+            with Store.open(used) as store:
+                found: dict[tuple[str, str], dict[str, str]] = {key: {} for key in expected}
+                for result in store.results():
+                    found[result.metric, result.method][result.sample_id] = str(result.judgements[0].value)
+                pending = build(store).pending
+            for key, values in found.items():
+                assert values.items() <= expected[key][0].items()
+            missing = {one: 0 for one, _ in expected}
+            for (one, of), (_, planned) in expected.items():
+                missing[one] += planned - len(found[one, of])
+            assert pending == {one: count for one, count in missing.items() if count}
+            if cap is None:
+                assert all(found[one, method] == expected[one, method][0] for one in names if cases)
