@@ -149,6 +149,8 @@ class Asking:
             verdicts = [_failure(error, reply, item) for item in numbers.values() or (None,)]
         judgements = tuple(verdict for verdict in verdicts if isinstance(verdict, Judgement))
         failures = tuple(verdict for verdict in verdicts if isinstance(verdict, Failure))
+        if self.client.asks_again:  # not what came from a batch: it was paid for at once
+            self.client.guard.note_answer(self.metric.name, None if judgements else failures[0])
         if failures:
             self.client.failed(messages, reply, failures)
         else:

@@ -90,7 +90,8 @@ def evaluate_on_ray(  # noqa: PLR0913 - what a run is made of
         method: The method of the cases that name none.
         limit: Only the first so many cases are judged.
         **options: As in `evaluate_async`, without `desk`, `on_result`, `resume`, `shard`, `total`.
-            `concurrency` is each worker's; `max_calls` and `max_cost` are divided among the shards;
+            `concurrency` is each worker's; `max_calls` and `max_cost` are divided among the shards, and
+            hold over all calls that go on with the run;
             `cache` is that of the worker's machine; `on_progress` is called after each shard.
 
     Returns:

@@ -23,8 +23,8 @@ from greval.compile import compile_metrics
 from greval.datasets import RowFault
 from greval.debugging import FailedCalls
 from greval.errors import DefinitionError, JudgeError
-from greval.facts import put_metrics, refuse_probe
-from greval.guard import Guard
+from greval.facts import put_metrics, put_spending, read_spending, refuse_probe
+from greval.guard import Guard, Spending
 from greval.judge import Judge
 from greval.library import with_dependencies
 from greval.metric import Metric, set_reason_depth
@@ -143,8 +143,9 @@ async def evaluate_async(
             is judged. `reason_depth`: how much the judge writes for each verdict, "brief", "detailed" or
             "steps", in place of what the metrics say. `retry_failed` (true): whether what failed is asked
             again, rows of an earlier run and once more at the end of this one. `resume` (true): false takes
-            a new folder beside `out` where that holds a run. `max_calls`, `max_cost` (US dollars), `deadline`
-            (seconds): the run stops there in order. `prices`: the table of prices, the shipped one by default.
+            a new folder beside `out` where that holds a run. `max_calls`, `max_cost` (US dollars): the run
+            stops there in order; both count what all commands on the run folder spent. `deadline` (seconds):
+            it stops then. `prices`: the table of prices, the shipped one by default.
             `cache`: true, or a file: replies of all runs are kept there and not asked again.
             `shard`: the part of the cases to judge, such as "3/16". `probe`: whether the cases are those of
             a probe, which has a folder of its own. `origin`: where the cases come from, if `cases` does not
@@ -197,13 +198,20 @@ async def evaluate_async(
         )
         reads_on = store.holds_results() and (isinstance(cases, Sized) or options.get("total") is not None)
         _describe(work, store, client, options)
+        capped = options.get("max_calls") is not None or options.get("max_cost") is not None
+        guard.before = read_spending(store, prices_of(options) if capped else None)
+        guard.was_read = lambda name: store.was_scored(name, runnables[name].fingerprint)
         _begin_plan(work, store, source_of(cases, options), options)
         if store.plans.continued and store.plans.complete():
             work.count_all(store.plans.count_statuses(finished=True))
             store.plans.end(None, None)
         else:
             store.plans.expect_methods()
-            async with _ending(guard, stop, options.get("deadline")), _flushing(store):
+            async with (
+                _ending(guard, stop, options.get("deadline")),
+                _flushing(store),
+                _noting_spending(work, store, client, options),
+            ):
                 with rare_collections():
                     await _through(work, store, iter(cases), width, reads_on=reads_on)
     if guard.why is None and "desk" not in options:
@@ -244,6 +252,41 @@ async def _flushing(store: Store) -> AsyncIterator[None]:
 
     async with beside(flush()):
         yield
+
+
+@asynccontextmanager
+async def _noting_spending(
+    work: Work, store: Store, client: JudgeClient | None, options: Options
+) -> AsyncIterator[None]:
+    """Write down once a second, and at the end, what all commands on the run spent: its caps count that."""
+    guard = work.guard
+    noted = guard.before
+
+    def note() -> None:
+        nonlocal noted
+        spending = guard.spending
+        if client and "desk" in options:
+            spending += _price_batch(work, client, options)
+        if spending != noted:
+            put_spending(store, spending)
+            noted = spending
+
+    async def repeat() -> None:
+        while True:
+            await asyncio.sleep(FLUSH_SECONDS)
+            note()
+
+    try:
+        async with beside(repeat()):
+            yield
+    finally:
+        note()
+
+
+def _price_batch(work: Work, client: JudgeClient, options: Options) -> Spending:
+    """Return what the answers of a batch cost: no call of them was made here."""
+    usage = work.progress.usage
+    return Spending(calls=usage.calls, cost=prices_of(options).cost(client.label, usage) if usage.calls else None)
 
 
 @asynccontextmanager

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
 
 from pydantic import JsonValue, TypeAdapter
 
 from greval.errors import StoreError
+from greval.guard import Spending
+from greval.prices import Prices
 from greval.scale import Scale
-from greval.store import Store
+from greval.store import FILE, Store
 
 PROBE = "probe"
 """The tag of every case of a probe: what was planted."""
+SPENT = "spent"
+"""The fact of what was spent, by all commands."""
 _SCALE: TypeAdapter[Scale] = TypeAdapter(Scale)
 OF = "of"
 """The tag that names the case that it was planted in."""
@@ -51,6 +57,39 @@ def read_scales(metrics: JsonValue) -> dict[str, Scale]:
         if isinstance(metric, dict) and isinstance(metric.get("scale"), dict):
             found[str(metric["name"])] = _SCALE.validate_python(metric["scale"])
     return found
+
+
+def read_spending(store: Store, prices: Prices | None = None) -> Spending:
+    """Return what all commands on a run spent so far, also on rows that others took the place of since.
+
+    Args:
+        store: The run.
+        prices: If given, rows count too that were written without a note of what they cost, such as those of a merged
+            run or of a command that was killed; that reads all of them.
+    """
+    noted = Spending.model_validate(store.fact(SPENT) or {})
+    if prices is None:
+        return noted
+    rows = Spending()
+    for judge, usage in store.usage().items():
+        rows += Spending(calls=usage.calls, cost=prices.cost(judge, usage) if usage.calls else None)
+    costs = [cost for cost in (noted.cost, rows.cost) if cost is not None]
+    return Spending(calls=max(noted.calls, rows.calls), cost=max(costs, default=None))
+
+
+def sum_spending(folders: Iterable[Path], prices: Prices) -> Spending:
+    """Return what all commands spent on the runs in some folders; a folder without a run adds nothing."""
+    total = Spending()
+    for folder in folders:
+        if (folder / FILE).is_file():
+            with suppress(StoreError), Store.open(folder) as store:  # whoever judges there says what is wrong with it
+                total += read_spending(store, prices)
+    return total
+
+
+def put_spending(store: Store, spending: Spending) -> None:
+    """Write down what all commands on a run spent so far."""
+    store.put_fact(SPENT, spending.model_dump())
 
 
 def _name(metric: JsonValue) -> JsonValue:

@@ -15,7 +15,8 @@ from greval.client import JudgeClient
 from greval.compile import compile_metrics
 from greval.datasets import RowFault
 from greval.errors import DataError
-from greval.facts import refuse_probe
+from greval.facts import read_spending, refuse_probe
+from greval.guard import Spending
 from greval.identity import case_key, content_key
 from greval.judge import Judge
 from greval.library import with_dependencies
@@ -53,19 +54,30 @@ class Expected(Record):
 
 
 class Forecast(Record):
-    """What a run would ask; `how` tells how tokens were counted, `exact` whether that is the model's own way."""
+    """What a run would ask; `how` tells how tokens were counted, `exact` whether that is the model's own way.
+
+    `spent` is what earlier commands spent on the run folder, which `max_calls` and `max_cost` count too.
+    """
 
     judge: str | None
     expected: tuple[Expected, ...]
     how: str
     exact: bool
     unread: int = 0
+    spent: Spending = Spending()
+    max_calls: int | None = None
+    max_cost: float | None = None
 
     @property
     def cost(self) -> float | None:
         """The cost of all metrics in US dollars, None where no price is known."""
         costs = [part.cost for part in self.expected if part.cost is not None]
         return sum(costs) if costs else None
+
+    @property
+    def calls(self) -> int:
+        """The calls of all metrics."""
+        return sum(part.calls for part in self.expected)
 
 
 def forecast(
@@ -107,10 +119,13 @@ async def _forecast(
     wanted = set_reason_depth(with_dependencies(metrics), options.get("reason_depth"))
     parts = _parts(wanted, client, count, options)
     known = Store.open(folder, all_rows=True) if options.get("resume", True) and (folder / FILE).is_file() else None
-    unread = 0
+    prices = prices_of(options)
+    unread, spent = 0, Spending()
     try:
         if known and not options.get("probe"):
             refuse_probe(known)
+        if known:
+            spent = read_spending(known, prices)
         for number, given in enumerate(cases, 1):
             case = _read(given, number)
             if case is None:
@@ -123,10 +138,16 @@ async def _forecast(
     finally:
         if known:
             known.close()
-    prices = prices_of(options)
     expected = tuple(part.expected(prices, client.label if client else "") for part in parts)
     return Forecast(
-        judge=client.label if client else None, expected=expected, how=count.how, exact=count.exact, unread=unread
+        judge=client.label if client else None,
+        expected=expected,
+        how=count.how,
+        exact=count.exact,
+        unread=unread,
+        spent=spent,
+        max_calls=options.get("max_calls"),
+        max_cost=options.get("max_cost"),
     )
 
 

@@ -7,12 +7,16 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from greval.advice import advice
 from greval.errors import StoppedError
+from greval.faults import redacted
+from greval.record import Record
 from greval.reply import Reply
-from greval.result import FailureKind, Usage
+from greval.result import Failure, FailureKind, Usage
 
 SORTS: Mapping[str, frozenset[FailureKind]] = {
     "refused": frozenset({"authentication", "quota"}),
@@ -28,14 +32,41 @@ DEAD_SECONDS = 60.0
 NEVER_SECONDS = 5.0
 FIRST_OUTPUT = 100
 """Output tokens counted on for a call before any came back."""
+UNREADABLE: frozenset[FailureKind] = frozenset({"malformed", "off_scale", "missing_item", "length"})
+"""An answer came and holds no verdict. A refusal is about one case, and is counted neither way."""
+UNREADABLE_IN_A_ROW = (40, 400)
+"""So many answers without a verdict end the run: if none was ever read, and after one was. A judge of which every tenth
+verdict can be read goes 400 answers without one less than once in a billion."""
+CAUTIOUS = 16
+"""Calls in flight until a first answer was read as a verdict: a judge that cannot judge costs few more than the row."""
+HIGHER_CAP = "a higher cap goes on"
+"""How the reason ends if a cap stopped a run: the same command would stop at once."""
+FIRST_WORDS = 80
+"""Letters of an answer that the reason for a stop shows."""
+
+
+class Spending(Record):
+    """What was spent: calls of the judge and US dollars, None if no price is known.
+
+    Example:
+        >>> Spending(calls=2, cost=0.5) + Spending(calls=1)
+        Spending(calls=3, cost=0.5)
+    """
+
+    calls: Annotated[int, Field(ge=0)] = 0
+    cost: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+
+    def __add__(self, other: Spending) -> Spending:
+        """Add two; one without a price adds no cost."""
+        return Spending(calls=self.calls + other.calls, cost=_add(self.cost, other.cost))
 
 
 class Guard:
     """Says before each call whether it may be made, and learns from each what came of it.
 
     Args:
-        max_calls: The most calls of the run.
-        max_cost: The most US dollars of the run; needs `cost`.
+        max_calls: The most calls of the run, by all commands.
+        max_cost: The most US dollars of the run, by all commands; needs `cost`.
         cost: Gives the price of a usage, None where it is not known.
         hint: What to do where the key is refused.
         model: The judge's name, for what to do about other failures.
@@ -60,6 +91,8 @@ class Guard:
         self.why: str | None = None
         self.fatal = False
         self.kind: FailureKind | None = None
+        self.before = Spending()
+        self.was_read: Callable[[str], bool] = lambda _: False
         self.calls = 0
         self.answers = 0
         self.flying = 0
@@ -77,6 +110,13 @@ class Guard:
         self._priced = 0
         self._dead_since = 0.0
         self._came = asyncio.Event()
+        self._read: set[str] = set()
+        self._unread: Counter[str] = Counter()
+
+    @property
+    def spending(self) -> Spending:
+        """What the run spent, by all commands."""
+        return self.before + Spending(calls=self.calls, cost=self.spent)
 
     def stop(self, why: str, *, fatal: bool = False, kind: FailureKind | None = None) -> None:
         """Let no further call be made, and end all waiting for one; the first reason counts.
@@ -120,13 +160,16 @@ class Guard:
             await asyncio.sleep(seconds)
 
     async def affordable(self) -> None:
-        """Wait, where a cost is to be kept, while the first call is out: only its answer tells what calls cost.
+        """Wait while too little is known for another call beside those that are out.
+
+        If a cost is to be kept, only the first answer tells what calls cost. Until an answer was read as a verdict, few
+        calls are out.
 
         Raises:
             StoppedError: Where the run is stopped meanwhile.
         """
         with self.waiting():
-            while self._max_cost is not None and self.flying and not (self._priced or self.answers):
+            while self._unpriced() or self._unproven():
                 self._came.clear()
                 await self._came.wait()
 
@@ -136,12 +179,12 @@ class Guard:
         Raises:
             StoppedError: Where it may not be made.
         """
-        if self._max_calls is not None and self.calls >= self._max_calls:
-            self.stop(f"the cap of {self._max_calls} calls is reached (--max-calls)")
-        spent = self.spent or 0.0
+        if self._max_calls is not None and self.spending.calls >= self._max_calls:
+            self.stop(describe_cap(self.before, max_calls=self._max_calls))
+        spent = self.spending.cost or 0.0
         if self._max_cost is not None and spent + self._due(tokens) > self._max_cost:
-            out = f"${spent:.4f} spent, {self.flying} calls out"
-            self.stop(f"the cap of ${self._max_cost:g} is reached (--max-cost); {out}")
+            out = f"; ${spent:.4f} spent, {self.flying} calls out"
+            self.stop(describe_cap(self.before, max_cost=self._max_cost, out=out))
         self._check()
         self.calls += 1
         self.flying += 1
@@ -154,7 +197,7 @@ class Guard:
             return
         failure = reply.failure
         if (cost := self._cost(reply.usage)) is not None:
-            self.spent = (self.spent or 0.0) + cost
+            self.spent = _add(self.spent, cost)
             self._priced += 1
         if failure and failure.kind == "rate_limit":
             self._row["dead"] = 0  # who says that it is too much is there
@@ -173,6 +216,38 @@ class Guard:
             told = f"the last with: {failure.message}; {advice(failure.kind, self._model)}"
             self.stop(f"{self._row.total()} calls in a row failed, {told}", fatal=True, kind=failure.kind)
 
+    def note_answer(self, metric: str, failure: Failure | None) -> None:
+        """Take note of whether an answer was read as a verdict of a metric, and stop the run if none can be.
+
+        One answer that is read ends the row of those that are not. Before the first one the answers of all metrics
+        count together, then those of each metric for itself.
+
+        Args:
+            metric: The name of the metric.
+            failure: Why no verdict was read, None if one was.
+        """
+        self._came.set()
+        if failure is None:
+            self._read.add(metric)
+            del self._unread[metric]
+        if failure is None or not self.watchful or failure.kind not in UNREADABLE:
+            return
+        self._unread[metric] += 1
+        before, after = UNREADABLE_IN_A_ROW
+        count = self._unread[metric] if self._read else self._unread.total()
+        if count >= after or (count >= before and not (metric in self._read or self.was_read(metric))):
+            told = f"the last on {metric}, {_describe_answer(failure)}; {advice(failure.kind, self._model)}"
+            why = f"{count} answers of the judge in a row held no verdict that can be read, {told}"
+            self.stop(why, fatal=True, kind=failure.kind)
+
+    def _unpriced(self) -> bool:
+        """Say whether the first call is out that will tell what calls cost."""
+        return self._max_cost is not None and bool(self.flying) and not (self._priced or self.answers)
+
+    def _unproven(self) -> bool:
+        """Say whether enough calls are out of a judge of which no answer was read yet."""
+        return self.watchful and self.flying >= CAUTIOUS and not self._read
+
     def _check(self) -> None:
         if self.why is not None:
             raise StoppedError(self.why)
@@ -188,3 +263,30 @@ class Guard:
         """Estimate what the next call and those in flight will cost: the mean so far, at first a guess."""
         first = self._cost(Usage(input_tokens=tokens, output_tokens=FIRST_OUTPUT)) or 0.0
         return (self.flying + 1) * (self.spent / self._priced if self.spent else first)
+
+
+def describe_cap(
+    before: Spending, *, max_calls: int | None = None, max_cost: float | None = None, out: str = ""
+) -> str:
+    """Return that a cap of a run is reached, what of it earlier commands spent, and how the run goes on.
+
+    Example:
+        >>> describe_cap(Spending(calls=3), max_calls=5)
+        'the cap of 5 calls is reached (--max-calls); earlier commands on this run made 3 of them; a higher cap goes on'
+    """
+    if max_calls is not None:
+        spent = f"; earlier commands on this run made {before.calls:,} of them" if before.calls else ""
+        return f"the cap of {max_calls:,} calls is reached (--max-calls){spent}{out}; {HIGHER_CAP}"
+    spent = f"; earlier commands on this run spent ${before.cost:.4f} of it" if before.cost else ""
+    return f"the cap of ${max_cost:g} is reached (--max-cost){spent}{out}; {HIGHER_CAP}"
+
+
+def _describe_answer(failure: Failure) -> str:
+    """Return the first words of an answer on one line, with no key and no control character, and what is wrong."""
+    said = " ".join(redacted(failure.raw or "").split())
+    shown = f"{said[:FIRST_WORDS]}..." if len(said) > FIRST_WORDS else said
+    return f"which began {shown!r} ({failure.message})" if shown else f"which was empty ({failure.message})"
+
+
+def _add(left: float | None, right: float | None) -> float | None:
+    return right if left is None else left if right is None else left + right

@@ -360,13 +360,21 @@ def test_all_runs_keep_to_the_server_s_limit(tmp_path, fault_server, monkeypatch
 
 
 def test_a_cap_stops_in_order(client):
-    """A run that reaches its cap says so, and goes on where it was when it is resumed."""
+    """A run that reaches its cap says so; its cap counts what it spent before, and a higher one lets it go on."""
     run = started(client, uploaded(client, rows(9)), max_calls=4)
     info = ended(client, run)
     assert (info["status"], "cap of 4 calls" in info["why"]) == ("stopped", True)
-    for _ in range(2):
-        client.post(f"/v1/runs/{run}/resume")
+    for asked in (None, {}, {"max_cost": None}, {"max_calls": 3}, {"max_calls": 4}):
+        client.post(f"/v1/runs/{run}/resume", json=asked)
         info = ended(client, run)
+        assert (info["status"], info["progress"]["scored"]) == ("stopped", 4)
+        assert "earlier commands on this run made 4 of them; a higher cap goes on" in info["why"]
+    assert client.post(f"/v1/runs/{run}/resume", json={"max_calls": 0}).status_code == 422
+    assert client.post(f"/v1/runs/{run}/resume", json={"max_cost": 1.0}).status_code == 409
+    client.post(f"/v1/runs/{run}/resume", json={"max_calls": 8})
+    assert ended(client, run)["progress"]["scored"] == 8
+    client.post(f"/v1/runs/{run}/resume", json={"max_calls": 9})
+    info = ended(client, run)
     assert (info["status"], info["progress"]["done"], info["progress"]["kept"]) == ("finished", 9, 8)
 
 
@@ -394,7 +402,7 @@ def test_a_metric_counts_as_it_was(tmp_path):
         ended(client, run)
         assert client.post("/v1/metrics?replace=true", json={"yaml": f"{text}\n# other\n"}).status_code == 201
         (tmp_path / "runs" / ".metrics" / "mine.yaml").unlink()
-        client.post(f"/v1/runs/{run}/resume")
+        client.post(f"/v1/runs/{run}/resume", json={"max_calls": 4})
         info = ended(client, run)
         marks = {one["fingerprint"] for one in all_results(client, run)}
     assert (info["status"], info["progress"]["kept"], len(marks)) == ("finished", 2, 1)

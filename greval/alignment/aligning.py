@@ -83,8 +83,8 @@ async def align_async(
             `choosing`: how many things at most choose between the ways in each fold, 60. `limit`: use so
             many labelled things only. `seed`: 0, decides how things are dealt and drawn. `level`: 0.95.
             `work`: where judgements are kept, so that nothing is asked twice (align in the run's folder).
-            `concurrency`, `max_calls`, `max_cost`, `prices`: as in `evaluate`. `on_told`: called with a
-            line on each step.
+            `concurrency`, `max_calls`, `max_cost`, `prices`: as in `evaluate`; the caps hold for the work
+            folder, over all calls. `on_told`: called with a line on each step.
 
     Returns:
         What was tried and what it gave; `accepted` tells whether a definition was written.
@@ -99,7 +99,10 @@ async def align_async(
     known_options(wishes, Wishes, "align")
     start = prepared(run, metric, judge, annotations, wishes)
     spent = Spent(
-        prices_of({"prices": wishes.get("prices")}), max_calls=wishes.get("max_calls"), max_cost=wishes.get("max_cost")
+        prices_of({"prices": wishes.get("prices")}),
+        start.work,
+        max_calls=wishes.get("max_calls"),
+        max_cost=wishes.get("max_cost"),
     )
     bench = Bench(
         judge,

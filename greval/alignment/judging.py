@@ -14,6 +14,8 @@ from greval.client import JudgeClient
 from greval.compile import compile_metric
 from greval.errors import JudgeUnavailableError, StoppedError
 from greval.evaluation import Run, evaluate_async
+from greval.facts import sum_spending
+from greval.guard import Spending, describe_cap
 from greval.identity import digest
 from greval.judge import Judge
 from greval.metric import JudgedMetric
@@ -21,23 +23,30 @@ from greval.options import Options, width_of
 from greval.prices import Prices
 from greval.result import Usage
 from greval.scale import CategoricalScale, Scale, Value
+from greval.whole_file import write_whole
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
+JUDGED = "judged"
+WRITTEN = "spent.json"
+"""What was spent on writing, which leaves no run folder."""
 Verdicts = Mapping[int, Value]
 """The value of each labelled thing by its number; one without a verdict is not there."""
 
 
 class Spent:
-    """What was spent so far, and what may still be."""
+    """What was spent so far, and what may still be: caps hold for the work folder, over all commands."""
 
-    def __init__(self, prices: Prices, *, max_calls: int | None, max_cost: float | None) -> None:
-        """Begin with nothing."""
+    def __init__(self, prices: Prices, work: Path, *, max_calls: int | None, max_cost: float | None) -> None:
+        """Begin with what earlier commands spent."""
         self.cost: float | None = 0.0
         self.kept = 0
         self.usage = Usage()
         self._prices = prices
+        self._file = work / WRITTEN
+        self._written = Spending.model_validate_json(self._file.read_bytes()) if self._file.is_file() else Spending()
+        self._before = self._written + sum_spending((work / JUDGED).glob("*"), prices)
         self._caps = max_calls, max_cost
         self._out = 0
 
@@ -46,6 +55,13 @@ class Spent:
         self.usage += usage
         cost = self._prices.cost(label, usage) if usage.calls else 0.0
         self.cost = None if cost is None or self.cost is None else self.cost + cost
+
+    def add_written(self, usage: Usage, label: str) -> None:
+        """Count what calls outside a run folder cost, and keep that for later commands."""
+        self.add(usage, label)
+        if usage.calls:
+            self._written += Spending(calls=usage.calls, cost=self._prices.cost(label, usage))
+            write_whole(self._file, self._written.model_dump_json())
 
     @contextmanager
     def call(self) -> Iterator[None]:
@@ -61,29 +77,31 @@ class Spent:
         finally:
             self._out -= 1
 
-    def left(self) -> Options:
-        """Give the caps of what comes next.
+    def left(self, folder: Path | None = None) -> Options:
+        """Give the caps of what comes next, for a run folder with what it spent before, as its own cap counts that.
 
         Raises:
             StoppedError: Where one is reached.
         """
         calls, cost = self._caps
-        if calls is not None and self.usage.calls + self._out >= calls:
+        spent = self._before + Spending(calls=self.usage.calls, cost=self.cost)
+        if calls is not None and spent.calls + self._out >= calls:
             raise StoppedError(self.why("--max-calls"))
-        if cost is not None and (self.cost or 0.0) >= cost:
+        if cost is not None and (spent.cost or 0.0) >= cost:
             raise StoppedError(self.why("--max-cost"))
+        own = Spending() if folder is None else sum_spending([folder], self._prices)
         return {
-            "max_calls": None if calls is None else calls - self.usage.calls,
-            "max_cost": None if cost is None else cost - (self.cost or 0.0),
+            "max_calls": None if calls is None else calls - spent.calls + own.calls,
+            "max_cost": None if cost is None else cost - (spent.cost or 0.0) + (own.cost or 0.0),
             "prices": self._prices,
         }
 
     def why(self, why: str) -> str:
-        """Say why a part of the work stopped: its own cap is what was left of the whole one."""
+        """Return why a part of the work stopped: its own cap is what was left of the whole one."""
         calls, cost = self._caps
-        if "--max-calls" in why:
-            return f"the cap of {calls} calls is reached (--max-calls)"
-        return f"the cap of ${cost:g} is reached (--max-cost)" if "--max-cost" in why else why
+        if calls is not None and "--max-calls" in why:
+            return describe_cap(self._before, max_calls=calls)
+        return describe_cap(self._before, max_cost=cost) if cost is not None and "--max-cost" in why else why
 
 
 class Bench:
@@ -130,10 +148,9 @@ class Bench:
         cases = {(point.case.id, point.case.method): point.case for point in wanted}
         asked = metric.model_copy(update={"uses": {}})
         self.on_told(f"{what}: judging {len(cases)} cases")
-        options: Options = {**self.spent.left(), "concurrency": self.width, "total": len(cases)}
-        run = await evaluate_async(
-            cases.values(), [asked], self._judge, out=self._folder(asked), stop=self.stop, **options
-        )
+        folder = self._folder(asked)
+        options: Options = {**self.spent.left(folder), "concurrency": self.width, "total": len(cases)}
+        run = await evaluate_async(cases.values(), [asked], self._judge, out=folder, stop=self.stop, **options)
         self.spent.add(run.progress.usage, self.client.label)
         self.spent.kept += run.progress.kept
         if run.why:
@@ -170,7 +187,7 @@ class Bench:
         """Give the folder of a definition under this judge."""
         packing = self.client.judge.max_items
         mark = digest({"metric": metric.model_dump_json(), "judge": dict(self.client.identity), "packing": packing})
-        return self._work / "judged" / mark
+        return self._work / JUDGED / mark
 
 
 def marked(metric: JudgedMetric, judge: Judge | BaseChatModel, held: Sequence[JudgedMetric]) -> str:

@@ -69,7 +69,7 @@ class Writer(Closing):
         for number in range(tries):
             with self._spent.call():
                 reply = await self.client.ask(question, asked, {}, repeat=number)
-            self._spent.add(reply.usage, self.client.label)
+            self._spent.add_written(reply.usage, self.client.label)
             if reply.failure:
                 return _told(reply.failure)
             try:

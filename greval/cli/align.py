@@ -34,7 +34,7 @@ from greval.cli.options import (
     needed_judge,
     page,
 )
-from greval.cli.stopping import stop_on_signals
+from greval.cli.stopping import describe_stop, stop_on_signals
 from greval.errors import StoppedError
 from greval.library import load
 
@@ -140,7 +140,7 @@ async def _aligned(
     try:
         return await align_async(run, metric, judge, annotations, stop=stop, **wishes)
     except StoppedError as error:
-        typer.echo(f"stopped: {error}; what was judged is kept, run the same command again to go on", err=True)
+        typer.echo(describe_stop(str(error)), err=True)
         raise typer.Exit(STOPPED if str(error) == ASKED else FAILED) from error
 
 

@@ -49,7 +49,7 @@ from greval.cli.options import (
 )
 from greval.cli.page import visible
 from greval.cli.run_folder import announce_continuing, choose_folder
-from greval.cli.stopping import stop_on_signals
+from greval.cli.stopping import describe_stop, stop_on_signals
 from greval.datasets import RowFault, read_cases
 from greval.datasets.gold import read_gold
 from greval.errors import DataError, GrevalError
@@ -311,7 +311,7 @@ def finish(run: Run, *, by: Sequence[str], show: int, quiet: bool) -> None:
     elif lacks:
         typer.echo(f"{lacks}; greval report {folder} says why", err=True)
     if run.why:
-        typer.echo(f"stopped: {run.why}; what was judged is kept, run the same command again to go on", err=True)
+        typer.echo(describe_stop(run.why), err=True)
         raise typer.Exit(STOPPED if run.why == ASKED else FAILED)
     if lacks:
         raise typer.Exit(FAILED)

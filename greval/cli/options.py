@@ -84,8 +84,10 @@ AnnotationFiles = Annotated[
     ),
 ]
 Concurrency = Annotated[int | None, typer.Option(min=1, help="how many calls are in flight at most")]
-MaxCalls = Annotated[int | None, typer.Option(min=1, help="stop after N calls of the judge")]
-MaxCost = Annotated[float | None, typer.Option(min=0, metavar="USD", help="stop before this cost")]
+MaxCalls = Annotated[int | None, typer.Option(min=1, help="stop when the run has made N calls, by all commands")]
+MaxCost = Annotated[
+    float | None, typer.Option(min=0, metavar="USD", help="stop before the run costs more, by all commands")
+]
 PriceTable = Annotated[Path | None, typer.Option(metavar="FILE", help="a price table of your own (docs/money.md)")]
 Level = Annotated[float, typer.Option(metavar="SHARE", help="of the intervals")]
 Form = Annotated[ReportFormat, typer.Option("--format", help="for people or for programs")]

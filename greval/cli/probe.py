@@ -31,7 +31,7 @@ from greval.cli.options import (
     needed_judge,
     page,
 )
-from greval.cli.stopping import stop_on_signals
+from greval.cli.stopping import describe_stop, stop_on_signals
 from greval.datasets import read_cases
 from greval.judge import Judge
 from greval.library import load, with_dependencies
@@ -150,7 +150,7 @@ def _leave(found: Probe, fail_under: float | None) -> None:
     if below:
         typer.echo(f"below a kill rate of {fail_under:g}: {', '.join(below)}", err=True)
     if found.why:
-        typer.echo(f"stopped: {found.why}; what was judged is kept, run the same command again to go on", err=True)
+        typer.echo(describe_stop(found.why), err=True)
     if below:
         raise typer.Exit(MISSED)
     if found.why or found.failures or found.unread:

@@ -6,6 +6,8 @@ import asyncio
 import signal
 import sys
 
+from greval.guard import HIGHER_CAP
+
 NUMBERS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -22,3 +24,14 @@ def stop_on_signals(stop: asyncio.Event) -> None:
 
     for number in NUMBERS:
         loop.add_signal_handler(number, first)
+
+
+def describe_stop(why: str) -> str:
+    """Return why a command was stopped, and how it goes on.
+
+    Example:
+        >>> describe_stop("it was asked to stop")
+        'stopped: it was asked to stop; what was judged is kept, run the same command again to go on'
+    """
+    again = "" if HIGHER_CAP in why else ", run the same command again to go on"
+    return f"stopped: {why}; what was judged is kept{again}"

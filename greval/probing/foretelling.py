@@ -38,7 +38,8 @@ def foretell(
     """
     task = task_of(metric, judge, cases, wishes)
     folder = folder_of(metric, wishes)
-    Stages(folder, judge, wishes).check()
+    stages = Stages(folder, judge, wishes)
+    stages.check()
     options: Options = {"prices": wishes.get("prices"), "probe": True}
     parts = [
         (name, forecast(given, metrics, judge, out=folder / stage, **options))
@@ -49,6 +50,9 @@ def foretell(
         update={
             "expected": tuple(_named(name, one) for name, part in parts for one in part.expected),
             "unread": len(task.bases.unread),
+            "spent": stages.before,
+            "max_calls": wishes.get("max_calls"),
+            "max_cost": wishes.get("max_cost"),
         }
     )
 

@@ -80,7 +80,7 @@ async def probe_async(
             unchanged cases are judged. `out` (runs/probe-METRIC): the run folder; what it holds is not
             asked again. `built_on`: definitions that the metric builds on, where they do not ship.
             `concurrency`, `retry_failed`, `prices`, `debug`, `on_progress`, `on_result`: as of `evaluate`.
-            `max_calls`, `max_cost` (US dollars): caps over all that is asked.
+            `max_calls`, `max_cost` (US dollars): caps over all that is asked for the run folder, by all calls.
 
     Returns:
         The kill rates, the noise, and what could not be told, as data; `greval probe` prints it.

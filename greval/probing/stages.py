@@ -13,10 +13,11 @@ from langchain_core.language_models import BaseChatModel
 from greval.case import Case
 from greval.errors import StoreError
 from greval.evaluation import evaluate_async
-from greval.facts import holds_probe
+from greval.facts import holds_probe, sum_spending
+from greval.guard import Spending, describe_cap
 from greval.judge import Judge
 from greval.metric import Metric
-from greval.options import OnProgress, Options
+from greval.options import OnProgress, Options, prices_of
 from greval.prices import Prices
 from greval.probing.plan import Key
 from greval.result import Result, Usage
@@ -53,6 +54,7 @@ class Stages:
     verdicts: dict[Key, Result] = field(default_factory=dict)
     usage: Usage = field(default_factory=Usage)
     cost: float | None = None
+    before: Spending = field(default_factory=Spending)
     why: str | None = None
 
     def check(self) -> None:
@@ -67,6 +69,7 @@ class Stages:
             if of_probe is False:
                 message = f"{self.folder}: holds a run that is no probe; choose another folder with -o"
                 raise StoreError(message)
+        self.before = self._spending()
 
     async def judged(
         self, stage: str, cases: Sequence[Case], metrics: Sequence[Metric], *, part: str = ""
@@ -77,7 +80,7 @@ class Stages:
         """
         if not cases or self.why is not None:
             return {}
-        options = self._options(len(cases), part)
+        options = self._options(stage, len(cases), part)
         run = await evaluate_async(cases, metrics, self.judge, out=self.folder / stage, stop=self.stop, **options)
         self.usage += run.progress.usage
         if run.progress.cost is not None:
@@ -92,16 +95,24 @@ class Stages:
         return found
 
     def _told(self, why: str | None) -> str | None:
-        """Say why a stage was stopped: its own cap is what the stages before it left of the whole one."""
+        """Return why a stage was stopped: its own cap is what the other stages left of the whole one."""
         calls, cost = self.wishes.get("max_calls"), self.wishes.get("max_cost")
         if calls is not None and why and "--max-calls" in why:
-            return f"the cap of {calls} calls is reached (--max-calls)"
+            return describe_cap(self.before, max_calls=calls)
         if cost is not None and why and "--max-cost" in why:
-            return f"the cap of ${cost:g} is reached (--max-cost)"
+            return describe_cap(self.before, max_cost=cost)
         return why
 
-    def _options(self, total: int, part: str) -> Options:
-        """Give the options of the next run: what is left of the caps."""
+    def _spending(self, *, without: str | None = None) -> Spending:
+        """Return what all commands spent on the stages, or on all but one."""
+        folders = [self.folder, *(self.folder.iterdir() if self.folder.is_dir() else ())]
+        left_out = None if without is None else self.folder / without
+        return sum_spending(
+            (folder for folder in folders if folder != left_out), prices_of({"prices": self.wishes.get("prices")})
+        )
+
+    def _options(self, stage: str, total: int, part: str) -> Options:
+        """Give the options of the next run: what the other stages left of the caps."""
         wishes = self.wishes
         options: Options = {
             "total": total,
@@ -114,8 +125,9 @@ class Stages:
             "on_progress": wishes.get("on_progress"),
             "on_result": wishes.get("on_result"),
         }
-        if (calls := wishes.get("max_calls")) is not None:
-            options["max_calls"] = max(calls - self.usage.calls, 0)
-        if (cost := wishes.get("max_cost")) is not None:
-            options["max_cost"] = max(cost - (self.cost or 0.0), 0.0)
+        calls, cost = wishes.get("max_calls"), wishes.get("max_cost")
+        if calls is not None or cost is not None:
+            others = self._spending(without=stage)
+            options["max_calls"] = None if calls is None else max(calls - others.calls, 0)
+            options["max_cost"] = None if cost is None else max(cost - (others.cost or 0.0), 0.0)
         return options

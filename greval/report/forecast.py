@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from rich.console import Console
 from rich.table import Table
 
@@ -45,6 +47,26 @@ def _notes(forecast: Forecast) -> list[str]:
     notes = [f"input tokens: {forecast.how}; output tokens: an estimate", "calls: without what is asked again"]
     if forecast.judge and forecast.cost is None:
         notes.append(f"no price is known for {forecast.judge}: --prices FILE gives one")
+    notes += _caps(forecast)
     if forecast.unread:
         notes.append(f"rows that are no cases and would not be judged: {forecast.unread}")
     return notes
+
+
+def _caps(forecast: Forecast) -> Iterator[str]:
+    """Say what was spent on the run before, and whether its caps leave room for what is asked."""
+    spent = forecast.spent
+    if spent.calls or spent.cost:
+        cost = "" if spent.cost is None else f", ${spent.cost:.4f}"
+        yield f"spent by earlier commands on this run: {spent.calls:,} calls{cost}; --max-calls and --max-cost count it"
+    if forecast.max_calls is not None:
+        left = max(forecast.max_calls - spent.calls, 0)
+        yield f"--max-calls {forecast.max_calls}: {_room(forecast.calls <= left)}; it leaves {left:,} calls"
+    if forecast.max_cost is not None:
+        left_cost = max(forecast.max_cost - (spent.cost or 0.0), 0.0)
+        fits = (forecast.cost or 0.0) <= left_cost
+        yield f"--max-cost {forecast.max_cost:g}: {_room(fits)}; it leaves ${left_cost:.4f}"
+
+
+def _room(fits: bool) -> str:  # noqa: FBT001 - whether
+    return "the run would come to its end" if fits else "the run would stop at it"

@@ -45,6 +45,11 @@ def put_state(folder: Path, state: State) -> None:
     write_whole(folder / STATE, state.model_dump_json())
 
 
+def put_order(folder: Path, order: Order) -> None:
+    """Write down what was asked for, in place of what was asked for before."""
+    write_whole(folder / ORDER, order.model_dump_json())
+
+
 def is_run(folder: Path) -> bool:
     """Say whether a folder is that of a run, of the server or of the command line."""
     return (folder / FILE).is_file() or (folder / ORDER).is_file()
@@ -55,7 +60,7 @@ def make(folder: Path, order: Order) -> None:
     new = folder.with_name(f".new-{secrets.token_hex(8)}")
     new.mkdir(parents=True)
     try:
-        write_whole(new / ORDER, order.model_dump_json())
+        put_order(new, order)
         put_state(new, State(status="queued"))
         new.rename(folder)
     except OSError:

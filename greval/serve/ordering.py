@@ -11,9 +11,9 @@ from pydantic import JsonValue
 from greval.client import JudgeClient
 from greval.metric import JudgedMetric, Metric
 from greval.prices import Prices
-from greval.serve.folders import CANCEL, Claim, Queue, make, order_of, put_state, state_of
+from greval.serve.folders import CANCEL, Claim, Queue, make, order_of, put_order, put_state, state_of
 from greval.serve.names import made_id, now
-from greval.serve.orders import ACTIVE, Order, RunRequest, State
+from greval.serve.orders import ACTIVE, Order, ResumeRequest, RunRequest, State
 from greval.serve.problems import ServeError
 from greval.serve.service import Service, Tenant
 from greval.serve.uploads import Dataset, Uploads
@@ -66,8 +66,15 @@ def begin(queue: Queue, tenant: Tenant, order: Order) -> Path:
     return folder
 
 
-def resume(service: Service, queue: Queue, tenant: Tenant, folder: Path) -> None:
+def resume(service: Service, queue: Queue, tenant: Tenant, folder: Path, *, asked: ResumeRequest | None = None) -> None:
     """Put a run that came to an end into the queue again: what is missing or failed is asked for.
+
+    Args:
+        service: What the server shares.
+        queue: The runs that wait.
+        tenant: Who asks.
+        folder: The run's folder.
+        asked: Other caps for it.
 
     Raises:
         ServeError: Where it is not at its end or cannot go on from here (409), its data set or judge is gone (404),
@@ -78,12 +85,15 @@ def resume(service: Service, queue: Queue, tenant: Tenant, folder: Path) -> None
         raise ServeError(409, f"run {folder.name!r}: was made on the command line; go on there with greval evaluate")
     _check_room(queue, tenant)
     Uploads(tenant.datasets).find(order.asked.dataset)
+    caps = asked.model_dump(exclude_none=True) if asked else {}
     if order.judge is not None:
-        service.model(order.judge)
+        _check_price(JudgeClient(service.model(order.judge)).label, caps.get("max_cost"))
     with claimed(folder, "it is worked on already"):
         state = state_of(folder) or State(status="queued")
         if state.status in ACTIVE:
             raise ServeError(409, f"run {folder.name!r}: is {state.status} already")
+        if caps:
+            put_order(folder, order.model_copy(update={"asked": order.asked.model_copy(update=caps)}))
         (folder / CANCEL).unlink(missing_ok=True)
         queue.add(folder)  # first: a kill between the two leaves no run that waits for ever
         put_state(folder, State(status="queued", progress=state.progress, methods=state.methods))
@@ -122,10 +132,13 @@ def _judge(service: Service, asked: RunRequest, metrics: Sequence[Metric]) -> st
     if asked.judge is None and not any(isinstance(metric, JudgedMetric) for metric in metrics):
         return None
     model = service.model(asked.judge)
-    label = JudgeClient(model).label
-    if asked.max_cost is not None and Prices.load().of(label) is None:
-        raise ServeError(409, f"max_cost: no price is known for the judge {label}; cap the calls with max_calls")
+    _check_price(JudgeClient(model).label, asked.max_cost)
     return asked.judge if asked.judge is not None else next(iter(service.models))
+
+
+def _check_price(label: str, max_cost: float | None) -> None:
+    if max_cost is not None and Prices.load().of(label) is None:
+        raise ServeError(409, f"max_cost: no price is known for the judge {label}; cap the calls with max_calls")
 
 
 def _kept(metric: Metric) -> JsonValue:

@@ -41,6 +41,16 @@ class RunRequest(Record):
     limit: Whole | None = None
 
 
+class ResumeRequest(Record):
+    """Other caps for a run that goes on: `max_calls` and `max_cost` count what it spent before.
+
+    A run that reached a cap goes on only with a higher one.
+    """
+
+    max_calls: Whole | None = None
+    max_cost: Annotated[float, Field(gt=0, le=1_000_000)] | None = None
+
+
 class Order(Record):
     """What a run needs to go on after any end: kept in its folder before it starts.
 

@@ -374,6 +374,20 @@ class Store(Closing):
                     self._db.executemany(f"INSERT OR REPLACE INTO {table} VALUES (?, ?)", marks.items())  # noqa: S608 - constants
                 marks.clear()
 
+    def usage(self) -> dict[str, Usage]:
+        """Return what all rows that were ever written cost, by the judge of the newest row of each judgement."""
+        sums = ", ".join(f"sum({name})" for name in COSTS)
+        query = f"SELECT json_extract(row, '$.judge'), {sums} FROM results WHERE {NEWEST} GROUP BY 1"  # noqa: S608 - constants
+        return {judge: Usage(**dict(zip(COSTS, found, strict=True))) for judge, *found in self._db.execute(query)}
+
+    def was_scored(self, metric: str, fingerprint: str) -> bool:
+        """Say whether a result of this definition and judge was ever scored."""
+        query = (
+            "SELECT 1 FROM results WHERE metric = ? AND json_extract(outline, '$[0]') = 'scored' "
+            "AND json_extract(row, '$.fingerprint') = ? LIMIT 1"
+        )
+        return self._db.execute(query, (metric, fingerprint)).fetchone() is not None
+
     @contextmanager
     def snapshot(self) -> Iterator[None]:
         """Read everything within as it is at the first read, whatever a run writes meanwhile."""

@@ -20,7 +20,7 @@ from greval.serve.manager import Runs
 from greval.serve.names import Id, absent
 from greval.serve.ordering import begin, claimed, ordered
 from greval.serve.ordering import resume as queue_again
-from greval.serve.orders import ACTIVE, RunInfo, RunRequest
+from greval.serve.orders import ACTIVE, ResumeRequest, RunInfo, RunRequest
 from greval.serve.paging import Cursor, Limit, cursor_of, place_of, strange
 from greval.serve.problems import ServeError
 from greval.serve.receiving import room
@@ -137,13 +137,17 @@ async def resume_run(
     tenant: TheTenant,
     runs: TheRuns,
     id: Id,  # noqa: A002 - its name in the path
+    asked: ResumeRequest | None = None,
 ) -> RunInfo:
-    """Let a run go on that was stopped, or that failed: only what is missing or failed is asked for."""
+    """Let a run go on that was stopped, or that failed: only what is missing or failed is asked for.
+
+    A run that reached a cap goes on only if the body holds a higher one: caps count what was spent before.
+    """
     folder = run_folder(tenant, id)
 
     def again() -> None:
         with room():
-            queue_again(service, runs.queue, tenant, folder)
+            queue_again(service, runs.queue, tenant, folder, asked=asked)
 
     await asyncio.to_thread(again)
     runs.poke()

@@ -4,6 +4,8 @@ import { name, post, remove } from "../api.js";
 import { announce, data, h } from "../dom.js";
 import { problemBox } from "./problem.js";
 
+const HIGHER_CAP = "a higher cap goes on"; // as greval.guard says it
+
 /**
  * Give the buttons that fit a run's status.
  * @param {Object} run what the server says of it
@@ -15,7 +17,7 @@ export function runActions(run, { changed, gone }) {
   const active = run.status === "queued" || run.status === "running";
   return [
     active ? button("Cancel", run, async () => changed(await post(`${url}/cancel`))) : null,
-    run.resumable && leftToDo(run) ? button(again, run, async () => changed(await post(`${url}/resume`))) : null,
+    run.resumable && leftToDo(run) ? button(again, run, () => resumed(run, async (caps) => changed(await post(`${url}/resume`, caps)))) : null,
     active ? null : button("Delete", run, () => confirmed(run, async () => {
       await remove(url);
       announce(`${run.name || run.id} is deleted`);
@@ -28,6 +30,27 @@ export function runActions(run, { changed, gone }) {
 function leftToDo({ status, progress }) {
   if (status === "queued" || status === "running") return false;
   return status !== "finished" || Boolean(progress?.failed || progress?.items_failed);
+}
+
+/** Ask for a higher cap where one stopped the run, and let it go on. */
+function resumed(run, act) {
+  if (!run.why?.includes(HIGHER_CAP)) return act();
+  const cost = run.why.includes("(--max-cost)");
+  const input = h("input", cost ? { type: "number", min: "0.000001", step: "any", required: true } : { type: "number", min: "1", step: "1", required: true });
+  const title = "Go on with a higher cap";
+  const dialog = shown(title, [
+    h("h2", null, title),
+    h("p", null, data(run.why)),
+    h("p", null, h("label", null, cost ? "At most so many US dollars, those spent before included " : "At most so many calls, those made before included ", input)),
+  ]);
+  dialog.querySelector(".actions").prepend(h("button", { value: "yes" }, "Go on"));
+  return new Promise((resolve, reject) => {
+    dialog.addEventListener("close", () => {
+      const given = dialog.returnValue === "yes" && Number(input.value);
+      if (!given) return resolve();
+      return act({ [cost ? "max_cost" : "max_calls"]: given }).then(resolve, reject);
+    });
+  });
 }
 
 function button(word, run, act, tone = "") {
