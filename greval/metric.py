@@ -153,14 +153,14 @@ class _Categorical(JudgedMetric):
 
 
 class _Valued(JudgedMetric):
-    """On integers; `range`, `levels` and `better` may stand for the scale."""
+    """On numbers; `range`, `step`, `levels` and `better` may stand for the scale."""
 
     scale: ValueScale
 
     @model_validator(mode="before")
     @classmethod
     def _fold(cls, given: object) -> object:
-        return _folded(given, ("range", "levels", "better"))
+        return _folded(given, ("range", "step", "levels", "better"))
 
     if TYPE_CHECKING:  # what the folding accepts, for type checkers and editors
 
@@ -172,7 +172,8 @@ class _Valued(JudgedMetric):
             needs: Sequence[str],
             steps: Sequence[str],
             range: tuple[int, int] = ...,  # noqa: A002 - the word of the file form
-            levels: Mapping[int, str] = ...,
+            step: float | None = ...,
+            levels: Mapping[float, str] = ...,
             better: Better = ...,
             scale: ValueScale = ...,
             over: Over | None = ...,

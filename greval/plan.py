@@ -9,7 +9,7 @@ from typing import assert_never
 from greval.errors import DefinitionError
 from greval.metric import JudgedMetric, Metric, Use
 from greval.metric_file import did_you_mean
-from greval.scale import CategoricalScale, MeasureScale, ValueScale
+from greval.scale import CategoricalScale, MeasureScale, Value, ValueScale
 
 
 def built_on(metric: Metric) -> tuple[str, ...]:
@@ -88,9 +88,9 @@ def _unknown_values(use: Use, source: Metric) -> Iterator[str]:
     match source.scale:
         case CategoricalScale(names=names):
             known = names
-        case ValueScale(range=(low, high)):
-            near = (int(value) for value in use.as_ if value.removeprefix("-").isdecimal())
-            known = tuple(str(value) for value in {low, high, *(value for value in near if low <= value <= high)})
+        case ValueScale() as scale:
+            levels = [*scale.range, *(level for value in use.as_ if (level := _level(scale, value)) is not None)]
+            known = tuple(dict.fromkeys(map(str, levels)))
         case MeasureScale():
             yield f"{source.name} gives numbers of any size; name a metric with categories or levels"
             return
@@ -99,3 +99,11 @@ def _unknown_values(use: Use, source: Metric) -> Iterator[str]:
     for value in use.as_:
         if value not in known:
             yield f"{value!r} is no value of {source.name}{did_you_mean(value, known)}"
+
+
+def _level(scale: ValueScale, text: str) -> Value | None:
+    """Return the level that a text writes, None if it is none."""
+    try:
+        return scale.read(float(text))
+    except ValueError:  # no number, or off the scale
+        return None

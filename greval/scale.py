@@ -1,7 +1,7 @@
 """Scales: the type a judge must answer with, its text for the judge, and how it reads as a number.
 
-A scale is a value range (integers, described by levels), a set of categories, or, for computed
-metrics only, a measure. Code that must tell them apart uses `match` with `assert_never`.
+A scale is a value range (integers, or steps of another size, described by levels), a set of categories,
+or, for computed metrics only, a measure. Code that must tell them apart uses `match` with `assert_never`.
 """
 
 from __future__ import annotations
@@ -9,10 +9,23 @@ from __future__ import annotations
 import sys
 import unicodedata
 from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from fractions import Fraction
 from itertools import pairwise
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Discriminator, Field, StrictBool, Tag, field_validator, model_serializer, model_validator
+from pydantic import (
+    Discriminator,
+    Field,
+    PlainValidator,
+    SerializerFunctionWrapHandler,
+    StrictBool,
+    Tag,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
 
 from greval.record import Label, Record, Text
 
@@ -23,10 +36,36 @@ MAX_EXACT = 2**53
 MAX_ENUM_LEVELS = 11
 """Value ranges of up to this many levels are listed one by one in the answer schema."""
 
+MAX_STEPPED_LEVELS = 101
+"""Levels of a value range with a step; all of them are listed in the answer schema."""
+
 Value = int | float | str
 Better = Literal["higher", "lower"]
 End = Annotated[int, Field(strict=True, ge=-MAX_EXACT, le=MAX_EXACT)]
 Limit = Annotated[float, Field(allow_inf_nan=False, strict=True)]
+
+
+def _read_level(given: object) -> int | float:
+    """Read the number of a level, also as the text that a key of JSON is; a whole one is an integer.
+
+    Raises:
+        PydanticCustomError: If it is no finite number.
+    """
+    try:
+        number = Decimal(given if isinstance(given, str | int) and not isinstance(given, bool) else repr(given))
+    except ArithmeticError:
+        number = Decimal("NaN")
+    if not number.is_finite() or not -MAX_EXACT <= number <= MAX_EXACT:
+        raise PydanticCustomError("level", "must be a number, got {given}", {"given": repr(given)})
+    return _plain(number)
+
+
+def _plain(number: Decimal) -> int | float:
+    """Return a number as an integer if it is whole."""
+    return int(number) if number == number.to_integral_value() else float(number)
+
+
+Level = Annotated[int | float, PlainValidator(_read_level, json_schema_input_type=int | float)]
 
 
 class OffScaleError(ValueError):
@@ -123,48 +162,109 @@ class CategoricalScale(Record):
 
 
 class ValueScale(Record):
-    """Integers from the lower to the upper end of `range`, both included, with described levels.
+    """Numbers from the lower to the upper end of `range`, both included, with described levels.
+
+    The numbers are integers, or stand `step` apart: half steps with 0.5. Whole ones are integers then, too.
 
     Example:
         >>> ValueScale(range=(1, 5), levels={1: "Useless.", 5: "Perfect."}).read(4)
         4
+        >>> ValueScale(range=(0, 3), step=0.5, levels={0: "Useless.", 3: "Perfect."}).read(2.5)
+        2.5
     """
 
     range: tuple[End, End]
-    levels: dict[int, Text]
+    step: Annotated[float, Field(gt=0, allow_inf_nan=False, strict=True)] | None = None
+    levels: dict[Level, Text]
     better: Better = "higher"
 
     @field_validator("levels", mode="before")
     @classmethod
     def _once(cls, given: object) -> object:
         """Refuse a level that is written in two ways, such as 1 and "1": one would be lost."""
-        if isinstance(given, Mapping) and len({str(level).strip() for level in given}) < len(given):
+        if isinstance(given, Mapping) and len({_told_once(level) for level in given}) < len(given):
             message = "a level is given twice; describe each once"
             raise ValueError(message)
         return given
 
+    @field_validator("step")
+    @classmethod
+    def _no_step(cls, step: float | None) -> float | None:
+        """Take the step 1 for none: the scale is the same, and so is its fingerprint."""
+        return None if step == 1 else step
+
     @model_validator(mode="after")
     def _check(self) -> Self:
-        """Refuse a range that does not rise, undescribed ends and levels outside the range."""
+        """Refuse a range that does not rise or is no multiple of the step, undescribed ends and other levels."""
         low, high = self.range
         if low >= high:
             message = f"range: must rise, got {low} to {high}"
             raise ValueError(message)
+        if fault := self._misfit():
+            raise ValueError(f"step: {fault}")
         faults: list[str] = []
         if ends := [end for end in (low, high) if end not in self.levels]:
             faults.append(f"levels: describe at least both ends; {' and '.join(map(str, ends))} missing")
         if outside := [level for level in self.levels if not low <= level <= high]:
             faults.append(f"levels: {', '.join(map(str, outside))} outside the range {low} to {high}")
+        if between := [level for level in self.levels if low <= level <= high and not self._has(level)]:
+            advice = f"no multiple of the step {self.step:g}" if self.step else "no integer; give the scale a step"
+            faults.append(f"levels: {', '.join(map(str, between))}: {advice}")
         if faults:
             raise ValueError("\n".join(faults))
         return self
 
+    @model_serializer(mode="wrap")
+    def _brief(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out a step that is not given: definitions written before there were steps keep their fingerprint."""
+        return {key: part for key, part in dump(self).items() if key != "step" or part is not None}
+
+    def _misfit(self) -> str:
+        """Say why the step does not fit the range."""
+        if self.step is None:
+            return ""
+        low, high = self.range
+        steps = (high - low) / Fraction(repr(self.step))
+        if steps >= MAX_STEPPED_LEVELS:
+            return (
+                f"makes {int(steps) + 1:,} levels of {low} to {high}; make it larger, {MAX_STEPPED_LEVELS} are the most"
+            )
+        if steps.denominator > 1:
+            return f"must divide the range {low} to {high} evenly, got {self.step:g}"
+        return ""
+
+    def _has(self, number: float) -> bool:
+        """Say whether a number within the range is a level."""
+        if self.step is None:
+            return float(number).is_integer()
+        return (Fraction(repr(number)) - self.range[0]) % Fraction(repr(self.step)) == 0
+
+    @property
+    def size(self) -> int:
+        """How many levels there are."""
+        low, high = self.range
+        return high - low + 1 if self.step is None else round((high - low) / self.step) + 1
+
+    @property
+    def values(self) -> tuple[int | float, ...]:
+        """All levels, rising; of a long range without a step they may be many, see `size`."""
+        low, high = self.range
+        if self.step is None:
+            return tuple(range(low, high + 1))
+        return tuple(_plain(low + place * Decimal(repr(self.step))) for place in range(self.size))
+
+    @property
+    def _listed(self) -> bool:
+        """Whether the judge is told every level."""
+        return self.step is not None or self.size <= MAX_ENUM_LEVELS
+
     def answer_schema(self) -> dict[str, Any]:
         """Give the JSON schema of the value a judge answers with."""
         low, high = self.range
-        if high - low < MAX_ENUM_LEVELS:
-            return {"type": "integer", "enum": [*range(low, high + 1)]}
-        return {"type": "integer", "minimum": low, "maximum": high}
+        if not self._listed:
+            return {"type": "integer", "minimum": low, "maximum": high}
+        whole = all(isinstance(value, int) for value in self.values)
+        return {"type": "integer" if whole else "number", "enum": [*self.values]}
 
     def explain(self) -> str:
         """Give the text that explains the scale to the judge, one line a described level."""
@@ -174,26 +274,45 @@ class ValueScale(Record):
     def allowed(self) -> str:
         """Give the allowed values in one short line."""
         low, high = self.range
-        if high - low < MAX_ENUM_LEVELS:
-            return ", ".join(str(value) for value in range(low, high + 1))
-        return f"an integer from {low} to {high}"
+        return ", ".join(map(str, self.values)) if self._listed else f"an integer from {low} to {high}"
 
-    def read(self, raw: object) -> int:
-        """Give the integer that `raw` is.
+    def read(self, raw: object) -> int | float:
+        """Give the level that `raw` is.
 
         Raises:
-            OffScaleError: If it is no integer of the range; it is never clamped or rounded.
+            OffScaleError: If it is no level of the range; it is never clamped or rounded.
         """
         low, high = self.range
-        whole = raw if isinstance(raw, int) else int(raw) if isinstance(raw, float) and raw.is_integer() else None
-        if whole is None or isinstance(raw, bool) or not low <= whole <= high:
-            message = f"{raw!r} is not an integer from {low} to {high}"
+        number = raw if isinstance(raw, int | float) and not isinstance(raw, bool) else None
+        if number is None or not low <= number <= high or not self._has(number):
+            what = "an integer" if self.step is None else f"a multiple of {self.step:g}"
+            message = f"{raw!r} is not {what} from {low} to {high}"
             raise OffScaleError(message)
-        return whole
+        return _plain(Decimal(repr(number)))
+
+    def find_nearest(self, number: float) -> int | float:
+        """Return the level that is nearest to a number, such as the mean of several people's.
+
+        Example:
+            >>> ValueScale(range=(0, 3), step=0.5, levels={0: "Useless.", 3: "Perfect."}).find_nearest(1.3)
+            1.5
+        """
+        low, high = self.range
+        step = self.step or 1
+        places = round((min(max(number, low), high) - low) / step)
+        return _plain(low + places * Decimal(repr(step)))
 
     def number(self, value: Value) -> float | None:
         """Give the value itself."""
         return float(value)
+
+
+def _told_once(level: object) -> object:
+    """Return a level as a number if it is one, so that 1 and "1" are the same."""
+    try:
+        return _read_level(level.strip() if isinstance(level, str) else level)
+    except PydanticCustomError:
+        return level
 
 
 class MeasureScale(Record):

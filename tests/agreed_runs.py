@@ -18,8 +18,9 @@ YES_NO = defined("right", CategoricalScale.model_validate({"categories": {"Yes":
 GRADED = defined("graded", CategoricalScale.model_validate({"categories": dict.fromkeys(RELEVANT, "")}))
 DEPTH = defined("depth", ValueScale(range=(1, 5), levels={1: "Shallow.", 5: "Deep."}))
 PASSED = defined("passed", ValueScale(range=(0, 1), levels={0: "No.", 1: "Yes."}))
+HALF = defined("half", ValueScale(range=(0, 1), step=0.5, levels={0: "No.", 1: "Yes."}))
 SHIFT = defined("shift", MeasureScale(low=-2.0, high=2.0, unit=""))
-METRICS = {metric.name: metric for metric in (YES_NO, GRADED, DEPTH, PASSED, SHIFT)}
+METRICS = {metric.name: metric for metric in (YES_NO, GRADED, DEPTH, PASSED, HALF, SHIFT)}
 FAILED = None
 """Stands for a verdict that the judge did not give."""
 

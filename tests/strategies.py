@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from functools import cache
 from typing import Any
 
@@ -109,11 +110,17 @@ def categorical_scales() -> st.SearchStrategy[CategoricalScale]:
 
 @st.composite
 def value_scales(draw: st.DrawFn) -> ValueScale:
-    """Scales of integers, with both ends and some levels described."""
+    """Scales of integers, or of steps of another size, with both ends and some levels described."""
     low = draw(st.integers(-(10**6), 10**6))
+    better = {"better": draw(st.sampled_from(["higher", "lower"]))} if draw(st.booleans()) else {}
+    if draw(st.booleans()):
+        step = draw(st.sampled_from([0.1, 0.25, 0.5, 2, 2.5, 10]))
+        high = low + draw(st.integers(1, 2)) * (1 if step < 1 else 10)
+        levels = [float(low + place * Decimal(str(step))) for place in range(round((high - low) / step) + 1)]
+        described = {low, high, *draw(st.lists(st.sampled_from(levels), max_size=3))}
+        return ValueScale(range=(low, high), step=step, levels={level: draw(texts()) for level in described}, **better)
     high = low + draw(st.integers(1, 20) | st.integers(1, 10**6))
     described = {low, high, *draw(st.lists(st.integers(low, high), max_size=3))}
-    better = {"better": draw(st.sampled_from(["higher", "lower"]))} if draw(st.booleans()) else {}
     return ValueScale(range=(low, high), levels={level: draw(texts()) for level in described}, **better)
 
 
@@ -124,17 +131,17 @@ def scales() -> st.SearchStrategy[CategoricalScale | ValueScale]:
 
 
 @st.composite
-def on_scale(draw: st.DrawFn, scale: CategoricalScale | ValueScale) -> int | str:
+def on_scale(draw: st.DrawFn, scale: CategoricalScale | ValueScale) -> float | str:
     """Give a value of a scale."""
     if isinstance(scale, CategoricalScale):
         return draw(st.sampled_from(scale.names))
-    return draw(st.integers(*scale.range))
+    return draw(st.integers(*scale.range) if scale.step is None else st.sampled_from(scale.values))
 
 
 @cache
 def off_scale() -> st.SearchStrategy[object]:
     """Things that are no value of any scale that is drawn here but by rare chance."""
-    numbers = st.floats(allow_nan=True, allow_infinity=True).filter(lambda number: not number.is_integer())
+    numbers = st.floats(allow_nan=True, allow_infinity=True).filter(lambda number: not (number * 20).is_integer())
     others = st.none() | st.booleans() | st.lists(st.integers(), max_size=2) | st.dictionaries(st.text(), st.integers())
     return numbers | others | st.binary(max_size=3) | st.integers(min_value=10**9) | st.integers(max_value=-(10**9))
 

@@ -49,6 +49,16 @@ def test_people_are_right_and_ties_are_left_out(run):
     assert whole.people.pairs[0].figures["accuracy"].value == pytest.approx(0.9)
 
 
+def test_half_steps_are_numbers_or_categories(tmp_path):
+    """Half steps are compared as numbers, or as categories in their order; a mean between two steps is left out."""
+    run = write(tmp_path / "half", "half", [0, 0.5, 1, 1, 0.5, 0])
+    people = said("half", "ana", [0, 0.5, 0.5, 1, 1, 0])
+    assert agreement(run, "half", people).groups[0].judge.figures["mae"].value == pytest.approx(1 / 6)
+    found = agreement(run, "half", people, treat_as="categories")
+    assert found.groups[0].things == 6
+    assert found.groups[0].judge.figures["accuracy"].value == pytest.approx(4 / 6)
+
+
 def test_each_annotation_may_count_by_itself(run):
     """With "each" every person's value is compared, and things are drawn together with all their values."""
     both = [*said("right", "ana", MOSTLY), *said("right", "bob", MOSTLY)]

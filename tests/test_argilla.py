@@ -18,6 +18,7 @@ from greval.argilla.ledger import hold
 from greval.argilla.sampling import Candidate
 from greval.case import Case
 from greval.errors import StoreError
+from greval.scale import ValueScale
 from greval.store import Store
 
 texts = st.text(st.characters(codec="utf-8"), max_size=60)
@@ -105,6 +106,21 @@ def test_the_question_fits_the_range(low, high, kind, count):
     for value, option in zip(range(low, high + 1), settings["options"], strict=True):
         assert asked(metric.scale, value) == option["value"]
         assert answered(metric.scale, option["value"]) == value
+
+
+def test_half_steps_are_labels():
+    """What is no integer is asked for as a label; an answer reads as the value it was asked for."""
+    scale = ValueScale(range=(0, 1), step=0.5, levels={0: "No.", 0.5: "In part.", 1: "Yes."})
+    metric = ValueMetric(name="m", description="d", needs=("answer",), steps=["s"], scale=scale)
+    settings = question(metric)["settings"]
+    assert settings["type"] == "label_selection"
+    assert settings["options"][1] == {"value": "0.5", "text": "0.5", "description": "In part."}
+    for value, option in zip(scale.values, settings["options"], strict=True):
+        assert asked(scale, value) == option["value"]
+        assert (answered(scale, option["value"]), type(answered(scale, option["value"]))) == (value, type(value))
+    tens = ValueMetric(name="m", description="d", needs=("answer",), steps=["s"], range=(0, 10), step=5,
+                       levels={0: "No.", 10: "Yes."})  # fmt: skip
+    assert question(tens)["settings"]["options"] == [{"value": 0}, {"value": 5}, {"value": 10}]
 
 
 def test_a_range_with_too_many_values_is_refused():

@@ -205,13 +205,26 @@ class TestFaults:
                 "{categories: [{name: a}, {name: b}]}",
                 "scale.categories: must be a mapping from each name to what it means",
             ),
-            ("{range: [1, 5], levels: {1: a, 5: b, x: c}}", "scale.levels.x: a level must be a whole number"),
+            (
+                "{range: [1, 5], levels: {1: a, 5: b, x: c}}",
+                "scale.levels.x: a level must be a number written in one way, such as 1 or 0.5",
+            ),
             ("{range: [1, 5], levels: {1: a, 9: b}}", "scale.levels: describe at least both ends; 5 missing"),
+            (
+                "{range: [0, 3], step: 0.5, levels: {0: a, 0.50: c, 3: b}}",
+                "scale.levels.0.50: a level must be a number",
+            ),
+            (
+                "{range: [0, 3], step: 0.5, levels: {0: a, 0.3: c, 3: b}}",
+                "scale.levels: 0.3: no multiple of the step 0.5",
+            ),
+            ("{range: [0, 3], levels: {0: a, 0.5: c, 3: b}}", "scale.levels: 0.5: no integer; give the scale a step"),
+            ("{range: [0, 3], step: half, levels: {0: a, 3: b}}", "scale.step: must be a number, got 'half'"),
             ("{range: [1.5, 5], levels: {1: a, 5: b}}", "scale.range.1: must be a whole number, got 1.5"),
             ("{range: [1], levels: {1: a}}", "scale.range.2: is missing; add it"),
             (
                 "{range: [1, 5], levels: {1: a, 01: c, 5: b}}",
-                "scale.levels.01: a level must be a whole number, such as 1",
+                "scale.levels.01: a level must be a number written in one way, such as 1 or 0.5",
             ),
         ],
     )

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import sys
 import unicodedata
+from fractions import Fraction
 
 import jsonschema
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
-from strategies import categorical_scales, off_scale, scales, value_scales
+from strategies import categorical_scales, off_scale, on_scale, scales, value_scales
 
 from greval.scale import MAX_CATEGORIES, CategoricalScale, Category, MeasureScale, OffScaleError, Scale, ValueScale
 
@@ -29,12 +30,24 @@ class TestReading:
 
     @given(scale=value_scales(), data=st.data())
     def test_value(self, scale, data):
-        """Every integer of the range reads as itself, also where JSON gave it a point."""
-        value = data.draw(st.integers(*scale.range))
+        """Every level of the range reads as itself, whole ones as integers, also where JSON gave them a point."""
+        value = data.draw(on_scale(scale))
         for raw in (value, float(value)):
             read = scale.read(raw)
-            assert (read, type(read)) == (value, int)
+            assert (read, type(read)) == (value, int if float(value).is_integer() else float)
         assert scale.number(value) == value
+        assert scale.find_nearest(value + (scale.step or 1) * 0.4) == value
+
+    @given(scale=value_scales(), number=st.integers(-(10**7), 10**7).map(lambda n: n / 100))
+    def test_between_levels(self, scale, number):
+        """A number is a level if and only if it is so many whole steps from the lower end, by exact arithmetic."""
+        low, high = scale.range
+        steps = (Fraction(str(number)) - low) / Fraction(str(scale.step or 1))
+        if low <= number <= high and steps.denominator == 1:
+            assert scale.read(number) == number
+        else:
+            with pytest.raises(OffScaleError):
+                scale.read(number)
 
     @given(scale=scales(), raw=off_scale())
     @settings(max_examples=200)
@@ -86,6 +99,24 @@ class TestReading:
             assert valid(high)
             assert not valid(low - 1)
             assert not valid(high + 1)
+            assert not valid(low + (scale.step or 1) / 2)
+            assert valid(data.draw(on_scale(scale)))
+
+    def test_half_steps(self):
+        """The judge is told every half step, once as a list and once as a schema that strict servers take."""
+        scale = ValueScale(range=(0, 3), step=0.5, levels={"0": "Useless.", "0.5": "Nearly so.", 3: "Perfect."})
+        assert scale.values == (0, 0.5, 1, 1.5, 2, 2.5, 3)
+        assert scale.size == 7
+        assert scale.answer_schema() == {"type": "number", "enum": [0, 0.5, 1, 1.5, 2, 2.5, 3]}
+        assert scale.allowed() == "0, 0.5, 1, 1.5, 2, 2.5, 3"
+        assert scale.explain() == "- 0: Useless.\n- 0.5: Nearly so.\n- 3: Perfect.\n(higher is better)"
+        with pytest.raises(OffScaleError, match=r"0.3 is not a multiple of 0.5 from 0 to 3"):
+            scale.read(0.3)
+
+    def test_tens(self):
+        """A step may be larger than one: the levels are integers then."""
+        scale = ValueScale(range=(0, 100), step=10, levels={0: "None.", 100: "All."})
+        assert scale.answer_schema() == {"type": "integer", "enum": [*range(0, 101, 10)]}
 
 
 class TestDefining:
@@ -94,6 +125,14 @@ class TestDefining:
         """A scale that is written as JSON reads as the same scale, of the same kind."""
         written = json.loads(json.dumps(scale.model_dump(mode="json")))
         assert ANY.validate_python(written) == scale
+
+    def test_a_step_of_one_is_none(self):
+        """A definition without a step is written as before there were any, and so keeps its fingerprint."""
+        plain = ValueScale(range=(0, 3), levels={0: "a", 3: "b"})
+        assert ValueScale(range=(0, 3), step=1, levels={0: "a", 3: "b"}) == plain
+        assert json.dumps(plain.model_dump(mode="json")) == (
+            '{"range": [0, 3], "levels": {"0": "a", "3": "b"}, "better": "higher"}'
+        )
 
     def test_kinds(self):
         """The three kinds are told apart by their own keys."""
@@ -135,6 +174,20 @@ class TestDefining:
             ({"range": [1, 5], "levels": {1: "a", 9: "b"}}, "5 missing\nlevels: 9 outside the range 1 to 5"),
             ({"range": [1, 5], "levels": {1: "a", "1": "c", 5: "b"}}, "given twice"),
             ({"range": [1, 5], "levels": {1: "a", 5: " "}}, "at least 1 character"),
+            ({"range": [1, 5], "levels": {1: "a", "1.0": "c", 5: "b"}}, "given twice"),
+            ({"range": [1, 5], "levels": {1: "a", 2.5: "c", 5: "b"}}, "2.5: no integer; give the scale a step"),
+            ({"range": [1, 5], "levels": {1: "a", "x": "c", 5: "b"}}, "must be a number, got 'x'"),
+            ({"range": [1, 5], "levels": {1: "a", "inf": "c", 5: "b"}}, "must be a number, got 'inf'"),
+            ({"range": [1, 5], "levels": {1: "a", "1e999999999": "c", 5: "b"}}, "must be a number"),
+            ({"range": [0, 3], "step": 0.5, "levels": {0: "a", 0.3: "c", 3: "b"}}, "0.3: no multiple of the step 0.5"),
+            (
+                {"range": [0, 3], "step": 0.7, "levels": {0: "a", 3: "b"}},
+                "must divide the range 0 to 3 evenly, got 0.7",
+            ),
+            ({"range": [0, 3], "step": 0.01, "levels": {0: "a", 3: "b"}}, "makes 301 levels of 0 to 3; make it larger"),
+            ({"range": [0, 3], "step": 0, "levels": {0: "a", 3: "b"}}, "greater than 0"),
+            ({"range": [0, 3], "step": True, "levels": {0: "a", 3: "b"}}, "valid number"),
+            ({"range": [0, 3], "step": float("inf"), "levels": {0: "a", 3: "b"}}, "finite number"),
             ({"range": [1, 5], "levels": {1: "a", 5: "b"}, "best": 5}, "Extra inputs"),
         ],
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from tempfile import TemporaryDirectory
 
 import pytest
 from fault_server import sample
@@ -10,10 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+from greval import evaluate
 from greval.errors import MalformedVerdictError
 from greval.metric import CategoricalMetric, ManyCategoricalMetric, ManyValueMetric, ValueMetric
+from greval.prompt import system_text
 from greval.result import Judgement
 from greval.schema import answer_schema, read_items, read_verdict, schema_name
+from greval.testing import ScriptedJudge
 
 BASE = {"description": "d", "steps": ["s"]}
 NOTES = {
@@ -151,6 +155,23 @@ def test_category_is_never_guessed(value):
 def test_category_in_either_unicode_form():
     """A name is the same name in composed and decomposed letters."""
     assert read_verdict(TONE, {"reason": "r", "value": "Ho\u0308flich"}).value == "Höflich"
+
+
+def test_half_steps_are_read_from_the_text_of_a_judge():
+    """A half step is a value of its scale, between two levels or as text it is none; a run has its mean and report."""
+    levels = {0: "Wrong.", 0.5: "Nearly wrong.", 3: "Right."}
+    half = ValueMetric(name="half", needs=["answer"], range=(0, 3), step=0.5, levels=levels, **BASE)
+    assert "0, 0.5, 1, 1.5, 2, 2.5, 3" in system_text(half, many=False)
+    judge = ScriptedJudge([{"reason": "r", "value": value} for value in (0.5, 2, 2.0, 2.5)])
+    with TemporaryDirectory() as folder:
+        cases = [{"id": f"q{n}", "question": "?", "answer": f"a{n}"} for n in range(4)]
+        run = evaluate(cases, [half], judge=judge, out=folder)
+        (summary,) = run.summary()
+        assert (summary.mean, summary.distribution) == (1.75, {"0.5": 1, "2": 2, "2.5": 1})
+        assert 0 <= summary.interval.low < summary.interval.high <= 3
+    for value in (0.3, "0.5", 3.5):
+        with pytest.raises(MalformedVerdictError, match=r"is not a multiple of 0\.5 from 0 to 3"):
+            read_verdict(half, {"reason": "r", "value": value})
 
 
 def test_whole_float_is_an_integer():

@@ -9,6 +9,9 @@ from greval.annotations.matching import Thing
 from greval.errors import DataError
 from greval.scale import MAX_ENUM_LEVELS, CategoricalScale, MeasureScale, Scale, Value, ValueScale
 
+OF_TWO = 2
+"""A scale of so many levels is a choice."""
+
 
 def treated(
     metric: str, scale: Scale, things: Sequence[Thing], wanted: TreatAs | None
@@ -24,9 +27,9 @@ def treated(
         case CategoricalScale():
             if wanted == "numbers":
                 raise DataError(f"{metric}: its values are categories; they cannot be compared as numbers")
-        case ValueScale(range=(low, high)):
-            if (wanted or ("categories" if high - low == 1 else "numbers")) == "categories":
-                return _as_categories(metric, scale), tuple(one for thing in things for one in _named(thing))
+        case ValueScale(size=size):
+            if (wanted or ("categories" if size == OF_TWO else "numbers")) == "categories":
+                return _as_categories(metric, scale), tuple(one for thing in things for one in _named(thing, scale))
         case MeasureScale():
             if wanted == "categories":
                 raise DataError(f"{metric}: is measured; its numbers cannot be compared as categories")
@@ -35,23 +38,25 @@ def treated(
 
 def _as_categories(metric: str, scale: ValueScale) -> CategoricalScale:
     """Give the levels as categories, the best first."""
-    low, high = scale.range
-    if high - low >= MAX_ENUM_LEVELS:
-        raise DataError(f"{metric}: has {high - low + 1} levels, too many for categories; compare them as numbers")
-    levels = [*range(low, high + 1)]
+    if scale.size > MAX_ENUM_LEVELS:
+        raise DataError(f"{metric}: has {scale.size} levels, too many for categories; compare them as numbers")
+    levels = scale.values
     best_first = levels[::-1] if scale.better == "higher" else levels
     return CategoricalScale.model_validate({"categories": {str(level): "" for level in best_first}})
 
 
-def _named(thing: Thing) -> tuple[Thing, ...]:
+def _named(thing: Thing, scale: ValueScale) -> tuple[Thing, ...]:
     """Give a thing with its levels as names; nothing where the judge's value is no level."""
-    judge = _name(thing.judgement.value)
+    judge = _name(thing.judgement.value, scale)
     if judge is None:
         return ()
-    values: dict[str, Value] = {who: name for who, value in thing.values.items() if (name := _name(value)) is not None}
+    values: dict[str, Value] = {
+        who: name for who, value in thing.values.items() if (name := _name(value, scale)) is not None
+    }
     judgement = thing.judgement.model_copy(update={"value": judge})
     return (thing.model_copy(update={"values": values, "judgement": judgement}),)
 
 
-def _name(value: Value) -> str | None:
-    return str(int(value)) if float(value).is_integer() else None
+def _name(value: Value, scale: ValueScale) -> str | None:
+    number = float(value)
+    return str(scale.find_nearest(number)) if scale.find_nearest(number) == number else None

@@ -119,7 +119,7 @@ def _from_both_ends(metric: JudgedMetric, pools: dict[Value, list[Point]]) -> li
 def _level(metric: JudgedMetric, point: Point) -> Value:
     """Give the value that an example of this thing has: of several people's mean the nearest level."""
     if isinstance(metric.scale, ValueScale):
-        return on_scale(metric.scale, round(float(point.people)))
+        return metric.scale.find_nearest(float(point.people))
     return on_scale(metric.scale, point.people)
 
 

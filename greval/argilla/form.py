@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any, assert_never
 
 from greval.annotations.showing import titles
 from greval.errors import ArgillaError
 from greval.identity import digest
 from greval.metric import JudgedMetric
-from greval.scale import CategoricalScale, JudgedScale, ValueScale
+from greval.scale import CategoricalScale, JudgedScale, Value, ValueScale
 
 JUDGEMENT, COMMENT = "judgement", "comment"
 WRITTEN = "judge"
 """The field with what the judge wrote, in datasets that show its verdicts."""
 RATED = range(11)
 """What a rating can be; other values are asked for as labels that read as numbers."""
+NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 MAX_LABELS = 500
 MAX_GUIDELINES = 10_000
 MAX_DESCRIPTION = 1_000
@@ -27,7 +29,7 @@ Json = dict[str, Any]
 
 
 def question(metric: JudgedMetric) -> Json:
-    """Give the question on the metric's scale: labels for categories, a rating for integers within 0 to 10.
+    """Give the question on the metric's scale: labels for categories and steps, a rating for integers within 0 to 10.
 
     Raises:
         ArgillaError: Where the scale has more values than Argilla takes labels.
@@ -95,15 +97,15 @@ def cut(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - len(ending) - 2] + ending
 
 
-def answered(scale: JudgedScale, given: object) -> int | str | None:
+def answered(scale: JudgedScale, given: object) -> Value | None:
     """Give what a person answered as a value of the scale; what is not on it stays as it was given.
 
     Example:
         >>> answered(ValueScale(range=(-5, 5), levels={-5: "Bad.", 5: "Good."}), "-2")
         -2
     """
-    if isinstance(scale, ValueScale) and isinstance(given, str) and given.lstrip("-").isdecimal():
-        return int(given)
+    if isinstance(scale, ValueScale) and isinstance(given, str) and NUMBER.fullmatch(given):
+        return float(given) if "." in given else int(given)
     return given if isinstance(given, int | str) else None
 
 
@@ -116,21 +118,21 @@ def _settings(scale: JudgedScale, name: str) -> Json:
     match scale:
         case CategoricalScale(categories=categories):
             return _labels({category.name: category.means for category in categories})
-        case ValueScale(range=(low, high), levels=levels):
+        case ValueScale(size=size, levels=levels):
             if _rated(scale):
-                return {"type": "rating", "options": [{"value": value} for value in range(low, high + 1)]}
-            if high - low >= MAX_LABELS:
+                return {"type": "rating", "options": [{"value": value} for value in scale.values]}
+            if size > MAX_LABELS:
                 raise ArgillaError(
-                    f"{name}: its scale has {high - low + 1:,} values and Argilla takes {MAX_LABELS}; "
+                    f"{name}: its scale has {size:,} values and Argilla takes {MAX_LABELS}; "
                     "have it annotated in a CSV or JSONL file"
                 )
-            return _labels({str(value): levels.get(value, "") for value in range(low, high + 1)})
+            return _labels({str(value): levels.get(value, "") for value in scale.values})
         case _:
             assert_never(scale)
 
 
 def _rated(scale: ValueScale) -> bool:
-    return all(end in RATED for end in scale.range)
+    return all(end in RATED for end in scale.range) and all(isinstance(value, int) for value in scale.values)
 
 
 def _labels(means: dict[str, str]) -> Json:

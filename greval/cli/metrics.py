@@ -130,4 +130,5 @@ def _scale(metric: Metric) -> str:
         ends = "number" if scale.high is None else f"{scale.low:g} to {scale.high:g}"
         unit = f" ({scale.unit})" if scale.unit else ""
         return f"{ends}{unit}{', lower is better' if scale.better == 'lower' else ''}"
-    return f"{scale.range[0]} to {scale.range[1]}"
+    step = f" by {scale.step:g}" if scale.step else ""
+    return f"{scale.range[0]} to {scale.range[1]}{step}"

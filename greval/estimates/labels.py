@@ -103,7 +103,7 @@ def _thing(one: Annotation, judged: Judged) -> Thing:
 def _one(given: Sequence[Value], judged: Judged) -> float | None:
     """Give the one value of several people: None where categories, or two values, are tied."""
     scale = judged.scale
-    of_two = isinstance(scale, ValueScale) and scale.range[1] - scale.range[0] == 1
+    of_two = isinstance(scale, ValueScale) and scale.size == 2  # noqa: PLR2004 - a choice
     if not of_two and not isinstance(given[0], str):
         return fsum(float(value) for value in given) / len(given)
     most = majority(given)

@@ -76,7 +76,7 @@ def _misshapen_scale(scale: object, lines: Mapping[Path, int]) -> Iterator[Fault
     for level in levels if isinstance(levels, Mapping) else ():
         if not re.fullmatch(LEVEL, level):
             path = "scale", "levels", level
-            yield Fault(lines[path], "a level must be a whole number, such as 1", path)
+            yield Fault(lines[path], "a level must be a number written in one way, such as 1 or 0.5", path)
     if isinstance(scale.get("categories"), list):
         yield Fault(
             lines["scale", "categories"],

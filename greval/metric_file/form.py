@@ -10,7 +10,7 @@ from greval.need import PROMPT_FIELDS, TAG
 from greval.note import RESERVED
 
 Schema = dict[str, Any]
-LEVEL = "0|-?[1-9][0-9]*"
+LEVEL = "0|-?[1-9][0-9]*|-?(0|[1-9][0-9]*)\\.[0-9]*[1-9]"
 """How the number of a level is written: in one way only, so that each is described once."""
 
 _SAID = {
@@ -34,8 +34,9 @@ _SAID_OF = {
     ("Category", ""): "What the category means, and the number it counts as.",
     ("Category", "means"): "When it applies, and how it differs from its neighbours.",
     ("Category", "score"): "The number it counts as in a mean.",
-    ("ValueScale", ""): "Integers from the lower to the upper end, both included.",
+    ("ValueScale", ""): "Integers, or numbers a step apart, from the lower to the upper end, both included.",
     ("ValueScale", "range"): "The lower and the upper end, such as [1, 5].",
+    ("ValueScale", "step"): "How far apart the levels are; 1 without it.",
     ("ValueScale", "levels"): "What the levels mean, by number; both ends at least.",
     ("ValueScale", "better"): "Which end is the good one.",
     ("TextNote", "means"): "What the judge is to write.",

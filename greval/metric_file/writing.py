@@ -123,7 +123,8 @@ def _scale(scale: Scale) -> dict[str, Any]:
         case ValueScale():
             stated = {"better": scale.better} if "better" in scale.model_fields_set else {}
             levels = {level: _text(scale.levels[level]) for level in sorted(scale.levels)}
-            return {"range": _row(scale.range), **stated, "levels": levels}
+            step = {"step": scale.step} if scale.step else {}
+            return {"range": _row(scale.range), **step, **stated, "levels": levels}
         case MeasureScale():
             message = "a measure is computed; there is no file for it"
             raise TypeError(message)

@@ -3,6 +3,9 @@
 import { figure } from "../format.js";
 
 const STEPS = 4;
+const MOST_LISTED = 20;
+/** Give a number without the last digits, which multiples of a step may have wrong: 0.1 three times is 0.3. */
+const rounded = (number) => Number(number.toPrecision(12));
 
 /** Give the kind of a scale: "categories", "range" or "measure". */
 export function kindOf(scale) {
@@ -15,7 +18,9 @@ export function valuesOf(scale) {
   if (scale?.categories) return Object.keys(scale.categories);
   if (!scale?.range) return null;
   const [low, high] = scale.range;
-  return high - low <= 10 ? Array.from({ length: high - low + 1 }, (_, place) => String(low + place)) : null;
+  const step = scale.step ?? 1;
+  const last = Math.round((high - low) / step);
+  return last <= (scale.step ? MOST_LISTED : 10) ? Array.from({ length: last + 1 }, (_, place) => String(rounded(low + place * step))) : null;
 }
 
 /** Give how good a value is, 0 (worst) to 4 (best), or null where the scale does not say. */
@@ -73,7 +78,7 @@ export function told(scale) {
     case "categories":
       return `${Object.keys(scale.categories).length} categories${scale.ordered === false ? "" : ", best first"}`;
     case "range":
-      return `${scale.range[0]} to ${scale.range[1]}, ${scale.better ?? "higher"} is better`;
+      return `${scale.range[0]} to ${scale.range[1]}${scale.step ? ` by ${scale.step}` : ""}, ${scale.better ?? "higher"} is better`;
     case "measure":
       return measureTold(scale);
     default:
