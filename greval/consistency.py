@@ -72,4 +72,4 @@ def _ends(scale: JudgedScale) -> tuple[Value, Value, int]:
     if isinstance(scale, CategoricalScale):
         return scale.names[0], scale.names[-1], len(scale.names)
     low, high = scale.range
-    return (high, low, high - low + 1) if scale.better == "higher" else (low, high, high - low + 1)
+    return (high, low, scale.size) if scale.better == "higher" else (low, high, scale.size)

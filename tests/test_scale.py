@@ -15,6 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 from strategies import categorical_scales, off_scale, on_scale, scales, value_scales
 
 from greval.scale import MAX_CATEGORIES, CategoricalScale, Category, MeasureScale, OffScaleError, Scale, ValueScale
+from greval.stats.number_range import NumberRange, find_number_range
 
 ANY = TypeAdapter(Scale)
 TWO = {"Yes": "It does.", "No": "It does not."}
@@ -224,3 +225,11 @@ class TestTelling:
         assert told.startswith(f"- {scale.range[0]}: ")
         assert told.endswith(f"({scale.better} is better)")
         assert str(scale.range[1]) in scale.allowed()
+
+
+def test_half_steps_are_no_proportion():
+    """Two levels are a choice, whatever they are called; 0, 0.5 and 1 are not."""
+    halves = ValueScale(range=(0, 1), step=0.5, levels={0: "No.", 1: "Yes."})
+    tens = ValueScale(range=(0, 10), step=10, levels={0: "No.", 10: "Yes."})
+    assert find_number_range(halves) == NumberRange(0.0, 1.0, binary=False)
+    assert find_number_range(tens) == NumberRange(0.0, 10.0, binary=True)

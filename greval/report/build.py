@@ -122,8 +122,8 @@ def _list_values(scale: Scale) -> tuple[str, ...]:
     match scale:
         case CategoricalScale(names=names):
             return names
-        case ValueScale(range=(low, high)):
-            return tuple(map(str, range(low, high + 1))) if high - low < MAX_ENUM_LEVELS else ()
+        case ValueScale(size=size):
+            return tuple(map(str, scale.values)) if size <= MAX_ENUM_LEVELS else ()
         case MeasureScale():
             return ()
         case _:

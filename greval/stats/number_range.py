@@ -43,8 +43,8 @@ def find_number_range(scale: Scale) -> NumberRange | None:
         case CategoricalScale(categories=categories):
             scores = {category.score for category in categories if category.score is not None}
             return NumberRange(min(scores), max(scores), len(scores) == 2) if len(scores) > 1 else None  # noqa: PLR2004 - binary
-        case ValueScale(range=(low, high)):
-            return NumberRange(float(low), float(high), high - low == 1)
+        case ValueScale(range=(low, high), size=size):
+            return NumberRange(float(low), float(high), size == 2)  # noqa: PLR2004 - binary
         case MeasureScale(low=low, high=high):
             return NumberRange(low, high)
         case _:
