@@ -74,6 +74,13 @@ def test_a_judgement_is_an_event_of_the_convention(exporter, provider):
     }
 
 
+def test_results_that_it_builds_on_are_events_too(exporter, provider):
+    """The result of a runnable emits those that it carries, before its own."""
+    said = Scored(judgements=(Judgement(value=1, number=1.0, reason="r"),))
+    Events(provider)(row(said, built_on=(row(said, metric="below"), row(Skipped(reason="none"), metric="lacking"))))
+    assert [event.attributes["gen_ai.evaluation.name"] for event in records(exporter)] == ["below", "tone"]
+
+
 def test_a_category_is_a_label(exporter, provider):
     """A category arrives by its name, with a number only where it has one."""
     good = Judgement(value="Good", number=0.5, reason="Clear.")

@@ -1,0 +1,212 @@
+"""The runnable of a metric that builds on others: its order, its traces, its batches, and what it refuses."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+
+import pytest
+from fault_server import hangs
+from test_compile import Tracing
+from test_evaluation import BUILT, PASSAGES, by_metric, cases
+
+from greval.client import JudgeClient
+from greval.compile import compile_metric
+from greval.errors import DataError, DefinitionError, JudgeError, StoppedError
+from greval.evaluation import evaluate
+from greval.guard import Guard
+from greval.judge import Judge
+from greval.library import load
+from greval.result import Result, Usage
+from greval.testing import ScriptedJudge
+
+FACTS = PASSAGES.model_copy(update={"name": "facts", "over": "triples", "needs": ("question", "triples")})
+GOOD_FACTS = BUILT.uses["chunks"].model_copy(update={"judged_by": "facts"})
+BOTH = BUILT.model_copy(
+    update={"needs": ("answer", "chunks", "triples"), "uses": {**BUILT.uses, "triples": GOOD_FACTS}}
+)
+TOP = BUILT.model_copy(
+    update={"name": "top", "uses": {"chunks": BUILT.uses["chunks"].model_copy(update={"judged_by": "better"})}}
+)
+BETTER = PASSAGES.model_copy(update={"name": "better", "uses": BUILT.uses})
+
+
+def compiled(judge, metric=BUILT, **settings):
+    """Compile a metric that builds on `passages`."""
+    return compile_metric(metric, judge, built_on=[PASSAGES, FACTS, BETTER], **settings)
+
+
+def timeless(result):
+    """Give a result without what a clock decides."""
+    return result.replace(latency=0.0, built_on=tuple(map(timeless, result.built_on)))
+
+
+def test_the_result_carries_those_that_it_builds_on():
+    """A result holds those below it in order, each as a row of its own, and reads back from JSON as it was."""
+    judge = ScriptedJudge(by_metric)
+    (case,) = cases(1)
+    result = compiled(judge).invoke(case)
+    (below,) = result.built_on
+    assert (below.metric, below.sample_id, below.built_on) == ("passages", "q0", ())
+    assert [(one.item, one.value) for one in below.judgements] == [("c1", "Good"), ("c2", "Bad")]
+    assert (result.value, result.usage.calls, below.usage.calls, len(judge.calls)) == (1, 1, 1, 2)
+    assert Result.model_validate_json(result.model_dump_json()) == result
+    assert "built_on" not in below.model_dump()
+    assert "built_on" not in below.model_dump_json()
+
+
+def test_it_is_what_a_run_gives(tmp_path):
+    """The rows of a run are the results of the runnable, with the same fingerprints."""
+    judge = ScriptedJudge(by_metric)
+    given = cases(3)
+    found = compiled(judge, BOTH).batch([case.model_copy(update={"triples": None}) for case in given])
+    rows = evaluate(given, [BOTH, PASSAGES, FACTS], judge, out=tmp_path).results()
+    expected = {(row.sample_id, row.metric): timeless(row) for row in rows}
+    split = (row.replace(built_on=()) for one in found for row in (*map(timeless, one.built_on), timeless(one)))
+    assert {(row.sample_id, row.metric): row for row in split} == expected
+
+
+async def test_metrics_below_are_judged_at_once():
+    """Chunks and triples are judged side by side: neither answer comes before both were asked for."""
+    both = asyncio.Event()
+    asked = []
+
+    class Meeting(ScriptedJudge):
+        async def _agenerate(self, messages, *args, **kwargs):
+            asked.append("<item" in messages[-1].text)
+            if len(asked) == 2:
+                both.set()
+            await asyncio.wait_for(both.wait(), 20)
+            return await super()._agenerate(messages, *args, **kwargs)
+
+    case = cases(1)[0].model_dump() | {"triples": [("x", "is", "y")]}
+    result = await compiled(Meeting(by_metric), BOTH).ainvoke(case)
+    assert asked == [True, True, False]
+    assert [row.metric for row in result.built_on] == ["passages", "facts"]
+
+
+def test_traces_show_those_below_as_children():
+    """A tracer sees one run for the whole, in it one for each metric, and the model's runs in these."""
+    tracer = Tracing()
+    config = {"callbacks": [tracer], "tags": ["nightly"], "run_name": "whole"}
+    result = compiled(ScriptedJudge(by_metric)).invoke(cases(1)[0], config)
+    assert tracer.runs == [
+        ("chain", "whole", None),
+        ("chain", "passages", "whole"),
+        ("model", "judge", "passages"),
+        ("chain", "built", "whole"),
+        ("model", "judge", "built"),
+    ]
+    assert tracer.ended == ["passages", "built", "whole"]
+    assert tracer.outputs == result
+    assert "nightly" in tracer.seen["model"]["tags"]
+
+
+def test_a_bound_config_reaches_those_below():
+    """`with_config` binds callbacks for each case of a batch: each has a run of its own."""
+    tracer = Tracing()
+    compiled(ScriptedJudge(by_metric)).with_config(callbacks=[tracer]).batch(cases(3), {"max_concurrency": 2})
+    names = Counter(name for kind, name, parent in tracer.runs if kind == "chain" and parent is None)
+    assert names == {"built": 3}
+    assert Counter(kind for kind, _, _ in tracer.runs)["model"] == 6
+
+
+def test_a_batch_judges_equal_content_once():
+    """Cases of a batch that differ in nothing that a judge sees share their judgements; two calls share nothing."""
+    judge = ScriptedJudge(by_metric)
+    (case,) = cases(1)
+    twins = [case.model_copy(update={"id": f"t{n}"}) for n in range(5)]
+    runnable = compiled(judge)
+    found = runnable.batch(twins)
+    assert len(judge.calls) == 2
+    assert [row.sample_id for row in found] == [twin.id for twin in twins]
+    spent = sum((row.usage for one in found for row in (one, *one.built_on)), Usage())
+    assert (spent.calls, spent.hits) == (2, 8)
+    runnable.invoke(case)
+    assert len(judge.calls) == 4
+
+
+def test_what_failed_is_tried_once_more():
+    """As in a run a chunk that failed at first is asked for again alone, and its metric counts all that it cost."""
+    first = {"judgements": [{"item": 1, "reason": "r", "value": "Good"}]}
+    answers = iter([first, {"judgements": []}])
+    judge = ScriptedJudge(lambda messages: next(answers, None) or by_metric(messages))
+    result = compiled(judge).invoke(cases(1)[0])
+    assert result.outcome.status == result.built_on[0].outcome.status == "scored"
+    assert [one.item for one in result.built_on[0].judgements] == ["c1", "c2"]
+    assert (result.built_on[0].usage.calls, result.usage.calls, len(judge.calls)) == (3, 1, 4)
+
+
+def test_what_builds_on_a_failure_is_not_asked():
+    """A failure below is a failure of the kind dependency, in a run's words."""
+    judge = ScriptedJudge(lambda messages: "no JSON" if "<item" in messages[-1].text else by_metric(messages))
+    result = compiled(judge).invoke(cases(1)[0])
+    assert (result.outcome.error.kind, result.built_on[0].outcome.error.kind) == ("dependency", "malformed")
+    assert result.outcome.error.message.startswith("it builds on passages, which failed here: ")
+    assert all("<item" in call[1].text for call in judge.calls)
+
+
+def test_what_builds_on_what_builds():
+    """Metrics that build on metrics that build on others are judged from the bottom, and stand in one list."""
+    judge = ScriptedJudge(by_metric)
+    result = compiled(judge, TOP).invoke(cases(1)[0])
+    assert [row.metric for row in result.built_on] == ["passages", "better"]
+    assert all(not row.built_on for row in result.built_on)
+    assert "\nb\n" not in judge.calls[1][-1].text
+
+
+def test_repeats_count_for_those_below():
+    """With repeats each metric of the chain is judged so often."""
+    judge = ScriptedJudge(by_metric)
+    result = compiled(judge, repeats=3).invoke(cases(1)[0])
+    assert (result.judgements[0].votes, result.built_on[0].judgements[0].votes) == ({"1": 3}, {"Good": 3})
+    assert len(judge.calls) == 6
+
+
+def test_what_is_not_found_is_told():
+    """A metric below that is neither given nor ships is an error at once, with who builds on it."""
+    with pytest.raises(DefinitionError, match="built: builds on passages, whose definition is not given: passages: no"):
+        compile_metric(BUILT, ScriptedJudge(by_metric))
+    with pytest.raises(DefinitionError, match=r"'passages': is no metric; load\('passages'\)"):
+        compile_metric(BUILT, ScriptedJudge(by_metric), built_on=["passages"])
+    with pytest.raises(DefinitionError, match=r"uses.chunks.judged_by: passages judges each of the triples"):
+        compile_metric(BUILT, ScriptedJudge(by_metric), built_on=[FACTS.model_copy(update={"name": "passages"})])
+
+
+def test_a_given_definition_comes_before_the_library():
+    """A definition that is given takes the place of the predefined one of its name, and changes the fingerprint."""
+    chunks = load("chunk_evaluation").model_copy(update={"description": "Mine."})
+    judge = Judge("openai:m")
+    plain = compile_metric(load("answer_completeness"), judge)
+    assert compile_metric(load("answer_completeness"), judge, built_on=[PASSAGES]).fingerprint == plain.fingerprint
+    assert compile_metric(load("answer_completeness"), judge, built_on=[chunks]).fingerprint != plain.fingerprint
+
+
+def test_what_is_no_case_or_judge_is_raised_as_it_is(monkeypatch):
+    """A wrong input, a judge without its key and a guard that stops are the errors of any runnable, in no group."""
+    with pytest.raises(DataError, match="question"):
+        compiled(ScriptedJudge(by_metric)).invoke({"answer": "no question"})
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(JudgeError, match="OPENAI_API_KEY"):
+        compiled(Judge("openai:m")).invoke(cases(1)[0])
+    guard = Guard(max_calls=1)
+    with pytest.raises(StoppedError, match="the cap of 1 calls"):
+        compiled(JudgeClient(ScriptedJudge(by_metric), guard=guard)).invoke(cases(1)[0])
+
+
+def test_an_error_of_one_case_can_be_returned():
+    """With `return_exceptions` a case that is none is an exception in its place, and the others are judged."""
+    found = compiled(ScriptedJudge(by_metric)).batch([cases(1)[0], {"answer": "x"}], return_exceptions=True)
+    assert (found[0].value, type(found[1])) == (1, DataError)
+
+
+async def test_who_stops_waiting_stops_the_calls(fault_server, monkeypatch):
+    """A call that is given up ends the calls of the metrics below."""
+    monkeypatch.setenv("OPENAI_API_KEY", "test-key")
+    fault_server.plan = hangs()
+    task = asyncio.create_task(compiled(Judge("openai:x", base_url=fault_server.url)).ainvoke(cases(1)[0]))
+    await asyncio.to_thread(fault_server.wait)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert fault_server.calls == 1
