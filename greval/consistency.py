@@ -7,7 +7,7 @@ go with a value that is not the worst, as other things may have counted.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from pydantic import JsonValue
 
@@ -21,7 +21,7 @@ FEWEST = 3
 
 def find_contradictions(
     metric: JudgedMetric, value: Value, notes: Mapping[str, JsonValue], votes: Mapping[str, int] | None = None
-) -> tuple[str, ...]:
+) -> dict[str, str]:
     """Return why a verdict contradicts the shares that its metric holds it against.
 
     Args:
@@ -31,23 +31,23 @@ def find_contradictions(
         votes: What repeats gave. A mean of values that differ is of no single judgement: it is not held against one.
 
     Returns:
-        A sentence for each contradiction.
+        A sentence for each share that it contradicts, by the name of the note.
 
     Example:
         >>> from greval.library import load
         >>> coverage = {"coverage": {"count": 2, "of": 2, "share": 1.0}}
         >>> find_contradictions(load("answer_completeness"), "Somewhat relevant", coverage)
-        ("coverage is 1.00, but 'Somewhat relevant' is not the best value, 'Relevant'",)
+        {'coverage': "coverage is 1.00, but 'Somewhat relevant' is not the best value, 'Relevant'"}
     """
     if len(votes or {}) > 1 and isinstance(metric.scale, ValueScale):
-        return ()
+        return {}
     held = {name: note.better for name, note in metric.notes.items() if isinstance(note, ShareNote) and note.better}
-    return tuple(
-        fault
+    return {
+        name: fault
         for name, better in held.items()
         if (share := read_share(notes.get(name))) is not None
-        for fault in _find(metric.scale, value, name, share, full=1.0 if better == "higher" else 0.0)
-    )
+        and (fault := _find(metric.scale, value, name, share, full=1.0 if better == "higher" else 0.0))
+    }
 
 
 def read_share(note: JsonValue) -> float | None:
@@ -56,15 +56,16 @@ def read_share(note: JsonValue) -> float | None:
     return float(share) if isinstance(share, int | float) else None
 
 
-def _find(scale: JudgedScale, value: Value, name: str, share: float, *, full: float) -> Iterator[str]:
+def _find(scale: JudgedScale, value: Value, name: str, share: float, *, full: float) -> str | None:
     """Hold a value against one share; `full` is the share that belongs to the best value."""
     best, worst, count = _ends(scale)
     if share == full and value != best:
-        yield f"{name} is {share:.2f}, but {value!r} is not the best value, {best!r}"
-    elif share != full and value == best:
-        yield f"{name} is {share:.2f}, but {value!r} is the best value"
-    elif share != 1.0 - full and value == worst and count >= FEWEST:
-        yield f"{name} is {share:.2f}, but {value!r} is the worst value"
+        return f"{name} is {share:.2f}, but {value!r} is not the best value, {best!r}"
+    if share != full and value == best:
+        return f"{name} is {share:.2f}, but {value!r} is the best value"
+    if share != 1.0 - full and value == worst and count >= FEWEST:
+        return f"{name} is {share:.2f}, but {value!r} is the worst value"
+    return None
 
 
 def _ends(scale: JudgedScale) -> tuple[Value, Value, int]:

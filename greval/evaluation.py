@@ -34,6 +34,7 @@ from greval.replies import Replies, cache_file, forget
 from greval.result import Result
 from greval.run_summary import missing_tag, summarise_run
 from greval.runnable import CaseLike, run_sync
+from greval.share_summary import ShareSummary, summarise_shares
 from greval.source import Source
 from greval.stats.summary import Summary
 from greval.store import Store
@@ -96,6 +97,21 @@ class Run:
             if error := missing_tag(found.by, found.summaries, store):
                 raise error
         return found.summaries
+
+    def shares(self, by: str | Sequence[str] = ()) -> tuple[ShareSummary, ...]:
+        """Return the mean of each share that was counted over notes, with the figures of `greval report`.
+
+        Args:
+            by: As of `summary`.
+
+        Raises:
+            DataError: If no case has such a tag.
+        """
+        with Store.open(self.folder) as store, store.snapshot():
+            found = summarise_run(store, by)
+            if error := missing_tag(found.by, found.summaries, store):
+                raise error
+            return summarise_shares(store, found.by)
 
 
 def evaluate(

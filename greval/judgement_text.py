@@ -46,18 +46,17 @@ def cited_items(judgement: Judgement) -> dict[str, str]:
     return find_cited_items([judgement.reason, *judgement.findings, judgement.notes], judgement.shown_ids)
 
 
-def write_details(judgement: Judgement) -> tuple[str, ...]:
-    """Return what a judgement holds beside its value and reason, as lines: findings, notes, and ids of cited items.
+def write_details(findings: Sequence[str], notes: Mapping[str, JsonValue], cited: Mapping[str, str]) -> tuple[str, ...]:
+    """Return what a judgement holds beside its value and reason as lines: findings, notes, and ids of cited items.
 
     Example:
-        >>> write_details(Judgement(value=1, reason="r", findings=("Ada.",), notes={"coverage": {"count": 1, "of": 4,
-        ...                                                                                      "share": 0.25}}))
-        ('step 1: Ada.', 'coverage: 0.25 (1 of 4)')
+        >>> write_details(["Ada."], {"coverage": {"count": 1, "of": 4, "share": 0.25}}, {"chunk 1": "d7"})
+        ('step 1: Ada.', 'coverage: 0.25 (1 of 4)', 'chunk 1 is d7')
     """
-    findings = (f"step {number}: {text}" for number, text in enumerate(judgement.findings, 1))
-    notes = (line for name, note in judgement.notes.items() for line in _write_note(name, note))
-    cited = (f"{words} is {item}" for words, item in cited_items(judgement).items())
-    return (*findings, *notes, *cited)
+    found = (f"step {number}: {text}" for number, text in enumerate(findings, 1))
+    noted = (line for name, note in notes.items() for line in _write_note(name, note))
+    named = (f"{words} is {item}" for words, item in cited.items())
+    return (*found, *noted, *named)
 
 
 def is_share(note: JsonValue) -> bool:

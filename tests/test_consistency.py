@@ -147,4 +147,4 @@ def test_the_coverage_of_a_real_run_is_told():
     )
     (judgement,) = result.judgements
     told = find_contradictions(metric, judgement.value, judgement.notes, judgement.votes)
-    assert told == ("coverage is 1.00, but 'Somewhat relevant' is not the best value, 'Relevant'",)
+    assert told == {"coverage": "coverage is 1.00, but 'Somewhat relevant' is not the best value, 'Relevant'"}

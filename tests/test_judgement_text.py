@@ -117,7 +117,7 @@ def test_numbers_are_those_of_the_items_that_were_left(tmp_path):
     assert judgement.shown_ids == {"chunk": ("c2",)}
     assert cited_items(judgement) == {"chunk 1": "c2"}
     assert [cited_items(one) for one in rows["chunk_evaluation"]] == [{"item 2": "c2"}] * 2
-    assert "chunk 1 is c2" in write_details(judgement)
+    assert "chunk 1 is c2" in write_details(judgement.findings, judgement.notes, cited_items(judgement))
 
 
 def test_an_item_judged_alone_has_no_number_to_name():
@@ -154,7 +154,7 @@ def test_details_are_lines():
         },
         shown_ids=IDS,
     )
-    assert write_details(judgement) == (
+    assert write_details(judgement.findings, judgement.notes, cited_items(judgement)) == (
         "step 1: Ada is named.",
         "step 2: No other.",
         "advice: Say when.",

@@ -9,7 +9,7 @@ from greval.annotations.shown import Shown
 from greval.argilla.dataset import Dataset
 from greval.argilla.form import JUDGEMENT, WRITTEN, Json, asked, cut
 from greval.argilla.ledger import Entry
-from greval.judgement_text import write_details
+from greval.judgement_text import cited_items, write_details
 
 MAX_AGENT = 200
 MAX_TERM = 1000
@@ -31,7 +31,8 @@ def record(thing: Shown, entry: Entry, dataset: Dataset, *, run: str) -> Json:
 
 def _written(thing: Shown) -> dict[str, str]:
     """Return the field with the judge's reason, its findings and its notes."""
-    return {WRITTEN: safe("\n".join([thing.judgement.reason, *write_details(thing.judgement)]))}
+    said = thing.judgement
+    return {WRITTEN: safe("\n".join([said.reason, *write_details(said.findings, said.notes, cited_items(said))]))}
 
 
 def _metadata(thing: Shown, entry: Entry) -> Json:

@@ -7,11 +7,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import assert_never
 
+from pydantic import Field, JsonValue
+
+from greval.consistency import find_contradictions
+from greval.judgement_text import cited_items
+from greval.metric import JudgedMetric
 from greval.record import Record
 from greval.report.spending import Spending, spendings
 from greval.result import Result
 from greval.run_summary import summarise_run
 from greval.scale import MAX_ENUM_LEVELS, CategoricalScale, MeasureScale, Scale, ValueScale
+from greval.share_summary import ShareSummary, summarise_shares
 from greval.stats.summary import Summary
 from greval.store import Store
 
@@ -19,7 +25,11 @@ MOST_UNREAD = 1_000
 
 
 class Verdict(Record):
-    """One judgement or failure as a line to read."""
+    """One judgement or failure as a line to read.
+
+    `cited_items` are the ids of the items that the judge names by number, `contradictions` say why the value
+    contradicts a share among the notes.
+    """
 
     sample_id: str
     method: str
@@ -27,6 +37,10 @@ class Verdict(Record):
     item: str | None
     value: str
     reason: str
+    findings: tuple[str, ...] = ()
+    notes: dict[str, JsonValue] = Field(default_factory=dict)
+    cited_items: dict[str, str] = Field(default_factory=dict)
+    contradictions: tuple[str, ...] = ()
 
 
 class Report(Record):
@@ -36,7 +50,8 @@ class Report(Record):
     their order, `pending` how many cases each metric has not judged yet, `stopped` why commands were
     stopped whose results these are, `others` how many results of other cases, answers, judges or
     definitions the folder holds that are not counted, `unread` the first thousand rows of the input
-    that were no cases, `unread_count` how many they were, `spending` what the judge cost.
+    that were no cases, `unread_count` how many they were, `spending` what the judge cost, `shares` what
+    was counted over the judge's notes.
     """
 
     folder: str
@@ -50,6 +65,7 @@ class Report(Record):
     unread: tuple[str, ...]
     unread_count: int = 0
     spending: tuple[Spending, ...] = ()
+    shares: tuple[ShareSummary, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
 
 
@@ -85,15 +101,31 @@ def _built(store: Store, by: Sequence[str], show: int) -> Report:
         unread=tuple(unread[:MOST_UNREAD]),
         unread_count=max(len(unread), count if isinstance(count, int) else 0),
         spending=spendings(found.summaries, store.fact("price")),
+        shares=summarise_shares(store, found.by),
         verdicts=tuple(_spread(store, [*dict.fromkeys(summary.metric for summary in found.summaries)], show)),
     )
 
 
-def verdicts(result: Result) -> Iterable[Verdict]:
-    """Give the verdicts of a result, its failures and its skip among them."""
+def verdicts(result: Result, metric: JudgedMetric | None = None) -> Iterable[Verdict]:
+    """Return the verdicts of a result, its failures and its skip among them.
+
+    Args:
+        result: The result.
+        metric: Its definition, by which contradictions are found; None if it is computed or not known.
+    """
     who = {"sample_id": result.sample_id, "method": result.method, "metric": result.metric}
     for judgement in result.judgements:
-        yield Verdict(**who, item=judgement.item, value=str(judgement.value), reason=judgement.reason)
+        told = metric and find_contradictions(metric, judgement.value, judgement.notes, judgement.votes)
+        yield Verdict(
+            **who,
+            item=judgement.item,
+            value=str(judgement.value),
+            reason=judgement.reason,
+            findings=judgement.findings,
+            notes=judgement.notes,
+            cited_items=cited_items(judgement),
+            contradictions=tuple((told or {}).values()),
+        )
     for failure in result.failures:
         yield Verdict(**who, item=failure.item, value=f"failed: {failure.kind}", reason=failure.message)
     if result.outcome.status == "skipped":
@@ -112,9 +144,11 @@ def _pending(planned: Mapping[str, int], summaries: Sequence[Summary]) -> dict[s
 def _spread(store: Store, metrics: Sequence[str], show: int) -> Iterator[Verdict]:
     """Take verdicts of each metric in turn, those of one case together."""
     share = -(-show // max(1, len(metrics)))
+    known = store.layout().metrics if share else {}
     for metric in metrics if share else ():
         results = (Result.model_validate_json(line) for line in store.lines(metric))
-        yield from islice((verdict for result in results for verdict in verdicts(result)), share)
+        told = (verdict for result in results for verdict in verdicts(result, known.get(metric)))
+        yield from islice(told, share)
 
 
 def _list_values(scale: Scale) -> tuple[str, ...]:

@@ -10,10 +10,12 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from greval.judgement_text import write_details
 from greval.metrics.telling import counted
 from greval.report.build import Report, Verdict
 from greval.report.lines import shortened
 from greval.report.spending import told
+from greval.share_summary import ShareSummary
 from greval.stats.summary import Summary
 
 MAX_UNREAD = 5
@@ -34,6 +36,8 @@ def render(report: Report, console: Console) -> None:
     if report.verdicts:
         console.print(_verdicts(report.verdicts))
     console.print(_summaries_that_fit(report, console))
+    if report.shares:
+        console.print(_shares(report))
     if cost := told(report.spending):
         console.print(cost, markup=False, highlight=False, soft_wrap=True)
     for line in _troubles(report):
@@ -46,7 +50,10 @@ def _verdicts(verdicts: Iterable[Verdict]) -> RenderableType:
         table.add_column(name, overflow="fold", ratio=3 if name == "reason" else None)
     for verdict in verdicts:
         who = " ".join(shortened(part) for part in (verdict.sample_id, verdict.method, verdict.item) if part)
-        table.add_row(*map(escape, (who, verdict.metric, verdict.value, verdict.reason)))
+        wrong = (f"contradiction: {why}" for why in verdict.contradictions)
+        details = write_details(verdict.findings, verdict.notes, verdict.cited_items)
+        said = "\n".join((verdict.reason, *details, *wrong))
+        table.add_row(*map(escape, (who, verdict.metric, verdict.value, said)))
     return Group(table, Text())
 
 
@@ -87,6 +94,23 @@ def _cells(report: Report, summary: Summary, *, wide: bool) -> list[str]:
     return [summary.metric, *group, *map(str, counts), spread(report, summary), mean(summary), *more]
 
 
+def _shares(report: Report) -> RenderableType:
+    """Return the table of what was counted over the judge's notes."""
+    table = Table(title="Shares counted over the judge's notes", title_justify="left", box=None, pad_edge=False)
+    table.add_column("metric", no_wrap=True)
+    if report.by:
+        table.add_column(" · ".join(report.by))
+    table.add_column("share", no_wrap=True)
+    table.add_column("mean [95 % interval]", no_wrap=True)
+    for name in ("nothing to count", "contradictions"):
+        table.add_column(name, justify="right")
+    for share in report.shares:
+        group = [share.group] if report.by else []
+        wrong = "-" if share.contradictions is None else str(share.contradictions)
+        table.add_row(*map(escape, (share.metric, *group, share.note, mean(share), str(share.empty), wrong)))
+    return Group(Text(), table)
+
+
 def _figure_or_dash(number: float | None) -> str:
     return "-" if number is None else figure(number)
 
@@ -114,13 +138,13 @@ def _range(summary: Summary) -> str:
     return ", ".join(f"{name} {_figure_or_dash(number)}" for name, number in told.items())
 
 
-def mean(summary: Summary) -> str:
+def mean(summary: Summary | ShareSummary) -> str:
     """Give the mean with its interval and how many values it is of."""
     if summary.mean is None:
         return "-"
     interval = summary.interval
-    usual = summary.p95 is None or FINE <= abs(summary.mean) < COARSE
-    write = "{:.2f}".format if usual else figure
+    is_open = isinstance(summary, Summary) and summary.p95 is not None
+    write = figure if is_open and not FINE <= abs(summary.mean) < COARSE else "{:.2f}".format
     ends = f" [{write(interval.low)}, {write(interval.high)}]" if interval else " [no interval]"
     return f"{write(summary.mean)}{ends} n={summary.counted}"
 
@@ -135,6 +159,15 @@ def figure(number: float) -> str:
     return f"{number:,.0f}" if abs(number) >= COARSE else f"{number:.3g}"
 
 
+def _contradictions(shares: Iterable[ShareSummary]) -> Iterable[str]:
+    """Say how many verdicts contradict a share, with the way to find them."""
+    for share in shares:
+        if share.contradictions:
+            where = f"{share.metric}{f' ({share.group})' if share.group else ''}"
+            what = "verdict contradicts" if share.contradictions == 1 else "verdicts contradict"
+            yield f"{where}: {share.contradictions} {what} {share.note}; greval results RUN --format csv names them"
+
+
 def _troubles(report: Report) -> Iterable[str]:
     """Say what is missing from the figures, with the way to mend it."""
     for summary in report.summaries:
@@ -144,6 +177,7 @@ def _troubles(report: Report) -> Iterable[str]:
             yield f"{where}: failures: {kinds}; run the same command again to ask for these only"
         for reason, count in summary.skips.items():
             yield f"{where}: {count} skipped: {reason}"
+    yield from _contradictions(report.shares)
     for metric, count in report.pending.items():
         yield f"{metric}: {count} not judged yet; run the same command again to go on"
     for why in report.stopped:

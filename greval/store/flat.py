@@ -98,13 +98,13 @@ class Layout(Record):
         }
         if notes:
             cells |= self._note_cells(notes)
-            cells["contradictions"] = "; ".join(self._contradictions(metric, found)) or None
+            cells["contradictions"] = "; ".join(self._contradictions(metric, found).values()) or None
         return cells
 
-    def _contradictions(self, metric: str, found: Mapping[str, Any]) -> tuple[str, ...]:
+    def _contradictions(self, metric: str, found: Mapping[str, Any]) -> dict[str, str]:
         definition = self.metrics.get(metric)
         if definition is None:
-            return ()
+            return {}
         return find_contradictions(definition, found["value"], found["notes"], found["votes"])
 
     def _note_cells(self, notes: Mapping[str, JsonValue]) -> dict[str, object]:

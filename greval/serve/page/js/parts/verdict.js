@@ -8,6 +8,8 @@ import { notesList } from "./notes.js";
 import { meaning, toneClass, written } from "./scale.js";
 import { metricLink } from "./table.js";
 
+const MOST_NUMBERS = 20;
+
 /** Give a value as a coloured mark. */
 export function valueChip(value, scale, number = null) {
   const differs = number !== null && number !== undefined && String(number) !== String(value) && typeof value !== "number";
@@ -19,15 +21,30 @@ export function valueChip(value, scale, number = null) {
   );
 }
 
-/** Give a judgement: value, reason, confidence, votes, notes. */
+/** Give a judgement: value, findings of the steps, reason, confidence, votes, notes, ids of what had numbers. */
 export function judgementBlock(judgement, scale) {
   return h(
     "div",
     { class: "judgement" },
     h("p", { class: "judgement-head" }, valueChip(judgement.value, scale, judgement.number), ...sureness(judgement)),
+    judgement.findings?.length ? findingsList(judgement.findings) : null,
     judgement.reason ? h("p", null, text(judgement.reason)) : null,
     notesList(judgement.notes),
+    numbersLine(judgement.shown_ids),
   );
+}
+
+function findingsList(findings) {
+  return h("ol", { class: "findings", "aria-label": "What each step found" },
+    findings.map((finding) => h("li", null, text(finding))));
+}
+
+/** Give the ids of the items that the judge was shown by number; null where nothing had one. */
+function numbersLine(shown) {
+  const named = Object.entries(shown ?? {}).flatMap(([kind, ids]) => ids.map((id, at) => `${kind} ${at + 1} is ${id}`));
+  if (!named.length) return null;
+  const rest = named.length > MOST_NUMBERS ? ` and ${named.length - MOST_NUMBERS} more` : "";
+  return h("p", { class: "soft small" }, text(`As the judge saw them: ${named.slice(0, MOST_NUMBERS).join(", ")}${rest}`));
 }
 
 function* sureness({ confidence, votes, flip_rate: flips }) {

@@ -1,0 +1,192 @@
+"""Shares over notes are averaged with intervals, by group; verdicts that contradict them are counted and shown."""
+
+from __future__ import annotations
+
+import json
+from io import StringIO
+from pathlib import Path
+from statistics import fmean
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+from served_runs import ended, serving, started, uploaded
+from test_golden import GOLDEN, same, titled
+
+from greval import CategoricalMetric, ManyCategoricalMetric, ValueMetric, evaluate, write_metric
+from greval.errors import DataError
+from greval.report.build import build
+from greval.report.console import render
+from greval.result import Judgement, Result, Scored
+from greval.share_summary import summarise_shares
+from greval.stats.mean_interval import mean_interval
+from greval.stats.number_range import NumberRange
+from greval.store import Store
+from greval.testing import ScriptedJudge
+
+NOTES = {
+    "parts": {"means": "what was asked for", "each": {"what": "in a few words", "there": ["yes", "no"]}},
+    "coverage": {"share": "parts", "where": {"there": "yes"}, "better": "higher"},
+    "named": {"share": "parts", "where": {"there": ["yes", "no"]}},
+    "advice": "what to add",
+}
+FULL = CategoricalMetric(
+    name="full",
+    description="d",
+    needs=["answer", "chunks"],
+    steps=["List.", "Weigh."],
+    reason_depth="steps",
+    categories={"All": "", "Some": "", "None": ""},
+    notes=NOTES,
+)
+PLAIN = ValueMetric(
+    name="plain", description="d", needs=["answer"], steps=["s"], range=(0, 1), levels={0: "No.", 1: "Yes."}
+)
+SHARES = {"q0": (2, 2), "q1": (1, 2), "q2": (3, 4), "q3": (0, 0), "q4": (1, 1), "q5": (0, 3)}
+"""For each case how many parts are there, of how many; the judge always says Some."""
+
+
+def answer(messages):
+    """Answer by the number of the case, which is its answer."""
+    if "Metric: full" not in messages[0].text:
+        return {"reason": "r", "value": 1}
+    hits, of = SHARES[messages[1].text.split("<answer>\n")[1].split("\n")[0]]
+    parts = [{"what": f"part {n}", "there": "yes" if n < hits else "no"} for n in range(of)]
+    return {
+        "findings": {"step_1": f"{of} parts.", "step_2": "As chunk 2 has them."},
+        "reason": "It leaves out the year.",
+        "value": "Some",
+        "parts": parts,
+        "advice": "The year.",
+    }
+
+
+def cases():
+    """Give cases of two kinds, one of which lacks an answer."""
+    chunks = [{"id": "d7", "text": "a"}, {"id": "d9", "text": "b"}]
+    rows = [
+        {"id": name, "question": "?", "answer": name, "chunks": chunks, "tags": {"kind": "odd" if n % 2 else "even"}}
+        for n, name in enumerate(SHARES)
+    ]
+    return [*rows, {"id": "q9", "question": "?", "chunks": chunks, "tags": {"kind": "odd"}}]
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """Give a run whose shares are known."""
+    monkeypatch.chdir(tmp_path)
+    return evaluate(cases(), [FULL, PLAIN], ScriptedJudge(answer), out="run", concurrency=1)
+
+
+def test_the_mean_of_a_share_is_over_what_was_counted(run):
+    """What had nothing to count is no 0; mean, ends and interval are those of the other shares."""
+    coverage, named = run.shares()
+    known = [hits / of for hits, of in SHARES.values() if of]
+    interval = mean_interval(known, [1] * len(known), NumberRange(0.0, 1.0))
+    assert (coverage.metric, coverage.note, coverage.group) == ("full", "coverage", "")
+    assert (coverage.counted, coverage.empty) == (5, 1)
+    assert coverage.mean == pytest.approx(fmean(known))
+    assert coverage.interval == interval
+    assert (coverage.minimum, coverage.maximum) == (0.0, 1.0)
+    assert (named.note, named.mean, named.contradictions) == ("named", 1.0, None)
+
+
+def test_contradictions_are_counted(run):
+    """A full coverage with the middle value contradicts it: two of the cases."""
+    coverage, _ = run.shares()
+    assert coverage.contradictions == 2
+    assert {one.group: one.contradictions for one in run.shares("kind") if one.note == "coverage"} == {
+        "even": 2,
+        "odd": 0,
+    }
+    with Store.open(run.folder) as store:
+        report = build(store, show=14)
+        told = store.frame()["contradictions"].dropna()
+    assert len(told) == 2
+    assert sum(bool(verdict.contradictions) for verdict in report.verdicts) == 2
+
+
+def test_groups_are_those_of_the_report(run):
+    """Shares have the groups of the summaries beside them; a tag that no case has is refused."""
+    with Store.open(run.folder) as store:
+        report = build(store, by=["kind"])
+    assert report.shares == run.shares(["kind"])
+    assert [one.group for one in report.shares] == ["even", "odd"] * 2
+    even = [hits / of for n, (hits, of) in enumerate(SHARES.values()) if n % 2 == 0]
+    assert report.shares[0].mean == pytest.approx(fmean(even))
+    with pytest.raises(DataError, match="kid"):
+        run.shares("kid")
+
+
+def test_the_report_for_programs_and_over_http_holds_the_same(run, tmp_path, greval_says):
+    """`report --format json` and the server give the shares and what the judge wrote, to the last digit."""
+    expected = json.loads(json.dumps([one.model_dump(mode="json") for one in run.shares()]))
+    printed = json.loads(greval_says("report", "run", "--format", "json", "--show", "2")[1])
+    assert printed["shares"] == expected
+    (verdict,) = [one for one in printed["verdicts"] if one["metric"] == "full"]
+    assert verdict["findings"] == ["2 parts.", "As chunk 2 has them."]
+    assert verdict["notes"]["coverage"] == {"count": 2, "of": 2, "share": 1.0}
+    assert verdict["cited_items"] == {"chunk 2": "d9"}
+    assert verdict["contradictions"] == ["coverage is 1.00, but 'Some' is not the best value, 'All'"]
+    library = tmp_path / "library"
+    library.mkdir()
+    for metric in (FULL, PLAIN):
+        (library / f"{metric.name}.yaml").write_text(write_metric(metric), encoding="utf-8")
+    judges = {"scripted": ScriptedJudge(answer)}
+    with serving(tmp_path / "served", judges=judges, library=(library,)) as client:
+        made = started(client, uploaded(client, cases()), "full", "plain")
+        ended(client, made)
+        assert client.get(f"/v1/runs/{made}/report").json()["shares"] == expected
+
+
+def test_the_console_shows_what_the_judge_wrote(run):
+    """Verdicts have findings, notes, ids and contradictions; shares stand in a table of their own."""
+    out = StringIO()
+    with Store.open(Path("run")) as store:
+        render(build(store, show=4), Console(width=120, file=out))
+        text = "\n".join(line.rstrip() for line in out.getvalue().splitlines())
+        by = StringIO()
+        render(build(store, by=["kind"]), Console(width=120, file=by))
+    grouped = "\n".join(line.rstrip() for line in by.getvalue().splitlines())
+    same(GOLDEN / "report-notes.txt", titled({"with verdicts": text, "by kind": grouped}))
+
+
+@given(st.lists(st.lists(st.floats(0, 1) | st.none(), min_size=1, max_size=4), min_size=1, max_size=12))
+def test_whatever_the_shares_their_interval_lies_between_0_and_1(tmp_path_factory, given_shares):
+    """The mean is that of all shares, several of one case too; the interval holds it and ends at the ends."""
+    metric = ManyCategoricalMetric(
+        name="m",
+        description="d",
+        over="chunks",
+        needs=["chunks"],
+        steps=["s"],
+        categories={"A": "", "B": ""},
+        notes={"l": {"means": "l", "each": {"x": ["y"]}}, "s": {"share": "l", "where": {"x": "y"}}},
+    )
+    with Store.create(tmp_path_factory.mktemp("run")) as store:
+        store.put_fact("metrics", [metric.model_dump(mode="json")])
+        for n, row in enumerate(given_shares):
+            told = [{"count": 0, "of": 1, **({} if share is None else {"share": share})} for share in row]
+            judgements = tuple(
+                Judgement(value="A", reason="r", item=str(k), notes={"l": [], "s": one}) for k, one in enumerate(told)
+            )
+            result = Result(
+                sample_id=str(n),
+                metric="m",
+                fingerprint="f",
+                judge="j",
+                tier="schema",
+                outcome=Scored(judgements=judgements),
+            )
+            store.append(str(n), result)
+        (found,) = summarise_shares(store)
+    known = [share for row in given_shares for share in row if share is not None]
+    assert (found.counted, found.empty) == (len(known), sum(map(len, given_shares)) - len(known))
+    if known:
+        assert found.mean == pytest.approx(fmean(known))
+        if found.interval:
+            assert 0.0 <= found.interval.low <= found.mean + 1e-12
+            assert found.mean - 1e-12 <= found.interval.high <= 1.0
+    else:
+        assert found.mean is found.interval is None
