@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, model_validator
 
 from greval.record import Record
 
 Over = Literal["chunks", "triples"]
 Edge = tuple[str, str, str]
 Count = Annotated[int, Field(ge=0)]
+ESSENTIAL, HELPFUL = 2, 1
+"""The gains of documents that are listed without a grade."""
+HIGHEST_GRADE = 1_000
+"""An exponential gain of a higher grade is no number any more."""
+Grade = Annotated[int, Field(ge=-HIGHEST_GRADE, le=HIGHEST_GRADE)]
 
 
 class Chunk(Record):
@@ -46,7 +51,13 @@ class Gold(Record):
     """What should have been retrieved, walked and answered; None means not recorded, empty means none.
 
     `start_nodes` are where the walk should begin, `answers` other answers that are as good as the
-    expected one, `aliases` the other names of a node by the name that the gold uses.
+    expected one, `aliases` the other names of a node by the name that the gold uses. `grades` are the
+    gains of documents, such as 3 for the best; 0 or less is not relevant. A mapping of documents to
+    numbers alone is read as grades.
+
+    Example:
+        >>> Gold.model_validate({"d1": 3, "d2": 1}).essential
+        ('d1',)
     """
 
     essential_docs: tuple[str, ...] | None = None
@@ -57,6 +68,44 @@ class Gold(Record):
     start_nodes: tuple[str, ...] | None = None
     answers: tuple[str, ...] | None = None
     aliases: dict[str, tuple[str, ...]] | None = None
+    grades: dict[str, Grade] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _graded(cls, given: object) -> object:
+        """Read documents with their grades alone."""
+        return {"grades": given} if holds_grades(given) else given
+
+    @property
+    def essential(self) -> tuple[str, ...] | None:
+        """The essential documents; if none are listed, those graded 2 or more. None if neither is recorded."""
+        if self.essential_docs is not None or self.grades is None:
+            return self.essential_docs
+        return tuple(document for document, grade in self.grades.items() if grade >= ESSENTIAL)
+
+    @property
+    def gains(self) -> dict[str, int] | None:
+        """The gain of each relevant document: its grade, else 2 if essential, 1 if helpful. None if none is recorded.
+
+        Essential documents come first, then helpful ones, then those that are graded only.
+        """
+        if self.essential_docs is None and self.helpful_docs is None and self.grades is None:
+            return None
+        essential = dict.fromkeys(self.essential_docs or (), ESSENTIAL)
+        gains = {**essential, **dict.fromkeys(self.helpful_docs or (), HELPFUL), **essential, **(self.grades or {})}
+        return {document: gain for document, gain in gains.items() if gain > 0}
+
+
+def holds_grades(given: object) -> bool:
+    """Say whether gold is given as documents with their grades alone: none of its fields is a number.
+
+    Example:
+        >>> holds_grades({"d1": 3, "d2": 0}), holds_grades({"essential_docs": ["d1"]})
+        (True, False)
+    """
+    if not isinstance(given, Mapping) or not given or any(name in Gold.model_fields for name in given):
+        return False
+    return all(isinstance(grade, int | float) and not isinstance(grade, bool) for grade in given.values())
 
 
 class Effort(Record):

@@ -54,16 +54,18 @@ LISTS = st.lists(IDS, max_size=12)
 
 @st.composite
 def cases(draw):
-    """Draw cases of one method, with gold of both kinds, or one, or none."""
-    drawn = draw(st.lists(st.tuples(LISTS, st.none() | LISTS, st.none() | LISTS), min_size=1, max_size=5))
+    """Draw cases of one method, with gold of both kinds, or one, or none, or with grades."""
+    grades = st.dictionaries(IDS, st.integers(-1, 5), min_size=1, max_size=8)
+    lists = st.fixed_dictionaries({"essential_docs": st.none() | LISTS, "helpful_docs": st.none() | LISTS})
+    drawn = draw(st.lists(st.tuples(LISTS, lists | grades), min_size=1, max_size=5))
     return [
         Case(
             id=f"q{n}",
             question="?",
             chunks=[{"id": f"c{at}", "text": "", "doc_id": name} for at, name in enumerate(found)],
-            gold={"essential_docs": essential, "helpful_docs": helpful},
+            gold=gold,
         )
-        for n, (found, essential, helpful) in enumerate(drawn)
+        for n, (found, gold) in enumerate(drawn)
     ]
 
 
@@ -82,6 +84,13 @@ def test_columns_are_equal_to_the_measures_of_each_case(cases):
             else:
                 assert values[case.id] == pytest.approx(outcome[0].number, abs=1e-12)
         assert measured[name].measured + measured[name].skipped == len(cases)
+
+
+def test_essential_documents_of_columns_are_graded_so():
+    """Columns know essential documents by their grade alone: a case that says otherwise is refused."""
+    gold = {"essential_docs": ["d1"], "grades": {"d1": 1, "d2": 3}}
+    with pytest.raises(DataError, match="case 'q': essential_docs must be the documents graded 2 or more"):
+        Qrels.from_cases([Case(id="q", question="?", gold=gold)])
 
 
 def drawn_run(seed):

@@ -13,8 +13,9 @@ from planted import planted
 from typer.testing import CliRunner
 
 import greval
-from greval import Case, DataError, Gold, RowFault, Sample, read_cases
+from greval import Case, DataError, Gold, RowFault, Sample, evaluate, load, read_cases
 from greval.cli.gold import app
+from greval.comparison import compare
 from greval.datasets.gold import read_gold
 from greval.gold import Finding, check_gold, with_gold
 from greval.inventory import Inventory
@@ -183,6 +184,57 @@ def test_gold_is_read_with_its_places(gold_file):
     assert [row.question for _, row in rows[:3]] == ["", "", "Who?"]
     assert isinstance(rows[3][1], RowFault)
     assert "gold.answers: must be a list" in rows[3][1].message
+
+
+GRADED = [
+    ("cases.jsonl", '{"id": "q", "question": "Q?", "gold": {"grades": {"d1": 3, "d2": 1}}}'),
+    ("cases.jsonl", '{"id": "q", "question": "Q?", "gold": {"d1": 3, "d2": 1.0}}'),
+    ("cases.jsonl", '{"id": "q", "question": "Q?", "gold.grades": {"d1": "3", "d2": 1}}'),
+    ("cases.csv", 'id,question,gold\nq,Q?,"{""d1"": 3, ""d2"": 1}"'),
+    ("cases.csv", 'id,question,gold.grades\nq,Q?,"{""d1"": 3, ""d2"": 1}"'),
+]
+
+
+@pytest.mark.parametrize(("name", "text"), GRADED)
+def test_grades_are_read(tmp_path, name, text):
+    """Documents with their grades stand in a field of gold, or are the gold."""
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    (case,) = read_cases(tmp_path / name)
+    assert case.gold == Gold(grades={"d1": 3, "d2": 1})
+    assert Case.model_validate_json(case.model_dump_json()) == case
+
+
+@pytest.mark.parametrize("grades", [{"d1": "high"}, {"d1": 1.5}, {"d1": 1001}, {"d1": None}])
+def test_wrong_grades_are_refused(tmp_path, grades):
+    """A grade is a whole number."""
+    row = {"id": "q", "question": "Q?", "gold": {"grades": grades}}
+    (tmp_path / "cases.jsonl").write_text(json.dumps(row), encoding="utf-8")
+    (fault,) = read_cases(tmp_path / "cases.jsonl")
+    assert "gold.grades.d1" in fault.message
+
+
+def test_grades_reach_ndcg_and_comparisons(tmp_path):
+    """In a run and a comparison a document of grade 3 counts three times one of grade 1."""
+    gold = {"d1": 3, "d2": 1}
+    cases = [
+        Case(id=f"q{n}", question="Q?", method=method, chunks=[{"id": first, "text": ""}], gold=gold)
+        for n in range(8)
+        for method, first in (("best", "d1"), ("other", "d2"))
+    ]
+    run = evaluate(cases, [load("ndcg@1"), load("mrr")], out=tmp_path / "run")
+    one, other = compare(run, baseline="other").contrasts
+    assert (one.method_mean, one.baseline_mean) == (1, pytest.approx(1 / 3))
+    assert (other.metric, other.method_mean, other.baseline_mean) == ("mrr", 1, 0)
+
+
+def test_grades_that_contradict_the_lists():
+    """A document that is listed as relevant and graded as not relevant is a fault, and one that no index has."""
+    assert only(told(essential_docs=["d1"], grades={"d1": 0})) == (
+        "gold.essential_docs: d1 graded 0 or less in gold.grades; keep one of the two"
+    )
+    assert only(told(grades={" ": 2})) == "gold.grades: holds an empty name; take it out"
+    assert only(told(INDEX, grades={"d1": 3, "d8": 1, "d9": 0})).startswith("gold.grades: d8 not in the index")
+    assert told(INDEX, grades={"d1": 3}) == []
 
 
 def test_other_files_of_gold(tmp_path):

@@ -37,6 +37,42 @@ def reason(name, found):
     return given.reason if isinstance(given, Skipped) else given[0].reason
 
 
+@settings(deadline=None)  # the first example loads pytrec_eval
+@given(
+    st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=8, unique=True),
+    st.dictionaries(st.sampled_from("abcdefgh"), st.integers(-1, 5), min_size=1),
+)
+def test_grades_are_gains(retrieved, grades):
+    """With grades ndcg is trec_eval's, relevant is what is graded above 0, essential what is graded 2 or more."""
+    pytrec_eval = pytest.importorskip("pytrec_eval")
+    found = Case(question="?", chunks=[{"id": document, "text": ""} for document in retrieved], gold=grades)
+    scores = {document: -float(rank) for rank, document in enumerate(retrieved)}
+    theirs = pytrec_eval.RelevanceEvaluator({"q": grades}, {"ndcg", "ndcg_cut.3", "recall.3", "map"})
+    measured = theirs.evaluate({"q": scores})["q"]
+    for ours, name in {"ndcg": "ndcg", "ndcg@3": "ndcg_cut_3", "recall@3": "recall_3", "map": "map"}.items():
+        given_ = load(ours).compute(found)
+        if max(grades.values()) <= 0:
+            assert given_ == Skipped(reason="gold has no essential and no helpful document")
+        else:
+            assert given_[0].number == pytest.approx(measured[name], abs=1e-12), ours
+    essential = {document for document, grade in grades.items() if grade >= 2}
+    given_ = load("essential_recall").compute(found)
+    if not essential:
+        assert given_ == Skipped(reason="gold.grades has no document of 2 or more")
+    else:
+        assert given_[0].number == len(essential & {*retrieved}) / len(essential)
+
+
+def test_grades_in_a_reason():
+    """Documents are told by their grades, the highest first; a listed document keeps the gain of its kind."""
+    found = Case(question="?", chunks=[{"id": "d2", "text": ""}], gold={"d1": 3, "d2": 1, "d3": 0})
+    assert reason("recall@10", found) == (
+        "0 of 1 grade-3 document in the first 10; missed: d1. 1 of 1 grade-1 document in the first 10"
+    )
+    listed = {"essential_docs": ["d1", "d4"], "helpful_docs": ["d5"], "grades": {"d1": 3}}
+    assert Case(question="?", gold=listed).gold.gains == {"d1": 3, "d4": 2, "d5": 1}
+
+
 rankings = st.lists(DOCUMENTS, max_size=12, unique=True)
 golds = st.lists(DOCUMENTS, min_size=1, max_size=6, unique=True)
 

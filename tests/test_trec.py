@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import greval
+from greval import Gold, load
 from greval.columns import measure
 from greval.columns.trec_measures import relevance_strings, trec_eval
 from greval.datasets.trec import read_qrels, read_run, read_trec
@@ -102,6 +103,19 @@ def test_cases_of_trec_files(files):
     assert [(chunk.doc_id, chunk.score) for chunk in first.chunks] == [("d3", 9.5), ("d2", 8.0), ("d1", 8.0)]
     assert (second.chunks, second.gold.helpful_docs) == ((), ("文書",))
     assert (third.id, third.question, third.gold) == ("q3", "q3", None)
+
+
+def test_grades_of_judgements_are_gains(tmp_path):
+    """Grades that differ are kept, and ndcg of a case is that of the columns; one grade alone needs no gains."""
+    (tmp_path / "qrels.txt").write_text("q1 0 d1 3\nq1 0 d2 1\nq1 0 d3 0\nq2 0 d1 3\nq2 0 d2 3\n", encoding="utf-8")
+    (tmp_path / "run.txt").write_text("q1 Q0 d2 1 9 mine\nq1 Q0 d1 2 8 mine\nq2 Q0 d2 1 9 mine\n", encoding="utf-8")
+    first, second = read_trec(tmp_path / "qrels.txt", tmp_path / "run.txt", essential=2)
+    assert (first.gold.grades, first.gold.essential_docs) == ({"d1": 3, "d2": 1}, ("d1",))
+    assert second.gold == Gold(essential_docs=("d1", "d2"), helpful_docs=())
+    ranked = measure(read_qrels(tmp_path / "qrels.txt"), read_run(tmp_path / "run.txt"), ["ndcg@10"])["ndcg@10"]
+    for case in (first, second):
+        (judgement,) = load("ndcg@10").compute(case)
+        assert judgement.number == pytest.approx(ranked.by_question()[case.id], abs=1e-12)
 
 
 @pytest.mark.parametrize(

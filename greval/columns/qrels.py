@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from greval.case import Case
+from greval.case import ESSENTIAL, HIGHEST_GRADE, Case
 from greval.columns.grouping import Grouped, blocks, group, group_lists
 from greval.columns.matching import BATCH, repeats
 from greval.columns.pairing import Documents
@@ -20,8 +20,7 @@ from greval.columns.stretches import Ints, Numbers
 from greval.errors import DataError
 
 Grades = npt.NDArray[np.int16]
-HIGHEST = 1_000
-"""The highest grade that is taken: an exponential gain of a higher one is no number any more."""
+HIGHEST = HIGHEST_GRADE
 
 
 @dataclass(frozen=True)
@@ -94,10 +93,11 @@ class Qrels:
 
     @classmethod
     def from_cases(cls, cases: Iterable[Case]) -> Qrels:
-        """Read the gold documents of cases: an essential one has the grade 2, a helpful one 1.
+        """Read the gold documents of cases: by their grades, else an essential one has the grade 2, a helpful one 1.
 
         Raises:
-            DataError: Where two cases have the same id and different gold.
+            DataError: If two cases have the same id and different gold, or if the essential documents of a case
+                are not those graded 2 or more.
         """
         judged: dict[str, dict[str, int]] = {}
         for case in cases:
@@ -105,7 +105,7 @@ class Qrels:
             if judged.setdefault(case.id, gold) != gold:
                 message = f"two cases with the id {case.id!r} have different gold; give each question its own id"
                 raise DataError(message)
-        return cls.from_dicts(judged, essential=2)
+        return cls.from_dicts(judged, essential=ESSENTIAL)
 
     @cached_property
     def questions(self) -> tuple[str, ...]:
@@ -143,9 +143,16 @@ class Qrels:
 
 
 def _graded(case: Case) -> dict[str, int]:
-    gold = case.gold
-    helpful, essential = (gold.helpful_docs or (), gold.essential_docs or ()) if gold else ((), ())
-    return dict.fromkeys(helpful, 1) | dict.fromkeys(essential, 2)
+    gains = (case.gold.gains if case.gold else None) or {}
+    essential = {document for document, gain in gains.items() if gain >= ESSENTIAL}
+    listed = case.gold.essential_docs if case.gold else None
+    if listed is not None and {*listed} != essential:
+        message = (
+            f"case {case.id!r}: essential_docs must be the documents graded {ESSENTIAL} or more if there are grades; "
+            "mend one of the two, or use Qrels.from_dicts(..., essential=...)"
+        )
+        raise DataError(message)
+    return gains
 
 
 def _grades(values: npt.NDArray[Any]) -> Grades:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from greval.case import Case
+from greval.case import Case, holds_grades
 from greval.datasets.names import DOTTED, FIELD_OF, MAX_SHOWN, PARTS, Settled, names_of, nearest, shown
 from greval.datasets.texts import Refused, kind
 
@@ -110,8 +110,8 @@ def _triple(item: object) -> object:
 
 
 def _graph(value: object) -> object:
-    """Give gold or a traversal; all that stands in them are names."""
-    if not isinstance(value, Mapping):
+    """Give gold or a traversal; all that stands in them are names, but for the grades of documents."""
+    if not isinstance(value, Mapping) or holds_grades(value):
         return value
     return {key: _texts(part) for key, part in _recorded(value).items()}
 

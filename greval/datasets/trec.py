@@ -100,7 +100,8 @@ def read_trec(
     Args:
         qrels: The file of judgements.
         run: The run; its name becomes the method.
-        essential: The lowest grade of an essential document; grades from 1 below it are helpful.
+        essential: The lowest grade of an essential document; grades from 1 below it are helpful. Grades that
+            differ are kept as the gains of the documents.
         order: As in `read_run`.
         ties: As in `read_run`.
         questions: The text of each question by its id; the id stands for it where there is none.
@@ -137,10 +138,13 @@ def _gold(judged: Qrels, name: str) -> Gold | None:
         return None
     span = slice(int(judged.grouped.starts[at]), int(judged.grouped.starts[at + 1]))
     graded = list(zip(judged.documents[span], judged.grades[span].tolist(), strict=True))
-    return Gold(
+    listed = Gold(
         essential_docs=tuple(document for document, grade in graded if grade >= judged.essential),
         helpful_docs=tuple(document for document, grade in graded if judged.relevant <= grade < judged.essential),
     )
+    grades = {document: grade for document, grade in graded if grade > 0}
+    told = len({*grades.values()}) <= 1 or grades == listed.gains  # of one grade alone the gain does not matter
+    return listed if told else listed.model_copy(update={"grades": grades})
 
 
 def _chunks(ranked: Grouped, scores: Numbers | None, name: str) -> tuple[Chunk, ...]:

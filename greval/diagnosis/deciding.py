@@ -69,7 +69,7 @@ def _on_the_way(case: Case, gold: Gold, holdings: Holdings | None) -> Decision:
     needed, starts = tuple(needs(trail)), tuple(entry.evidence())
     evidence = (*starts, *needed)
     deciding = needed or (starts if entry.missed_by_all else ())
-    if not deciding and () in (gold.essential_docs, gold.expected_edges, gold.expected_nodes):
+    if not deciding and () in (gold.essential, gold.expected_edges, gold.expected_nodes):
         return "not used", "The gold says that the answer needs no document, edge or node: its lists are empty.", ()
     if not deciding:
         return "unknown", "the gold names no document, edge or node that the answer needs, so nothing decides it", ()

@@ -30,7 +30,7 @@ def needs(trail: Trail) -> Iterator[Evidence]:
         trail: What the case recorded.
     """
     gold, case, entry = trail.gold, trail.case, Entry(trail)
-    documents, edges, nodes = gold.essential_docs or (), gold.expected_edges or (), gold.expected_nodes or ()
+    documents, edges, nodes = gold.essential or (), gold.expected_edges or (), gold.expected_nodes or ()
     walks = case.traversal is not None or case.triples is not None
     if case.chunks is not None or not (walks and (edges or nodes)):
         yield from (_document(name, trail, entry) for name in dict.fromkeys(documents))
@@ -103,7 +103,7 @@ def _edge_given(edge: Edge, trail: Trail) -> str | None:
     """Say how an edge is in the context: as a triple, or in the text of a document that tells it."""
     if own := trail.triple(edge):
         return f"it is in the context as triple {own}"
-    essential = frozenset(trail.gold.essential_docs or ())
+    essential = frozenset(trail.gold.essential or ())
     if not essential:
         own = trail.chunk_with((edge[0], edge[2]))
         return f"the text of chunk {own} names both its ends" if own else None
@@ -130,7 +130,7 @@ def _node_given(name: str, trail: Trail) -> str | None:
         return f"it is in the context in triple {own}"
     if own := trail.chunk_with((name,)):
         return f"the text of chunk {own} names it"
-    essential = frozenset(trail.gold.essential_docs or ())
+    essential = frozenset(trail.gold.essential or ())
     return "all essential documents are in the context" if essential and essential <= trail.documents else None
 
 

@@ -28,8 +28,19 @@ def in_itself(gold: Gold) -> Iterator[Told]:
     if both := [name for name in gold.helpful_docs or () if name in (gold.essential_docs or ())]:
         are = "is" if len(both) == 1 else "are"
         yield "fault", f"gold.helpful_docs: {names(both)} {are} essential too; keep it in one of the two"
+    yield from _grades(gold)
     yield from _edges(gold)
     yield from _aliases(gold)
+
+
+def _grades(gold: Gold) -> Iterator[Told]:
+    """Tell of documents that are listed as relevant and graded as not relevant, and of empty names."""
+    grades = gold.grades or {}
+    for field in ("essential_docs", "helpful_docs"):
+        if low := [name for name in getattr(gold, field) or () if grades.get(name, 1) <= 0]:
+            yield "fault", f"gold.{field}: {names(low)} graded 0 or less in gold.grades; keep one of the two"
+    if any(not name.strip() for name in grades):
+        yield "fault", "gold.grades: holds an empty name; take it out"
 
 
 def in_index(gold: Gold, holdings: Holdings) -> Iterator[Told]:
@@ -39,8 +50,10 @@ def in_index(gold: Gold, holdings: Holdings) -> Iterator[Told]:
         gold: The gold of a sample.
         holdings: What the index holds; of a kind that it holds nothing of, nothing is told.
     """
-    for field in ("essential_docs", "helpful_docs"):
-        missing = [name for name in getattr(gold, field) or () if name not in holdings.documents]
+    relevant = [name for name, grade in (gold.grades or {}).items() if grade > 0]
+    named = {"essential_docs": gold.essential_docs, "helpful_docs": gold.helpful_docs, "grades": relevant}
+    for field, documents in named.items():
+        missing = [name for name in documents or () if name not in holdings.documents]
         if missing and holdings.documents:
             yield "fault", f"gold.{field}: {names(missing)} not in the index; index it, or mend the id"
     known = Names(gold, holdings)

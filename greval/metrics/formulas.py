@@ -9,9 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from math import fsum, log2
 
-ESSENTIAL = 2
-HELPFUL = 1
-
 
 def ndcg(gains: Sequence[int], due: Iterable[int], k: int | None = None, *, exponential: bool = False) -> float:
     """Give the normalised discounted cumulative gain: DCG / ideal DCG, each over the first k.

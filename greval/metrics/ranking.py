@@ -10,24 +10,28 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from greval.case import Case
+from greval.case import ESSENTIAL, HELPFUL, Case
 from greval.metric import ComputedMetric
 from greval.metrics import formulas
-from greval.metrics.formulas import ESSENTIAL, HELPFUL
 from greval.metrics.making import Family, Setting, judged, share, within, yes_no
 from greval.metrics.telling import shares
 from greval.result import Judgement, Skipped
 from greval.scale import MeasureScale, Value, ValueScale
 
 Wanted = Literal["essential", "relevant"]
+KINDS = {ESSENTIAL: "essential", HELPFUL: "helpful"}
 
 
 @dataclass(frozen=True)
 class Ranking:
-    """What was retrieved, in order, each document once; and what was due, each once, the essential first."""
+    """What was retrieved, in order, each document once; and what was due, each once, the essential first.
+
+    `graded` says that the gold holds grades, so that documents are told by these.
+    """
 
     documents: tuple[str, ...]
     due: dict[str, int]
+    graded: bool = False
 
     @property
     def gains(self) -> list[int]:
@@ -62,15 +66,15 @@ def due(case: Case, wanted: Wanted) -> dict[str, int] | Skipped:
     if gold is None:
         return Skipped(reason="gold is not recorded")
     if wanted == "essential":
-        if gold.essential_docs is None:
+        if gold.essential is None:
             return Skipped(reason="gold.essential_docs is not recorded")
-        gains = dict.fromkeys(gold.essential_docs, ESSENTIAL)
-        return gains or Skipped(reason="gold.essential_docs is empty")
-    if gold.essential_docs is None and gold.helpful_docs is None:
+        where = f"gold.grades has no document of {ESSENTIAL} or more" if gold.essential_docs is None else ""
+        essential = dict.fromkeys(gold.essential, ESSENTIAL)
+        return essential or Skipped(reason=where or "gold.essential_docs is empty")
+    gains = gold.gains
+    if gains is None:
         return Skipped(reason="gold.essential_docs and gold.helpful_docs are not recorded")
-    helpful = dict.fromkeys(gold.helpful_docs or (), HELPFUL)
-    essential = dict.fromkeys(gold.essential_docs or (), ESSENTIAL)
-    return {**essential, **helpful, **essential} or Skipped(reason="gold has no essential and no helpful document")
+    return gains or Skipped(reason="gold has no essential and no helpful document")
 
 
 def read(case: Case, wanted: Wanted) -> Ranking | Skipped:
@@ -79,17 +83,20 @@ def read(case: Case, wanted: Wanted) -> Ranking | Skipped:
     if documents is None:
         return Skipped(reason="chunks is not recorded")
     gains = due(case, wanted)
-    return gains if isinstance(gains, Skipped) else Ranking(documents, gains)
+    if isinstance(gains, Skipped):
+        return gains
+    return Ranking(documents, gains, graded=wanted == "relevant" and bool(case.gold and case.gold.grades))
 
 
 def _found(ranking: Ranking, setting: Setting) -> str:
-    """Tell what was found and missed, essential and helpful documents apart."""
+    """Tell what was found and missed, documents of each gain apart."""
     where = within(setting.k) if ranking.documents else "as nothing was retrieved"
     found = {*ranking.documents[: setting.k]}
     told: list[str] = []
-    for gain, kind in ((ESSENTIAL, "essential"), (HELPFUL, "helpful")):
-        if documents := [document for document, given in ranking.due.items() if given == gain]:
-            told.append(shares(found, documents, f"{kind} document", where))
+    for gain in sorted({*ranking.due.values()}, reverse=True):
+        kind = f"grade-{gain}" if ranking.graded else KINDS[gain]
+        documents = [document for document, given in ranking.due.items() if given == gain]
+        told.append(shares(found, documents, f"{kind} document", where))
     return ". ".join(told)
 
 
