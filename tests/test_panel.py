@@ -17,7 +17,7 @@ from scipy.stats import spearmanr
 from sklearn.metrics import accuracy_score, cohen_kappa_score
 from typer.testing import CliRunner
 
-from greval import evaluate, load
+from greval import ComputedMetric, Judgement, ValueScale, evaluate, load
 from greval.annotations import keep, read_annotations
 from greval.cli.panel import panel as command
 from greval.errors import DataError
@@ -197,6 +197,35 @@ def test_one_case_and_equal_verdicts_are_defined_or_told(tmp_path, judges):
     for one in (found, same):
         assert "NaN" not in one.model_dump_json()
         assert Panel.model_validate_json(one.model_dump_json()) == one
+
+
+def test_recorded_verdicts_go_by_their_folders_names(tmp_path):
+    """A computed metric that repeats recorded verdicts has no judge: each run is named by its folder."""
+    cases = [{"id": f"q{n}", "question": "?", "answer": "a", "tags": {"a": str(n % 2), "b": "1"}} for n in range(4)]
+
+    def repeat(tag):
+        return ComputedMetric(
+            name="right",
+            description="What another tool recorded.",
+            needs=("answer",),
+            scale=ValueScale(range=(0, 1), levels={0: "No.", 1: "Yes."}),
+            compute=lambda case: (Judgement(value=int(case.tags[tag]), number=int(case.tags[tag]), reason="recorded"),),
+        )
+
+    folders = [tmp_path / "gpt4", tmp_path / "bem", tmp_path / "again" / "bem", tmp_path / "none"]
+    for tag, folder in zip(("a", "b", "b"), folders, strict=False):
+        evaluate(cases, [repeat(tag)], out=folder)
+    found = panel(folders[:2], "right")
+    assert [(bench.name, bench.judges, bench.verdicts) for bench in found.benches] == [("gpt4", (), 4), ("bem", (), 4)]
+    assert [seat.name for seat in found.groups[0].seats] == ["gpt4", "bem"]
+    assert found.groups[0].unanimous.value == 0.5
+    assert [bench.name for bench in panel(folders[:3], "right").benches] == [
+        "gpt4",
+        *(f"bem ({folder})" for folder in folders[1:3]),
+    ]
+    write(folders[3], "passed", [FAILED])
+    with pytest.raises(DataError, match="gpt4 .*, no verdict 0 verdicts"):
+        panel([write(tmp_path / "gpt4 too", "passed", [1], judges=["gpt4"]), folders[3]], "passed")
 
 
 def test_judges_who_are_always_tied_are_told(tmp_path):

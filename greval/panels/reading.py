@@ -21,6 +21,8 @@ from greval.scale import Scale
 from greval.store import Store
 
 FEWEST = 2
+COMPUTED = ""
+"""The judge of a row that was computed, such as one that repeats a verdict recorded elsewhere."""
 
 
 @dataclass
@@ -42,7 +44,7 @@ class Held:
         self.failed += len(result.failures)
         self.skipped += result.outcome.status == "skipped"
         if result.judgements:
-            self.judges.add(result.judge)
+            self.judges.update({result.judge} - {COMPUTED})
             self.fingerprints.add(result.fingerprint)
         for one in result.judgements:
             self.verdicts[result.sample_id, result.method, one.item] = one, result.tags
@@ -130,11 +132,15 @@ def benches(runs: Mapping[str, Held]) -> tuple[Bench, ...]:
 
 
 def _names(runs: Sequence[Held]) -> list[str]:
-    """Name each run by its judge; where one judge has several, or a run several, by its folder too."""
-    judges = [", ".join(sorted(run.judges)) or "no verdict" for run in runs]
+    """Name each run by its judge, or by its folder if its verdicts were computed or recorded elsewhere.
+
+    If one judge has several runs, or a run several judges, the folder is added.
+    """
+    judges = [", ".join(sorted(run.judges)) or (run.folder.name if run.verdicts else "no verdict") for run in runs]
     count = Counter(judges)
     short = [
-        name if count[name] == 1 else f"{name} ({run.folder.name})" for name, run in zip(judges, runs, strict=True)
+        name if count[name] == 1 or name == run.folder.name else f"{name} ({run.folder.name})"
+        for name, run in zip(judges, runs, strict=True)
     ]
     count = Counter(short)
     return [
