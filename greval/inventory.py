@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 
 from greval.case import Edge
 
+RELATED = "related"
+"""The label of an edge whose relation is not told."""
+
 
 @dataclass(frozen=True)
 class Inventory:

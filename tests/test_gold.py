@@ -78,6 +78,19 @@ def test_edges_whose_nodes_are_unknown():
     assert told(INDEX, expected_edges=[("Notes", "written_by_label_of_gold", "Countess")]) == []
 
 
+def test_related_tells_no_relation():
+    """An edge of gold that is only `related` fits a described one of the index, and the other way round."""
+    described = {("Ada", "wrote in 1843", "Notes"): ("d1",), ("Ada", "related", "Charles"): ("d1",)}
+    index = Inventory(nodes=INDEX.nodes, edges=described)
+    assert told(index, expected_edges=[("Ada", "related", "Notes"), ("Charles", "related", "Ada")]) == []
+    assert told(index, expected_edges=[("Ada", "wrote in 1843", "Charles")]) == []
+    other = Inventory(nodes=INDEX.nodes, edges={**described, ("Ada", "met", "Notes"): ("d1",)})
+    assert told(other, expected_edges=[("Ada", "MET", "Charles")]) == []
+    lost = Inventory(nodes=INDEX.nodes, edges={EDGE: ("d1",), ("Charles", "met", "Ada"): ("d1",)})
+    assert "Ada -met-> Notes not in the index" in only(told(lost, expected_edges=[("Ada", "met", "Notes")]))
+    assert "Charles -related-> Notes not in" in only(told(lost, expected_edges=[("Charles", "related", "Notes")]))
+
+
 def test_a_start_node_need_not_be_expected():
     """Where start nodes are not told an end may be one, unless an edge or an expected node shows that it is not."""
     assert "if the walk begins there" in only(told(expected_edges=[EDGE], expected_nodes=["Notes"]), "remark")
@@ -235,6 +248,33 @@ def test_grades_that_contradict_the_lists():
     assert only(told(grades={" ": 2})) == "gold.grades: holds an empty name; take it out"
     assert only(told(INDEX, grades={"d1": 3, "d8": 1, "d9": 0})).startswith("gold.grades: d8 not in the index")
     assert told(INDEX, grades={"d1": 3}) == []
+
+
+IDS = ("q11", "q12", "q13", "q14")
+
+
+def test_a_column_nearly_named_like_gold_is_told(gold_file):
+    """A slip in the name of a field of gold is told once, with the field; tags and other columns are left alone."""
+    row = {"essential_doc": ["d1"], "expected_edge": [["a", "b", "c"]], "level": 3, "answer": "x", "tags.anwers": "y"}
+    same = ({"id": name, "expected_answer": "x", **row} for name in IDS[:3])
+    path = gold_file(*same, {"id": IDS[3], "start_node": ["a"]})
+    rows = [*read_gold(path)]
+    assert [(place, row.message) for place, row in rows if isinstance(row, RowFault)] == [
+        (
+            f"{path}:{line}",
+            f"{name}: is no field of gold, and its values are not read; did you mean {name}s?",
+        )
+        for line, name in ((1, "essential_doc"), (1, "expected_edge"), (7, "start_node"))
+    ]
+    assert tuple(row.id for _, row in rows if isinstance(row, Case)) == IDS
+    code, lines = check(path)
+    assert code == 2
+    assert lines[0] == (
+        f"{path}:1: q11: essential_doc: is no field of gold, and its values are not read; did you mean essential_docs?"
+    )
+    table = path.with_suffix(".csv")
+    table.write_text("id,question,gold.essential_doc\nq1,Who?,d1\n", encoding="utf-8")
+    assert "essential_doc" in check(table)[1][0]
 
 
 def test_other_files_of_gold(tmp_path):

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from greval.case import Case, Gold
-from greval.datasets.names import names_of
+from greval.datasets.names import known, names_of, nearest, shown
 from greval.datasets.reading import READERS, Reading, RowFault, read_cases
 from greval.datasets.texts import Raw
 
@@ -23,7 +23,8 @@ def read_gold(path: str | Path) -> Iterator[tuple[str, Case | RowFault]]:
 
     Returns:
         Each row with its place: the file and the line, or the row where the file has no lines. A row
-        without a question has an empty one.
+        without a question has an empty one. A column whose name is nearly that of a field of gold is a
+        fault beside its first row: its gold would be missing.
 
     Raises:
         DataError: Where the file cannot be read or is empty.
@@ -38,13 +39,20 @@ def read_gold(path: str | Path) -> Iterator[tuple[str, Case | RowFault]]:
     """
     read_cases(path)  # tells early where there is nothing to read
     name, places = str(path), list[str]()
+    slips: dict[str, str] = {}
+    told: set[str] = set()
 
     def rows() -> Iterator[Raw]:
         for row in READERS[Path(path).suffix.lower()](Path(path)):
             places[:] = [f"{name}{row.unit}{row.number}"]
+            slips.update(_slips(row.values, told))
             yield replace(row, values=_asked(_nested(row.values)))
 
     for found in Reading(name, rows, None, Path(path)):
+        for column, near in slips.items():
+            message = f"{shown(column)}: is no field of gold, and its values are not read; did you mean {near}?"
+            yield places[0], RowFault(place=places[0], message=message, id=found.id)
+        slips.clear()
         yield places[0], found
 
 
@@ -53,6 +61,15 @@ def _nested(values: Mapping[str, object]) -> Mapping[str, object]:
     if values.get("gold") is not None:
         return values
     return {f"gold.{name}" if name in Gold.model_fields else name: value for name, value in values.items()}
+
+
+def _slips(values: Mapping[str, object], told: set[str]) -> dict[str, str]:
+    """Return the columns that are nearly named like a field of gold, each with that field, and each only once."""
+    if values.get("gold") is not None:
+        return {}
+    new = [name for name in values if name not in told and name not in Gold.model_fields and not known(name)]
+    told.update(new)
+    return {name: near for name in new if (near := nearest(name, Gold.model_fields))}
 
 
 def _asked(values: Mapping[str, object]) -> Mapping[str, object]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import product
 
 from greval.case import Edge, Gold
-from greval.inventory import Inventory
+from greval.inventory import RELATED, Inventory
 from greval.metrics.walk import plain
 
 Documents = tuple[str, ...]
@@ -36,11 +36,13 @@ class Ties:
 
         Args:
             sources: The names of the one end.
-            label: The normalised label, None for any.
+            label: The normalised label, None for any. `related` tells no relation: it fits any label, and an edge
+                with this label fits all.
             targets: The names of the other end.
         """
         between = [self._by_ends.get(_ends(*pair), {}) for pair in product(sources, targets)]
-        found = [labels[name] for labels in between for name in labels if label in {None, name}]
+        fitting = {label, RELATED}
+        found = [labels[own] for labels in between for own in labels if label in {None, RELATED} or own in fitting]
         return tuple(dict.fromkeys(name for documents in found for name in documents)) if found else None
 
 

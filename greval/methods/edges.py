@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from greval.case import Edge
+from greval.inventory import RELATED
 
-RELATED = "related"
 SHOWN = 3
 
 
