@@ -1,10 +1,10 @@
-"""The tables that Microsoft GraphRAG writes, versions 2 and 3, read as an inventory."""
+"""The tables that Microsoft GraphRAG writes, versions 0 to 3, read as an inventory."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from greval.case import Edge
 from greval.errors import DataError
@@ -13,48 +13,94 @@ from greval.methods.edges import dangling, label_of, listed
 from greval.methods.tables import Row, read_table
 
 TABLES = ("documents", "text_units", "entities", "relationships")
-NAME = "{}.parquet"
+NAMES = ("{}.parquet", "create_final_{}.parquet")
+"""What tables are called: since version 2, and before."""
+RUNS = ("output/*/artifacts", "*/artifacts")
+"""Where early versions put the tables of each run, in folders named by the time."""
+QUOTES = '""'
 DocumentName = Literal["id", "title"]
 
 
 def read_graphrag(folder: str | Path, *, document: DocumentName = "id") -> Inventory:
     """Read what an index of Microsoft GraphRAG holds.
 
-    A node is named by its entity's title. Relationships have no predicate, so the label of an edge is
-    the relationship's description, as in the triples of the adapter. An edge whose end is no entity is
-    kept and told in the notes, and so is a missing table.
+    A node is named by its entity's title, without the quotes that version 0 put around it. Relationships have no
+    predicate, so the label of an edge is the relationship's description, as in the triples of the adapter. An edge
+    whose end is no entity is kept and told in the notes, and so is a missing table.
 
     Args:
-        folder: The folder with the Parquet files, or the project's root that has them in `output`.
+        folder: The folder with the Parquet files, or the project's root that has them in `output`, as early versions
+            did in a folder for each run, of which the latest is read.
         document: What names a document: its `id`, which is a hash of its text, or its `title`, which is
             most often the name of its file.
 
     Raises:
-        DataError: Where the folder holds none of the tables, or a table cannot be read.
+        DataError: Where the folder holds none of the tables, or a table cannot be read or lacks a column.
         MissingExtraError: Where pyarrow is not installed.
     """
     place = find_tables(Path(folder))
     if place is None:
-        wanted = ", ".join(NAME.format(name) for name in TABLES)
+        wanted = ", ".join(NAMES[0].format(name) for name in TABLES)
         raise DataError(f"{folder}: no index of Microsoft GraphRAG: none of {wanted} is there; name its output folder")
-    notes = [f"{NAME.format(name)} is missing: its part of the index is unknown" for name in _missing(place)]
-    names = document_names(place, document)
+    notes = [f"{place.path(name).name} is missing: its part of the index is unknown" for name in place.missing]
+    names = _document_names(place, document, notes)
     chunks = _chunks(place, names, notes)
-    nodes = _nodes(_rows(place, "entities", "title", "text_unit_ids"), chunks, notes)
-    edges = _edges(_rows(place, "relationships", "source", "target", "description", "text_unit_ids"), chunks)
+    nodes = _nodes(place, chunks, notes)
+    edges = _edges(place, chunks, notes)
     notes += dangling(edges, nodes) if nodes else []
     documents = frozenset(names.values()) or frozenset(chunks.values()) - {""}
     return Inventory(documents=documents, chunks=chunks, nodes=nodes, edges=edges, notes=tuple(notes))
 
 
-def find_tables(folder: Path) -> Path | None:
-    """Give the folder that holds the tables: this one or its `output`; None where neither does."""
-    return next((place for place in (folder, folder / "output") if len(_missing(place)) < len(TABLES)), None)
+class Tables(NamedTuple):
+    """A folder with the tables of an index, and what they are called there."""
+
+    folder: Path
+    name: str
+
+    def path(self, table: str) -> Path:
+        """Return where a table is, or would be."""
+        return self.folder / self.name.format(table)
+
+    @property
+    def missing(self) -> list[str]:
+        """The tables that are not there."""
+        return [table for table in TABLES if not self.path(table).is_file()]
+
+    def rows(self, table: str, *columns: str, needed: Sequence[tuple[str, ...]], notes: list[str]) -> list[Row]:
+        """Read columns of a table; no rows if it is not there.
+
+        Args:
+            table: The table.
+            columns: Their names; what the table does not have is None.
+            needed: What a row must have, each by one of several names. A row without it is left out.
+            notes: Takes a sentence on the rows that were left out.
+
+        Raises:
+            DataError: If the table cannot be read, or no row has what is needed.
+        """
+        path = self.path(table)
+        every = read_table(path, *columns) if path.is_file() else []
+        found = [row for row in every if all(any(row[name] for name in names) for names in needed)]
+        wanted = " and ".join(" or ".join(names) for names in needed)
+        if every and not found:
+            raise DataError(f"{path}: no row has {wanted}, which GraphRAG 0 to 3 write; is it a table of GraphRAG?")
+        if left := len(every) - len(found):
+            notes.append(f"{path.name}: {left} rows without {wanted} are left out")
+        return found
 
 
-def document_names(place: Path, document: DocumentName) -> dict[str, str]:
+def find_tables(folder: Path) -> Tables | None:
+    """Return the tables of this folder, of its `output`, or of the latest run in it; None if there are none."""
+    runs = sorted((run for pattern in RUNS for run in folder.glob(pattern)), reverse=True)
+    found = (Tables(place, name) for place in (folder, folder / "output", *runs) for name in NAMES)
+    return next((tables for tables in found if len(tables.missing) < len(TABLES)), None)
+
+
+def _document_names(place: Tables, document: DocumentName, notes: list[str]) -> dict[str, str]:
     """Give the name of each document by its id; where the title is empty the id stands for it."""
-    return {row["id"]: row[document] or row["id"] for row in _rows(place, "documents", "id", "title")}
+    rows = place.rows("documents", "id", "title", needed=[("id",)], notes=notes)
+    return {row["id"]: row[document] or row["id"] for row in rows}
 
 
 def document_of(row: Row) -> tuple[str, ...]:
@@ -64,43 +110,50 @@ def document_of(row: Row) -> tuple[str, ...]:
     return tuple(map(str, row["document_ids"])) if row.get("document_ids") is not None else ()
 
 
-def _missing(place: Path) -> list[str]:
-    return [name for name in TABLES if not (place / NAME.format(name)).is_file()]
-
-
-def _rows(place: Path, name: str, *columns: str) -> list[Row]:
-    path = place / NAME.format(name)
-    return read_table(path, *columns) if path.is_file() else []
-
-
-def _chunks(place: Path, names: Mapping[str, str], notes: list[str]) -> dict[str, str]:
+def _chunks(place: Tables, names: Mapping[str, str], notes: list[str]) -> dict[str, str]:
     """Give the document of each text unit, the first where it has several; "" where it has none."""
-    documents = {r["id"]: document_of(r) for r in _rows(place, "text_units", "id", "document_id", "document_ids")}
+    rows = place.rows("text_units", "id", "document_id", "document_ids", needed=[("id",)], notes=notes)
+    documents = {row["id"]: document_of(row) for row in rows}
     if several := [unit for unit, found in documents.items() if len(found) > 1]:
         notes.append(f"{len(several)} text units come from several documents; the first of them is counted")
     told = {name for found in documents.values() for name in found}
     if unknown := sorted(told - {*names}) if names else []:
-        notes.append(f"text units name documents that documents.parquet does not have: {listed(unknown)}")
+        table = place.path("documents").name
+        notes.append(f"text units name documents that {table} does not have: {listed(unknown)}")
     return {unit: names.get(found[0], found[0]) if found else "" for unit, found in documents.items()}
 
 
-def _nodes(rows: Iterable[Row], chunks: Mapping[str, str], notes: list[str]) -> dict[str, tuple[str, ...]]:
+def _nodes(place: Tables, chunks: Mapping[str, str], notes: list[str]) -> dict[str, tuple[str, ...]]:
     nodes: dict[str, dict[str, None]] = {}
     lost: set[str] = set()
-    for row in rows:
-        units = row["text_unit_ids"] or ()
+    for row in place.rows("entities", "title", "name", "text_unit_ids", needed=[("title", "name")], notes=notes):
+        units = _units(row["text_unit_ids"])
         lost.update(unit for unit in units if unit not in chunks)
-        nodes.setdefault(row["title"], {}).update(_documents(units, chunks))
+        nodes.setdefault(_unquoted(row["title"] or row["name"]), {}).update(_documents(units, chunks))
     if lost and chunks:
-        notes.append(f"entities name text units that text_units.parquet does not have: {listed(sorted(lost))}")
+        table = place.path("text_units").name
+        notes.append(f"entities name text units that {table} does not have: {listed(sorted(lost))}")
     return {name: tuple(found) for name, found in nodes.items()}
 
 
-def _edges(rows: Iterable[Row], chunks: Mapping[str, str]) -> dict[Edge, tuple[str, ...]]:
+def _unquoted(name: str) -> str:
+    """Return an entity's name without the quotes that version 0 put around it."""
+    return name[1:-1] if len(name) > len(QUOTES) and name[0] + name[-1] == QUOTES else name
+
+
+def _units(value: object) -> Sequence[str]:
+    """Return the ids of text units, which early versions may have joined by commas."""
+    if isinstance(value, str):
+        return [unit.strip() for unit in value.split(",") if unit.strip()]
+    return value if isinstance(value, list) else ()
+
+
+def _edges(place: Tables, chunks: Mapping[str, str], notes: list[str]) -> dict[Edge, tuple[str, ...]]:
     edges: dict[Edge, dict[str, None]] = {}
-    for row in rows:
-        edge = (row["source"], label_of(row["description"]), row["target"])
-        edges.setdefault(edge, {}).update(_documents(row["text_unit_ids"] or (), chunks))
+    columns = ("source", "target", "description", "text_unit_ids")
+    for row in place.rows("relationships", *columns, needed=[("source",), ("target",)], notes=notes):
+        edge = (_unquoted(row["source"]), label_of(row["description"]), _unquoted(row["target"]))
+        edges.setdefault(edge, {}).update(_documents(_units(row["text_unit_ids"]), chunks))
     return {edge: tuple(found) for edge, found in edges.items()}
 
 
