@@ -224,7 +224,7 @@ def test_recorded_verdicts_go_by_their_folders_names(tmp_path):
         *(f"bem ({folder})" for folder in folders[1:3]),
     ]
     write(folders[3], "passed", [FAILED])
-    with pytest.raises(DataError, match="gpt4 .*, no verdict 0 verdicts"):
+    with pytest.raises(DataError, match=r"gpt4 .*, no verdict 0 verdicts"):
         panel([write(tmp_path / "gpt4 too", "passed", [1], judges=["gpt4"]), folders[3]], "passed")
 
 
