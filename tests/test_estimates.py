@@ -67,11 +67,11 @@ def holds(figure, truth):
 
 def test_random_sample_of_two_methods(world):
     """Each method's rate and their difference are estimated, nearer than the labels alone, on the judged things."""
-    found = estimate(world.run, "right", annotations=world.at_random(), baseline="local")
-    assert (found.enriched, found.drawn_by, found.judged, found.labels) == (False, "questions", 800, 120)
+    found = estimate(world.run, "right", annotations=world.at_random(100), baseline="local")
+    assert (found.enriched, found.drawn_by, found.judged, found.labels) == (False, "questions", 800, 200)
     walk, local, both = found.rows
     assert (walk.method, local.method, both.method, both.baseline) == ("walk", "local", "walk", "local")
-    assert (walk.judged, walk.labels, both.judged, both.labels) == (400, 60, 800, 120)
+    assert (walk.judged, walk.labels, both.judged, both.labels) == (400, 100, 800, 200)
     for row in found.rows:
         truth = (
             world.truth["walk"].mean() - world.truth["local"].mean() if row.baseline else world.truth[row.method].mean()
@@ -86,6 +86,40 @@ def test_random_sample_of_two_methods(world):
     assert walk.judge.value == pytest.approx(world.judged["walk"].mean())
     assert walk.sensitivity > 0.7
     assert Estimate.model_validate_json(found.model_dump_json()) == found
+
+
+FEWEST = {"labels_only": (8, 30), "prediction_powered": (40, 60), "rogan_gladen": (40, 100)}
+"""Whole questions that an interval needs, of a mean and of a difference."""
+
+
+@pytest.mark.parametrize("count", [5, 7, 8, 29, 30, 39, 40, 59, 60, 99, 100])
+def test_too_few_whole_questions_have_no_interval_but_the_reason(world, count):
+    """A figure from fewer whole questions than hold what it says keeps its value, and says what an interval needs."""
+    found = estimate(world.run, "right", annotations=world.at_random(count), baseline="local")
+    for row in found.rows:
+        for name, (mean, difference) in FEWEST.items():
+            figure, needed = getattr(row, name), difference if row.baseline else mean
+            if figure.value is None:  # labels of one value only
+                assert name == "rogan_gladen"
+                continue
+            assert (figure.interval is not None) == (count >= needed)
+            assert (figure.labels_to_halve is not None) == (count >= needed)
+            told = f"no interval: it needs labels of {needed} whole questions at least, there are {count}"
+            assert (figure.reason or "").startswith("" if count >= needed else told)
+            assert bool(figure.reason) == (count < needed)
+    assert not any("rough" in line for line in found.warnings)
+
+
+def test_single_things_and_a_whole_run_need_no_number_of_questions(world, tmp_path):
+    """Things drawn one by one have their intervals, and a warning; where all is labelled nothing is in doubt."""
+    things = [world.label("walk", n) for n in world.rng.choice(400, 12, replace=False)]
+    found = estimate(world.run, "right", annotations=things, drawn_by="items")
+    assert found.rows[0].prediction_powered.interval
+    assert any("only 12 labelled things" in line and "rough" in line for line in found.warnings)
+    small = write(tmp_path, {("walk", "depth"): [(1, 2), (3, 5), (2, 2)]})
+    every = [said(f"q{n}", 4, metric="depth", item=f"c{item}") for n in range(3) for item in range(2)]
+    row = estimate(small, "depth", every).rows[0]
+    assert (row.labels_only.interval.low, row.prediction_powered.interval.high) == (4, 4)
 
 
 def test_plain_figures_are_refused_on_an_enriched_sample(world):

@@ -63,6 +63,17 @@ def test_the_table_shows_all_estimates_side_by_side(run):
     assert "of the judged things of this run" in text
 
 
+def test_a_figure_without_interval_says_what_it_needs(run, tmp_path):
+    """From few whole questions the table shows values, and beside them how many questions an interval needs."""
+    rows = [one for one in read_annotations(run.parent / "people.csv").annotations if int(one.sample_id[1:]) < 100]
+    write_annotations(rows, tmp_path / "few.csv")
+    text = said(run, "-m", "right", "--annotations", tmp_path / "few.csv", "--baseline", "local", width=200).stdout
+    lines = [line for line in text.splitlines() if "both (PPI++)" in line]
+    assert len(lines) == 3
+    assert all("[no interval]" in line for line in lines)
+    assert text.count("no interval: it needs labels of 60 whole questions at least, there are 20") == 1
+
+
 def test_an_enriched_sample_is_told(run):
     """The plain mean of an enriched sample is refused, and the line below says why."""
     text = said(run, "-m", "right", "--annotations", run.parent / "enriched.jsonl").stdout

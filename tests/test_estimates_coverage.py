@@ -7,14 +7,29 @@ import numpy as np
 import pytest
 from compared_runs import real
 
-from greval.estimates.figuring import Sample, Scope, figures
+from greval.estimates.figuring import Range, Sample, Scope, figures
 from greval.stats.difference import Clusters
 from greval.stats.prediction_powered import Side
 from greval.stats.sampling import drawn
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 
-from estimate_coverage import DESIGNS, PAIRS, RATES, answers, coverage, differences, from_two, pair
+from estimate_coverage import (
+    DESIGNS,
+    JUDGES,
+    MADE,
+    PAIRS,
+    RATES,
+    answers,
+    coverage,
+    differences,
+    from_two,
+    make_run,
+    pair,
+    recorded,
+    set_of,
+    whole_questions,
+)
 
 pytestmark = pytest.mark.long
 
@@ -59,6 +74,33 @@ def test_differences_hold_the_truth(data, how):
     found = differences(two, how, REPEATS)
     assert found["PPI++"].share > 0.95 - ERROR
     assert found["PPI++"].width < found["labels"].width
+
+
+@pytest.mark.parametrize("made", MADE, ids=[made.told for made in MADE])
+def test_whole_questions_of_made_runs(made):
+    """Of few whole questions intervals hold the truth as often as they say, or are not given, whatever the judge."""
+    reach = Range((1.0, 5.0), 4.0, binary=False) if made.levels else RATES
+    judges, _ = set_of(made)
+    for count in (5, 8, 12, 20, 30, 40, 60):
+        if count < made.questions:
+            found = whole_questions(lambda rng, n: make_run(rng, made, judges[n % len(judges)]), count, REPEATS, reach)
+            for kind, seen in found.seen.items():
+                if seen:
+                    assert found.share(kind) == pytest.approx(0.95, abs=ERROR), (count, kind)
+                    assert count >= (40 if kind != "labels" else 8)
+
+
+@pytest.mark.parametrize("judge", JUDGES)
+def test_whole_questions_of_recorded_answers(judge):
+    """The same of recorded answers and judges, that nothing was chosen by."""
+    real(DATA)
+    run = recorded(judge)
+    for count in (8, 20, 40):
+        found = whole_questions(lambda *_: run, count, REPEATS, RATES)
+        given = {kind for kind, seen in found.seen.items() if seen}
+        assert given == ({"labels", "PPI++", "Rogan-Gladen"} if count == 40 else {"labels"})
+        for kind in given:
+            assert found.share(kind) == pytest.approx(0.95, abs=ERROR), (count, kind)
 
 
 @pytest.mark.parametrize("enriched", [False, True])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from statsmodels.stats.weightstats import DescrStatsW
 
 from greval.stats.misclassification import rogan_gladen
-from greval.stats.prediction_powered import Estimated, Side, covering, labels_only, mean, prediction_powered, scores
+from greval.stats.prediction_powered import Estimated, Side, covering, labels_only, mean, omitted, prediction_powered
 from greval.stats.sampling import Spread, drawn
 
 TINY = 1e-9
@@ -112,7 +112,7 @@ def test_weighted_mean_is_that_of_statsmodels(labels, seed):
     sample = drawn(weights, whole=10**9)
     assert mean(sample, whole(values, values), values) == pytest.approx(DescrStatsW(values, weights).mean)
     plain = drawn(np.ones(len(labels)), whole=10**9)
-    found = plain.covariance(*[scores(plain, whole(values, values), values)] * 2)
+    found = plain.covariance(*[omitted(plain, whole(values, values), values)] * 2)
     assert found**0.5 == pytest.approx(DescrStatsW(values).std_mean, abs=1e-6)
 
 
@@ -132,7 +132,110 @@ def test_laws_of_prediction_powered_estimates(pairs, factor):
     for other in (shifted, scaled):
         assert other.value == pytest.approx(found.value)
         assert other.spread.variance == pytest.approx(found.spread.variance)
-    assert found.spread.variance <= labels_only(sample, sides, labels, width=1).spread.variance * (1 + 1e-9)
+    at_this_power = prediction_powered(sample, sides, labels, verdicts, width=1, power=found.power)
+    assert at_this_power.value == pytest.approx(found.value)
+    assert at_this_power.spread.variance <= labels_only(sample, sides, labels, width=1).spread.variance * (1 + 1e-9)
+
+
+def by_leaving_out(estimate, stratum, rest):
+    """Give the variance of the stratified jackknife; `estimate` takes each unit's weight, 0 of the one left out."""
+    total = 0.0
+    for name in np.unique(stratum):
+        own = np.flatnonzero(stratum == name)
+        n = len(own)
+        without = []
+        for unit in own:
+            weights = np.ones(len(stratum))
+            weights[own] = n / (n - 1)
+            weights[unit] = 0
+            without.append(estimate(weights))
+        total += rest[name] * (n - 1) / n * np.sum((np.array(without) - np.mean(without)) ** 2)
+    return total
+
+
+CLUSTERED = st.lists(
+    st.tuples(st.integers(0, 1), st.lists(st.tuples(st.floats(-3, 3), st.floats(-3, 3)), min_size=1, max_size=4)),
+    min_size=4,
+    max_size=12,
+).filter(lambda units: min(sum(stratum == name for stratum, _ in units) for name in (0, 1)) >= 2)
+"""Questions: the stratum of each, and what people and the judge said of its things."""
+
+
+@given(CLUSTERED)
+@settings(max_examples=60, deadline=None)
+def test_variance_of_labels_is_that_of_the_jackknife(units):
+    """Leaving out each question in turn, and weighing up the others of its stratum, gives the same variance."""
+    stratum = np.array([name for name, _ in units])
+    unit = np.repeat(np.arange(len(units)), [len(things) for _, things in units])
+    labels = np.array([label for _, things in units for label, _ in things])
+    weights = np.where(stratum == 0, 2.0, 5.0)[unit]
+    sample = drawn(weights, stratum[unit], unit, whole=int(weights.sum()))
+    found = labels_only(sample, whole(labels, labels), labels, width=TINY)
+    expected = by_leaving_out(
+        lambda kept: float((weights * kept[unit]) @ labels / (weights * kept[unit]).sum()), stratum, {0: 0.5, 1: 0.8}
+    )
+    assert found.spread.variance == pytest.approx(expected, abs=1e-9)
+
+
+@given(
+    st.lists(
+        st.tuples(st.tuples(*[st.floats(-3, 3)] * 3), st.tuples(*[st.floats(-3, 3)] * 3)), min_size=4, max_size=12
+    ),
+    st.floats(-3, 3),
+)
+@settings(max_examples=60, deadline=None)
+def test_variance_of_ppi_is_that_of_the_jackknife_with_the_power_fitted_again(units, judged):
+    """The power is fitted anew without each question: the variance is that of n such estimates, with n - 2 degrees."""
+    labels, verdicts = (np.array([unit[side] for unit in units]) for side in (0, 1))
+    n = len(units)
+    sample = drawn(np.ones(3 * n), units=np.repeat(np.arange(n), 3), whole=12 * n)
+
+    def estimate(kept):
+        y, f = (values[kept > 0].mean(axis=1) for values in (labels, verdicts))
+        return y.mean() + np.cov(y, f)[0, 1] / np.var(f, ddof=1) * (judged - f.mean())
+
+    questions = verdicts.mean(axis=1)
+    if min(np.ptp(np.delete(questions, place)) for place in range(n)) < 1e-3:
+        return
+    found = prediction_powered(sample, [Side(np.ones(3 * n), judged)], labels.ravel(), verdicts.ravel(), width=TINY)
+    expected = by_leaving_out(estimate, np.zeros(n, dtype=int), {0: 0.75})
+    assert found.value == pytest.approx(estimate(np.ones(n)))
+    assert found.spread.variance == pytest.approx(expected, rel=1e-6, abs=1e-9)
+    assert found.spread.df <= max(3.0, n - 2)
+
+
+def test_variance_of_rogan_gladen_is_that_of_the_jackknife():
+    """The variance is about that of rates whose sensitivity and specificity leave out a question each time."""
+    rng = np.random.default_rng(8)
+    n, judged = 60, 0.5
+    labels = (rng.random((n, 4)) < 0.5).astype(float)
+    verdicts = np.where(rng.random((n, 4)) < 0.15, 1 - labels, labels)
+    sample = drawn(np.ones(4 * n), units=np.repeat(np.arange(n), 4), whole=10**7)
+
+    def estimate(kept):
+        y, f = labels[kept > 0].ravel(), verdicts[kept > 0].ravel()
+        yes, no = f[y == 1].mean(), f[y == 0].mean()
+        return (judged - no) / (yes - no)
+
+    sides = [Side(np.ones(4 * n), judged), Side(np.ones(4 * n), 0.0, -1.0)]
+    found = rogan_gladen(sample, sides[:1], labels.ravel(), verdicts.ravel(), level=0.95)
+    expected = by_leaving_out(estimate, np.zeros(n, dtype=int), {0: 1.0})
+    assert found.value == pytest.approx(estimate(np.ones(n)))
+    assert (found.high - found.low) / 2 == pytest.approx(2.0 * expected**0.5, rel=0.05)
+
+
+def test_an_interval_of_what_was_not_seen_is_a_bound():
+    """Without a fault among the labels the interval is called bounded, of a share as of a mean and of Rogan-Gladen."""
+    labels = np.array([1.0, 0.0] * 25)
+    sample, sides = drawn(np.ones(50), whole=10**6), [Side(np.ones(50), 0.5)]
+    found = prediction_powered(sample, sides, labels, labels, width=1)
+    assert found.spread.bound
+    for share in (True, False):
+        assert covering(found, level=0.95, ends=(0.0, 1.0), share=share)[1].method == "bounded"
+    assert rogan_gladen(sample, sides, labels, labels, level=0.95).bound
+    wrong = np.r_[1 - labels[:8], labels[8:]]
+    assert not prediction_powered(sample, sides, labels, wrong, width=1).spread.bound
+    assert not rogan_gladen(sample, sides, labels, wrong, level=0.95).bound
 
 
 def test_all_labelled_leaves_no_doubt():
@@ -178,6 +281,7 @@ def test_spread_needs_no_spread():
     """A variance that is added counts as known."""
     assert Spread(1.0, 5.0).plus(1.0) == Spread(2.0, 20.0)
     assert Spread(0.0, 5.0).plus(1.0) == Spread(1.0, 5.0)
+    assert [Spread(1.0, 3.0, bound=True).plus(more).bound for more in (0.1, 2.0)] == [True, False]
 
 
 def rates(labels, verdicts, judged, level=0.95):

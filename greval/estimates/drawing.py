@@ -10,6 +10,7 @@ from greval.estimates.judged import Judged
 from greval.estimates.labels import Labels
 from greval.estimates.records import DrawnBy
 from greval.stats.prediction_powered import Side, labels_only
+from greval.stats.random_draw import find_unlike_column
 from greval.stats.sampling import Drawn, drawn
 
 if TYPE_CHECKING:
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
 
-SURE = 0.9999
-"""A random sample is taken for another kind about once in ten thousand times."""
+CHANCE = 0.0001
+"""A random sample is taken for another kind at most once in ten thousand times."""
 UNWEIGHTED = (
     "things were drawn from several strata, and all have the weight 1, which is that of things that were all labelled. "
     "Give each annotation the weight it was drawn with, 1 by its probability"
@@ -31,7 +32,7 @@ ONE_QUESTION = (
     "at least. Label another question, or say that things were drawn one by one (--drawn-by items)"
 )
 FEW = 30
-"""With fewer labels intervals rest on little."""
+"""With fewer single things intervals rest on little; of fewer whole questions than are needed none is given."""
 
 
 class Drawing(NamedTuple):
@@ -72,9 +73,12 @@ def drawing(judged: Judged, labels: Labels, wish: DrawnBy | None) -> Drawing:
     )
     if found.units < 2:  # noqa: PLR2004 - a spread needs two
         raise DataError(ONE_QUESTION)
-    unlike = UNWEIGHTED if labels.unweighted and labels.drawn < frame.sum() else _unlike(judged, places, frame, found)
-    warnings = (*_joined(found), *_few(found), *(_may_be_unlike(unlike) if labels.enriched else ()))
-    return Drawing(found, by, None if labels.enriched else unlike, warnings)
+    warnings = (*_joined(found), *_few(found))
+    if labels.enriched:
+        return Drawing(found, by, None, (*warnings, *_may_be_unlike(_unlike_by_weights(judged, places, frame, found))))
+    if labels.unweighted and labels.drawn < frame.sum():
+        return Drawing(found, by, UNWEIGHTED, warnings)
+    return Drawing(found, by, _unlike(judged, places, frame, by), warnings)
 
 
 def _others(question: Integers, places: Integers, frame: Flags) -> float | None:
@@ -87,23 +91,55 @@ def _others(question: Integers, places: Integers, frame: Flags) -> float | None:
     return float((got * (got - 1)).sum()) / pairs if pairs else None
 
 
-def _unlike(judged: Judged, places: Integers, frame: Flags, found: Drawn) -> str | None:
-    """Say where the judge's verdicts of the labelled things are not those of all, as the weights would have it."""
+def _unlike(judged: Judged, places: Integers, frame: Flags, by: DrawnBy) -> str | None:
+    """Say how the judge's verdicts of the labelled things are not those of a random draw.
+
+    Questions that were labelled in part are tested twice, each time for half the chance: which questions were drawn,
+    and which of their things were labelled.
+    """
     import numpy as np  # noqa: PLC0415 - a tenth of a second
 
-    values = judged.verdicts()
-    width = float(values.max() - values.min())
-    columns = [values == number for number in range(len(judged.categories))] or [values]
-    for column in columns:
-        verdicts = column.astype(float)
-        side = Side(np.ones(len(places)), float(verdicts[frame].mean()))
-        seen = labels_only(found, [side], verdicts[places], width=1.0 if judged.categories else width)
-        if abs(seen.value - side.judged) > seen.spread.half(SURE) > 0:
-            return (
-                f"the judge's mean is {seen.value:.3g} on the labelled things and {side.judged:.3g} on all: they are "
-                "no random sample. Give each annotation the weight it was drawn with, 1 by its probability"
-            )
+    columns = np.stack(_columns(judged), axis=1)[frame]
+    labelled = np.isin(np.flatnonzero(frame), places)
+    if by == "items":
+        unlike = find_unlike_column(columns, labelled, level=CHANCE)
+    else:
+        _, question = np.unique(judged.numbers("question")[frame], return_inverse=True)
+        chosen = np.bincount(question, labelled) > 0
+        off = columns - columns.mean(axis=0)
+        sums: Floats = np.stack([np.bincount(question, column) for column in off.T], axis=1).astype(np.float64)
+        of_chosen = chosen[question]
+        partly = not labelled[of_chosen].all()
+        level = CHANCE / 2 if partly else CHANCE
+        unlike = find_unlike_column(sums, chosen, level=level)
+        if unlike is None and partly:
+            unlike = find_unlike_column(columns[of_chosen], labelled[of_chosen], question[of_chosen], level=level)
+    return None if unlike is None else _not_random(columns[labelled, unlike].mean(), columns[:, unlike].mean())
+
+
+def _unlike_by_weights(judged: Judged, places: Integers, frame: Flags, found: Drawn) -> str | None:
+    """Say how the judge's verdicts of the labelled things, by their weights, are clearly not those of all."""
+    import numpy as np  # noqa: PLC0415 - a tenth of a second
+
+    for column in _columns(judged):
+        side = Side(np.ones(len(places)), float(column[frame].mean()))
+        seen = labels_only(found, [side], column[places], width=float(np.ptp(column)))
+        if abs(seen.value - side.judged) > seen.spread.half(1 - CHANCE) > 0:
+            return _not_random(seen.value, side.judged)
     return None
+
+
+def _columns(judged: Judged) -> list[Floats]:
+    """Return the judge's figures, or for each category whether it is the verdict."""
+    values = judged.verdicts()
+    return [(values == number).astype(float) for number in range(len(judged.categories))] or [values]
+
+
+def _not_random(labelled: float, whole: float) -> str:
+    return (
+        f"the judge's mean is {labelled:.3g} on the labelled things and {whole:.3g} on all: they are "
+        "no random sample. Give each annotation the weight it was drawn with, 1 by its probability"
+    )
 
 
 def _joined(found: Drawn) -> Iterator[str]:
@@ -112,7 +148,7 @@ def _joined(found: Drawn) -> Iterator[str]:
 
 
 def _few(found: Drawn) -> Iterator[str]:
-    if found.units < FEW:
+    if found.units < FEW and not found.clustered:
         yield f"only {found.units} labelled things were drawn: with fewer than {FEW} intervals are rough"
 
 

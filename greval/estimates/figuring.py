@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import ceil, inf, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 from greval.estimates.records import Figure
 from greval.stats.difference import Clusters, student
-from greval.stats.interval import Interval
+from greval.stats.interval import Interval, IntervalMethod
 from greval.stats.mean_interval import mean_interval
 from greval.stats.misclassification import Corrected, Rates, rogan_gladen
 from greval.stats.number_range import NumberRange
@@ -28,6 +30,22 @@ REFUSED = (
 )
 QUARTER = 0.25
 """The variance of an interval of half the length."""
+
+
+class Fewest(NamedTuple):
+    """How many whole questions must be labelled for an interval: of a mean, and of a difference."""
+
+    mean: int
+    difference: int
+
+
+QUESTIONS = {
+    "labels_only": Fewest(8, 30),
+    "prediction_powered": Fewest(40, 60),
+    "rogan_gladen": Fewest(40, 100),
+}
+"""With fewer, some of the intervals hold the truth less often than 93 % of the time, or more often than 97 %
+(benchmarks/estimate_coverage.py)."""
 
 
 class Range(NamedTuple):
@@ -77,6 +95,8 @@ class Scope(NamedTuple):
 def figures(sample: Sample, sides: list[Side], reach: Range, *, judged: int, scope: Scope) -> Figures:
     """Estimate one mean or difference from labels, alone and with the judge.
 
+    If too few whole questions were labelled for an interval, the figure has its value, and the reason for no interval.
+
     Args:
         sample: The labelled things of the metric, of all cells.
         sides: The mean, or the two of a difference.
@@ -94,13 +114,35 @@ def figures(sample: Sample, sides: list[Side], reach: Range, *, judged: int, sco
     corrected: Corrected | str = "it is of rates only: the values are not all 0 or 1"
     if reach.binary:
         corrected = rogan_gladen(*given, sample.verdicts, level=scope.level)
+    shown = partial(_without_interval, count=_questions(sample.drawn, sides), mean=form.mean)
     return Figures(
-        _figure(labels_only(*given, width=reach.width), form, new),
-        _figure(both, form, new),
+        shown("labels_only", _figure(labels_only(*given, width=reach.width), form, new)),
+        shown("prediction_powered", _figure(both, form, new)),
         both.power,
-        _corrected(corrected, form, new),
+        shown("rogan_gladen", _corrected(corrected, form, new)),
         corrected.rates[0] if isinstance(corrected, Corrected) and form.mean else None,
     )
+
+
+def _questions(drawn: Drawn, sides: Sequence[Side]) -> int | None:
+    """Return how many whole questions a figure rests on, of a difference the smaller number.
+
+    Return None if an interval does not depend on it: single things were drawn, or everything is labelled.
+    """
+    if not drawn.clustered or not drawn.rest.any():
+        return None
+    return min(int((drawn.share_of(side.shares) > 0).sum()) for side in sides)
+
+
+def _without_interval(name: str, found: Figure, *, count: int | None, mean: bool) -> Figure:
+    """Return the figure without its interval, and with the reason, if too few whole questions were labelled for it."""
+    needed = QUESTIONS[name].mean if mean else QUESTIONS[name].difference
+    if count is None or count >= needed or found.interval is None:
+        return found
+    reason = (
+        f"no interval: it needs labels of {needed} whole questions at least, there are {count}; label more questions"
+    )
+    return found.model_copy(update={"interval": None, "labels_to_halve": None, "reason": reason})
 
 
 class _Form(NamedTuple):
@@ -212,6 +254,7 @@ def _corrected(found: Corrected | str, form: _Form, new: float) -> Figure:
     before = found.high - found.low
     found = found.plus(float(ndtri(0.5 + form.level / 2)) * sqrt(new))
     fixed = 1 - (before / (found.high - found.low)) ** 2 if new else 0.0
-    interval = Interval(low=found.low, high=found.high, level=form.level, method="t")
+    method: IntervalMethod = "bounded" if found.bound else "t"
+    interval = Interval(low=found.low, high=found.high, level=form.level, method=method)
     halve = halving(form.labels, form.judged, fixed=fixed)
     return _on_scale(Figure(value=found.value, interval=interval, labels_to_halve=halve), form.ends)

@@ -21,10 +21,15 @@ DF_WITHOUT_SPREAD = 3.0
 
 
 class Spread(NamedTuple):
-    """The variance of an estimate, and the degrees of freedom with which it is known."""
+    """The variance of an estimate, and the degrees of freedom with which it is known.
+
+    `bound` tells that the variance is what could have stayed unseen, not what was seen: an interval from it holds the
+    truth more often than its level.
+    """
 
     variance: float
     df: float
+    bound: bool = False
 
     def half(self, level: float) -> float:
         """Give half the length of Student's interval."""
@@ -35,7 +40,8 @@ class Spread(NamedTuple):
     def plus(self, variance: float) -> Spread:
         """Give the spread with another, well known variance added."""
         total = self.variance + variance
-        return Spread(total, self.df * (total / self.variance) ** 2 if self.variance > 0 else self.df)
+        df = self.df * (total / self.variance) ** 2 if self.variance > 0 else self.df
+        return Spread(total, df, self.bound and variance < self.variance)
 
 
 @dataclass(frozen=True)
@@ -45,6 +51,7 @@ class Drawn:
     `weights` has one entry for each thing, scaled so that they add up to the number of all things;
     `unit` is the number of what was drawn in one go, the thing itself or its question. `stratum` and
     `rest` have one entry for each unit: its stratum, and the share of such units that was not drawn.
+    `clustered` tells that units are groups of things, such as questions, though each may have one thing only.
     """
 
     weights: Floats
@@ -53,6 +60,7 @@ class Drawn:
     rest: Floats
     sizes: Integers
     joined: int = 0
+    clustered: bool = False
 
     @property
     def units(self) -> int:
@@ -73,7 +81,21 @@ class Drawn:
         np.maximum.at(found, self.unit, self.weights * scores)
         return found
 
-    def centred(self, scores: Floats) -> Floats:
+    def share_of(self, shares: Floats) -> Floats:
+        """Return the share of the weight of some things that each unit holds, from what each thing counts."""
+        totals = self.totals(shares)
+        found: Floats = totals / totals.sum()
+        return found
+
+    def stretch(self, counting: NDArray[np.bool_]) -> Floats:
+        """Return n / (n - 1) for each unit, n the units of its stratum that count (2 where there are fewer)."""
+        import numpy as np  # noqa: PLC0415 - a tenth of a second
+
+        several = np.maximum(np.bincount(self.stratum, counting, minlength=len(self.sizes)), PAIR)
+        found: Floats = (several / (several - 1))[self.stratum]
+        return found
+
+    def centred(self, totals: Floats) -> Floats:
         """Give the unit totals less their stratum's mean, shrunk by the share that was not drawn.
 
         Where the probabilities differ within a stratum the mean is Hájek's, which weighs each unit by
@@ -81,32 +103,32 @@ class Drawn:
         """
         import numpy as np  # noqa: PLC0415 - a tenth of a second
 
-        totals = self.totals(scores)
         share = np.bincount(self.stratum, self.rest)
         mean = np.bincount(self.stratum, self.rest * totals) / np.where(share > 0, share, 1.0)
         found: Floats = np.sqrt(self.rest) * (totals - mean[self.stratum])
         return found
 
     def covariance(self, one: Floats, other: Floats) -> float:
-        """Give the covariance of two weighted sums over the sample, as both vary with what is drawn."""
+        """Give the covariance of two weighted sums over the sample, by unit, as both vary with what is drawn."""
         import numpy as np  # noqa: PLC0415 - a tenth of a second
 
         products = np.bincount(self.stratum, self.centred(one) * self.centred(other))
         return float((self.sizes / (self.sizes - 1) * products).sum())
 
-    def spread(self, scores: Floats, reach: Floats) -> Spread:
+    def spread(self, totals: Floats, far: Floats, *, fitted: int = 0) -> Spread:
         """Give the variance of a weighted sum, and its degrees of freedom.
 
         The variance is that of a stratified sample without replacement (Cochran), with Hájek's form
         where probabilities differ within a stratum. The degrees of freedom follow from the kurtosis
         of each stratum (O'Neill), joined as by Satterthwaite: a variance that rests on a few unlike
-        things is known badly. Where the scores of a stratum are (nearly) alike, a share 1 / (n + 2) of
-        the units counts as off by the `reach` of one thing (Laplace's rule of succession), with 3
+        things is known badly. Where the totals of a stratum are (nearly) alike, a share 1 / (n + 2) of
+        the units counts as off by as `far` as one thing can be (Laplace's rule of succession), with 3
         degrees of freedom: n labels without a fault are no proof that there is none.
 
         Args:
-            scores: One for each thing; their weighted sum is what is estimated, less a constant.
-            reach: How far each score could be off at most, on the same scale.
+            totals: One for each unit; their sum is what is estimated, less a constant.
+            far: How far each unit's total could be off at most through one of its things; 0 if none of them counts.
+            fitted: How many numbers were fitted to the same labels: each takes off a degree of freedom.
 
         Source:
             Cochran, "Sampling Techniques", 1977, chapter 5; Hájek, "Sampling from a Finite
@@ -115,7 +137,7 @@ class Drawn:
         """
         import numpy as np  # noqa: PLC0415 - a tenth of a second
 
-        centred, far = self.centred(scores), self.greatest(reach)
+        centred = self.centred(totals)
         second, fourth = (np.bincount(self.stratum, centred**power) / self.sizes for power in (2, 4))
         count = np.bincount(self.stratum, far > 0)  # units with a thing that counts; the others are all 0
         several = np.maximum(count, PAIR)
@@ -129,7 +151,9 @@ class Drawn:
         if total <= 0:
             return Spread(0.0, float(self.sizes.sum()))
         df = np.where(seen < unseen, DF_WITHOUT_SPREAD, df)
-        return Spread(total, total**2 / float((variances**2 / df).sum()))
+        joined = total**2 / float((variances**2 / df).sum())
+        left = max(DF_WITHOUT_SPREAD, float((several - 1).sum()) - fitted)
+        return Spread(total, min(joined, left) if fitted else joined, bool(2 * variances[seen < unseen].sum() > total))
 
 
 def drawn(
@@ -163,7 +187,8 @@ def drawn(
     of_thing = np.zeros(len(weights), dtype=np.int64) if strata is None else strata
     stratum, joined = _joined(of_thing[first], scaled[first])
     rest = np.clip(1 - 1 / scaled[first], 0.0, 1.0) if complete else np.ones(len(first))
-    return Drawn(scaled, unit.astype(np.int64), stratum, rest, np.bincount(stratum).astype(np.int64), joined)
+    sizes = np.bincount(stratum).astype(np.int64)
+    return Drawn(scaled, unit.astype(np.int64), stratum, rest, sizes, joined, units is not None)
 
 
 def _joined(strata: Integers, weights: Floats) -> tuple[Integers, int]:
