@@ -36,6 +36,8 @@ pytestmark = pytest.mark.long
 REPEATS = 300
 ERROR = 0.038
 """Three standard errors of a share of 0.95 in 300 repeats."""
+MANY = 0.05
+"""Four standard errors, where many shares are looked at."""
 DATA = "nq301_answer_judgments/judgments.jsonl"
 
 
@@ -86,7 +88,7 @@ def test_whole_questions_of_made_runs(made):
             found = whole_questions(lambda rng, n: make_run(rng, made, judges[n % len(judges)]), count, REPEATS, reach)
             for kind, seen in found.seen.items():
                 if seen:
-                    assert found.share(kind) == pytest.approx(0.95, abs=ERROR), (count, kind)
+                    assert found.share(kind) == pytest.approx(0.95, abs=MANY), (count, kind)
                     assert count >= (40 if kind != "labels" else 8)
 
 
@@ -100,7 +102,7 @@ def test_whole_questions_of_recorded_answers(judge):
         given = {kind for kind, seen in found.seen.items() if seen}
         assert given == ({"labels", "PPI++", "Rogan-Gladen"} if count == 40 else {"labels"})
         for kind in given:
-            assert found.share(kind) == pytest.approx(0.95, abs=ERROR), (count, kind)
+            assert found.share(kind) == pytest.approx(0.95, abs=MANY), (count, kind)
 
 
 @pytest.mark.parametrize("enriched", [False, True])
