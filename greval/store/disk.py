@@ -28,7 +28,7 @@ CREATE TABLE results (
     tags TEXT NOT NULL, outline TEXT NOT NULL, {", ".join(f"{name} INTEGER" for name in COSTS)},
     row TEXT NOT NULL);
 CREATE INDEX replaced ON results (replaces) WHERE replaces IS NOT NULL;
-CREATE TABLE cases (key INTEGER NOT NULL, source INTEGER NOT NULL, row TEXT NOT NULL);
+CREATE TABLE cases (key INTEGER NOT NULL, source INTEGER NOT NULL, method TEXT NOT NULL, row TEXT NOT NULL);
 CREATE TABLE kept_results (result INTEGER PRIMARY KEY, plan INTEGER NOT NULL);
 CREATE TABLE kept_cases (judged_case INTEGER PRIMARY KEY, source INTEGER NOT NULL);
 CREATE TABLE sources (

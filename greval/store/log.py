@@ -30,6 +30,7 @@ from greval.store.flat import Layout, flat, read_layout
 from greval.store.plans import (
     COUNTED,
     COUNTED_CASE,
+    SOURCE_OF,
     Plans,
     TakenPlan,
     count_planned,
@@ -50,7 +51,6 @@ SELECT rowid, place, CASE WHEN finished AND content IS NOT NULL THEN content ELS
 FROM results
 """  # noqa: S608 - constant
 PLAN_OF = "coalesce((SELECT kept.plan FROM kept_results AS kept WHERE kept.result = results.rowid), results.plan)"
-SOURCE_OF = "coalesce((SELECT kept.source FROM kept_cases AS kept WHERE kept.judged_case = cases.rowid), cases.source)"
 MARKS_AT_ONCE = 4_096
 """How many marks of kept rows wait in memory at most."""
 _JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
@@ -183,7 +183,7 @@ class Store(Closing):
             row = (*numbers, replaced, result.finished, plan, *_columns(result, whole))
             self._db.execute("BEGIN")
             if case:
-                self._put_case(number(digest(case)), case)
+                self._put_case(number(digest(case)), case, result.method)
             at = self._db.execute(INSERT, row).lastrowid or 0
         known.places[numbers[2]] = at
         if numbers[1] is not None and result.finished:
@@ -219,7 +219,7 @@ class Store(Closing):
             if len(self._kept_results) >= MARKS_AT_ONCE:
                 self._write_marks()
         if case:
-            self.see(case)
+            self._see(case, result_of[1])
 
     def same(self, content: str) -> Result | None:
         """Return the newest finished result with a content key, whoever was judged, or None."""
@@ -244,22 +244,22 @@ class Store(Closing):
             result = Result.model_validate_json(row)
             yield StoredRow(name_of(key), "" if content is None else name_of(content), result, cost, bool(newest), plan)
 
-    def see(self, case: str) -> None:
-        """Keep a case (as JSON) whose results are kept, if it says something new, such as other chunks."""
+    def keep_cases(self, cases: Iterable[Case]) -> None:
+        """Keep cases beside the results, those that say something new."""
+        for case in cases:
+            self._see(case.model_dump_json(exclude_defaults=True), case.method)
+
+    def _see(self, case: str, method: str) -> None:
+        """Keep a case (as JSON), or count it by the plan if it is there."""
         key = number(digest(case))
         at = self._seen.get(key)
         if at is None:
             with told(self.folder), self._db:
-                self._seen[key] = self._put_case(key, case)
+                self._seen[key] = self._put_case(key, case, method)
             return
         (source,) = self._db.execute(f"SELECT {SOURCE_OF} FROM cases WHERE rowid = ?", (at,)).fetchone()  # noqa: S608 - constant
         if source != self.plans.source_id:
             self._kept_cases[at] = self.plans.source_id
-
-    def keep_cases(self, cases: Iterable[Case]) -> None:
-        """Keep cases beside the results."""
-        for case in cases:
-            self.see(case.model_dump_json(exclude_defaults=True))
 
     def cases(self) -> Iterator[Case]:
         """Return every case that was judged."""
@@ -361,9 +361,9 @@ class Store(Closing):
     def _where(self, counted: str) -> str:
         return "1" if self._all_rows else counted
 
-    def _put_case(self, key: int, case: str) -> int:
-        row = (key, self.plans.source_id, case)
-        return self._db.execute("INSERT INTO cases VALUES (?, ?, ?)", row).lastrowid or 0
+    def _put_case(self, key: int, case: str, method: str) -> int:
+        row = (key, self.plans.source_id, method, case)
+        return self._db.execute("INSERT INTO cases VALUES (?, ?, ?, ?)", row).lastrowid or 0
 
     def _write_marks(self) -> None:
         """Write down which rows that were there already belong to the plan."""

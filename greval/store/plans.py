@@ -21,11 +21,11 @@ coalesce((SELECT kept.plan FROM kept_results AS kept WHERE kept.result = results
 IN (SELECT id FROM plans WHERE current)
 """
 """Holds for a row of `results` that belongs to a plan that counts."""
-COUNTED_CASE = """
-coalesce((SELECT kept.source FROM kept_cases AS kept WHERE kept.judged_case = cases.rowid), cases.source)
-NOT IN (SELECT source FROM plans GROUP BY source HAVING max(current) = 0)
-"""
-"""Holds for a row of `cases` whose source is not one of retired plans only."""
+SOURCE_OF = "coalesce((SELECT kept.source FROM kept_cases AS kept WHERE kept.judged_case = cases.rowid), cases.source)"
+COUNTED_CASE = f"""
+coalesce((SELECT max(plans.current) FROM plans WHERE plans.source = {SOURCE_OF} AND plans.method = cases.method), 1)
+"""  # noqa: S608 - constant
+"""Holds for a row of `cases` if a plan that counts was made of it, or no plan knows of it."""
 NO_PLAN = 0
 """The plan of results that are kept and belong to no plan."""
 UNFINISHED = "it is still running, or it was killed"
