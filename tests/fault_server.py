@@ -16,6 +16,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Self
 
 from aiohttp import web
+from waiting import SECONDS
 
 Body = dict[str, Any]
 Behaviour = Callable[[web.Request, Body], Awaitable[web.StreamResponse]]
@@ -53,7 +54,7 @@ class FaultServer:
         self._flying = 0
         self._came = threading.Event()
 
-    def wait(self, seconds: float = 20) -> None:
+    def wait(self, seconds: float = SECONDS) -> None:
         """Wait until a first request has come."""
         assert self._came.wait(seconds)
 
@@ -241,8 +242,8 @@ def resets() -> Behaviour:
     return answer
 
 
-def hangs(seconds: float = 30) -> Behaviour:
-    """Say nothing for a long time."""
+def hangs(seconds: float = 3600) -> Behaviour:
+    """Say nothing for longer than any test lasts."""
 
     async def answer(_: web.Request, __: Body) -> web.StreamResponse:
         await asyncio.sleep(seconds)
@@ -272,7 +273,7 @@ def keyed(key: str, then: Behaviour) -> Behaviour:
     return answer
 
 
-def trickles(seconds: float = 30) -> Behaviour:
+def trickles(seconds: float = 3600) -> Behaviour:
     """Send the body a blank at a time, so that no single read is ever late."""
 
     async def answer(request: web.Request, _: Body) -> web.StreamResponse:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fastapi.testclient import TestClient
 from httpx import Client
-from serving import until
+from waiting import SECONDS, until
 
 from greval.serve.app import create_app
 from greval.serve.keys import add_key
@@ -67,12 +67,12 @@ def started(client: Client, dataset: str, *metrics: str, headers=None, **options
     return answer.json()["id"]
 
 
-def ended(client: Client, run: str, headers=None, seconds: float = 30) -> dict:
+def ended(client: Client, run: str, headers=None, seconds: float = SECONDS) -> dict:
     """Wait until a run is neither queued nor running, and give it."""
     return waited(client, run, lambda info: info["status"] not in {"queued", "running"}, headers, seconds)
 
 
-def waited(client: Client, run: str, true: Callable[[dict], bool], headers=None, seconds: float = 30) -> dict:
+def waited(client: Client, run: str, true: Callable[[dict], bool], headers=None, seconds: float = SECONDS) -> dict:
     """Wait until something is true of a run, and give it."""
     infos = [{}]
 

@@ -17,6 +17,7 @@ import httpx
 import psutil
 import uvicorn
 from fastapi import FastAPI
+from waiting import SECONDS, until
 
 from greval.judge import Judge
 from greval.serve.app import create_app
@@ -25,7 +26,6 @@ from greval.serve.settings import Limits, Settings
 from greval.serve.start import address, config_of, listen
 
 SERVER = Path(__file__).parents[1] / "server.py"
-SECONDS = 30
 CASE = {"question": "When does it open?", "expected_answer": "At nine.", "answer": "At nine."}
 ASKED = {"cases": [CASE], "metrics": ["correctness"]}
 INVOKED = {"input": CASE}
@@ -128,14 +128,6 @@ def server_process(*words: object, folder: Path, environment: Mapping[str, str] 
         if process.poll() is None:
             running.kill()
         process.stdout.close()
-
-
-def until(true, seconds: float = SECONDS) -> None:
-    """Wait until something is true."""
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, "it did not come true in time"
-        time.sleep(0.01)
 
 
 def _family(pid: int) -> list[psutil.Process]:

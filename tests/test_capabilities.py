@@ -8,7 +8,8 @@ import json
 import math
 
 import pytest
-from fault_server import error, gives, hangs, ok, says
+from fault_server import FaultServer, error, gives, hangs, ok, says
+from virtual_time import in_virtual_time
 
 from greval import Judge, JudgeError, check
 from greval.testing import ScriptedJudge
@@ -25,7 +26,7 @@ def found(model):
 def judge(fault_server, monkeypatch):
     """Give a judge that speaks to the fault server and tries each call once."""
     monkeypatch.setenv("OPENAI_API_KEY", "test-key")
-    return Judge("openai:m", base_url=fault_server.url, max_retries=0, timeout=5)
+    return Judge("openai:m", base_url=fault_server.url, max_retries=0)
 
 
 @pytest.mark.parametrize("tier", ["schema", "tools", "text"])
@@ -109,11 +110,12 @@ def test_a_server_that_tells_no_tokens(fault_server, judge):
     [(error(401, message="Wrong key."), "Wrong key"), (error(503), "503"), (hangs(), "")],
     ids=["key", "server", "hangs"],
 )
-def test_a_server_that_cannot_be_used_is_asked_once(fault_server, judge, plan, words):
+@in_virtual_time
+async def test_a_server_that_cannot_be_used_is_asked_once(judge, plan, words):
     """Where the first call cannot get through, no further call is made, and nothing is claimed."""
-    fault_server.plan = plan
-    told = found(judge.model_copy(update={"timeout": 0.5}))
-    assert (told.reachable, fault_server.calls) == (False, 1)
+    async with FaultServer(plan) as server:
+        told = await check(judge.model_copy(update={"base_url": server.url}))
+    assert (told.reachable, server.calls) == (False, 1)
     assert words in told.message
     assert told.message
     assert {told.schema_enforced, told.tool_calls, told.probabilities, told.repeatable, told.token_counts} == {

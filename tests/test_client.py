@@ -230,7 +230,7 @@ def run(code, *arguments):
 @contextmanager
 def calling(server, code):
     """Run a script in a fresh process up to where its call has come to a server that never answers."""
-    server.plan = fault.hangs(600)
+    server.plan = fault.hangs()
     command = [sys.executable, "-W", "default::ResourceWarning", "-c", PROLOGUE + code, server.url]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as process:

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import socket
+import threading
 import time
 from hashlib import sha256
 
@@ -13,7 +14,8 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 from served_runs import YES, ended, lines, rows, serving, started, two_tenants, uploaded
-from serving import served, until
+from serving import served
+from waiting import SECONDS, until
 
 from greval.serve import receiving
 from greval.serve.app import create_app
@@ -148,10 +150,11 @@ def test_a_client_that_goes_away_leaves_nothing(tmp_path):
 
 async def test_a_client_that_goes_away_late_leaves_the_whole(tmp_path, monkeypatch):
     """A data set that is just being put in its place is there in full, also where its client goes away then."""
-    to_disk = os.fsync
+    to_disk, gone = os.fsync, threading.Event()
 
     def slow(file):
-        time.sleep(0.3)
+        if [*tmp_path.glob(".new-*/.dataset.json.*")]:
+            gone.wait(SECONDS)
         to_disk(file)
 
     async def parts():
@@ -162,6 +165,7 @@ async def test_a_client_that_goes_away_late_leaves_the_whole(tmp_path, monkeypat
     taking = asyncio.create_task(uploads.take("mine", ".jsonl", parts(), 10_000))
     await asyncio.to_thread(until, lambda: [*tmp_path.glob(".new-*/.dataset.json.*")])
     taking.cancel()
+    gone.set()
     with pytest.raises(asyncio.CancelledError):
         await taking
     (found,) = uploads.all()

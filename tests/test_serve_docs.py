@@ -12,6 +12,7 @@ import pytest
 from served_runs import YES
 from serving import served
 from typer.main import get_command
+from waiting import SECONDS
 
 import greval
 from greval.cli.app import app
@@ -39,7 +40,7 @@ def test_the_command_lines(tmp_path):
     with served(create_app(Settings(runs=tmp_path / "runs"), {"scripted": ScriptedJudge([YES])})) as server:
         script = STRICT + "\necho\n".join(BLOCKS).replace("localhost:8000", server.url)
         done = subprocess.run(
-            ["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+            ["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=SECONDS, check=False
         )
     assert done.returncode == 0, (done.stdout[-2000:], done.stderr[-2000:])
     assert "event: end" in done.stdout
@@ -68,7 +69,7 @@ def test_the_first_request_of_a_reader(page, tmp_path):
     (line,) = re.findall(r"^```sh\n(curl [^`]*/v1/evaluate [^`]*)\n```$", text, re.MULTILINE)
     with served(create_app(Settings(runs=tmp_path), {"scripted": ScriptedJudge([YES])})) as server:
         command = ["bash", "-c", line.replace("localhost:8000", server.url)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=True)
     (judgement,) = json.loads(done.stdout)["results"][0]["outcome"]["judgements"]
     assert judgement["value"] == 1
     assert judgement["reason"]

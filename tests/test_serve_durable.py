@@ -13,7 +13,8 @@ import psutil
 import pytest
 from fault_server import FaultServer
 from served_runs import ended, rows, started, uploaded, waited
-from serving import server_process, until
+from serving import server_process
+from waiting import SECONDS, until
 
 from greval.store import Store
 
@@ -34,7 +35,7 @@ def running(judge, folder, *words):
     words = ("--judge", "openai:x", "--base-url", judge.url, "--runs", "runs", *words)
     with (
         server_process(*words, folder=folder, environment={"OPENAI_API_KEY": "none"}) as server,
-        httpx.Client(base_url=server.url, timeout=30, limits=httpx.Limits(max_keepalive_connections=0)) as client,
+        httpx.Client(base_url=server.url, timeout=SECONDS, limits=httpx.Limits(max_keepalive_connections=0)) as client,
     ):
         yield server, client
 
@@ -101,7 +102,7 @@ def test_workers_share_runs(judge, tmp_path):
         folder = tmp_path / "runs" / run
         waited(client, run, done(FEWER // 10))
         until(lambda: all(_going_on(f"{server.url}/v1/runs/{run}") for _ in range(6)))  # whichever worker answers
-        assert httpx.post(f"{server.url}/v1/runs/{other}/cancel").status_code == 202
+        assert httpx.post(f"{server.url}/v1/runs/{other}/cancel", timeout=SECONDS).status_code == 202
         assert ended(client, other)["status"] == "stopped"
         following = [threads.submit(_followed, f"{server.url}/v1/runs/{run}/events") for _ in range(6)]
         before, calls = judged(folder), judge.calls
@@ -115,7 +116,7 @@ def test_workers_share_runs(judge, tmp_path):
 
 def _going_on(url: str) -> bool:
     """Say whether a run is told to be running, with some progress; each request has a connection of its own."""
-    info = httpx.get(url).json()
+    info = httpx.get(url, timeout=SECONDS).json()
     assert info["status"] == "running"
     return bool(info["progress"] and info["progress"]["done"])
 
@@ -123,7 +124,7 @@ def _going_on(url: str) -> bool:
 def _followed(url: str) -> str | None:
     """Give the status that a stream of events ends with, None where its worker was killed."""
     try:
-        with httpx.stream("GET", url, timeout=120) as stream:
+        with httpx.stream("GET", url, timeout=SECONDS) as stream:
             last = [line for line in stream.iter_lines() if line.startswith("data: ")][-1]
     except httpx.HTTPError:
         return None

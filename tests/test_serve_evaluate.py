@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 from fault_server import error, hangs, ok
 from served_metrics import CASE, app_of, client_of, says, tone
-from serving import served, until
+from serving import served
+from waiting import SECONDS, until
 
 from greval import Judge, Result, compile_metric, evaluate, load
 from greval.testing import ScriptedJudge
@@ -278,7 +279,7 @@ def test_clients_at_the_same_time_get_their_own(tmp_path):
             import httpx  # noqa: PLC0415 - a client beside the others
 
             body = {"cases": [{**CASE, "id": f"client-{n}-{m}"} for m in range(5)], "metrics": ["correctness"]}
-            found[n] = httpx.post(f"{server.url}/v1/evaluate", json=body, timeout=30).json()["results"]
+            found[n] = httpx.post(f"{server.url}/v1/evaluate", json=body, timeout=SECONDS).json()["results"]
 
         threads = [threading.Thread(target=one, args=(n,)) for n in range(6)]
         for thread in threads:

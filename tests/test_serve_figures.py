@@ -12,6 +12,7 @@ from contextlib import closing
 import pytest
 from agreed_runs import said, write
 from served_runs import ended, rows, serving, started, two_tenants, uploaded
+from waiting import SECONDS, until
 
 from greval.agreements import agreement
 from greval.annotations.files import FIELDS, keep, kept, write_annotations
@@ -210,14 +211,14 @@ async def test_a_figure_is_worked_out_once():
 
     def make():
         calls.append(1)
-        free.wait(10)
+        free.wait(SECONDS)
         if len(calls) == 1:
             return "{}"
         raise ValueError
 
     first = asyncio.create_task(figuring.give("a", make))
     second = asyncio.create_task(figuring.give("a", make))
-    await asyncio.sleep(0.05)
+    await asyncio.to_thread(until, lambda: calls)
     first.cancel()
     free.set()
     assert await second == "{}"

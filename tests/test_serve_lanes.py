@@ -6,6 +6,7 @@ import asyncio
 import random
 
 import pytest
+from waiting import until
 
 from greval.serve.gate import FairGate
 from greval.serve.lanes import FarLane
@@ -18,11 +19,7 @@ async def in_thread(work):
 
 async def emptied(gate):
     """Wait until nobody is in the gate or before it."""
-    for _ in range(200):
-        if not gate.inside and not gate.waiting:
-            return
-        await asyncio.sleep(0.01)
-    raise AssertionError(gate.inside, gate.waiting)
+    await asyncio.to_thread(until, lambda: not gate.inside and not gate.waiting)
 
 
 async def test_all_together_keep_to_the_limit():

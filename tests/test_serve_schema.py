@@ -11,7 +11,8 @@ import schemathesis
 from hypothesis import HealthCheck, settings
 from schemathesis.config import SchemathesisConfig
 from served_metrics import CASE, app_of, tone
-from serving import served, until
+from serving import served
+from waiting import SECONDS, until
 
 from greval.serve.app import create_app
 from greval.serve.settings import Settings
@@ -69,7 +70,7 @@ def known(_, case):
 def place(tmp_path_factory):
     """Give a server with a judge and an own metric: its address, and the ids of a data set and a run."""
     app = app_of(tmp_path_factory.mktemp("served"), {"scripted": ScriptedJudge(answer)})
-    with served(app) as server, httpx.Client(base_url=server.url) as client:
+    with served(app) as server, httpx.Client(base_url=server.url, timeout=SECONDS) as client:
         client.post("/v1/metrics", json={"yaml": tone()}).raise_for_status()
         rows = json.dumps([{**CASE, "id": f"q{n}", "method": method} for n in range(9) for method in ("a", "b")])
         sent = client.post("/v1/datasets?name=d", content=rows, headers={"Content-Type": "application/json"})

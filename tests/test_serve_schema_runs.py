@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, settings
 from schemathesis.config import SchemathesisConfig
 from served_runs import YES, rows, uploaded
 from serving import served
+from waiting import SECONDS
 
 from greval.annotations.files import keep
 from greval.serve.app import create_app
@@ -53,7 +54,7 @@ def url(tmp_path_factory):
     write(runs / RUN, "right", VERDICTS)
     keep(runs / RUN, said("right", "ana", VERDICTS))
     app = create_app(Settings(runs=runs), {"scripted": ScriptedJudge([YES])})
-    with served(app) as server, httpx.Client(base_url=server.url) as client:
+    with served(app) as server, httpx.Client(base_url=server.url, timeout=SECONDS) as client:
         uploaded(client, rows(2))
         yield server.url
 

@@ -10,7 +10,8 @@ from functools import partial
 import httpx
 import pytest
 from fault_server import hangs
-from serving import ASKED, CASE, INVOKED, judging, until
+from serving import ASKED, CASE, INVOKED, judging
+from waiting import SECONDS, until
 
 from greval.serve.keys import add_key
 
@@ -25,7 +26,7 @@ def leaves(url, path, body, fault_server):
     """Send a request, and go away once the judge is asked."""
 
     async def go():
-        async with httpx.AsyncClient(base_url=url) as asked:
+        async with httpx.AsyncClient(base_url=url, timeout=SECONDS) as asked:
             request = asyncio.create_task(asked.post(path, json=body))
             await asyncio.to_thread(fault_server.wait)
             request.cancel()
@@ -45,11 +46,11 @@ def leaves(url, path, body, fault_server):
 )
 def test_work_ends_with_its_client(serve, fault_server, path, body):
     """When a client goes away, also in the middle of a stream, the judge's calls in flight are given up."""
-    fault_server.plan = hangs(30)
+    fault_server.plan = hangs()
     with serve() as server:
         leaves(server.url, path, body, fault_server)
-        until(lambda: fault_server._flying == 0, 5)
-        until(lambda: server.service.gate.inside == server.service.gate.waiting == 0, 5)
+        until(lambda: fault_server._flying == 0)
+        until(lambda: server.service.gate.inside == server.service.gate.waiting == 0)
         calls = fault_server.calls
         time.sleep(0.2)
         assert fault_server.calls == calls
@@ -64,22 +65,22 @@ def test_reading_ends_with_its_client(serve):
         async def slow():
             begun.append(1)
             try:
-                await asyncio.sleep(30)
+                await asyncio.sleep(3600)
             except asyncio.CancelledError:
                 ended.append(1)
                 raise
 
         with pytest.raises(httpx.ReadTimeout):
-            httpx.get(f"{server.url}/v1/slow", timeout=0.5)
-        until(lambda: len(begun) == len(ended), 5)
+            httpx.get(f"{server.url}/v1/slow", timeout=httpx.Timeout(SECONDS, read=0.5))
+        until(lambda: len(begun) == len(ended))
 
 
 def test_work_ends_with_its_time(serve, fault_server):
     """A request that took too long is answered with 504, and the judge's call is given up."""
-    fault_server.plan = hangs(30)
+    fault_server.plan = hangs()
     with serve(seconds=0.5) as server:
-        assert httpx.post(f"{server.url}/v1/evaluate", json=ASKED).status_code == 504
-        until(lambda: fault_server._flying == 0, 5)
+        assert httpx.post(f"{server.url}/v1/evaluate", json=ASKED, timeout=SECONDS).status_code == 504
+        until(lambda: fault_server._flying == 0)
 
 
 def test_a_crowd(serve, fault_server):
@@ -88,12 +89,12 @@ def test_a_crowd(serve, fault_server):
 
     async def crowd(url):
         limits = httpx.Limits(max_connections=None)
-        async with httpx.AsyncClient(base_url=url, limits=limits, timeout=60) as asked:
+        async with httpx.AsyncClient(base_url=url, limits=limits, timeout=SECONDS) as asked:
             return await asyncio.gather(*(asked.post("/v1/evaluate", json=ASKED) for _ in range(200)))
 
     with serve(calls=4, waiting=16) as server:
         answers = asyncio.run(crowd(server.url))
-        assert httpx.post(f"{server.url}/v1/evaluate", json=ASKED).status_code == 200
+        assert httpx.post(f"{server.url}/v1/evaluate", json=ASKED, timeout=SECONDS).status_code == 200
     statuses = [answer.status_code for answer in answers]
     assert {*statuses} == {200, 429}
     assert statuses.count(200) >= 20
@@ -110,7 +111,7 @@ def test_one_key_cannot_take_all_places(serve, fault_server, tmp_path):
     own = {"cases": [CASE | {"answer": "This is of Bob."}], "metrics": ["correctness"]}
 
     async def play(server):
-        async with httpx.AsyncClient(base_url=server.url, timeout=60) as asked:
+        async with httpx.AsyncClient(base_url=server.url, timeout=SECONDS) as asked:
             many = [asyncio.create_task(asked.post("/v1/evaluate", json=ASKED, headers=ana)) for _ in range(40)]
             await asyncio.to_thread(until, lambda: server.service.gate.waiting >= 8)
             before = fault_server.calls
@@ -131,7 +132,7 @@ def test_a_key_sees_nothing_of_another(serve, tmp_path):
     """Runs and data sets of one key are not there for another one."""
     file = tmp_path / "keys.json"
     ana, bob = ({"Authorization": f"Bearer {add_key(file, name)}"} for name in ("ana", "bob"))
-    with serve(keys=file) as server, httpx.Client(base_url=server.url, timeout=30) as asked:
+    with serve(keys=file) as server, httpx.Client(base_url=server.url, timeout=SECONDS) as asked:
         content = "\n".join(json.dumps(CASE | {"id": f"q{n}"}) for n in range(3))
         headers = ana | {"Content-Type": "application/jsonl"}
         data = asked.post("/v1/datasets?name=mine", content=content, headers=headers).json()["id"]

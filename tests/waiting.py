@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-SECONDS = 120
+SECONDS = 300
 """Long enough for any step of a test on a busy machine; a test that waits so long has found a hang."""
 
 

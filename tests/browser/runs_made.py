@@ -6,14 +6,17 @@ import time
 from collections.abc import Sequence
 
 import httpx
-
-SECONDS = 60
+from waiting import SECONDS
 
 
 def upload(url: str, content: bytes, name: str = "demo") -> str:
     """Upload cases as JSON lines and give the id of the data set."""
     answer = httpx.post(
-        f"{url}/v1/datasets", params={"name": name}, content=content, headers={"Content-Type": "application/jsonl"}
+        f"{url}/v1/datasets",
+        params={"name": name},
+        content=content,
+        headers={"Content-Type": "application/jsonl"},
+        timeout=SECONDS,
     )
     assert answer.status_code == 201, answer.text
     return str(answer.json()["id"])
@@ -22,7 +25,7 @@ def upload(url: str, content: bytes, name: str = "demo") -> str:
 def start(url: str, dataset: str, metrics: Sequence[str], *, name: str, judge: str | None = None) -> str:
     """Start a run and give its id."""
     body = {"dataset": dataset, "metrics": [*metrics], "name": name, "judge": judge}
-    answer = httpx.post(f"{url}/v1/runs", json=body)
+    answer = httpx.post(f"{url}/v1/runs", json=body, timeout=SECONDS)
     assert answer.status_code == 202, answer.text
     return str(answer.json()["id"])
 
@@ -31,7 +34,7 @@ def run(url: str, dataset: str, metrics: Sequence[str], *, name: str, judge: str
     """Start a run, wait until it ends, and give its id."""
     found = start(url, dataset, metrics, name=name, judge=judge)
     end = time.monotonic() + SECONDS
-    while httpx.get(f"{url}/v1/runs/{found}").json()["status"] in {"queued", "running"}:
+    while httpx.get(f"{url}/v1/runs/{found}", timeout=SECONDS).json()["status"] in {"queued", "running"}:
         assert time.monotonic() < end, "the run did not end"
         time.sleep(0.1)
     return found

@@ -7,6 +7,7 @@ import json
 import httpx
 import pytest
 from runs_made import run, upload
+from waiting import SECONDS
 
 EVIL = "</script><img src=x onerror=window.hit=1><script>window.hit=1</script>{{7*7}}\u202e"
 REFUSED = """
@@ -38,7 +39,7 @@ notes: {{more: {evil}}}
 def evil(server):
     """Give the id of a run in which every text is hostile."""
     quoted = json.dumps(EVIL)
-    made = httpx.post(f"{server.url}/v1/metrics", json={"yaml": YAML.format(evil=quoted)})
+    made = httpx.post(f"{server.url}/v1/metrics", json={"yaml": YAML.format(evil=quoted)}, timeout=SECONDS)
     assert made.status_code == 201, made.text
     case = {
         "id": EVIL,

@@ -9,6 +9,7 @@ from fault_server import FaultServer
 from runs_made import start, upload
 from serving import server_process
 from visit import Visit
+from waiting import SECONDS
 
 KEY = {"OPENAI_API_KEY": "none"}
 
@@ -34,5 +35,5 @@ def test_follows_on_after_a_restart(chromium, tmp_path, demo):
         with visit, server_process(*words, folder=tmp_path, environment=KEY) as second:
             assert second.url == visit.url
             visit.at.locator(".badge:text('finished')").wait_for(timeout=60_000)
-            assert httpx.get(f"{second.url}/v1/runs/{made}").json()["progress"]["done"] == 40
+            assert httpx.get(f"{second.url}/v1/runs/{made}", timeout=SECONDS).json()["progress"]["done"] == 40
             visit.sees("40 of 40 judgements, 100 %")

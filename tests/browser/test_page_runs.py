@@ -5,6 +5,7 @@ from __future__ import annotations
 import httpx
 import pytest
 from runs_made import run, start, upload
+from waiting import SECONDS
 
 METRICS = ("correctness", "answer_quality", "chunk_evaluation", "triple_evaluation", "ndcg@10", "latency")
 
@@ -42,7 +43,7 @@ def test_starts_and_follows_a_run(visit, demo):
 def test_cancels_and_resumes(visit, dataset):
     """A run is cancelled while it runs, says why it stopped, and goes on when it is resumed."""
     body = {"dataset": dataset, "metrics": ["relevance"], "judge": "slow"}
-    made = httpx.post(f"{visit.url}/v1/runs", json=body).json()
+    made = httpx.post(f"{visit.url}/v1/runs", json=body, timeout=SECONDS).json()
     visit.open("runs")
     row = visit.at.locator(f"li[data-id='{made['id']}']")
     row.get_by_role("button", name="Cancel").click()
@@ -80,13 +81,13 @@ def test_deletes_a_run_when_sure(visit, dataset):
     row.get_by_role("button", name="Delete").click()
     visit.at.get_by_role("button", name="Delete it").click()
     row.wait_for(state="detached")
-    assert httpx.get(f"{visit.url}/v1/runs/{made}").status_code == 404
+    assert httpx.get(f"{visit.url}/v1/runs/{made}", timeout=SECONDS).status_code == 404
 
 
 def test_summary_says_of_how_many(visit, judged):
     """Beside each mean stand its interval, how many it is of, and what was planned, scored, skipped and failed."""
     visit.open(f"runs/{judged}")
-    report = httpx.get(f"{visit.url}/v1/runs/{judged}/report").json()
+    report = httpx.get(f"{visit.url}/v1/runs/{judged}/report", timeout=SECONDS).json()
     for summary in report["summaries"]:
         sheet = visit.at.locator(f"section[aria-labelledby='summary-{summary['metric']}']")
         row = sheet.get_by_role("row", name=summary["group"]).inner_text()
@@ -118,7 +119,9 @@ def test_opens_a_failing_case(visit, judged):
 def test_shows_a_case_side_by_side(visit, judged):
     """A case is shown with its chunks, triples and walk, each verdict beside what it is about."""
     visit.open(f"runs/{judged}/case?sample_id=q01&method=walk")
-    told = httpx.get(f"{visit.url}/v1/runs/{judged}/case", params={"sample_id": "q01", "method": "walk"}).json()
+    told = httpx.get(
+        f"{visit.url}/v1/runs/{judged}/case", params={"sample_id": "q01", "method": "walk"}, timeout=SECONDS
+    ).json()
     for chunk, row in zip(told["case"]["chunks"], visit.at.locator("[aria-label=Chunks] .item").all(), strict=True):
         assert chunk["text"] in row.inner_text()
         assert "It reads as" in row.inner_text()
@@ -176,7 +179,7 @@ def test_a_number_of_a_group_leads_to_its_results(visit, judged):
     many = int(row.locator("[data-label=scored] a").inner_text())
     row.locator("[data-label=scored] a").click()
     visit.at.wait_for_selector("table.results")
-    told = httpx.get(f"{visit.url}/v1/runs/{judged}/report").json()["summaries"]
+    told = httpx.get(f"{visit.url}/v1/runs/{judged}/report", timeout=SECONDS).json()["summaries"]
     assert many < sum(one["scored"] for one in told if one["metric"] == "correctness")
     assert visit.at.locator("table.results tbody tr").count() == many
 
@@ -187,7 +190,7 @@ def test_compares_two_methods(visit, judged):
     visit.at.get_by_label("Run").select_option(judged)
     visit.at.get_by_label("Baseline").select_option("local")
     visit.sees("walk against local")
-    told = httpx.get(f"{visit.url}/v1/runs/{judged}/compare", params={"baseline": "local"}).json()
+    told = httpx.get(f"{visit.url}/v1/runs/{judged}/compare", params={"baseline": "local"}, timeout=SECONDS).json()
     for one in told["contrasts"]:
         row = visit.at.locator("table.contrasts tbody tr", has_text=one["metric"]).inner_text()
         assert f"{one['won']} · {one['tied']} · {one['lost']}" in row

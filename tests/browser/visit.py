@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable
 from typing import Any, Self
 
+from waiting import SECONDS
+
 WATCH = """
 addEventListener("securitypolicyviolation", ({ violatedDirective, blockedURI }) => {
   console.error(`refused: ${violatedDirective} ${blockedURI}`);
@@ -65,7 +67,7 @@ class Visit:
         """Wait until a text can be read."""
         self.at.locator(selector).get_by_text(text).first.wait_for()
 
-    def until(self, holds: Callable[[], Any], seconds: float = 15) -> None:
+    def until(self, holds: Callable[[], Any], seconds: float = SECONDS) -> None:
         """Wait until something holds."""
         end = time.monotonic() + seconds
         while not holds():

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
+from waiting import SECONDS
 
 from greval.errors import JudgeUnavailableError, MissingExtraError
 from greval.local import LocalServer, describe, serve
@@ -44,7 +45,7 @@ def ask(tokens):
         headers={"Authorization": "Bearer " + server.api_key},
         json={"messages": [{"role": "user", "content": "Tell a story."}],
               "max_tokens": tokens, "ignore_eos": True},
-        timeout=300,
+        timeout=SECONDS,
     ).status_code
 """
 
@@ -61,7 +62,7 @@ def ask(server: LocalServer, **options: Any) -> dict[str, Any]:
             "temperature": 0,
             **options,
         },
-        timeout=120,
+        timeout=SECONDS,
     )
     answer.raise_for_status()
     return dict(answer.json())
@@ -106,9 +107,9 @@ def test_only_who_has_the_key_is_answered(server: LocalServer) -> None:
     """Without the key, or with another, nothing is told of the model or its callers."""
     for headers in ({}, {"Authorization": "Bearer x"}):
         for path in ("/models", "/chat/completions"):
-            got = httpx.post(f"{server.base_url}{path}", headers=headers, json={})
+            got = httpx.post(f"{server.base_url}{path}", headers=headers, json={}, timeout=SECONDS)
             assert got.status_code in {401, 404}
-        assert httpx.get(f"{server.base_url}/models", headers=headers).is_error
+        assert httpx.get(f"{server.base_url}/models", headers=headers, timeout=SECONDS).is_error
     assert server.base_url.startswith("http://127.0.0.1:")
     assert server.api_key not in repr(server)
 
@@ -127,7 +128,7 @@ def test_too_long_a_prompt_is_refused_by_name(server: LocalServer) -> None:
 def test_process_ends_cleanly(smollm: Path, python: Start) -> None:
     """A process that served ends with code 0 and has written nothing to stderr."""
     assert smollm.exists()
-    out, err = python(f"{SERVE}print(ask(2))").communicate(timeout=60)
+    out, err = python(f"{SERVE}print(ask(2))").communicate(timeout=SECONDS)
     assert (out, err) == ("200\n", "")
 
 
@@ -140,7 +141,7 @@ def test_process_ends_while_the_model_answers(smollm: Path, python: Start) -> No
         "time.sleep(1)\nprint('bye')\nsys.exit(7)"
     )
     process = python(code)
-    assert process.communicate(timeout=30) == ("bye\n", "")
+    assert process.communicate(timeout=SECONDS) == ("bye\n", "")
     assert process.returncode == 7
 
 
@@ -152,7 +153,7 @@ def test_interrupt_ends_the_process(smollm: Path, python: Start) -> None:
     assert process.stdout is not None
     assert process.stdout.readline() == "go\n"
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=SECONDS)
     assert err.rstrip().endswith("KeyboardInterrupt")
     assert process.returncode == -signal.SIGINT
 
@@ -167,7 +168,7 @@ def test_forked_child_asks_and_ends_cleanly(smollm: Path, python: Start) -> None
         "if child == 0: sys.exit(3 if ask(2) == 200 else 4)\n"
         "print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), ask(2))"
     )
-    assert python(code).communicate(timeout=60) == ("3 200\n", "")
+    assert python(code).communicate(timeout=SECONDS) == ("3 200\n", "")
 
 
 @pytest.mark.local_model
@@ -279,7 +280,7 @@ def test_package_that_cannot_be_loaded(tmp_path: Path, monkeypatch: pytest.Monke
 def test_import_is_light(python: Start) -> None:
     """Importing the package loads neither the runtime nor an HTTP client."""
     code = "import sys, greval.local\nprint({'xllamacpp', 'httpx', 'openai', 'pandas'} & set(sys.modules))"
-    assert python(code).communicate(timeout=60) == ("set()\n", "")
+    assert python(code).communicate(timeout=SECONDS) == ("set()\n", "")
 
 
 @pytest.mark.parametrize(("quota", "most"), [("100000 100000", 1), ("50000 100000", 1), ("max 100000", 999)])
