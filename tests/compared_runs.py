@@ -91,11 +91,11 @@ def real(name: str) -> Path:
     return path
 
 
-def rows(name: str) -> list[dict]:
-    """Read JSON lines of the real data."""
-    return [json.loads(line) for line in real(name).read_text(encoding="utf-8").splitlines()]
+def rows(path: Path) -> list[dict]:
+    """Read JSON lines."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-def content(name: str):
-    """Read a JSON file of the real data."""
-    return json.loads(real(name).read_text(encoding="utf-8"))
+def content(path: Path):
+    """Read a JSON file."""
+    return json.loads(path.read_text(encoding="utf-8"))

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import signal
 import sys
+from functools import cache
+from pathlib import Path
 
 import pytest
 from fault_server import KEY, FaultServer
 from hypothesis import settings
 
+import greval
 from greval.cli import main
+
+SHARED = Path(greval.__file__).parents[2] / "shared" / "data"
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as where a shell began this in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)  # else the processes of tests could not be interrupted
@@ -23,6 +28,27 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if item.path.name.startswith("test_serve_"):
             item.add_marker(pytest.mark.server)
+
+
+@pytest.fixture(scope="session", params=["own", "published"])
+def data_set(request, tmp_path_factory):
+    """Return a function from the name of a data set to its folder: one of our own making, or the published one."""
+
+    @cache
+    def make(name):
+        from own_data import WRITERS  # noqa: PLC0415 - it loads the packages whose figures are compared with
+
+        folder = tmp_path_factory.mktemp("own") / name
+        folder.mkdir()
+        WRITERS[name](folder)
+        return folder
+
+    def find(name):
+        if not (SHARED / name).exists():
+            pytest.skip(f"the shared data is not here: {SHARED / name}")
+        return SHARED / name
+
+    return make if request.param == "own" else find
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Agreement on published human labels: the figures of their reference files."""
+"""Agreement on human labels, made up and published: the figures of their reference files."""
 
 import agreed_runs
 import numpy as np
@@ -19,9 +19,9 @@ agreed_runs.METRICS[CORRECT.name] = CORRECT
 
 
 @pytest.fixture(scope="module", params=["judge_gpt4", "judge_davinci003", "judge_bem"])
-def recorded(request, tmp_path_factory):
+def recorded(request, data_set, tmp_path_factory):
     """Give the agreement of a recorded judge with the three annotators, and its reference."""
-    data = rows(f"{NQ}/judgments.jsonl")
+    data = rows(data_set(NQ) / "judgments.jsonl")
     questions = [str(row["question_id"]) for row in data]
     verdicts = [row[request.param] if row[request.param] in LABELS.values() else None for row in data]
     texts = [row["answer"] for row in data]
@@ -31,7 +31,7 @@ def recorded(request, tmp_path_factory):
         for who in ("annotator1", "annotator2", "annotator3")
         for one in said(CORRECT.name, who, [LABELS.get(row[who]) for row in data], questions=questions)
     ]
-    return agreement(run, CORRECT.name, annotations), content(f"{NQ}/reference.json"), request.param
+    return agreement(run, CORRECT.name, annotations), content(data_set(NQ) / "reference.json"), request.param
 
 
 def test_recorded_judges_have_their_reference_figures(recorded):
@@ -60,12 +60,12 @@ def test_annotators_have_their_reference_agreement(recorded):
     assert pair.figures["accuracy"].value == pytest.approx(reference["inter_annotator"]["raw_agreement"], abs=1e-12)
 
 
-def test_the_floor_and_the_questions_are_there(recorded):
+def test_the_floor_and_the_questions_are_there(data_set, recorded):
     """Length alone is far below each judge, the referee is told, and intervals by question are the wider ones."""
     found, _, _ = recorded
     whole = found.groups[0]
     kappa = whole.judge.figures["kappa"]
-    assert whole.questions == 301
+    assert whole.questions == len({row["question_id"] for row in rows(data_set(NQ) / "judgments.jsonl")})
     assert kappa.clustered.high - kappa.clustered.low > kappa.interval.high - kappa.interval.low
     constant, length = whole.baselines
     assert constant.figures["accuracy"].value < 0.56
@@ -74,9 +74,10 @@ def test_the_floor_and_the_questions_are_there(recorded):
 
 
 @pytest.mark.parametrize("aspect", ["correctness", "completeness", "overall"])
-def test_correlations_of_answer_pairs_are_the_references(aspect, tmp_path):
-    """The judge's difference of two answers correlates with all 140 human labels as the reference says."""
-    data, expected = rows(f"{PAIRS}/pairs.jsonl"), content(f"{PAIRS}/reference.json")[aspect]
+def test_correlations_of_answer_pairs_are_the_references(data_set, aspect, tmp_path):
+    """The judge's difference of two answers correlates with all labels of both people as the reference says."""
+    folder = data_set(PAIRS)
+    data, expected = rows(folder / "pairs.jsonl"), content(folder / "reference.json")[aspect]
     scores = [row["judge_ragchecker"][aspect] for row in data]
     verdicts = [(pair["b"] - pair["a"]) if isinstance(pair, dict) else pair[1] - pair[0] for pair in scores]
     run = write(tmp_path / "run", SHIFT.name, verdicts)
@@ -84,7 +85,7 @@ def test_correlations_of_answer_pairs_are_the_references(aspect, tmp_path):
         one for n, who in enumerate("ab") for one in said(SHIFT.name, who, [row["human"][aspect][n] for row in data])
     ]
     found = agreement(run, SHIFT.name, annotations, combine="each").groups[0]
-    assert found.judge.people.n == 140
+    assert found.judge.people.n == 2 * len(data)
     for name in ("pearson", "spearman"):
         assert found.judge.figures[name].value == pytest.approx(expected[f"judge_delta_vs_human_{name}"], abs=1e-9)
     assert found.people.pairs[0].figures["pearson"].value == pytest.approx(expected["annotators_pearson"], abs=1e-9)

@@ -11,13 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-import greval
 from greval.errors import DataError
 from greval.inventory import Inventory
 from greval.methods.graphrag import read_graphrag
 from greval.methods.inventories import read_inventory
 
-REAL = Path(greval.__file__).parents[2] / "shared" / "data" / "msgraphrag_output"
 NAMES = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), min_size=1, max_size=8)
 TABLES = {
     "documents": [{"id": "d1", "title": "one.txt"}, {"id": "d2", "title": "two.txt"}],
@@ -80,12 +78,11 @@ def write(folder: Path, name: str = "{}.parquet", **changed):
 
 
 @pytest.mark.parametrize("schema", ["v2_dulce", "v3_dulce"])
-def test_shared_tables(schema):
-    """Both generations of real tables load: counts are the reference's, and dangling ends are told."""
-    if not REAL.exists():
-        pytest.skip(f"the shared data is not here: {REAL}")
-    reference = json.loads((REAL / "reference.json").read_text(encoding="utf-8"))
-    found = read_inventory(REAL / schema)
+def test_whole_tables(data_set, schema):
+    """Both generations of tables load: counts are the reference's, and dangling ends are told."""
+    folder = data_set("msgraphrag_output")
+    reference = json.loads((folder / "reference.json").read_text(encoding="utf-8"))
+    found = read_inventory(folder / schema)
     counts = {
         "documents": len(found.documents),
         "text_units": len(found.chunks),

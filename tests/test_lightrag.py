@@ -5,12 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-import greval
 from greval.case import Effort, Sample, Traversal
 from greval.errors import DataError, MethodError
 from greval.inventory import Inventory
@@ -18,7 +16,6 @@ from greval.methods.inventories import read_inventory
 from greval.methods.lightrag import LightRagMethod, load, read_lightrag
 from greval.methods.lightrag.records import response_of
 
-REAL = Path(greval.__file__).parents[2] / "shared" / "data" / "lightrag_novel_kv"
 STORES = {
     "doc_status": {
         "doc-1": {"chunks_list": ["c1"], "file_path": "one.txt"},
@@ -60,17 +57,16 @@ def write(folder, stores=STORES, graph=GRAPH):
     return folder
 
 
-def test_shared_files():
-    """The real files of twenty novels load; their counts are those of the files themselves."""
-    if not REAL.exists():
-        pytest.skip(f"the shared data is not here: {REAL}")
+def test_whole_files(data_set):
+    """The files of several documents load; their counts are those of the files themselves."""
+    folder = data_set("lightrag_novel_kv")
     entities, relations, status = (
-        json.loads((REAL / f"kv_store_{name}.json").read_text(encoding="utf-8"))
+        json.loads((folder / f"kv_store_{name}.json").read_text(encoding="utf-8"))
         for name in ("full_entities", "full_relations", "doc_status")
     )
-    found = read_inventory(REAL)
+    found = read_inventory(folder)
     assert found.documents == {*status}
-    assert len(found.chunks) == sum(row["chunks_count"] for row in status.values()) == 1024
+    assert len(found.chunks) == sum(row["chunks_count"] for row in status.values()) > 0
     assert {*found.nodes} == {name for row in entities.values() for name in row["entity_names"]}
     pairs = {frozenset(pair) for row in relations.values() for pair in row["relation_pairs"]}
     assert {frozenset((source, target)) for source, _, target in found.edges} == pairs
