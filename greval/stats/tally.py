@@ -70,10 +70,6 @@ class Tally:
         """
         kinds = self._kinds
         kinds[text] = kinds.get(text, 0) + 1
-        found = read(text)
-        if found.numbers:
-            self._sums.append(found.total)
-            self._sizes.append(len(found.numbers))
         totals = self._costs
         for place, cost in enumerate(costs):
             if cost:
@@ -93,7 +89,10 @@ class Tally:
         self.statuses[found.status] += times
         self.items_failed += found.items_failed * times
         self.items += len(found.values) * times
-        self._numbers.extend(found.numbers * times)
+        if found.numbers:
+            self._numbers.extend(found.numbers * times)
+            self._sums.extend((found.total,) * times)
+            self._sizes.extend((len(found.numbers),) * times)
         if not self.is_open:
             for value in found.values:
                 self.distribution[value] += times
