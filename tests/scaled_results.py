@@ -22,6 +22,10 @@ SCALES = {
     "0..3": (values(0, 3), st.integers(0, 3)),
     "1..5": (values(1, 5), st.integers(1, 5)),
     "-2..2": (values(-2, 2), st.integers(-2, 2)),
+    "0..1 by half": (
+        ValueScale(range=(0, 1), step=0.5, levels={0: "Least.", 1: "Most."}),
+        st.sampled_from([0.0, 0.5, 1.0]),
+    ),
     "share": (MeasureScale(high=1.0), st.sampled_from([0.0, 0.1, 1 / 3, 0.5, 1 - 1e-16, 1.0]) | st.floats(0, 1)),
     "categories": (categories(Good=1.0, Fair=0.5, Bad=0.0), st.sampled_from([1.0, 0.5, 0.0])),
     "two categories": (categories(Good=1.5, Bad=0.5), st.sampled_from([1.5, 0.5])),

@@ -78,6 +78,7 @@ def test_number_ranges_of_scales():
     found = {name: find_number_range(scale) for name, (scale, _) in SCALES.items()}
     assert found["0..1"] == NumberRange(0, 1, binary=True)
     assert found["1..5"] == NumberRange(1, 5)
+    assert found["0..1 by half"] == NumberRange(0, 1)
     assert found["two categories"] == NumberRange(0.5, 1.5, binary=True)
     assert found["some categories"] == NumberRange(0, 1, binary=True)
     assert found["share"] == NumberRange(0, 1)
@@ -184,6 +185,15 @@ def test_the_order_of_cases_changes_nothing(given, random):
     after = summary_of(SCALES[name][0], numbers)
     fields = ("mean", "interval", "median", "standard_deviation", "minimum", "maximum", "p95", "distribution")
     assert [getattr(before, field) for field in fields] == [getattr(after, field) for field in fields]
+
+
+def test_sums_are_exact_in_any_order():
+    """Latencies of a thousandth to thousands of seconds have one mean and one interval, in any order of the rows."""
+    draw = np.random.default_rng(9)
+    seconds = draw.lognormal(0.0, 3.0, 1000)
+    orders = [seconds, seconds[::-1], *(draw.permutation(seconds) for _ in range(8))]
+    assert len({clustered(order, None).mean for order in orders}) == 1
+    assert len({mean_interval(order, [1] * 1000, NumberRange(0, None)).model_dump_json() for order in orders}) == 1
 
 
 LEVELS = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
