@@ -165,6 +165,18 @@ def test_computed_metrics_travel(cluster, tmp_path):
     assert (run.progress.scored, run.progress.skipped) == (10, 10)
 
 
+def test_a_folder_counts_what_the_last_call_planned(cluster, tmp_path):
+    """A shorter file in the same folder counts its own cases; those of the longer one stay in the log."""
+    judge = Judge("openai:fake", base_url="http://127.0.0.1:9/v1")
+    words = [load("token_f1")]
+    for count in (10, 4):
+        evaluate_on_ray(written(tmp_path, count), words, judge, out=tmp_path / "run", shards=2)
+    with Store.open(tmp_path / "run") as store:
+        assert (store.count(), store.count_others(), sum(store.count_planned().values())) == (4, 6, 4)
+    with Store.open(tmp_path / "run", all_rows=True) as store:
+        assert store.count() == 10
+
+
 def test_what_a_worker_cannot_do_is_the_callers_error(cluster, tmp_path):
     """An error of a worker comes as it is, as in a run on one machine."""
     with pytest.raises(JudgeError, match="write PROVIDER:MODEL"):
