@@ -21,14 +21,7 @@ NO_SPACE = ("full", "no space", "quota", "too large", "disk i/o")
 PAGES = 16_384
 """Pages in the "-wal" file, 64 MB, at which a writer moves them on itself; before, the flushing thread has."""
 COSTS = tuple(Usage.model_fields)
-TABLES = f"""
-CREATE TABLE results (
-    key INTEGER NOT NULL, content INTEGER, place INTEGER NOT NULL, replaces INTEGER, finished INTEGER NOT NULL,
-    plan INTEGER NOT NULL, sample_id TEXT NOT NULL, method TEXT NOT NULL, metric TEXT NOT NULL, repeat INTEGER NOT NULL,
-    tags TEXT NOT NULL, outline TEXT NOT NULL, {", ".join(f"{name} INTEGER" for name in COSTS)},
-    row TEXT NOT NULL);
-CREATE INDEX replaced ON results (replaces) WHERE replaces IS NOT NULL;
-CREATE TABLE cases (key INTEGER NOT NULL, source INTEGER NOT NULL, method TEXT NOT NULL, row TEXT NOT NULL);
+PLANS = """
 CREATE TABLE kept_results (result INTEGER PRIMARY KEY, plan INTEGER NOT NULL);
 CREATE TABLE kept_cases (judged_case INTEGER PRIMARY KEY, source INTEGER NOT NULL);
 CREATE TABLE sources (
@@ -37,10 +30,37 @@ CREATE TABLE sources (
 CREATE TABLE plans (
     id INTEGER PRIMARY KEY, source INTEGER NOT NULL, metric TEXT NOT NULL, method TEXT,
     fingerprint TEXT NOT NULL, judge TEXT NOT NULL, planned INTEGER, current INTEGER NOT NULL);
-CREATE TABLE facts (name TEXT PRIMARY KEY, content TEXT NOT NULL);
 """
+TABLES = f"""
+CREATE TABLE results (
+    key INTEGER NOT NULL, content INTEGER, place INTEGER NOT NULL, replaces INTEGER, finished INTEGER NOT NULL,
+    plan INTEGER NOT NULL, sample_id TEXT NOT NULL, method TEXT NOT NULL, metric TEXT NOT NULL, repeat INTEGER NOT NULL,
+    tags TEXT NOT NULL, outline TEXT NOT NULL, {", ".join(f"{name} INTEGER" for name in COSTS)},
+    row TEXT NOT NULL);
+CREATE INDEX replaced ON results (replaces) WHERE replaces IS NOT NULL;
+CREATE TABLE cases (key INTEGER NOT NULL, source INTEGER NOT NULL, method TEXT NOT NULL, row TEXT NOT NULL);
+CREATE TABLE facts (name TEXT PRIMARY KEY, content TEXT NOT NULL);
+{PLANS}"""
 LAYOUT = crc32(f"{TABLES} -- 1".encode()) >> 1
 """Tells the tables of one version from those of another; SQLite keeps it as `user_version`."""
+LAYOUT_WITHOUT_PLANS = 333203226
+UPGRADE = f"""
+BEGIN IMMEDIATE;
+{PLANS}
+ALTER TABLE results ADD COLUMN plan INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE cases ADD COLUMN source INTEGER NOT NULL DEFAULT 1;
+ALTER TABLE cases ADD COLUMN method TEXT NOT NULL DEFAULT '';
+INSERT INTO sources (id, label, digest, part) VALUES (1, '', '', '');
+INSERT INTO plans (source, metric, method, fingerprint, judge, current)
+SELECT 1, metric, method, json_extract(row, '$.fingerprint'), json_extract(row, '$.judge'), 1 FROM results
+GROUP BY metric, method ORDER BY min(rowid);
+UPDATE results SET plan =
+(SELECT id FROM plans WHERE plans.metric = results.metric AND plans.method = results.method);
+UPDATE cases SET method = coalesce(json_extract(row, '$.method'), '');
+PRAGMA user_version={LAYOUT};
+COMMIT
+"""  # noqa: S608 - constants
+"""Gives each metric and method of a log of before one plan, so that all of it counts until it is planned anew."""
 
 
 def lock(folder: Path) -> IO[str]:
@@ -79,6 +99,8 @@ def prepare(database: sqlite3.Connection, folder: Path, *, write: bool) -> None:
     elif not tables:
         message = f"{folder}: the run there never began; run greval evaluate with -o {folder} again"
         raise StoreError(message)
+    elif layout == LAYOUT_WITHOUT_PLANS:
+        database.executescript(UPGRADE)
     elif layout != LAYOUT:
         message = (
             f"{folder / FILE}: its tables are of another version of greval (layout {layout}, this one "

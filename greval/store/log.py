@@ -363,7 +363,7 @@ class Store(Closing):
 
     def _put_case(self, key: int, case: str, method: str) -> int:
         row = (key, self.plans.source_id, method, case)
-        return self._db.execute("INSERT INTO cases VALUES (?, ?, ?, ?)", row).lastrowid or 0
+        return self._db.execute("INSERT INTO cases (key, source, method, row) VALUES (?, ?, ?, ?)", row).lastrowid or 0
 
     def _write_marks(self) -> None:
         """Write down which rows that were there already belong to the plan."""
@@ -471,7 +471,9 @@ class Store(Closing):
         return Usage(**dict(zip(COSTS, found, strict=True)))
 
 
-INSERT = f"INSERT INTO results VALUES ({', '.join('?' * (13 + len(COSTS)))})"  # noqa: S608 - constant
+NAMES = ("key", "content", "place", "replaces", "finished", "plan", "sample_id", "method", "metric", "repeat", "tags")
+COLUMNS_OF_ROW = (*NAMES, "outline", *COSTS, "row")
+INSERT = f"INSERT INTO results ({', '.join(COLUMNS_OF_ROW)}) VALUES ({', '.join('?' * len(COLUMNS_OF_ROW))})"  # noqa: S608 - constant
 
 
 def _place(sample_id: str, method: str, metric: str, repeat: int) -> str:
