@@ -14,8 +14,10 @@ from typer.testing import CliRunner
 from greval.batching import collect, status, submit
 from greval.cli.app import app
 from greval.errors import JudgeError
+from greval.facts import read_spending
 from greval.judge import Judge
 from greval.metric import CategoricalMetric, ManyCategoricalMetric
+from greval.store import Store
 
 SCALE = {"categories": {"Good": {"means": "g", "score": 1}, "Bad": {"means": "b", "score": 0}}}
 TONE = CategoricalMetric(name="tone", description="d", needs=["answer"], steps=["s"], **SCALE)
@@ -70,6 +72,12 @@ def requests(server):
     return [[json.loads(line)["body"] for line in file.decode().splitlines()] for file in files]
 
 
+def spent_calls(folder):
+    """Give the calls that the run noted as spent, which caps of later commands count."""
+    with Store.open(folder) as store:
+        return read_spending(store).calls
+
+
 async def test_a_batch_judges_as_a_run_does(server, judge, tmp_path):
     """Each case is scored once, with the cost of its request, and nothing is left to send."""
     sent = await submit(cases(5), [TONE], judge, out=tmp_path)
@@ -83,6 +91,7 @@ async def test_a_batch_judges_as_a_run_does(server, judge, tmp_path):
     assert {row.usage.input_tokens for row in rows} == {100}
     assert (await submit(cases(5), [TONE], judge, out=tmp_path)).batch is None
     assert server.begun == 1
+    assert spent_calls(tmp_path) == 5
 
 
 async def test_what_builds_on_others_goes_out_with_the_next_batch(server, judge, tmp_path):
@@ -98,6 +107,7 @@ async def test_what_builds_on_others_goes_out_with_the_next_batch(server, judge,
         *[("passages", "scored")] * 2,
         *[("whole", "scored")] * 2,
     ]
+    assert spent_calls(tmp_path) == 6
 
 
 async def test_what_cannot_be_read_is_a_failed_row_and_is_asked_again(server, judge, tmp_path):

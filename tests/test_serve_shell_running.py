@@ -156,14 +156,11 @@ def test_a_judge_that_cannot_be_used_is_refused_at_start(tmp_path, monkeypatch, 
     """As by `greval evaluate`: no client has to be told first; nothing is made before."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    judges = {"good": Judge("openai:m", base_url="http://x"), "bad": Judge(name)}
+    (tmp_path / "keys.json").write_text("{}", encoding="utf-8")
+    nowhere = Settings(host="255.1.1.1", keys=tmp_path / "keys.json", runs=tmp_path / "runs", judges=judges)
     with pytest.raises(JudgeError, match=re.escape(told)):
-        run(
-            Settings(
-                runs=tmp_path / "runs",
-                port=0,
-                judges={"good": Judge("openai:m", base_url="http://x"), "bad": Judge(name)},
-            )
-        )
+        run(nowhere)
     assert not (tmp_path / "runs").exists()
 
 
