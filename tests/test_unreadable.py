@@ -29,6 +29,7 @@ def told(guard, *answers, metric="tone"):
 def test_a_judge_that_gives_no_verdict_ends_the_run_after_a_few_dozen_calls(fault_server, tmp_path, width):
     """However many calls want to go out and however many cases there are; what the judge said is in the reason."""
     fault_server.plan = NO_VERDICT
+    fault_server.latency = 0.05  # so that as many are in flight as may be
     judge = Judge("openai:fake", base_url=fault_server.url)
     run = evaluate(cases(2000), [TONE], judge, out=tmp_path, concurrency=width)
     assert run.fatal
@@ -112,7 +113,9 @@ def test_a_judge_that_never_judged_the_case_ends_no_single_call():
     assert told(Guard(watchful=False), *[MALFORMED] * (LATER + 1)).why is None
 
 
-@given(st.lists(st.tuples(st.booleans(), st.integers(1, 90)), max_size=6), st.booleans())
+@given(
+    st.lists(st.tuples(st.booleans(), st.sampled_from([1, FIRST - 1, FIRST, 250, LATER])), max_size=5), st.booleans()
+)
 def test_a_run_ends_exactly_where_the_row_is_long_enough(parts, before):
     """For any sequence of verdicts and answers without one: the row since the last verdict counts, and nothing else."""
     guard = Guard()
