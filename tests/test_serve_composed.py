@@ -238,6 +238,15 @@ def test_own_metrics_build_on_own_metrics(tmp_path, fault_server, judge):
     assert client.post("/v1/metrics?replace=true", json={"yaml": replaced}).status_code == 201
     second = ask()
     assert all(one.fingerprint != other.fingerprint for one, other in zip(first, second, strict=True))
+    misfit = tone("own_chunks")
+    assert client.post("/v1/metrics?replace=true", json={"yaml": misfit}).status_code == 201
+    for path, body in (
+        ("/metrics/built/invoke", {"input": given}),
+        ("/v1/evaluate", {"cases": [given], "metrics": ["built"]}),
+    ):
+        answer = client.post(path, json=body)
+        assert answer.status_code == 422
+        assert "own_chunks judges the whole case; name a metric that is over chunks" in answer.text
 
 
 def test_results_built_on_are_counted(tmp_path, fault_server, judge):

@@ -18,7 +18,7 @@ from greval.datasets import RowFault
 from greval.errors import DataError
 from greval.judge import Judge
 from greval.library import definition, find_dependencies
-from greval.material import lacking, narrowed
+from greval.material import lacking
 from greval.metric import JudgedMetric, Metric
 from greval.probing.bases import POOL, Bases, bases, demo_cases
 from greval.probing.checks import CHECKS, NAMES, REPEATS, Check, Setting
@@ -28,6 +28,7 @@ from greval.probing.records import Probe, Skip
 from greval.probing.stages import Stages, Wishes
 from greval.result import Result
 from greval.runnable import CaseLike, run_sync
+from greval.work import narrow
 
 LIMIT = 20
 MUTANTS = 1
@@ -95,8 +96,8 @@ async def probe_async(
     task = task_of(definition(metric), judge, cases, wishes)
     stages = Stages(folder_of(metric, wishes), judge, wishes, stop)
     stages.check()
-    narrow = await _let_through(task, stages)
-    made = named_bases(narrow, task.bases.pool, task.metric, task.wanted)
+    let_through = await _let_through(task, stages)
+    made = named_bases(let_through, task.bases.pool, task.metric, task.wanted)
     references = [case for base in made for case in base.references.values()]
     await stages.judged(MAIN, references, [task.metric], part="references")
     planned = plan(made, task.metric, task.wanted, stages.verdicts, mutants=task.mutants)
@@ -212,14 +213,13 @@ async def _let_through(task: Task, stages: Stages) -> Sequence[Case]:
     for case in cases:
         place = BUILT_ON, case.id, case.method
         rows = {name: results[place] for name, results in found.items() if place in results}
-        judged = {name: {one.item or "": one.value for one in row.judgements} for name, row in rows.items()}
-        narrow = narrowed(task.given, case, judged)
-        failed = any(row.failures for row in rows.values()) or len(rows) < len(task.built_on)
-        reason = "what it builds on could not be judged" if failed else lacking(task.metric, narrow)
+        seen, broken = narrow(case, task.given, rows)
+        failed = broken or len(rows) < len(task.built_on)
+        reason = "what it builds on could not be judged" if failed else lacking(task.metric, seen)
         if reason:
             task.bases.left_out[reason] += 1
         else:
-            through.append(narrow)
+            through.append(seen)
     return through
 
 
