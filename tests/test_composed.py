@@ -9,6 +9,7 @@ import pytest
 from fault_server import hangs
 from test_compile import Tracing
 from test_evaluation import BUILT, PASSAGES, by_metric, cases
+from waiting import SECONDS
 
 from greval.client import JudgeClient
 from greval.compile import compile_metric
@@ -76,7 +77,7 @@ async def test_metrics_below_are_judged_at_once():
             asked.append("<item" in messages[-1].text)
             if len(asked) == 2:
                 both.set()
-            await asyncio.wait_for(both.wait(), 20)
+            await asyncio.wait_for(both.wait(), SECONDS)
             return await super()._agenerate(messages, *args, **kwargs)
 
     case = cases(1)[0].model_dump() | {"triples": [("x", "is", "y")]}
