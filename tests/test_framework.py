@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from datetime import datetime
 
@@ -190,6 +191,21 @@ def test_repeats(tmp_path):
     done = evaluate_config(make_folder(tmp_path), selection=Selection(["tog"], limit=1), judge=judge, repeats=3)
     assert len(judge.calls) == 12
     assert read(done.summary)["by_method"]["tog"] == dict.fromkeys(FOUR, 1.0)
+
+
+def test_the_depth_of_reasons(tmp_path):
+    """A depth for the whole evaluation asks for findings, and its verdicts stand in the files."""
+
+    def by_step(messages):
+        last = re.search(r"step_1 to step_(\d+)", messages[0].text)[1]
+        return {**yes(messages), "findings": {f"step_{n}": "It fits." for n in range(1, int(last) + 1)}}
+
+    options = {"judge": ScriptedJudge(by_step), "reason_depth": "steps"}
+    done = evaluate_config(make_folder(tmp_path), selection=Selection(["tog"], limit=1), **options)
+    assert read(done.summary)["by_method"]["tog"] == dict.fromkeys(FOUR, 1.0)
+    judged = [judgement for row in done.run.results() if row.metric in FOUR for judgement in row.judgements]
+    assert len(judged) == len(FOUR)
+    assert all(judgement.findings for judgement in judged)
 
 
 def test_another_judge_judges_anew(tmp_path):

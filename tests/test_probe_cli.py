@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 import typer
-from fault_server import gives, says
+from fault_server import gives, ok, says
 from probed_judges import CHUNKS, RIGHT, answering, cases, obeys
 from typer.testing import CliRunner
 
@@ -154,3 +154,13 @@ def test_a_wrong_check_is_told(words):
     done = CliRunner().invoke(app, [*words("right.yaml", "--checks", "lenght")])
     assert isinstance(done.exception, DataError)
     assert "no check 'lenght'; there are: repeats, item_order" in str(done.exception)
+
+
+def test_the_depth_of_reasons(words, fault_server):
+    """A probe of a judge that gives findings asks for them."""
+    fault_server.plan = ok()
+    CliRunner().invoke(
+        app, [*map(str, words("right.yaml", "--reason-depth", "steps", "--limit", "2", "--checks", "empty"))]
+    )
+    assert fault_server.bodies
+    assert all("step_1" in json.dumps(body) for body in fault_server.bodies)

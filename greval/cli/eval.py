@@ -15,6 +15,7 @@ from greval.cli.collect import read_wanted, snapshot
 from greval.cli.evaluate import FAILED, finish
 from greval.cli.options import (
     Concurrency,
+    Depth,
     JudgeName,
     MaxCalls,
     MaxCost,
@@ -59,6 +60,7 @@ def evaluation(  # noqa: PLR0913 - the options of a command
     ] = True,
     retry_failed: Annotated[bool, typer.Option(help="ask again for what failed")] = True,
     concurrency: Concurrency = None,
+    reason_depth: Depth = None,
     timeout: Annotated[
         float | None, typer.Option(min=0, metavar="SECONDS", help="how long a method may take for one question")
     ] = None,
@@ -78,6 +80,7 @@ def evaluation(  # noqa: PLR0913 - the options of a command
         "resume": resume,
         "retry_failed": retry_failed,
         "concurrency": concurrency,
+        "reason_depth": reason_depth,
         "max_calls": max_calls,
         "max_cost": max_cost,
         "prices": Prices.load(prices),

@@ -15,6 +15,7 @@ from greval.cli.failing import tell_failures
 from greval.cli.options import (
     BaseUrl,
     Concurrency,
+    Depth,
     Folders,
     Form,
     JudgeName,
@@ -35,7 +36,7 @@ from greval.cli.stopping import describe_stop, stop_on_signals
 from greval.datasets import read_cases
 from greval.judge import Judge
 from greval.library import load, with_dependencies
-from greval.metric import Metric
+from greval.metric import Metric, set_reason_depth
 from greval.prices import Prices
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ def probe(  # noqa: PLR0913 - the options of a command
     timeout: Timeout = 60.0,
     max_items: MaxItems = None,
     reason: ReasonPlace = "before",
+    reason_depth: Depth = None,
     concurrency: Concurrency = None,
     max_calls: MaxCalls = None,
     max_cost: MaxCost = None,
@@ -82,7 +84,7 @@ def probe(  # noqa: PLR0913 - the options of a command
 ) -> None:
     """Say what a judge catches of faults that are planted. The same command again asks only for what is missing."""
     folders = library or []
-    definition = load(metric, *folders)
+    (definition,) = set_reason_depth([load(metric, *folders)], reason_depth)
     model = needed_judge(
         judge,
         base_url=base_url,

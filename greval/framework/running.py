@@ -26,6 +26,7 @@ from greval.framework.writing import RESPONSES, RUN, Writer, current, saving
 from greval.judge import Judge
 from greval.library import load
 from greval.methods import Method
+from greval.metric import set_reason_depth
 from greval.options import DEFAULT_CONCURRENCY, Options
 from greval.runnable import run_sync
 from greval.store.disk import lock
@@ -131,7 +132,7 @@ async def evaluate_config_async(  # noqa: PLR0913 - what an evaluation is made o
     known_options(options, Options, "evaluate_config")
     plan = planned(Path(root), Path(file), selection or Selection(), judge)
     _begin(plan, anew=not options.get("resume", True))
-    metrics = [load(name) for name in (*JUDGED, *EFFORT)]
+    metrics = set_reason_depth([load(name) for name in (*JUDGED, *EFFORT)], options.get("reason_depth"))
     write = Writer(plan.asked, plan.out, metrics, plan.judge, repeats=options.get("repeats", 1))
     async with saving(write, save_seconds if plan.config.output.save_intermediate else None):
         collected = await collect_async(
