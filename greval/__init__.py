@@ -12,12 +12,13 @@ if TYPE_CHECKING:
     from greval.annotations.adjudicating import adjudicated
     from greval.annotations.files import read_annotations, write_annotations
     from greval.capabilities import Capabilities, check
-    from greval.case import Case, Chunk, Effort, Gold, Response, Sample, Traversal, Triple
+    from greval.case import Case, Chunk, Effort, Gold, Node, Response, Sample, Traversal, Triple
     from greval.client import JudgeClient
     from greval.collecting import Collected, CollectProgress, collect, collect_async
     from greval.comparison import Comparison, Contrast, compare
     from greval.compile import compile_metric
     from greval.datasets import RowFault, read_cases
+    from greval.datasets.sources import fill_sources
     from greval.diagnosis import Diagnosis, diagnose, diagnose_run
     from greval.drafting import draft
     from greval.errors import (
@@ -77,12 +78,13 @@ _HOME = {
     "annotations.adjudicating": ("adjudicated",),
     "annotations.files": ("read_annotations", "write_annotations"),
     "capabilities": ("Capabilities", "check"),
-    "case": ("Case", "Chunk", "Effort", "Gold", "Response", "Sample", "Traversal", "Triple"),
+    "case": ("Case", "Chunk", "Effort", "Gold", "Node", "Response", "Sample", "Traversal", "Triple"),
     "client": ("JudgeClient",),
     "collecting": ("CollectProgress", "Collected", "collect", "collect_async"),
     "comparison": ("Comparison", "Contrast", "compare"),
     "compile": ("compile_metric",),
     "datasets": ("RowFault", "read_cases"),
+    "datasets.sources": ("fill_sources",),
     "diagnosis": ("Diagnosis", "diagnose", "diagnose_run"),
     "drafting": ("draft",),
     "errors": (
@@ -164,6 +166,7 @@ __all__ = [
     "Metric",
     "MetricRunnable",
     "MissingExtraError",
+    "Node",
     "OutcomeError",
     "Panel",
     "Prices",
@@ -205,6 +208,7 @@ __all__ = [
     "evaluate_async",
     "evaluate_config",
     "evaluate_config_async",
+    "fill_sources",
     "forecast",
     "foresee",
     "generated",

@@ -39,12 +39,30 @@ class Triple(Record):
     object: str
 
 
+class Node(Record):
+    """Where a node of the graph comes from: its document, repository and version, as far as they are known."""
+
+    doc_id: str | None = None
+    repo: str | None = None
+    version: str | None = None
+
+
 class Traversal(Record):
-    """The walk through the graph, in order; an edge is (source, label, target)."""
+    """The walk through the graph, in order; an edge is (source, label, target).
+
+    `nodes` says where nodes come from, by their names; no judge is shown it.
+    """
 
     start_nodes: tuple[str, ...] = ()
     traversed_edges: tuple[Edge, ...] = ()
     final_nodes: tuple[str, ...] = ()
+    nodes: dict[str, Node] | None = None
+
+    @property
+    def visited(self) -> tuple[str, ...]:
+        """The names of the nodes of the walk, each at its first place."""
+        ends = (end for source, _, target in self.traversed_edges for end in (source, target))
+        return tuple(dict.fromkeys((*self.start_nodes, *ends, *self.final_nodes)))
 
 
 class Gold(Record):

@@ -76,12 +76,21 @@ class ComputedMetric(Metric):
 
     `compute` returns a number, a bool, a category, `(value, reason)`, judgements, or why there are none (`Skipped`).
     Values must be on the scale; anything else is a failed outcome that names the function.
-    `optional` is what the function also reads: where that is missing or empty, it says itself what follows.
+    `optional` is what the function also reads: if that is missing or empty, it says itself what follows. One of
+    `needs` and `optional` names something.
     """
 
+    needs: tuple[Need, ...] = ()
     optional: tuple[Need, ...] = ()
     scale: CategoricalScale | ValueScale | MeasureScale
     compute: Annotated[Callable[[Case], Computation], Field(exclude=True, repr=False)]
+
+    @model_validator(mode="after")
+    def _reads_something(self) -> Self:
+        """Refuse a metric that says nothing of what it reads: cases that differ would share one result."""
+        if not self.needs and not self.optional:
+            raise ValueError("needs: name at least one field of a case that the function reads, here or in optional")
+        return self
 
 
 class JudgedMetric(Metric):

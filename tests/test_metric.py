@@ -100,6 +100,14 @@ def test_computed():
     assert "compute" not in metric.model_dump()
 
 
+def test_a_computed_metric_says_what_it_reads():
+    """What it reads may all be optional; if nothing is named, cases that differ would share one result."""
+    parts = {"name": "m", "description": "d", "scale": MeasureScale(), "compute": lambda _: Skipped(reason="r")}
+    assert ComputedMetric(**parts, optional=("chunks",)).needs == ()
+    with pytest.raises(ValidationError, match="name at least one field of a case that the function reads"):
+        ComputedMetric(**parts)
+
+
 def test_prompt_fields():
     """A judge is shown every field of a case but the gold and the usage."""
     assert {*FIELDS} - {*PROMPT_FIELDS} == {"gold", "usage"}

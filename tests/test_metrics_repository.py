@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from greval import Case, compile_metric
+from greval import Case, DataError, Node, RowFault, ValueMetric, compile_metric, fill_sources, read_cases
 from greval.library import load
+from greval.prompt import case_text
 from greval.result import Skipped
 
 
@@ -98,7 +102,132 @@ class TestVersions:
         found = case(["core", "web", "core", "ops"], versions=["v1", "v2", "v1", None])
         assert judged("version_coherence", found) == (1, "2 repositories, each in one version")
 
-    @pytest.mark.parametrize("found", [case([]), case(["core"]), case([None], versions=["v1"]), Case(question="?")])
+    @pytest.mark.parametrize("found", [case([]), case(["core"]), case([None], versions=["v1"])])
     def test_skipped(self, found):
         """Where no chunk tells its repository and version, nothing is said of them."""
         assert judged("version_coherence", found) == Skipped(reason="no chunk tells its repository and version")
+
+    def test_nothing_recorded(self):
+        """Without chunks and a walk whose nodes tell where they come from, it is skipped, in a run too."""
+        for found in (Case(question=""), Case(question="?", traversal={"start_nodes": ["a"]})):
+            assert judged("version_coherence", found) == Skipped(reason="chunks is not recorded")
+            assert compile_metric(load("version_coherence")).invoke(found).outcome.reason == "chunks is not recorded"
+
+
+WALK = {
+    "start_nodes": ["login"],
+    "traversed_edges": [["login", "calls", "token"]],
+    "final_nodes": ["token"],
+    "nodes": {
+        "login": {"repo": "core", "version": "v2"},
+        "token": {"repo": "web", "version": "v1"},
+        "not visited": {"repo": "ops", "version": "v1"},
+    },
+}
+
+
+class TestWalk:
+    def test_nodes_count_as_chunks_do(self):
+        """A repository in one version by its chunks and another by a node of the walk is a conflict."""
+        chunks = [{"id": "c1", "text": "", "repo": "core", "version": "v1"}]
+        found = Case(question="?", chunks=chunks, traversal=WALK, gold={"essential_repos": ["core", "web"]})
+        assert judged("version_coherence", found) == (0, "core in v1 (chunk c1) and v2 (node login)")
+        assert judged("cross_repo_precision", found) == (1, "2 of 2 repositories essential")
+        assert judged("repo_recall", found)[0] == 1
+        assert judged("cross_repo_precision@1", found)[0] == 1
+        result = compile_metric(load("version_coherence")).invoke(found)
+        assert result.judgements[0].value == 0
+
+    def test_a_walk_alone(self):
+        """Without chunks the walk is looked at; nodes that it did not visit count for nothing."""
+        found = Case(question="?", traversal=WALK, gold={"essential_repos": ["core"]})
+        assert judged("version_coherence", found) == (1, "2 repositories, each in one version")
+        assert judged("cross_repo_precision", found) == (1 / 2, "1 of 2 repositories essential; not essential: web")
+        silent = {**WALK, "nodes": {"login": {"version": "v2"}}}
+        found = Case(question="?", chunks=["text"], traversal=silent, gold={"essential_repos": ["core"]})
+        told = Skipped(reason="no chunk and no node tells its repository")
+        assert judged("cross_repo_precision", found) == told
+        told = Skipped(reason="no chunk and no node tells its repository and version")
+        assert judged("version_coherence", found) == told
+
+    def test_nodes_are_read_from_files(self, tmp_path):
+        """Where nodes come from is read from a file, numbers as text; a walk without it is as before."""
+        nodes = {"a": {"repo": "core", "version": 2}, "b": {"doc_id": "d1"}}
+        row = {"id": "q", "question": "?", "traversal": {"start_nodes": ["a"], "nodes": nodes}}
+        (tmp_path / "cases.jsonl").write_text(json.dumps(row), encoding="utf-8")
+        (found,) = read_cases(tmp_path / "cases.jsonl")
+        assert found.traversal.nodes == {"a": Node(repo="core", version="2"), "b": Node(doc_id="d1")}
+        plain = Case(question="?", traversal={"start_nodes": ["a"]})
+        assert json.loads(plain.traversal.model_dump_json(exclude_none=True)) == {
+            "start_nodes": ["a"],
+            "traversed_edges": [],
+            "final_nodes": [],
+        }
+
+    def test_no_judge_is_shown_it(self):
+        """What a judge is asked does not depend on where nodes come from."""
+        walk = {**WALK, "nodes": None}
+        metric = ValueMetric(
+            name="path", description="d", needs=["traversal"], steps=["s"], range=(0, 1), levels={0: "No.", 1: "Yes."}
+        )
+        texts = [case_text(metric, Case(question="?", traversal=one)) for one in (walk, WALK)]
+        assert texts[0] == texts[1]
+
+
+RULE = r"^(?P<repo>[^/@]+)@(?P<version>[^/]+)/"
+
+
+class TestRule:
+    def test_sources_are_derived(self):
+        """A rule reads repository and version from document ids, else from ids and names; what is recorded stays."""
+        chunks = [
+            {"id": "c1", "text": "", "doc_id": "core@v1/a.py"},
+            {"id": "web@v3/b.py", "text": ""},
+            {"id": "c3", "text": "", "doc_id": "core@v9/c.py", "version": "v1"},
+            {"id": "c4", "text": "", "doc_id": "readme"},
+        ]
+        walk = {"start_nodes": ["core@v2/a.py"], "final_nodes": ["x"], "nodes": {"x": {"doc_id": "ops@v1/x.py"}}}
+        before = Case(id="q", question="?", chunks=chunks, traversal=walk)
+        fault = RowFault(place="f:1", message="bad")
+        found, other = fill_sources([before, fault], RULE)
+        told = [(chunk.repo, chunk.version) for chunk in found.chunks]
+        assert told == [("core", "v1"), ("web", "v3"), ("core", "v1"), (None, None)]
+        assert found.traversal.nodes == {
+            "core@v2/a.py": Node(repo="core", version="v2"),
+            "x": Node(doc_id="ops@v1/x.py", repo="ops", version="v1"),
+        }
+        assert other is fault
+        assert judged("version_coherence", found)[1] == "core in v1 (chunks c1, c3) and v2 (node core@v2/a.py)"
+        assert [*fill_sources([found], RULE)] == [found]
+
+    def test_one_group_is_enough(self):
+        """A rule may tell the repository alone; cases without chunks and walk stay as they are."""
+        cases = [Case(question="?", chunks=[{"text": "", "doc_id": "core/a"}]), Case(question="?")]
+        first, second = fill_sources(cases, r"^(?P<repo>\w+)/")
+        assert (first.chunks[0].repo, first.chunks[0].version, second) == ("core", None, cases[1])
+
+    @pytest.mark.parametrize(
+        ("pattern", "told"),
+        [
+            ("(", "no regular expression"),
+            ("^core/", "has no group named repo or version; write such as"),
+            ("(?P<repo>never)", "matches no id of a chunk or node in the first 1 cases, such as 'c1'; mend it"),
+        ],
+    )
+    def test_wrong_rules(self, pattern, told):
+        """A rule that cannot be used, or fits nothing, is refused before anything is judged."""
+        with pytest.raises(DataError, match=re.escape(told)):
+            [*fill_sources([Case(question="?", chunks=["text"])], pattern)]
+
+    def test_command_line(self, tmp_path, greval_says):
+        """The command takes the rule, and refuses a wrong one."""
+        row = {"id": "q", "question": "?", "chunks": [{"text": "", "doc_id": f"core@v{n}/a.py"} for n in (1, 2)]}
+        cases = tmp_path / "cases.jsonl"
+        cases.write_text(json.dumps(row), encoding="utf-8")
+        words = ("evaluate", cases, "-m", "version_coherence", "-o", tmp_path / "run", "--doc-id-pattern")
+        code, out, _ = greval_says(*words, RULE, "--show", "1")
+        assert code == 0
+        assert "core in v1 (chunk c1) and v2 (chunk c2)" in out
+        code, _, err = greval_says(*words, "core")
+        assert code == 2
+        assert "has no group named repo or version" in err

@@ -52,6 +52,7 @@ from greval.cli.run_folder import announce_continuing, choose_folder
 from greval.cli.stopping import describe_stop, stop_on_signals
 from greval.datasets import RowFault, read_cases
 from greval.datasets.gold import read_gold
+from greval.datasets.sources import fill_sources, read_pattern
 from greval.errors import DataError, GrevalError
 from greval.gold import with_gold
 from greval.judge import Judge
@@ -99,6 +100,14 @@ def evaluate(  # noqa: PLR0913 - the options of a command
     method: MethodName = None,
     gold: Annotated[
         Path | None, typer.Option(metavar="FILE", help="gold in a file of its own, joined to the cases by id")
+    ] = None,
+    doc_id_pattern: Annotated[
+        str | None,
+        typer.Option(
+            metavar="REGEX",
+            help="take repo and version of chunks and nodes from their document ids, by groups (?P<repo>...) and "
+            "(?P<version>...)",
+        ),
     ] = None,
     library: Folders = None,
     base_url: BaseUrl = None,
@@ -150,6 +159,8 @@ def evaluate(  # noqa: PLR0913 - the options of a command
     }
     computed = all(isinstance(one, ComputedMetric) for one in metrics)
     model = None if computed else needed_judge(judge, **settings)
+    if doc_id_pattern is not None:
+        read_pattern(doc_id_pattern)  # a wrong one is told before anything else
     reading = read_cases(cases, method=method)
     origin = reading.source(*([gold] if gold else []), limit=limit)
     folder = out or choose_folder(cases, origin)
@@ -170,12 +181,35 @@ def evaluate(  # noqa: PLR0913 - the options of a command
         "origin": origin,
     }
     if dry_run:
-        _foretell(cases, metrics, model, folder, method=method, gold=gold, limit=limit, options=options)
+        _foretell(
+            cases,
+            metrics,
+            model,
+            folder,
+            method=method,
+            gold=gold,
+            pattern=doc_id_pattern,
+            limit=limit,
+            options=options,
+        )
         return
     if resume and not quiet and not json:
         announce_continuing(folder)
     bar = Bar(quiet=quiet, json=json, also=_events() if otel else None)
-    run = asyncio.run(_run(cases, metrics, model, folder, bar, method=method, gold=gold, limit=limit, options=options))
+    run = asyncio.run(
+        _run(
+            cases,
+            metrics,
+            model,
+            folder,
+            bar,
+            method=method,
+            gold=gold,
+            pattern=doc_id_pattern,
+            limit=limit,
+            options=options,
+        )
+    )
     finish(run, by=by or (), show=show, quiet=quiet or json)
 
 
@@ -219,6 +253,7 @@ async def _run(  # noqa: PLR0913 - what a run is made of
     *,
     method: str | None = None,
     gold: Path | None = None,
+    pattern: str | None = None,
     limit: int | None = None,
     options: Options | None = None,
 ) -> Run:
@@ -231,7 +266,7 @@ async def _run(  # noqa: PLR0913 - what a run is made of
     given: Options = {"total": reading.count(limit), "on_progress": bar.show, "on_result": bar.result}
     given |= options or {}
     with bar:
-        rows = islice(_with_gold(reading, gold), limit)
+        rows = islice(_with_sources(_with_gold(reading, gold), pattern), limit)
         run = await evaluate_async(rows, metrics, judge, out=folder, stop=stop, **given)
         if notice := reading.notice():
             bar.say(notice)
@@ -247,6 +282,7 @@ def _foretell(  # noqa: PLR0913 - what a run is made of
     *,
     method: str | None,
     gold: Path | None,
+    pattern: str | None,
     limit: int | None,
     options: Options,
 ) -> None:
@@ -254,8 +290,13 @@ def _foretell(  # noqa: PLR0913 - what a run is made of
     from greval.forecasting import forecast  # noqa: PLC0415 - LangChain takes most of a second
     from greval.report.forecast import render as render_forecast  # noqa: PLC0415
 
-    rows = islice(_with_gold(read_cases(cases, method=method), gold), limit)
+    rows = islice(_with_sources(_with_gold(read_cases(cases, method=method), gold), pattern), limit)
     render_forecast(forecast(rows, metrics, judge, out=folder, **options), page())
+
+
+def _with_sources(rows: Iterator[Case | RowFault], pattern: str | None) -> Iterator[Case | RowFault]:
+    """Return the cases with repositories and versions by the rule that is given, if there is one."""
+    return rows if pattern is None else fill_sources(rows, pattern)
 
 
 def _with_gold(rows: Iterable[Case | RowFault], file: Path | None) -> Iterator[Case | RowFault]:

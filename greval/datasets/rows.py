@@ -113,7 +113,17 @@ def _graph(value: object) -> object:
     """Give gold or a traversal; all that stands in them are names, but for the grades of documents."""
     if not isinstance(value, Mapping) or holds_grades(value):
         return value
-    return {key: _texts(part) for key, part in _recorded(value).items()}
+    return {key: _nodes(part) if key == "nodes" else _texts(part) for key, part in _recorded(value).items()}
+
+
+def _nodes(value: object) -> object:
+    """Give where nodes come from: what is known of each is names."""
+    if not isinstance(value, Mapping):
+        return value
+    return {
+        name: {key: as_text(part) for key, part in _recorded(node).items()} if isinstance(node, Mapping) else node
+        for name, node in value.items()
+    }
 
 
 def _plain(value: object) -> object:

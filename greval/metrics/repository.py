@@ -1,10 +1,11 @@
-"""Repositories: whether the retrieved chunks come from the right ones, each in one version."""
+"""Repositories: whether chunks and nodes of the walk come from the right ones, each in one version."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
-from greval.case import Case, Chunk
+from greval.case import Case
 from greval.metric import ComputedMetric
 from greval.metrics import formulas
 from greval.metrics.making import Compute, Family, Setting, judged, share, yes_no
@@ -15,12 +16,38 @@ Repositories = tuple[str, ...]
 MOST_CONFLICTS = 3
 
 
-def repositories(case: Case) -> Repositories | Skipped:
-    """Give the repositories of the chunks in order, each at its first place, or why there are none."""
-    if case.chunks is None:
+class Source(NamedTuple):
+    """A chunk or a node of the walk, with its repository and version as far as they are known."""
+
+    kind: str
+    name: str
+    repo: str | None
+    version: str | None
+
+
+def list_sources(case: Case) -> list[Source] | Skipped:
+    """Return the chunks in their order, then the nodes of the walk whose source is recorded; or why there are none."""
+    nodes = case.traversal.nodes if case.traversal else None
+    if case.chunks is None and nodes is None:
         return Skipped(reason="chunks is not recorded")
-    told = tuple(dict.fromkeys(chunk.repo for chunk in case.chunks if chunk.repo))
-    return Skipped(reason="no chunk tells its repository") if case.chunks and not told else told
+    chunks = [Source("chunk", chunk.id, chunk.repo, chunk.version) for chunk in case.chunks or ()]
+    visited = case.traversal.visited if case.traversal else ()
+    walked = [(name, nodes[name]) for name in visited if nodes and name in nodes]
+    return [*chunks, *(Source("node", name, node.repo, node.version) for name, node in walked)]
+
+
+def repositories(case: Case) -> Repositories | Skipped:
+    """Return the repositories of chunks and nodes in order, each at its first place, or why there are none."""
+    sources = list_sources(case)
+    if isinstance(sources, Skipped):
+        return sources
+    told = tuple(dict.fromkeys(source.repo for source in sources if source.repo))
+    return Skipped(reason=f"no {_kinds(sources)} tells its repository") if sources and not told else told
+
+
+def _kinds(sources: Sequence[Source]) -> str:
+    """Name what there is, chunks or nodes or both."""
+    return " and no ".join(dict.fromkeys(source.kind for source in sources)) or "chunk"
 
 
 def _due(case: Case) -> Repositories | Skipped:
@@ -61,7 +88,7 @@ def _precision(name: str, setting: Setting) -> ComputedMetric:
         name=name,
         description=f"Share of the {_first(setting)}repositories, each once in their order, that is essential.",
         needs=("gold",),
-        optional=("chunks",),
+        optional=("chunks", "traversal"),
         scale=share(),
         compute=_against(give),
     )
@@ -78,7 +105,7 @@ def _recall(name: str, setting: Setting) -> ComputedMetric:
         name=name,
         description=f"Share of the essential repositories that is among the {_first(setting)}repositories.",
         needs=("gold",),
-        optional=("chunks",),
+        optional=("chunks", "traversal"),
         scale=share(),
         compute=_against(give),
     )
@@ -88,20 +115,24 @@ def _coherence(name: str, _: Setting) -> ComputedMetric:
     return ComputedMetric(
         name=name,
         description="Whether each repository appears in one version only.",
-        needs=("chunks",),
+        needs=(),
+        optional=("chunks", "traversal"),
         scale=yes_no("Each repository appears in one version.", "A repository appears in several versions."),
         compute=_one_version,
     )
 
 
 def _one_version(case: Case) -> tuple[Judgement, ...] | Skipped:
-    """Judge whether each repository appears in one version; chunks that do not tell both count for nothing."""
-    versions: dict[str, dict[str, list[Chunk]]] = {}
-    for chunk in case.chunks or ():
-        if chunk.repo and chunk.version:
-            versions.setdefault(chunk.repo, {}).setdefault(chunk.version, []).append(chunk)
+    """Judge whether each repository appears in one version; what does not tell both counts for nothing."""
+    sources = list_sources(case)
+    if isinstance(sources, Skipped):
+        return sources
+    versions: dict[str, dict[str, list[Source]]] = {}
+    for source in sources:
+        if source.repo and source.version:
+            versions.setdefault(source.repo, {}).setdefault(source.version, []).append(source)
     if not versions:
-        return Skipped(reason="no chunk tells its repository and version")
+        return Skipped(reason=f"no {_kinds(sources)} tells its repository and version")
     conflicts = [_conflict(repo, found) for repo, found in versions.items() if len(found) > 1]
     if not conflicts:
         return judged(1, f"{counted(len(versions), 'repository')}, each in one version")
@@ -109,13 +140,18 @@ def _one_version(case: Case) -> tuple[Judgement, ...] | Skipped:
     return judged(0, "; ".join(conflicts[:MOST_CONFLICTS]) + more)
 
 
-def _conflict(repo: str, versions: dict[str, list[Chunk]]) -> str:
-    """Tell in which versions a repository appears, and in which chunks."""
-    told = [
-        f"{version} (chunk{'s' if len(chunks) > 1 else ''} {names((chunk.id for chunk in chunks), 3)})"
-        for version, chunks in versions.items()
-    ]
+def _conflict(repo: str, versions: dict[str, list[Source]]) -> str:
+    """Tell in which versions a repository appears, and in which chunks and nodes."""
+    told = [f"{version} ({_list_names(sources)})" for version, sources in versions.items()]
     return f"{repo} in {', '.join(told[:-1])} and {told[-1]}"
+
+
+def _list_names(sources: Sequence[Source]) -> str:
+    """Name the first chunks and the first nodes."""
+    found: dict[str, list[str]] = {}
+    for source in sources:
+        found.setdefault(source.kind, []).append(source.name)
+    return "; ".join(f"{kind}{'s' if len(own) > 1 else ''} {names(own, 3)}" for kind, own in found.items())
 
 
 FAMILIES = (

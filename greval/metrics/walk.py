@@ -52,9 +52,7 @@ class Walk:
     @property
     def nodes(self) -> dict[str, str]:
         """The nodes of the walk as they are compared, with the way each was written first."""
-        traversal = self.traversal
-        ends = (end for source, _, target in traversal.traversed_edges for end in (source, target))
-        return self.told((*traversal.start_nodes, *ends, *traversal.final_nodes))
+        return self.told(self.traversal.visited)
 
     def told(self, names: Iterable[str]) -> dict[str, str]:
         """Give nodes as they are compared, with the way each was written first."""

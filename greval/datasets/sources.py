@@ -1,0 +1,107 @@
+"""Repositories and versions of chunks and nodes, derived from their document ids by a rule."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
+from typing import TypeVar
+
+from greval.case import Case, Chunk, Node, Traversal
+from greval.errors import DataError
+
+T = TypeVar("T")
+PARTS = ("repo", "version")
+CHECKED = 1_000
+"""So many cases are looked through before the first is given: a pattern that fits none of them is a mistake."""
+EXAMPLE = r"^(?P<repo>[^/@]+)@(?P<version>[^/]+)/"
+
+
+def fill_sources(rows: Iterable[Case | T], pattern: str) -> Iterator[Case | T]:
+    """Return cases whose chunks and walked nodes have the repository and version that their document id names.
+
+    A chunk is matched by its `doc_id`, or by its own id if it has none; a node by the `doc_id` that
+    `traversal.nodes` gives it, or by its own name. What is recorded already stays, and so does what does
+    not match.
+
+    Args:
+        rows: Cases; anything else, such as a faulty row, is passed on as it is.
+        pattern: A regular expression with a group `repo` or `version`, or both, that is searched in each id.
+
+    Raises:
+        DataError: If the pattern is no regular expression or has neither group, or matches no id of the first
+            1,000 cases.
+
+    Example:
+        >>> case = Case(question="?", chunks=[{"text": "", "doc_id": "core@v2/auth.py"}])
+        >>> [filled] = fill_sources([case], r"^(?P<repo>[^/@]+)@(?P<version>[^/]+)/")
+        >>> filled.chunks[0].repo, filled.chunks[0].version
+        ('core', 'v2')
+    """
+    return _fill(rows, read_pattern(pattern))
+
+
+def read_pattern(pattern: str) -> re.Pattern[str]:
+    """Return the rule of a pattern.
+
+    Raises:
+        DataError: If it is no regular expression or has neither group.
+    """
+    try:
+        rule = re.compile(pattern)
+    except re.error as error:
+        raise DataError(
+            f"doc_id pattern {pattern!r}: no regular expression: {error}; write such as {EXAMPLE}"
+        ) from error
+    if not {*PARTS} & rule.groupindex.keys():
+        raise DataError(f"doc_id pattern {pattern!r}: has no group named repo or version; write such as {EXAMPLE}")
+    return rule
+
+
+def _fill(rows: Iterable[Case | T], rule: re.Pattern[str]) -> Iterator[Case | T]:
+    following = iter(rows)
+    first = [*islice(following, CHECKED)]
+    ids = [one for row in first if isinstance(row, Case) for one in _list_ids(row)]
+    if ids and not any(map(rule.search, ids)):
+        raise DataError(
+            f"doc_id pattern {rule.pattern!r}: matches no id of a chunk or node in the first {len(first):,} cases, "
+            f"such as {ids[0]!r}; mend it"
+        )
+    for row in chain(first, following):
+        yield _fill_case(row, rule) if isinstance(row, Case) else row
+
+
+def _list_ids(case: Case) -> Iterator[str]:
+    """Return the ids of a case that the rule is held against."""
+    yield from (chunk.doc_id or chunk.id for chunk in case.chunks or ())
+    if case.traversal:
+        known = case.traversal.nodes or {}
+        yield from (known.get(name, Node()).doc_id or name for name in case.traversal.visited)
+
+
+def _fill_case(case: Case, rule: re.Pattern[str]) -> Case:
+    chunks = case.chunks and tuple(_derive(chunk, chunk.doc_id or chunk.id, rule) for chunk in case.chunks)
+    walk = case.traversal and _fill_walk(case.traversal, rule)
+    return case.model_copy(update={"chunks": chunks, "traversal": walk})
+
+
+def _fill_walk(walk: Traversal, rule: re.Pattern[str]) -> Traversal:
+    known = walk.nodes or {}
+    nodes = {**known}
+    for name in walk.visited:
+        node = known.get(name, Node())
+        derived = _derive(node, node.doc_id or name, rule)
+        if derived != node:
+            nodes[name] = derived
+    return walk.model_copy(update={"nodes": nodes}) if nodes else walk
+
+
+P = TypeVar("P", Chunk, Node)
+
+
+def _derive(part: P, name: str, rule: re.Pattern[str]) -> P:
+    """Return a chunk or node with what its id names and is not recorded yet."""
+    found = rule.search(name)
+    told = found.groupdict() if found else {}
+    new = {key: told[key] for key in PARTS if told.get(key) and getattr(part, key) is None}
+    return part.model_copy(update=new) if new else part
