@@ -104,7 +104,7 @@ def test_too_few_whole_questions_have_no_interval_but_the_reason(world, count):
                 continue
             assert (figure.interval is not None) == (count >= needed)
             assert (figure.labels_to_halve is not None) == (count >= needed)
-            told = f"no interval: it needs labels of {needed} whole questions at least, there are {count}"
+            told = f"no interval from {count} whole questions: it needs {needed}"
             assert (figure.reason or "").startswith("" if count >= needed else told)
             assert bool(figure.reason) == (count < needed)
     assert not any("rough" in line for line in found.warnings)

@@ -71,7 +71,7 @@ def test_a_figure_without_interval_says_what_it_needs(run, tmp_path):
     lines = [line for line in text.splitlines() if "both (PPI++)" in line]
     assert len(lines) == 3
     assert all("[no interval]" in line for line in lines)
-    assert text.count("no interval: it needs labels of 60 whole questions at least, there are 20") == 1
+    assert text.count("no interval from 20 whole questions: it needs 60") == 1
 
 
 def test_an_enriched_sample_is_told(run):

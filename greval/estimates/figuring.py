@@ -139,9 +139,7 @@ def _without_interval(name: str, found: Figure, *, count: int | None, mean: bool
     needed = QUESTIONS[name].mean if mean else QUESTIONS[name].difference
     if count is None or count >= needed or found.interval is None:
         return found
-    reason = (
-        f"no interval: it needs labels of {needed} whole questions at least, there are {count}; label more questions"
-    )
+    reason = f"no interval from {count} whole questions: it needs {needed}; label more questions"
     return found.model_copy(update={"interval": None, "labels_to_halve": None, "reason": reason})
 
 

@@ -143,7 +143,8 @@ class Drawn:
         several = np.maximum(count, PAIR)
         seen = self.sizes * several / (several - 1) * second
         unseen = np.bincount(self.stratum, self.rest * far**2) / (count + 2)
-        kurtosis = fourth / np.where(seen > 0, second, 1.0) ** 2
+        square = second**2  # 0 of totals so near each other that their squares vanish
+        kurtosis = fourth / np.where(square > 0, square, 1.0)
         df = 2 * self.sizes / np.maximum(kurtosis - (self.sizes - 3) / (self.sizes - 1), NEAR)
         df = np.clip(df, 1.0, several - 1)
         variances = np.maximum(seen, unseen)
