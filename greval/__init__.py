@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from greval.errors import (
         ArgillaError,
         DataError,
+        DataWarning,
         DefinitionError,
         GrevalError,
         JudgeError,
@@ -88,8 +89,9 @@ _HOME = {
     "diagnosis": ("Diagnosis", "diagnose", "diagnose_run"),
     "drafting": ("draft",),
     "errors": (
-        *("ArgillaError", "DataError", "DefinitionError", "GrevalError", "JudgeError", "JudgeUnavailableError"),
-        *("MalformedVerdictError", "MethodError", "MissingExtraError", "OutcomeError", "StoppedError", "StoreError"),
+        *("ArgillaError", "DataError", "DataWarning", "DefinitionError", "GrevalError", "JudgeError"),
+        *("JudgeUnavailableError", "MalformedVerdictError", "MethodError", "MissingExtraError", "OutcomeError"),
+        *("StoppedError", "StoreError"),
     ),
     "estimates": ("Estimate", "estimate"),
     "evaluation": ("Run", "evaluate", "evaluate_async"),
@@ -140,6 +142,7 @@ __all__ = [
     "ComputedMetric",
     "Contrast",
     "DataError",
+    "DataWarning",
     "DefinitionError",
     "Diagnosis",
     "Effort",

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
+from typing import TypeVar
 
 from pydantic import BaseModel
 
 from greval.errors import DataError
+
+T = TypeVar("T")
 
 
 def several(given: object, what: str, example: str) -> None:
@@ -30,6 +33,34 @@ def several(given: object, what: str, example: str) -> None:
     if isinstance(given, str | bytes | Path | Mapping | BaseModel) or not isinstance(given, Iterable):
         message = f"{what}: several are wanted, got {type(given).__name__}; give them as {example}"
         raise DataError(message)
+
+
+def hold_until(rows: Iterable[T], is_met: Callable[[T], bool], refuse: Callable[[], Exception]) -> Iterator[T]:
+    """Pass on rows as soon as one of them meets a wish; the rows before that are held back.
+
+    Args:
+        rows: What is read.
+        is_met: Tells of each row whether the wish is met.
+        refuse: Makes the error for rows of which none meets it.
+
+    Raises:
+        Exception: What `refuse` makes.
+
+    Example:
+        >>> [*hold_until([1, 2, 3], lambda row: row == 2, lambda: ValueError("no 2"))]
+        [1, 2, 3]
+    """
+    source = iter(rows)
+    held: list[T] = []
+    for row in source:
+        held.append(row)
+        if is_met(row):
+            break
+    else:
+        raise refuse()
+    yield from held
+    held.clear()
+    yield from source
 
 
 def run_folder(given: object, example: str = "its folder, such as 'runs/first'") -> Path:

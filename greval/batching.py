@@ -8,7 +8,7 @@ with the next file.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, Unpack, cast
@@ -20,6 +20,8 @@ from greval.batch_api import BatchFiles, BatchState, read_line, request_line
 from greval.case import Case
 from greval.client import Desk, JudgeClient, Line, reply_of
 from greval.datasets import RowFault
+from greval.datasets.given import GivenCases, read_given
+from greval.datasets.unread import none_readable
 from greval.errors import DataError, JudgeError, StoppedError
 from greval.evaluation import JOURNAL, Run, evaluate_async
 from greval.judge import Judge
@@ -32,7 +34,6 @@ from greval.record import Record
 from greval.replies import Replies
 from greval.reply import Reply
 from greval.result import Failure, Usage
-from greval.runnable import CaseLike
 from greval.source import identify_file
 from greval.work import read_case, written
 
@@ -75,7 +76,7 @@ class Batched(Record):
 
 
 async def submit(
-    cases: Iterable[CaseLike | RowFault],
+    cases: GivenCases,
     metrics: Sequence[Metric],
     judge: Judge,
     *,
@@ -172,15 +173,18 @@ async def _send(plan: Plan, out: Path) -> Batched:
     return Batched(batch=batch, requests=len(asked))
 
 
-def _kept(cases: Iterable[CaseLike | RowFault], path: Path) -> list[str]:
+def _kept(cases: GivenCases, path: Path) -> list[str]:
     """Write the cases down, and give what is wrong with each row that is none: it stops no other."""
     unread: list[str] = []
+    number = 0
     with path.open("w", encoding="utf-8") as file:
-        for number, given in enumerate(cases, 1):
+        for number, given in enumerate(read_given(cases), 1):
             try:
-                file.write(written(read_case(given, number)) + "\n")
+                file.write(written(read_case(given)) + "\n")
             except DataError as error:
-                unread.append(str(error) if isinstance(given, RowFault) else f"case {number}: {error}")
+                unread.append(str(error) if isinstance(given, RowFault) else f"cases, row {number}: {error}")
+    if unread and len(unread) == number:
+        raise none_readable(unread, number)
     return unread
 
 

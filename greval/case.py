@@ -10,7 +10,18 @@ from pydantic import BeforeValidator, Field, model_validator
 from greval.record import Record
 
 Over = Literal["chunks", "triples"]
-Edge = tuple[str, str, str]
+
+
+def _edge(given: object) -> object:
+    """Read an edge of two names, whose label is not recorded, as one with an empty label."""
+    return (given[0], "", given[1]) if isinstance(given, list | tuple) and len(given) == 2 else given  # noqa: PLR2004
+
+
+Edge = Annotated[
+    tuple[str, str, str],
+    BeforeValidator(_edge, json_schema_input_type=Annotated[list[str], Field(min_length=2, max_length=3)]),
+]
+"""(source, label, target), or (source, target) if the label is not recorded: the label is then empty."""
 Count = Annotated[int, Field(ge=0)]
 ESSENTIAL, HELPFUL = 2, 1
 """The gains of documents that are listed without a grade."""
@@ -48,7 +59,7 @@ class Node(Record):
 
 
 class Traversal(Record):
-    """The walk through the graph, in order; an edge is (source, label, target).
+    """The walk through the graph, in order; an edge is (source, label, target) or (source, target).
 
     `nodes` says where nodes come from, by their names; no judge is shown it.
     """

@@ -12,6 +12,7 @@ from greval.asking import Asking, ended
 from greval.case import Case
 from greval.client import JudgeClient
 from greval.computing import compute_outcome
+from greval.datasets.given import CaseLike, as_case
 from greval.errors import JudgeError, StoppedError
 from greval.guard import Guard
 from greval.identity import fingerprint
@@ -23,7 +24,7 @@ from greval.progress import Progress
 from greval.prompt import PROMPT_VERSION
 from greval.repeats import merged
 from greval.result import Outcome, Result, Usage
-from greval.runnable import CaseLike, Judging, MetricRunnable, as_case
+from greval.runnable import Judging, MetricRunnable
 from greval.work import MemoryLog, Work
 
 

@@ -13,6 +13,8 @@ GrevalError
 ├── MethodError              a method under test cannot be loaded or run
 └── MissingExtraError        an optional package is not installed
 
+DataWarning                  a UserWarning: rows that are no cases, names that were ignored
+
 Inside a run nothing of this is raised for one case: there a failure is a row
 (`greval.result.Failed`).
 """
@@ -57,6 +59,10 @@ class OutcomeError(GrevalError):
     def __reduce__(self) -> tuple[type[OutcomeError], tuple[str, str]]:
         """Let it travel between processes: it is made from two arguments."""
         return type(self), (str(self), self.kind)
+
+
+class DataWarning(UserWarning):
+    """Rows of the input are no cases, or names in it stand for nothing; what could be read was read."""
 
 
 class StoreError(GrevalError):

@@ -7,6 +7,7 @@ for that case's own results only. Running the same thing again asks only for wha
 from __future__ import annotations
 
 import asyncio
+import warnings
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence, Sized
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -17,12 +18,16 @@ from typing import Unpack
 from langchain_core.language_models import BaseChatModel
 
 from greval.advice import key_hint
-from greval.arguments import known_options, several
+from greval.arguments import known_options
+from greval.case import Case
 from greval.client import JudgeClient
 from greval.compile import compile_metrics
 from greval.datasets import RowFault
+from greval.datasets.given import GivenCases, read_given
+from greval.datasets.reading import Reading
+from greval.datasets.unread import describe_unread, none_readable
 from greval.debugging import FailedCalls
-from greval.errors import DefinitionError, JudgeError
+from greval.errors import DataWarning, DefinitionError, JudgeError
 from greval.facts import put_metrics, put_spending, read_spending, refuse_probe
 from greval.guard import Guard, Spending
 from greval.judge import Judge
@@ -33,7 +38,7 @@ from greval.progress import Progress
 from greval.replies import Replies, cache_file, forget
 from greval.result import Result
 from greval.run_summary import missing_tag, summarise_run
-from greval.runnable import CaseLike, run_sync
+from greval.runnable import run_sync
 from greval.share_summary import ShareSummary, summarise_shares
 from greval.source import Source
 from greval.stats.summary import Summary
@@ -115,7 +120,7 @@ class Run:
 
 
 def evaluate(
-    cases: Iterable[CaseLike | RowFault],
+    cases: GivenCases,
     metrics: Sequence[Metric],
     judge: Judge | BaseChatModel | None = None,
     *,
@@ -136,7 +141,7 @@ def evaluate(
 
 
 async def evaluate_async(
-    cases: Iterable[CaseLike | RowFault],
+    cases: GivenCases,
     metrics: Sequence[Metric],
     judge: Judge | BaseChatModel | None = None,
     *,
@@ -147,7 +152,8 @@ async def evaluate_async(
     """Judge cases by metrics into a run folder.
 
     Args:
-        cases: Cases, mappings of their fields, or rows that could not be read; read as they are needed.
+        cases: Cases, mappings of their fields under greval's names or those of other tools, or a table of pandas
+            or polars; what `read_cases` gives. They are read as they are needed.
         metrics: Definitions; those that they build on are added.
         judge: Settings of a judge or a chat model; not needed for computed metrics.
         out: The run folder; what it holds of an earlier run is not asked again. The run counts what belongs
@@ -171,19 +177,20 @@ async def evaluate_async(
             `config`: LangChain's, with callbacks and tags, for every call.
             `total`: how many cases there are, for the time left, where `cases` does not tell it itself.
             `on_progress`, `on_result`: called after each result, the latter with each new row.
+            `on_unread`: called with each row that is no case, in place of a warning (`DataWarning`) at the end.
 
     Returns:
         The run folder, how far the run came, and why it was stopped where it was.
 
     Raises:
-        DataError: Where the cases are one text or one record, or the shard is none.
+        DataError: Where the cases are one text or one record, none of them can be read, or the shard is none.
         DefinitionError: Where no metric is given, or one builds on another that is not there.
         JudgeError: Where the judge cannot be used at all.
         StoreError: Where the folder cannot be written, or holds a probe.
         TypeError: Where there is no such option.
     """
     known_options(options, Options, "evaluate")
-    several(cases, "cases", "read_cases('cases.jsonl') or [Case(...)]")
+    reading = read_given(cases)
     if not metrics:
         raise DefinitionError("no metric is given; give those to judge by, such as [load('correctness')]")
     shard = shard_of(options)
@@ -211,6 +218,7 @@ async def evaluate_async(
             on_progress=options.get("on_progress"),
             on_result=options.get("on_result"),
             on_method=partial(_claim_plans, store, tuple(runnables)),
+            on_unread=options.get("on_unread"),
         )
         reads_on = store.holds_results() and (isinstance(cases, Sized) or options.get("total") is not None)
         _describe(work, store, client, options)
@@ -229,15 +237,30 @@ async def evaluate_async(
                 _noting_spending(work, store, client, options),
             ):
                 with rare_collections():
-                    await _through(work, store, iter(cases), width, reads_on=reads_on)
+                    await _through(work, store, iter(reading), width, reads_on=reads_on)
+    if "on_unread" not in options:
+        _warn(work, reading)
+    if guard.why is None and work.taken and work.taken == work.progress.unread:
+        raise none_readable(work.unread, work.taken)
     if guard.why is None and "desk" not in options:
         forget(folder / JOURNAL)
     return Run(folder, work.progress, why=guard.why, fatal=guard.fatal)
 
 
-async def _through(
-    work: Work, store: Store, source: Iterator[CaseLike | RowFault], width: int, *, reads_on: bool
-) -> None:
+def _warn(work: Work, reading: Reading) -> None:
+    """Warn of rows that are no cases and of names that were ignored."""
+    unread, taken = work.progress.unread, work.taken
+    if unread and unread < taken:
+        lines = [
+            f"{unread:,} of {taken:,} rows are no cases and were not judged:",
+            *describe_unread(work.unread, unread),
+        ]
+        warnings.warn("\n".join(lines), DataWarning, stacklevel=3)
+    if ignored := reading.told_ignored():
+        warnings.warn(f"{reading.name}: {ignored}", DataWarning, stacklevel=3)
+
+
+async def _through(work: Work, store: Store, source: Iterator[Case | RowFault], width: int, *, reads_on: bool) -> None:
     """Let the workers take all cases, and note the rows that are none.
 
     If the run is stopped and `reads_on`, the rest of the cases is read all the same: results of theirs

@@ -8,12 +8,14 @@ from typing import Unpack
 
 from langchain_core.language_models import BaseChatModel
 
-from greval.arguments import known_options, several
+from greval.arguments import known_options
 from greval.asking import Asking
 from greval.case import Case
 from greval.client import JudgeClient
 from greval.compile import compile_metrics
 from greval.datasets import RowFault
+from greval.datasets.given import GivenCases, read_given
+from greval.datasets.unread import none_readable
 from greval.errors import DataError
 from greval.facts import read_spending, refuse_probe
 from greval.guard import Spending
@@ -27,7 +29,7 @@ from greval.plan import built_on
 from greval.prices import Prices
 from greval.record import Record
 from greval.result import Failure, Result, Usage
-from greval.runnable import CaseLike, run_sync
+from greval.runnable import run_sync
 from greval.store import FILE, Store
 from greval.tokens import TokenCounter, counter
 from greval.work import left, narrow, read_case, written
@@ -81,7 +83,7 @@ class Forecast(Record):
 
 
 def forecast(
-    cases: Iterable[CaseLike | RowFault],
+    cases: GivenCases,
     metrics: Sequence[Metric],
     judge: Judge | BaseChatModel | None,
     *,
@@ -102,12 +104,11 @@ def forecast(
         StoreError: Where the folder holds a probe.
     """
     known_options(options, Options, "forecast")
-    several(cases, "cases", "read_cases('cases.jsonl') or [Case(...)]")
-    return run_sync(_forecast(cases, metrics, judge, Path(out), options))
+    return run_sync(_forecast(read_given(cases), metrics, judge, Path(out), options))
 
 
 async def _forecast(
-    cases: Iterable[CaseLike | RowFault],
+    cases: Iterable[Case | RowFault],
     metrics: Sequence[Metric],
     judge: Judge | BaseChatModel | None,
     folder: Path,
@@ -120,17 +121,19 @@ async def _forecast(
     parts = _parts(wanted, client, count, options)
     known = Store.open(folder, all_rows=True) if options.get("resume", True) and (folder / FILE).is_file() else None
     prices = prices_of(options)
-    unread, spent = 0, Spending()
+    unread: list[str] = []
+    taken, spent = 0, Spending()
     try:
         if known and not options.get("probe"):
             refuse_probe(known)
         if known:
             spent = read_spending(known, prices)
-        for number, given in enumerate(cases, 1):
-            case = _read(given, number)
+        for given in cases:
+            case = _read(given, unread)
+            taken += 1
             if case is None:
-                unread += 1
-            elif shard is None or shard.holds(case.id):
+                continue
+            if shard is None or shard.holds(case.id):
                 kept: dict[str, Result] = {}
                 for part in parts:
                     if old := part.add(case, known, kept):
@@ -138,25 +141,28 @@ async def _forecast(
     finally:
         if known:
             known.close()
+    if taken and taken == len(unread):
+        raise none_readable(unread, taken)
     expected = tuple(part.expected(prices, client.label if client else "") for part in parts)
     return Forecast(
         judge=client.label if client else None,
         expected=expected,
         how=count.how,
         exact=count.exact,
-        unread=unread,
+        unread=len(unread),
         spent=spent,
         max_calls=options.get("max_calls"),
         max_cost=options.get("max_cost"),
     )
 
 
-def _read(given: CaseLike | RowFault, number: int) -> Case | None:
-    """Give the case, None where it is none: the run will say why."""
+def _read(given: Case | RowFault, unread: list[str]) -> Case | None:
+    """Give the case, None where it is none: why is noted."""
     try:
-        case = read_case(given, number)
+        case = read_case(given)
         written(case)
-    except DataError:
+    except DataError as error:
+        unread.append(str(error))
         return None
     return case
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sized
+from collections.abc import Callable, Sized
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TypedDict
@@ -11,14 +11,14 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import RunnableConfig
 
 from greval.client import Desk
-from greval.datasets import Reading, RowFault
+from greval.datasets import Reading
+from greval.datasets.given import GivenCases
 from greval.errors import DataError
 from greval.judge import Judge
 from greval.metric import ReasonDepth
 from greval.prices import Prices
 from greval.progress import Progress
 from greval.result import Result
-from greval.runnable import CaseLike
 from greval.shard import Shard
 from greval.source import UNKNOWN, Source
 
@@ -54,6 +54,7 @@ class Options(TypedDict, total=False):
     total: int | None
     on_progress: OnProgress | None
     on_result: Callable[[Result], None] | None
+    on_unread: Callable[[str], None] | None
 
 
 def width_of(judge: Judge | BaseChatModel | None, options: Options) -> int:
@@ -62,7 +63,7 @@ def width_of(judge: Judge | BaseChatModel | None, options: Options) -> int:
     return options.get("concurrency") or (LOCAL_CONCURRENCY if local else DEFAULT_CONCURRENCY)
 
 
-def total_of(cases: Iterable[CaseLike | RowFault], options: Options, metrics: int) -> int | None:
+def total_of(cases: GivenCases, options: Options, metrics: int) -> int | None:
     """Give how many judgements are planned, None where nobody can tell before the cases are read."""
     total = options.get("total")
     if total is None and isinstance(cases, Sized):
@@ -88,7 +89,7 @@ def shard_of(options: Options) -> Shard | None:
     return given
 
 
-def source_of(cases: Iterable[CaseLike | RowFault], options: Options) -> Source:
+def source_of(cases: GivenCases, options: Options) -> Source:
     """Return where the cases come from, `UNKNOWN` if nothing says it.
 
     Example:

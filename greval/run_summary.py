@@ -52,8 +52,8 @@ def missing_tag(by: Sequence[str], summaries: Sequence[Summary], store: Store) -
     """
     for place, name in enumerate(by):
         groups = (summary.group.split(" · ") for summary in summaries)
-        if name != METHOD and all(len(parts) == len(by) and parts[place] == NO_VALUE for parts in groups):
+        if name != METHOD and summaries and all(len(parts) == len(by) and parts[place] == NO_VALUE for parts in groups):
             tags = {tag for _, _, told, *_ in store.outlines() for tag in json.loads(told)}
-            if tags and name not in tags:
+            if name not in tags:
                 return unknown("tag", name, {METHOD, *tags}, store.folder)
     return None

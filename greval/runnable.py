@@ -6,23 +6,22 @@ import asyncio
 import atexit
 import os
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, TypeVar, cast
 
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ensure_config, get_async_callback_manager_for_config
-from pydantic import ValidationError
 
 from greval.case import Case
 from greval.client import clock
+from greval.datasets.given import CaseLike, as_case
 from greval.errors import DataError
 from greval.material import lacking
 from greval.metric import Metric
 from greval.result import Failed, Failure, Outcome, Result, Skipped, Tier, Usage
 
-CaseLike = Case | Mapping[str, object]
 Judging = Callable[[Case, RunnableConfig], Awaitable[tuple[Outcome, Usage]]]
 T = TypeVar("T")
 END_SECONDS = 2.0
@@ -146,21 +145,6 @@ class MetricRunnable(Runnable[CaseLike, Result]):
 def _unnamed(config: RunnableConfig) -> RunnableConfig:
     """Give the config for what a run calls: the run's own name and id are not theirs."""
     return cast("RunnableConfig", {key: value for key, value in config.items() if key not in {"run_name", "run_id"}})
-
-
-def as_case(given: CaseLike) -> Case:
-    """Give the case that a mapping of its fields describes.
-
-    Raises:
-        DataError: With every fault of the input.
-    """
-    if isinstance(given, Case):
-        return given
-    try:
-        return Case.model_validate(given)
-    except ValidationError as error:
-        faults = (f"{'.'.join(map(str, fault['loc'])) or 'case'}: {fault['msg']}" for fault in error.errors())
-        raise DataError("\n".join(faults)) from error
 
 
 def run_sync(work: Coroutine[Any, Any, T]) -> T:

@@ -26,7 +26,7 @@ from greval.metric import JudgedMetric, Metric
 from greval.plan import built_on
 from greval.progress import Progress
 from greval.result import Failed, Failure, FailureKind, Judgement, Result, Scored, Usage
-from greval.runnable import CaseLike, MetricRunnable, as_case
+from greval.runnable import MetricRunnable
 from greval.shard import Shard
 from greval.tasks import all_of
 
@@ -98,6 +98,7 @@ class Work:
     on_progress: Callable[[Progress], None] | None = None
     on_result: Callable[[Result], None] | None = None
     on_method: Callable[[str], None] | None = None
+    on_unread: Callable[[str], None] | None = None
     start: float = field(default_factory=clock)
     taken: int = 0
     planned: Counter[str] = field(default_factory=Counter)
@@ -107,7 +108,7 @@ class Work:
     _texts: dict[int, str] = field(default_factory=dict)
     _asking: dict[str, asyncio.Future[Result | None]] = field(default_factory=dict)
 
-    async def run(self, source: Iterator[CaseLike | RowFault], workers: int) -> None:
+    async def run(self, source: Iterator[Case | RowFault], workers: int) -> None:
         """Let workers take all cases, and once more those of which something failed that may pass."""
         await all_of(self._take(source) for _ in range(workers))
         if self.mends and self.again:
@@ -137,7 +138,7 @@ class Work:
             await all_of(judge(number) for number, found in enumerate(rows) if any(map(_may_mend, found.values())))
         return rows
 
-    async def _take(self, source: Iterator[CaseLike | RowFault]) -> None:
+    async def _take(self, source: Iterator[Case | RowFault]) -> None:
         """Take cases until there are none, or until the run is stopped."""
         while self.guard.why is None:
             given = next(source, None)
@@ -145,14 +146,14 @@ class Work:
                 return
             await self._take_one(given)
 
-    async def read_on(self, source: Iterator[CaseLike | RowFault]) -> None:
+    async def read_on(self, source: Iterator[Case | RowFault]) -> None:
         """Take the cases that a stopped run has left, ask nothing, and count the results of theirs that are there."""
         self.reading_on = True
         for given in source:
             await self._take_one(given)
             await asyncio.sleep(0)  # a second Ctrl-C is heard
 
-    async def _take_one(self, given: CaseLike | RowFault) -> None:
+    async def _take_one(self, given: Case | RowFault) -> None:
         self.taken += 1
         case = self._read(given)
         if case is None:
@@ -178,16 +179,18 @@ class Work:
         if self.on_progress:
             self.on_progress(self.progress)
 
-    def _read(self, given: CaseLike | RowFault) -> Case | None:
+    def _read(self, given: Case | RowFault) -> Case | None:
         """Give the case, None where it is of another shard; a row that is none is written down and passed over."""
         try:
-            case = read_case(given, self.taken)
+            case = read_case(given)
             if self.shard and not self.shard.holds(case.id):
                 return None
             self._texts[id(case)] = written(case)
         except DataError as error:
             if len(self.unread) < MOST_TOLD:
-                self.unread.append(str(error) if isinstance(given, RowFault) else f"case {self.taken}: {error}")
+                self.unread.append(str(error) if isinstance(given, RowFault) else f"cases, row {self.taken}: {error}")
+                if self.on_unread:
+                    self.on_unread(self.unread[-1])
             self.progress = self.progress.model_copy(update={"unread": self.progress.unread + 1})
             return None
         return case
@@ -291,16 +294,15 @@ class Work:
         return result
 
 
-def read_case(given: CaseLike | RowFault, number: int) -> Case:
-    """Give the case that stands in a row; one without an id is named by the row's number.
+def read_case(given: Case | RowFault) -> Case:
+    """Return a case as it was read.
 
     Raises:
-        DataError: Where the row is none.
+        DataError: If the row is none.
     """
     if isinstance(given, RowFault):
         raise DataError(f"{given.place}: {given.message}")
-    case = as_case(given)
-    return case if case.id else case.model_copy(update={"id": f"row-{number}"})
+    return given
 
 
 def written(case: Case) -> str:

@@ -191,7 +191,7 @@ async def test_a_row_that_is_no_case_stops_no_other(server, judge, tmp_path):
     """A faulty row is told with its place, and all others are sent and judged."""
     sent = await submit([{"id": "bad"}, *cases(2)], [TONE], judge, out=tmp_path)
     assert sent.requests == 2
-    assert [row.split(":")[0] for row in sent.unread] == ["case 1"]
+    assert [row.split(":")[0] for row in sent.unread] == ["cases, row 1"]
     await done(tmp_path)
     assert (await collect(tmp_path)).progress.scored == 2
 

@@ -128,9 +128,9 @@ def test_a_single_item_that_failed_ends_with_3(greval_says, fault_server):
 def test_bad_rows_are_told_with_their_place_and_the_rest_is_judged(greval_says, fault_server):
     """Rows that are no cases end with 3, are told with file and line, and stop nothing."""
     Path("cases.jsonl").write_text(f"{json.dumps(case(1))}\nnot json\n{json.dumps(case(3))}\n", encoding="utf-8")
-    code, out, _ = greval_says("evaluate", "cases.jsonl", "-m", "correctness", *judged_by(fault_server))
+    code, _, err = greval_says("evaluate", "cases.jsonl", "-m", "correctness", *judged_by(fault_server))
     assert code == 3
-    assert "not a case: cases.jsonl:2: " in out
+    assert "not a case: cases.jsonl:2: " in err
     assert sorted(asked(fault_server)) == ["1", "3"]
 
 

@@ -282,8 +282,8 @@ def test_rows_that_are_no_samples(out):
     assert [case.id for case in done.cases()] == ["q2", "row-6", "q8"]
     assert done.progress.unread == 4
     assert done.unread[0] == "s.jsonl:1: is no JSON"
-    assert done.unread[1].startswith("sample 2: question")
-    assert done.unread[2] == "sample 4: id: 'q2' is that of another question or other gold; give each its own"
+    assert done.unread[1].startswith("samples, row 2: question")
+    assert done.unread[2] == "samples, row 4: id: q2 is at samples, row 3 already; give each case its own"
     assert done.progress.planned == 3
 
 

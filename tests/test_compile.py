@@ -15,7 +15,7 @@ from langchain_core.runnables import Runnable, RunnableLambda, RunnableParallel
 from greval.case import Case
 from greval.client import JudgeClient
 from greval.compile import compile_metric
-from greval.errors import DataError, JudgeError
+from greval.errors import DataError, DataWarning, JudgeError
 from greval.judge import Judge
 from greval.library import load
 from greval.metric import CategoricalMetric, ComputedMetric, ValueMetric
@@ -297,7 +297,6 @@ def test_schemas_of_input_and_output():
     [
         ({}, "question"),
         ({"question": 5}, "question"),
-        ({"question": "q", "colour": "red"}, "colour"),
         ({"question": "q", "chunks": [{"text": 3}], "usage": {"latency": -1}}, "chunks.*\n*usage.latency"),
     ],
 )
@@ -311,6 +310,14 @@ def test_what_is_no_case(given, told):
     assert isinstance(bad, DataError)
     assert good.judgements[0].value == "Polite"
     assert sorted(tracer.ended) == ["DataError", "tone"]
+
+
+def test_a_name_that_stands_for_nothing_is_warned_of():
+    """Names of other tools are read; one that no field has is told, with the field that may be meant, and left out."""
+    runnable = compile_metric(TONE, ScriptedJudge([GOOD]))
+    with pytest.warns(DataWarning, match=r"case: ignored anwser \(did you mean answer\?\), colour; .* tags\.colour"):
+        result = runnable.invoke({"user_input": "q", "response": "A.", "anwser": "B.", "colour": "red"})
+    assert result.judgements[0].value == "Polite"
 
 
 def test_what_is_lacking_is_skipped():

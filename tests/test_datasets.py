@@ -188,7 +188,7 @@ def test_parquet_without_pyarrow_says_what_to_install(tmp_path):
     assert "MissingExtraError: pyarrow is not installed: pip install 'greval[stats]'" in done.stderr
 
 
-VALUES = {"question": "Q?", "answer": "A.", "expected_answer": "E.", "chunks": ["one", "two"]}
+VALUES = {"id": "row-1", "question": "Q?", "answer": "A.", "expected_answer": "E.", "chunks": ["one", "two"]}
 
 
 @pytest.mark.parametrize("tool", NEIGHBOURS)
@@ -198,7 +198,7 @@ def test_the_names_of_each_neighbour_are_read(tmp_path, tool):
         reading = wrote(
             tmp_path, "a.jsonl", [{name: "Q?"} if own == "question" else {"question": "Q?", name: VALUES[own]}]
         )
-        assert only(reading) == Case(id="row-1", **{"question": "Q?", own: VALUES[own]})
+        assert only(reading) == Case(**{"id": "row-1", "question": "Q?", own: VALUES[own]})
         assert dict(reading.mapping) == {name: own}
         assert f"read {name} as {own}." in reading.notice()
 
@@ -210,7 +210,8 @@ def test_greval_s_name_wins_and_the_other_is_told(tmp_path):
     assert only(reading) == Case(id="row-1", question="q", expected_answer="yes", answer="a")
     assert reading.ignored == ("reference", "level", "anwser")
     told = (
-        "read response as answer; ignored reference (expected_answer is there), level, anwser (did you mean answer?)."
+        "read response as answer; ignored reference (expected_answer is there), level, anwser (did you mean answer?); "
+        "to group by it, name it tags.level."
     )
     assert reading.notice() == f"{tmp_path}/a.jsonl: {told}"
 
@@ -376,7 +377,8 @@ def test_parquet_nests_dotted_columns_and_reports_the_others(tmp_path):
     assert good == made
     assert (half.place, half.message[:38]) == (f"{tmp_path}/a.parquet, row 2", "holds a value that cannot be read: 'ut")
     assert broken.message.startswith("chunks: begins like a list or an object")
-    assert reading.notice() == f"{tmp_path}/a.parquet: read user_input as question; ignored embedding."
+    told = "read user_input as question; ignored embedding; to group by it, name it tags.embedding."
+    assert reading.notice() == f"{tmp_path}/a.parquet: {told}"
 
 
 @pytest.mark.parametrize(
@@ -394,7 +396,7 @@ def test_parquet_nests_dotted_columns_and_reports_the_others(tmp_path):
         ("a.json", '[{"question": "q"},\n+]', "a.json:2:1: is no JSON: "),
         ("a.json", b'[{"question":\n "\xe9"}]', "a.json:2: is not UTF-8 (0xe9 at byte 17)"),
         ("a.json", "[" * 100_000, "a.json: is nested too deeply"),
-        ("a.json", '{"case": []}', "under 'cases' or 'data'; is it 'case'?"),
+        ("a.json", '{"case": []}', "under 'cases' or 'data' or 'results'; is it 'case'?"),
         ("a.json", "3", "a.json: must be a list of cases, got a number"),
         ("a.parquet", "PAR1", "a.parquet: cannot be read as Parquet"),
         ("a.jsn", "", "a.jsn: its ending '.jsn' is not known; is it .json? (known are .jsonl, .ndjson,"),

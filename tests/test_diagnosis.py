@@ -15,11 +15,12 @@ from planted import STAGES, planted
 from rich.console import Console
 from typer.testing import CliRunner
 
-from greval import Case, DataError, DefinitionError, Store, StoreError, ValueMetric, evaluate, load
+from greval import Case, DataError, DefinitionError, Run, Store, StoreError, ValueMetric, evaluate, load
 from greval.cli.diagnose import diagnose as command
 from greval.diagnosis import CAUSES, LOSSES, MEANINGS, Holdings, Verdict, diagnose, diagnose_run, tabulate
 from greval.diagnosis.verdicts import bar_of
 from greval.inventory import Inventory
+from greval.progress import Progress
 from greval.report.diagnosis import notes_on, render
 from greval.testing import ScriptedJudge
 
@@ -428,7 +429,7 @@ def test_a_run_is_diagnosed_by_its_folder(run):
     """A run may be named by its folder, or given as `evaluate` gave it; several are told."""
     with Store.open(run) as store:
         rows = [*diagnose_run(store)]
-    again = evaluate([], [load("correctness")], ScriptedJudge(told_right), out=run)
+    again = Run(run, Progress())
     assert rows == [*diagnose_run(run)] == [*diagnose_run(str(run))] == [*diagnose_run(again)]
     assert len(rows) == 5
     with pytest.raises(DataError, match=r"run: one is wanted, got list; give it as its folder"):

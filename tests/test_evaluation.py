@@ -13,6 +13,7 @@ from greval import (
     Case,
     CategoricalMetric,
     ComputedMetric,
+    DataWarning,
     DefinitionError,
     JudgeError,
     Judgement,
@@ -189,20 +190,23 @@ def test_what_is_lacking_is_skipped_with_its_reason(tmp_path):
 def test_rows_that_are_no_cases_stop_nothing(tmp_path):
     """A bad row is written down with its place, the others are judged."""
     given = [cases(1)[0], RowFault(place="f.jsonl:2", message="question: missing", id=None), {"answer": "no question"}]
-    run = evaluate(given, [TONE], ScriptedJudge(by_metric), out=tmp_path)
+    with pytest.warns(DataWarning, match=r"2 of 3 rows are no cases .*:\nf.jsonl:2: question: missing"):
+        run = evaluate(given, [TONE], ScriptedJudge(by_metric), out=tmp_path)
     assert (run.progress.done, run.progress.unread) == (1, 2)
     with Store.open(tmp_path) as store:
         unread = store.fact("unread")
     assert unread[0] == "f.jsonl:2: question: missing"
-    assert unread[1].startswith("case 3: question")
+    assert unread[1].startswith("cases, row 3: question")
 
 
 @pytest.mark.parametrize("part", [{"id": "\ud800"}, {"tags": {"t": "\udfff"}}, {"answer": "\ud83d"}])
 def test_a_case_that_cannot_be_written_stops_nothing(tmp_path, part):
     """Half a surrogate pair anywhere in a case is told as that case's fault; the others are judged."""
     bad = {"id": "bad", "question": "?", "answer": "A.", **part}
-    run = evaluate([bad, *cases(2)], [TONE], ScriptedJudge(by_metric), out=tmp_path)
+    told: list[str] = []
+    run = evaluate([bad, *cases(2)], [TONE], ScriptedJudge(by_metric), out=tmp_path, on_unread=told.append)
     assert (run.progress.done, run.progress.unread) == (2, 1)
+    assert "half of a character" in told[0]
 
 
 def test_cases_are_read_as_they_are_needed(tmp_path):

@@ -32,7 +32,7 @@ def check(server, folder, given, metrics, **options):
     judge = Judge("openai:fake", base_url=server.url, max_retries=0)
     told = forecast(given, metrics, judge, out=folder, **options)
     before = server.calls
-    run = evaluate(given, metrics, judge, out=folder, **options)
+    run = evaluate(given, metrics, judge, out=folder, on_unread=lambda _: None, **options)
     asked = server.bodies[before:]
     assert sum(part.calls for part in told.expected) == len(asked)
     tokens = sum(estimated(message["content"]) for body in asked for message in body["messages"])

@@ -378,5 +378,5 @@ def test_rows_that_are_no_questions_are_told(tmp_path):
     assert summary["counts"]["unread"] == 3
     assert "question: is missing" in done.unread[0]
     assert "has no imdb_key" in done.unread[1]
-    assert "row-1 is that of a row before" in done.unread[2]
+    assert "id: row-1 is at " in done.unread[2]
     assert json.dumps(detailed)

@@ -194,7 +194,7 @@ def test_one_value_or_several(tmp_path):
     [
         ("qa.jsonl", [{"imdb_key": "tt1"}], r"qa\.jsonl:1: question: is missing"),
         ("qa.json", [{"question": 3, "imdb_key": "tt1"}], r"qa\.json, row 1: question"),
-        ("qa.json", [], "holds no rows"),
+        ("qa.json", [], "holds no cases"),
         ("qa.txt", [], "its ending '.txt' is not known"),
     ],
 )

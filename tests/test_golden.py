@@ -150,7 +150,9 @@ def test_the_console_report(tmp_path, monkeypatch):
         )
     ]
     metrics = [load("correctness"), load("chunk_evaluation")]
-    evaluate([*cases, {"id": "q6"}], metrics, ScriptedJudge(verdicts), out="run", concurrency=1)
+    evaluate(
+        [*cases, {"id": "q6"}], metrics, ScriptedJudge(verdicts), out="run", concurrency=1, on_unread=lambda _: None
+    )
     parts: dict[str, str] = {}
     with Store.open(Path("run")) as store:
         for title, options in {"plain": {}, "by kind, with verdicts": {"by": ["kind"], "show": 6}}.items():

@@ -391,7 +391,7 @@ def test_a_finished_run_of_the_same_file_is_not_read_again(greval, judge):
 
 CHANGES = st.lists(
     st.tuples(
-        st.dictionaries(st.integers(0, 4), st.sampled_from([RIGHT, WRONG]), max_size=5),
+        st.dictionaries(st.integers(0, 4), st.sampled_from([RIGHT, WRONG]), min_size=1, max_size=5),
         st.sampled_from(["", "a", "b"]),
         st.sampled_from([("tone",), ("tone", "depth"), ("depth",)]),
         st.sampled_from(["one", "other"]),

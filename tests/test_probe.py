@@ -324,9 +324,9 @@ def test_odd_cases_do_no_harm(tmp_path):
     ]
     found = probe(RIGHT, judge(), rows, out=tmp_path / "run", repeats=1)
     assert found.cases == 1
-    assert len(found.unread) == 1
+    assert len(found.unread) == 2
+    assert "q0 is at cases, row 2 already" in found.unread[1]
     assert found.left_out == {
-        "its sample and method came before": 1,
         "its method gave no response": 1,
         "expected_answer is not recorded; answer is not recorded": 1,
     }

@@ -211,9 +211,9 @@ def test_more_than_a_request_may_hold_is_refused(tmp_path, cases, limit):
 def test_strange_cases_are_told(client, body):
     """NUL, huge numbers and odd shapes are told or judged; the server does not stumble."""
     answer = client.post("/v1/evaluate", content=body, headers={"Content-Type": "application/json"})
-    assert answer.status_code == 200
     told = answer.json()
-    assert told["unread"] or told["results"]
+    assert answer.status_code in {200, 422}
+    assert told["results"] if answer.status_code == 200 else told["faults"]
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from greval.case import Case
 from greval.cli.evaluate import FAILED
 from greval.cli.options import Form, ReportFormat, page
 from greval.datasets import RowFault, read_cases
+from greval.datasets.unread import describe_unread
 from greval.generation.parity import audit as audited
 from greval.report.audit import render
 
@@ -23,8 +24,8 @@ def audit(
     """Tell what each method was given: documents, tokens, aggregates, and where that differs."""
     unread: list[RowFault] = []
     found = audited(_cases(read_cases(cases), unread))
-    for row in unread:
-        typer.echo(f"not a case: {row.place}: {row.message}", err=True)
+    for line in describe_unread(f"{row.place}: {row.message}" for row in unread):
+        typer.echo(f"not a case: {line}", err=True)
     if form is ReportFormat.json:
         typer.echo(found.model_dump_json(indent=2))
     else:

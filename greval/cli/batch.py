@@ -32,6 +32,7 @@ from greval.cli.options import (
     needed_judge,
 )
 from greval.datasets import read_cases
+from greval.datasets.unread import describe_unread
 from greval.library import load, with_dependencies
 
 app = typer.Typer(help="Judge through the provider's batch endpoint.", no_args_is_help=True)
@@ -75,8 +76,8 @@ def submit(  # noqa: PLR0913 - the options of a command
     )
     rows = islice(read_cases(cases, method=method), limit)
     sent = asyncio.run(send(rows, metrics, model, out=out, repeats=repeats, reason_depth=reason_depth))
-    for row in sent.unread:
-        typer.echo(f"not a case: {row}", err=True)
+    for line in describe_unread(sent.unread):
+        typer.echo(f"not a case: {line}", err=True)
     if sent.batch is None:
         typer.echo(f"nothing is left to ask; greval report {out}")
     else:

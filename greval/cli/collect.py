@@ -16,6 +16,7 @@ from greval.cli.evaluate import FAILED, STOPPED
 from greval.cli.page import visible
 from greval.cli.stopping import stop_on_signals
 from greval.datasets import RowFault, read_cases
+from greval.datasets.unread import describe_unread
 from greval.errors import DataError
 from greval.framework.config import with_provider
 from greval.generation import ContextMode
@@ -201,8 +202,8 @@ def tagged(rows: Rows, wanted: Mapping[str, set[str]]) -> Iterator[Case | RowFau
 
 def _finish(done: Collected, *, quiet: bool) -> None:
     """Print what was collected, why methods failed, and leave with the code that tells whether all answered."""
-    for row in done.unread[:MOST_TOLD]:
-        typer.echo(f"not a sample: {row}", err=True)
+    for line in describe_unread(done.unread, done.progress.unread):
+        typer.echo(f"not a sample: {line}", err=True)
     progress = done.progress
     if not quiet:
         for method, errors in done.failures.items():

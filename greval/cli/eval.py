@@ -24,6 +24,7 @@ from greval.cli.options import (
     page,
 )
 from greval.cli.stopping import stop_on_signals
+from greval.datasets.unread import describe_unread
 from greval.framework import CONFIG, PUBLISHED
 from greval.framework.config import located, read_config, with_provider
 from greval.judge import Judge
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
     from greval.framework.running import Evaluation, Selection
     from greval.options import Options
     from greval.progress import Progress
-
-MOST_TOLD = 5
 
 
 def evaluation(  # noqa: PLR0913 - the options of a command
@@ -184,7 +183,5 @@ def _finish(done: Evaluation, *, quiet: bool) -> None:
 
 def _tell_unread(rows: Sequence[str]) -> None:
     """Say which rows of the dataset are no questions."""
-    for row in rows[:MOST_TOLD]:
-        typer.echo(f"not a question: {row}", err=True)
-    if len(rows) > MOST_TOLD:
-        typer.echo(f"... and {len(rows) - MOST_TOLD} more rows that are no questions", err=True)
+    for line in describe_unread(rows):
+        typer.echo(f"not a question: {line}", err=True)

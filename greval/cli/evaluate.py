@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from importlib.resources import files
-from itertools import islice
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from greval.case import Case, Gold
 from greval.cli.bar import Bar
 from greval.cli.failing import kinds, tell_failures
+from greval.cli.input import Input, Rows, open_input
 from greval.cli.options import (
     AnswerForm,
     BaseUrl,
@@ -47,14 +46,11 @@ from greval.cli.options import (
     needed_judge,
     page,
 )
-from greval.cli.page import visible
 from greval.cli.run_folder import announce_continuing, choose_folder
 from greval.cli.stopping import describe_stop, stop_on_signals
-from greval.datasets import RowFault, read_cases
-from greval.datasets.gold import read_gold
-from greval.datasets.sources import fill_sources, read_pattern
-from greval.errors import DataError, GrevalError
-from greval.gold import with_gold
+from greval.datasets.sources import read_pattern
+from greval.datasets.unread import describe_unread
+from greval.errors import GrevalError
 from greval.judge import Judge
 from greval.library import load, with_dependencies
 from greval.metric import ComputedMetric, Metric
@@ -63,7 +59,6 @@ from greval.prices import Prices
 from greval.report.build import build
 from greval.report.console import render
 from greval.result import Result
-from greval.run_summary import missing_tag
 from greval.shard import Shard
 from greval.store import Store
 
@@ -72,10 +67,8 @@ if TYPE_CHECKING:
     from greval.options import Options
     from greval.progress import Progress
 
-MOST_TOLD = 5
 FAILED = 3
 STOPPED = 130
-STDIN = "-"
 SWITCHED_OFF = "OTEL_SDK_DISABLED"
 NO_PROVIDER = """\
 --otel: this process has no OpenTelemetry provider, so no event could be emitted. Start greval with one:
@@ -99,7 +92,10 @@ def evaluate(  # noqa: PLR0913 - the options of a command
     repeats: Repeats = 1,
     method: MethodName = None,
     gold: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="gold in a file of its own, joined to the cases by id")
+        list[Path] | None, typer.Option(metavar="FILE", help="gold, joined to the cases by id; may be given often")
+    ] = None,
+    traversal: Annotated[
+        list[Path] | None, typer.Option(metavar="FILE", help="logs of walks, joined likewise; may be given often")
     ] = None,
     doc_id_pattern: Annotated[
         str | None,
@@ -161,8 +157,16 @@ def evaluate(  # noqa: PLR0913 - the options of a command
     model = None if computed else needed_judge(judge, **settings)
     if doc_id_pattern is not None:
         read_pattern(doc_id_pattern)  # a wrong one is told before anything else
-    reading = read_cases(cases, method=method)
-    origin = reading.source(*([gold] if gold else []), limit=limit)
+    given = open_input(
+        cases,
+        method=method,
+        gold=gold or (),
+        traversals=traversal or (),
+        pattern=doc_id_pattern,
+        by=by or (),
+        limit=limit,
+    )
+    origin = given.reading.source(*(gold or ()), *(traversal or ()), limit=limit, pattern=doc_id_pattern)
     folder = out or choose_folder(cases, origin)
     table = Prices.load(prices)
     options: Options = {
@@ -181,35 +185,13 @@ def evaluate(  # noqa: PLR0913 - the options of a command
         "origin": origin,
     }
     if dry_run:
-        _foretell(
-            cases,
-            metrics,
-            model,
-            folder,
-            method=method,
-            gold=gold,
-            pattern=doc_id_pattern,
-            limit=limit,
-            options=options,
-        )
+        _foretell(given.rows, metrics, model, folder, options)
         return
+    options["total"] = given.reading.count(limit)
     if resume and not quiet and not json:
         announce_continuing(folder)
     bar = Bar(quiet=quiet, json=json, also=_events() if otel else None)
-    run = asyncio.run(
-        _run(
-            cases,
-            metrics,
-            model,
-            folder,
-            bar,
-            method=method,
-            gold=gold,
-            pattern=doc_id_pattern,
-            limit=limit,
-            options=options,
-        )
-    )
+    run = asyncio.run(_run(given, metrics, model, folder, bar, options))
     finish(run, by=by or (), show=show, quiet=quiet or json)
 
 
@@ -220,11 +202,11 @@ def demo(
     limit: Annotated[int, typer.Option(min=1, help="judge the first N cases only")] = 6,
 ) -> None:
     """Judge the cases that ship with greval, with the embedded model."""
-    cases = str(files("greval") / "demo" / "cases.jsonl")
+    cases = open_input(str(files("greval") / "demo" / "cases.jsonl"), limit=limit)
     metrics = [load(name) for name in DEMO_METRICS]
     announce_continuing(out)
-    options: Options = {"origin": read_cases(cases).source(limit=limit)}
-    run = asyncio.run(_run(cases, metrics, needed_judge(judge), out, Bar(), limit=limit, options=options))
+    options: Options = {"total": limit, "origin": cases.reading.source(limit=limit)}
+    run = asyncio.run(_run(cases, metrics, needed_judge(judge), out, Bar(), options))
     finish(run, by=(), show=12, quiet=False)
 
 
@@ -244,93 +226,38 @@ def _events() -> Callable[[Result], None]:
     return events
 
 
-async def _run(  # noqa: PLR0913 - what a run is made of
-    cases: str,
+async def _run(
+    cases: Input,
     metrics: Sequence[Metric],
     judge: Judge | None,
     folder: Path,
     bar: Bar,
-    *,
-    method: str | None = None,
-    gold: Path | None = None,
-    pattern: str | None = None,
-    limit: int | None = None,
-    options: Options | None = None,
+    options: Options,
 ) -> Run:
     """Run with a progress bar; the first Ctrl-C finishes what is in flight, the second stops at once."""
     from greval.evaluation import evaluate_async  # noqa: PLC0415 - LangChain takes most of a second
 
     stop = asyncio.Event()
     stop_on_signals(stop)
-    reading = read_cases(cases, method=method)
-    given: Options = {"total": reading.count(limit), "on_progress": bar.show, "on_result": bar.result}
-    given |= options or {}
+    unread: list[str] = []
+    given: Options = {"on_progress": bar.show, "on_result": bar.result, "on_unread": unread.append}
+    given |= options
     with bar:
-        rows = islice(_with_sources(_with_gold(reading, gold), pattern), limit)
-        run = await evaluate_async(rows, metrics, judge, out=folder, stop=stop, **given)
-        if notice := reading.notice():
+        run = await evaluate_async(cases.rows, metrics, judge, out=folder, stop=stop, **given)
+        if notice := cases.reading.notice():
             bar.say(notice)
+        for line in describe_unread(unread, run.progress.unread):
+            bar.say(f"not a case: {line}")
         bar.finished(run)
     return run
 
 
-def _foretell(  # noqa: PLR0913 - what a run is made of
-    cases: str,
-    metrics: Sequence[Metric],
-    judge: Judge | None,
-    folder: Path,
-    *,
-    method: str | None,
-    gold: Path | None,
-    pattern: str | None,
-    limit: int | None,
-    options: Options,
-) -> None:
+def _foretell(rows: Rows, metrics: Sequence[Metric], judge: Judge | None, folder: Path, options: Options) -> None:
     """Print what a run would ask and cost."""
     from greval.forecasting import forecast  # noqa: PLC0415 - LangChain takes most of a second
     from greval.report.forecast import render as render_forecast  # noqa: PLC0415
 
-    rows = islice(_with_sources(_with_gold(read_cases(cases, method=method), gold), pattern), limit)
     render_forecast(forecast(rows, metrics, judge, out=folder, **options), page())
-
-
-def _with_sources(rows: Iterator[Case | RowFault], pattern: str | None) -> Iterator[Case | RowFault]:
-    """Return the cases with repositories and versions by the rule that is given, if there is one."""
-    return rows if pattern is None else fill_sources(rows, pattern)
-
-
-def _with_gold(rows: Iterable[Case | RowFault], file: Path | None) -> Iterator[Case | RowFault]:
-    """Join gold to cases by their ids, where a file of it is named.
-
-    Raises:
-        DataError: Where a row of that file is no gold: figures without it would be of other questions.
-    """
-    if file is None:
-        return iter(rows)
-    found = [*read_gold(file)]
-    if faults := [fault for place, row in found if (fault := _fault(place, row))]:
-        raise DataError("\n".join(faults[:MOST_TOLD]))
-    gold = [row for _, row in found if isinstance(row, Case)]
-    return _noted(with_gold(rows, gold), {row.id for row in gold}, file)
-
-
-def _noted(rows: Iterable[Case | RowFault], ids: set[str], file: Path) -> Iterator[Case | RowFault]:
-    """Pass on all rows, and say so at their end where gold fitted none of them."""
-    fits = False
-    for row in rows:
-        fits = fits or (isinstance(row, Case) and row.id in ids)
-        yield row
-    if not fits:
-        some = ", ".join(map(repr, sorted(ids)[:3])) or "none"
-        typer.echo(visible(f"{file}: no case has the id of a row of gold there; its ids are {some} ..."), err=True)
-
-
-def _fault(place: str, row: Case | RowFault) -> str | None:
-    """Say why a row is no gold, None where it is."""
-    if isinstance(row, RowFault):
-        return f"{row.place}: {row.message}"
-    empty = row.gold is None and row.expected_answer is None
-    return f"{place}: names no gold; fields of it are {', '.join(Gold.model_fields)}" if empty else None
 
 
 def finish(run: Run, *, by: Sequence[str], show: int, quiet: bool) -> None:
@@ -342,13 +269,10 @@ def finish(run: Run, *, by: Sequence[str], show: int, quiet: bool) -> None:
     if not quiet:
         with Store.open(run.folder) as store:
             found = build(store, by=by, show=show)
-            untold = missing_tag(found.by, found.summaries, store)
-        render(found, page())
+        render(found.model_copy(update={"unread": (), "unread_count": 0}), page())  # they were told while it ran
         several = f"; greval compare {folder}" if "method" in found.by else ""
         typer.echo(f"run: {folder}   (greval report {folder}; greval results {folder}{several})")
         tell_failures(run.folder, kinds(found), found.judge or "", run.why or "")
-        if untold:
-            typer.echo(untold, err=True)
     elif lacks:
         typer.echo(f"{lacks}; greval report {folder} says why", err=True)
     if run.why:

@@ -16,7 +16,6 @@ from greval.cli.options import AllRows, By, Form, ReportFormat, RunFolder, Show,
 from greval.errors import StoreError
 from greval.report.build import build
 from greval.report.console import render
-from greval.run_summary import missing_tag
 from greval.store import Store
 from greval.store.exports import write_csv, write_parquet
 
@@ -40,8 +39,6 @@ def report(
     """Print what a run found, by any tag."""
     with Store.open(run, all_rows=all_rows) as store:
         found = build(store, by=by or (), show=show)
-        if error := missing_tag(found.by, found.summaries, store):
-            raise error
     if form is ReportFormat.json:
         typer.echo(found.model_dump_json(indent=2))
     else:

@@ -14,12 +14,12 @@ from typing import Any
 
 from langchain_core.runnables import Runnable
 
-from greval.arguments import several
 from greval.case import Case, Sample
 from greval.collecting.file import ResponseFile, read_responses
 from greval.collecting.progress import CollectProgress
 from greval.collecting.work import Collecting, SampleLike
 from greval.datasets import RowFault
+from greval.datasets.given import read_given
 from greval.errors import MethodError
 from greval.methods import Method
 from greval.methods.loading import as_method
@@ -138,7 +138,7 @@ async def collect_async(  # noqa: PLR0913 - its options
         StoreError: Where the file cannot be written, another process writes to it, or it holds something else.
         DataError: Where the samples cannot be read at all.
     """
-    several(samples, "samples", "read_cases('questions.jsonl') or [Sample(...)]")
+    reading = read_given(samples, "samples")
     if not isinstance(methods, Mapping):
         raise MethodError(f"methods: name each, as {{'walk': walk}}; got {type(methods).__name__}")
     if not methods or not all(methods):
@@ -150,7 +150,7 @@ async def collect_async(  # noqa: PLR0913 - its options
     progress = CollectProgress(planned=None if count is None else count * len(asked))
     with ResponseFile.open(Path(out)) as file:
         work = Collecting(file, asked, progress, timeout, retry_failed, stop, on_progress, debug)
-        source = work.pairs(samples)
+        source = work.pairs(reading)
         async with _flushing(file):
             await all_of(work.through(source) for _ in range(concurrency))
         file.arrange(work.order)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from greval.case import Sample
+from greval.case import Case, Sample
 from greval.client import clock
 from greval.collecting.asking import ask
 from greval.collecting.file import Key, ResponseFile, content_of
@@ -58,26 +58,26 @@ class Collecting:
             if not self._kept(sample, name):
                 await self._ask(sample, name)
 
-    def pairs(self, samples: Iterable[SampleLike | RowFault]) -> Iterator[tuple[Sample, str]]:
+    def pairs(self, samples: Iterable[Case | RowFault]) -> Iterator[tuple[Sample, str]]:
         """Give each sample with each method; rows that are no samples are counted and passed over."""
-        for number, given in enumerate(samples, 1):
+        for given in samples:
             try:
-                sample = self._sample(given, number)
+                sample = self._sample(given)
             except DataError as error:
-                self._refused(f"{error}" if isinstance(given, RowFault) else f"sample {number}: {error}")
+                self._refused(f"{error}")
                 continue
             if sample:
                 for name in self.methods:
                     self.order.append((sample.id, name))
                     yield sample, name
 
-    def _sample(self, given: SampleLike | RowFault, number: int) -> Sample | None:
+    def _sample(self, given: Case | RowFault) -> Sample | None:
         """Give the sample that stands in a row, None where it came before.
 
         Raises:
             DataError: Where the row is none, or another sample has its id.
         """
-        case = read_case(given.model_dump() if isinstance(given, Sample) else given, number)
+        case = read_case(given)
         sample = Sample.model_validate({name: getattr(case, name) for name in Sample.model_fields})
         written(case)
         asked = content_of(sample.model_copy(update={"tags": {}}))

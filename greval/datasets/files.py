@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import sys
+from io import BytesIO
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from greval.datasets.names import nearest, shown
+from greval.datasets.names import names_of, nearest, shown
 from greval.datasets.texts import NoJsonError, Raw, kind, loads, row_of
 from greval.errors import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
-LIST_KEYS = ("cases", "data")
+LIST_KEYS = ("cases", "data", "results")
 LIST_UNIT = ", row "
 BOM = b"\xef\xbb\xbf"
 
@@ -35,10 +36,10 @@ def read_json(path: Path) -> Iterator[Raw]:
 
 
 def read_stdin() -> Iterator[Raw]:
-    """Read standard input: a JSON list where it begins with [, else one case a line.
+    """Read standard input: what a file of JSON holds if it is one JSON value, else one case a line.
 
     Raises:
-        DataError: Where it is a list and no JSON.
+        DataError: If it begins as a list and is no JSON.
     """
     stream = sys.stdin.buffer
     head: list[bytes] = []
@@ -46,10 +47,35 @@ def read_stdin() -> Iterator[Raw]:
         head.append(line)
         if line.removeprefix(BOM).strip():
             break
-    if head and head[-1].removeprefix(BOM).lstrip().startswith(b"["):
+    first = head[-1].removeprefix(BOM).strip() if head else b""
+    if first.startswith(b"[") or _holds_list(first):
         yield from _listed(b"".join(head) + stream.read(), "stdin")
+    elif first.startswith(b"{") and _read_object(first) is None:  # an object over several lines, or a broken row
+        content = b"".join(head) + stream.read()
+        whole = _read_object(content.removeprefix(BOM)) is not None
+        yield from _listed(content, "stdin") if whole else _lines(BytesIO(content))
     else:
         yield from _lines(chain(head, stream))
+
+
+def _holds_list(content: bytes) -> bool:
+    """Tell whether JSON is an object that holds a list of cases, and is no case itself."""
+    found = (_read_object(content) if any(f'"{key}"'.encode() in content for key in LIST_KEYS) else None) or {}
+    return not found.keys() & {*names_of("question")} and any(True for _ in _list_under(found))
+
+
+def _read_object(content: bytes) -> dict[str, object] | None:
+    """Return the object that a text is, None if it is no JSON or no object."""
+    try:
+        found, _ = loads(content.decode())
+    except (UnicodeDecodeError, NoJsonError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _list_under(content: Mapping[str, object]) -> Iterator[list[object]]:
+    """Give the lists that stand under the names of `LIST_KEYS`."""
+    yield from (rows for key in LIST_KEYS if isinstance(rows := content.get(key), list))
 
 
 def _lines(lines: Iterable[bytes]) -> Iterator[Raw]:
@@ -78,7 +104,7 @@ def not_utf8(byte: int, where: str) -> str:
 
 def _listed(content: bytes, name: str) -> Iterator[Raw]:
     whole, doubtful = _whole(content, name)
-    for number, row in enumerate(_list_in(whole, name), 1):
+    for number, row in enumerate(list_in(whole, name), 1):
         yield row_of(row, number, LIST_UNIT, doubtful=doubtful)
 
 
@@ -102,17 +128,17 @@ def _no_json(error: NoJsonError, name: str) -> str:
     )
 
 
-def _list_in(content: object, name: str) -> list[object]:
+def list_in(content: object, name: str) -> list[object]:
     """Give the list of cases that a whole file holds."""
     if isinstance(content, list):
         return content
     if not isinstance(content, dict):
         message = f"{name}: must be a list of cases, got {kind(content)}"
         raise DataError(message)
-    for key in LIST_KEYS:
-        if isinstance(content.get(key), list):
-            rows: list[object] = content[key]
-            return rows
+    for rows in _list_under(content):
+        return rows
     near = next((f"; is it {shown(key)!r}?" for key in content if nearest(key, LIST_KEYS)), "")
-    message = f"{name}: must be a list of cases, or an object with the list under 'cases' or 'data'{near}"
+    message = (
+        f"{name}: must be a list of cases, or an object with the list under {' or '.join(map(repr, LIST_KEYS))}{near}"
+    )
     raise DataError(message)

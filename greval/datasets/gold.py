@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from greval.case import Case, Gold
-from greval.datasets.names import known, names_of, nearest, shown
+from greval.datasets.names import LOGGED, known, names_of, nearest, shown
 from greval.datasets.reading import READERS, Reading, RowFault, read_cases
 from greval.datasets.texts import Raw
 
@@ -16,7 +16,7 @@ def read_gold(path: str | Path) -> Iterator[tuple[str, Case | RowFault]]:
     """Read gold, or cases that hold gold; a row needs no question.
 
     The fields of gold may stand in `gold`, in dotted columns such as `gold.essential_docs`, or, in rows
-    without `gold`, by their names alone.
+    without `gold`, by their names alone. The log of a walk is read the same way, into `traversal`.
 
     Args:
         path: A file as `read_cases` takes it.
@@ -57,8 +57,8 @@ def read_gold(path: str | Path) -> Iterator[tuple[str, Case | RowFault]]:
 
 
 def _nested(values: Mapping[str, object]) -> Mapping[str, object]:
-    """Give the names of gold that stand alone their dotted form."""
-    if values.get("gold") is not None:
+    """Give the names of gold that stand alone their dotted form, but in the log of a walk."""
+    if values.get("gold") is not None or not LOGGED.isdisjoint(values):
         return values
     return {f"gold.{name}" if name in Gold.model_fields else name: value for name, value in values.items()}
 

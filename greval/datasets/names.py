@@ -29,12 +29,18 @@ NEIGHBOURS: Mapping[str, Mapping[str, str]] = {
         "retrieval_context": "chunks",
     },
     "others": {
+        "query_id": "id",
+        "question_id": "id",
         "query": "question",
         "prediction": "answer",
         "output": "answer",
+        "generated_answer": "answer",
         "reference_answer": "expected_answer",
         "gold_answers": "expected_answer",
+        "gt_answer": "expected_answer",
+        "retrieved_context": "chunks",
         "context": "chunks",
+        "context_text": "chunks",
         "documents": "chunks",
     },
 }
@@ -45,6 +51,7 @@ FIELD_OF: Mapping[str, str] = {
     **{name: own for names in NEIGHBOURS.values() for name, own in names.items()},
 }
 """Each known name and the field it stands for, in the order in which they count."""
+OWN = frozenset(Case.model_fields)
 
 PARTS: Mapping[str, tuple[str, ...]] = {
     "chunks": tuple(Chunk.model_fields),
@@ -65,6 +72,17 @@ PREFIXES: Mapping[str, str] = {
 """How dotted columns begin, such as `gold.essential_docs` or `tag:movie`, and the field they nest in."""
 
 DOTTED = tuple(f"{own}.{part}" for own in ("gold", "usage", "traversal") for part in PARTS[own])
+
+LOGGED = frozenset({"traversed_edges", "final_nodes"})
+"""Names that stand alone in the log of a walk only."""
+START = "start_nodes"
+"""Where a walk began in a log, and where it should begin elsewhere."""
+ALONE: Mapping[str, str] = {
+    **dict.fromkeys(("essential_docs", "helpful_docs", "essential_repos", "expected_edges", "expected_nodes"), "gold"),
+    START: "gold",
+    **dict.fromkeys(LOGGED, "traversal"),
+}
+"""Parts of gold and of a traversal that may stand in a row by their own names, and the field they nest in."""
 
 DEEPEVAL_MARKS = frozenset({"actual_output", "expected_output", "retrieval_context"})
 """Beside these a `context` is deepeval's: what should have been retrieved, not what was."""
@@ -97,12 +115,16 @@ def settle(row: Mapping[str, object]) -> Settled:
         {'question': 'Who?'}
     """
     settled = Settled()
-    ideal = "context" in row and not DEEPEVAL_MARKS.isdisjoint(row)
+    if row.keys() <= OWN:
+        settled.values = {name: value for name, value in row.items() if value is not None}
+        settled.names = {name: name for name in settled.values}
+        return settled
+    passed_over = _passed_over(row)
     for name, own in FIELD_OF.items():
         if row.get(name) is None:
             continue
-        if name == "context" and ideal:
-            settled.ignored[name] = "deepeval's ideal context, not what was retrieved"
+        if name in passed_over:
+            settled.ignored[name] = passed_over[name]
         elif own in settled.values:
             settled.ignored[name] = f"{settled.names[own]} is there"
         else:
@@ -111,8 +133,40 @@ def settle(row: Mapping[str, object]) -> Settled:
     return settled
 
 
+def is_log(names: Iterable[str]) -> bool:
+    """Tell whether names are those of the log of a walk, which has no question: its id stands for it.
+
+    Example:
+        >>> is_log(["query_id", "start_nodes", "traversed_edges", "final_nodes"])
+        True
+    """
+    given = {*names}
+    return not LOGGED.isdisjoint(given) and not given.isdisjoint(names_of("id"))
+
+
+def _passed_over(row: Mapping[str, object]) -> dict[str, str]:
+    """Give the names that do not count in a row although they are known, each with the reason."""
+    if row.get("context") is None:
+        return {}
+    if not DEEPEVAL_MARKS.isdisjoint(row):
+        return {"context": "deepeval's ideal context, not what was retrieved"}
+    text = row.get("context_text")
+    if isinstance(text, str) and not _holds_passages(row["context"], text):
+        return {"context": "context_text holds the text, this does not"}
+    return {}
+
+
+def _holds_passages(context: object, text: str) -> bool:
+    """Tell whether a context holds at least half of a text in passages, rather than ids or tables."""
+    items = context if isinstance(context, list | tuple) else [context]
+    texts = [item.get("text") if isinstance(item, Mapping) else item for item in items]
+    return all(isinstance(item, str) for item in texts) and 2 * sum(map(len, map(str, texts))) >= len(text)
+
+
 def dotted(name: str) -> tuple[str, str] | None:
-    """Give the field and the part that a dotted name stands for, or None where it is no such name.
+    """Return the field and the part that a name such as `gold.essential_docs` stands for, None if it is no such name.
+
+    The names of `ALONE` stand for a part too; `start_nodes` is gold's, but beside the other names of a log the walk's.
 
     Example:
         >>> dotted("tag:movie")
@@ -121,7 +175,7 @@ def dotted(name: str) -> tuple[str, str] | None:
     for prefix, own in PREFIXES.items():
         if name.startswith(prefix) and len(name) > len(prefix):
             return own, name.removeprefix(prefix)
-    return None
+    return (ALONE[name], name) if name in ALONE else None
 
 
 def known(name: str) -> bool:
@@ -154,10 +208,12 @@ def shown(text: str, most: int = MAX_SHOWN) -> str:
 
 def _nest(row: Mapping[str, object], settled: Settled) -> None:
     """Put dotted columns into the fields they are parts of, and note the unknown names."""
+    walked = not LOGGED.isdisjoint(row)
     for name, value in row.items():
         if name in FIELD_OF:
             continue
-        if not (place := dotted(name)):
+        place = ("traversal", START) if walked and name == START else dotted(name)
+        if not place:
             settled.ignored[name] = ""
         elif value is not None and not _put(settled, *place, value):
             settled.ignored[name] = f"{place[0]} is there"

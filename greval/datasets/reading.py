@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 
 from greval.case import Case
-from greval.datasets.files import BOM, read_json, read_json_lines, read_stdin
-from greval.datasets.names import nearest, settle, shown
+from greval.datasets.by_method import METHODS, split_methods
+from greval.datasets.files import BOM, LIST_UNIT, read_json, read_json_lines, read_stdin
+from greval.datasets.names import Settled, nearest, settle, shown
 from greval.datasets.rows import case_of, hint, id_of
 from greval.datasets.tables import read_csv, read_parquet
 from greval.datasets.texts import Raw
@@ -46,10 +48,32 @@ class RowFault(Record):
     id: str | None = None
 
 
-class Reading:
-    """The cases of a file, read while one iterates; what is no case comes as a `RowFault`.
+@dataclass
+class _Known:
+    """What came so far: where each case stands, and where each question was asked that has no id."""
 
-    A file can be read again by iterating again, standard input cannot.
+    rows: Index = field(default_factory=Index)
+    asked: Index = field(default_factory=Index)
+    times: Index = field(default_factory=Index)
+
+    def made_id(self, question: str, method: str, position: int) -> tuple[str, bool]:
+        """Return the id of a case that has none, and whether another method's case of the same question has it too.
+
+        The n-th time that a method answers a question goes with the n-th time that others do.
+        """
+        times = (self.times.get(f"{len(method)} {method}{question}") or 0) + 1
+        self.times[f"{len(method)} {method}{question}"] = times
+        first = self.asked.get(f"{times} {question}")
+        if first is None:
+            self.asked[f"{times} {question}"] = first = position
+        return f"row-{first}", first != position
+
+
+class Reading:
+    """The cases of a file, or those that a program hands over; what is no case comes as a `RowFault`.
+
+    A file can be read again by iterating again, standard input cannot. A case without an id is named by its
+    position; rows of several methods that ask the same question have the position of the first.
 
     Example:
         >>> import greval
@@ -59,22 +83,39 @@ class Reading:
     """
 
     def __init__(
-        self, name: str, rows: Callable[[], Iterator[Raw]], method: str | None, path: Path | None = None
+        self,
+        name: str,
+        rows: Callable[[], Iterator[Raw | Case | RowFault]],
+        method: str | None = None,
+        path: Path | None = None,
+        *,
+        needed: bool = True,
     ) -> None:
         self._name = name
         self._rows = rows
         self._method = method
         self._path = path
+        self._needed = needed
         self._mapping: dict[str, str] = {}
         self._ignored: dict[str, str] = {}
+        self._made = 0
+        self._paired = 0
 
     def __iter__(self) -> Iterator[Case | RowFault]:
-        seen = Index()
+        known = _Known()
         position = 0
+        self._made = self._paired = 0
         with self._told():
             for position, row in enumerate(self._rows(), 1):
-                yield self._read(row, f"row-{position}", seen)
-        if not position:
+                if isinstance(row, Case):
+                    yield self._placed(row, Raw(position, unit=LIST_UNIT), position, known, made=not row.id)
+                elif isinstance(row, RowFault):
+                    yield row
+                elif METHODS in row.values:
+                    yield from (self._read(one, position, known) for one in split_methods(row, position))
+                else:
+                    yield self._read(row, position, known)
+        if not position and self._needed:
             message = f"{self._name}: holds no cases; a case is a row with at least a question"
             raise DataError(message)
 
@@ -100,7 +141,7 @@ class Reading:
         with self._told():
             if self._path.suffix.lower() == ".parquet" and (rows := _parquet_rows(self._path)) is not None:
                 return rows if limit is None else min(rows, limit)
-            counted = _lines_of_cases(self._path) if self._path.suffix.lower() in LINES else self._rows()
+            counted = _lines_of_cases(self._path) if self._path.suffix.lower() in LINES else self._rows_of_cases()
             return sum(1 for _ in islice(counted, limit))
 
     def source(self, *others: Path, **settings: object) -> Source:
@@ -108,6 +149,10 @@ class Reading:
         if self._path is None:
             return UNKNOWN
         return identify_file(self._path, *others, method=self._method, **settings)
+
+    def _rows_of_cases(self) -> Iterator[object]:
+        for position, row in enumerate(self._rows(), 1):
+            yield from split_methods(row, position) if isinstance(row, Raw) else [row]
 
     @contextmanager
     def _told(self) -> Iterator[None]:
@@ -117,6 +162,11 @@ class Reading:
         except OSError as error:
             message = f"{self._name}: cannot be read: {error.strerror or shown(str(error), 200)}"
             raise DataError(message) from error
+
+    @property
+    def name(self) -> str:
+        """What the input is called in messages."""
+        return self._name
 
     @property
     def mapping(self) -> Mapping[str, str]:
@@ -140,13 +190,27 @@ class Reading:
             True
         """
         mapped = [f"{name} as {own}" for name, own in self._mapping.items()]
-        ignored = [f"{name} ({why})" if why else name for name, why in self._ignored.items()]
         told = [f"read {', '.join(mapped)}"] if mapped else []
-        told += [f"ignored {', '.join(ignored)}"] if ignored else []
+        told += [f"{self._paired:,} rows without an id have that of the same question"] if self._paired else []
+        told += [ignored] if (ignored := self.told_ignored()) else []
         return f"{self._name}: {'; '.join(told)}." if told else None
 
-    def _read(self, row: Raw, made_id: str, seen: Index) -> Case | RowFault:
+    def told_ignored(self) -> str | None:
+        """Return what was ignored so far, and how a column is kept as a tag; None if nothing was."""
+        if not self._ignored:
+            return None
+        ignored = ", ".join(f"{name} ({why})" if why else name for name, why in self._ignored.items())
+        plain = next((name for name, why in self._ignored.items() if not why), None)
+        return f"ignored {ignored}{f'; to group by it, name it tags.{plain}' if plain else ''}"
+
+    @property
+    def identified(self) -> bool:
+        """Whether every case so far had an id of its own."""
+        return not self._made
+
+    def _read(self, row: Raw, position: int, known: _Known) -> Case | RowFault:
         """Read one row, and tell a case that was there already."""
+        made_id = f"row-{position}"
         settled = settle(row.sound if row.faults else row.values)
         self._mapping.update({name: own for own, name in settled.names.items() if name != own})
         for name, why in settled.ignored.items():
@@ -155,10 +219,19 @@ class Reading:
         if isinstance(case, str):
             given = id_of(settled, made_id)
             return self._fault(row, case, shown(given) if isinstance(given, str) else made_id)
+        return self._placed(case, row, position, known, made=_has_no_id(settled))
+
+    def _placed(self, case: Case, row: Raw, position: int, known: _Known, *, made: bool) -> Case | RowFault:
+        """Return a case with its id, or the fault that one of its id and method was there already."""
+        if made:
+            self._made += 1
+            made_id, paired = known.made_id(case.question, case.method, position)
+            self._paired += paired
+            case = case if case.id == made_id else case.model_copy(update={"id": made_id})
         who = f"{len(case.method)} {case.method}{case.id}"
-        first = seen.get(who)
+        first = known.rows.get(who)
         if first is None:
-            seen[who] = row.number
+            known.rows[who] = row.number
             return case
         of = f" of the method {shown(case.method)}" if case.method else ""
         message = f"id: {shown(case.id)}{of} is at {self._place(row, first)} already; give each case its own"
@@ -175,6 +248,10 @@ class Reading:
 
     def _place(self, row: Raw, number: int) -> str:
         return f"{self._name}{row.unit}{number}"
+
+
+def _has_no_id(settled: Settled) -> bool:
+    return settled.values.get("id") in (None, "")
 
 
 def read_cases(source: str | Path, *, method: str | None = None) -> Reading:

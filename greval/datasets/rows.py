@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from greval.case import Case, holds_grades
-from greval.datasets.names import DOTTED, FIELD_OF, MAX_SHOWN, PARTS, Settled, names_of, nearest, shown
+from greval.datasets.documents import read_chunk, read_message
+from greval.datasets.names import DOTTED, FIELD_OF, MAX_SHOWN, PARTS, Settled, is_log, names_of, nearest, shown
 from greval.datasets.texts import Refused, kind
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ def case_of(row: Raw, settled: Settled, made_id: str, method: str | None) -> Cas
     values = {own: _SHAPES.get(own, _as_it_is)(value) for own, value in settled.values.items()}
     values["id"] = id_of(settled, made_id)
     values.setdefault("method", method or "")
+    if "question" not in values and is_log(row.values):
+        values["question"] = values["id"]
     told = [f"{shown(name, MAX_PATH)}: {why}" for name, why in row.faults.items()]
     refused = {FIELD_OF.get(name) for name in row.faults}
     try:
@@ -78,7 +81,7 @@ def _as_it_is(value: object) -> object:
 def _reference(value: object) -> object:
     """Join several acceptable answers, one per line, as the metrics read them."""
     if not isinstance(value, list | tuple):
-        return value
+        return read_message(value)
     answers = [as_text(item) for item in value]
     if not all(isinstance(answer, str) for answer in answers):
         return value
@@ -94,9 +97,13 @@ def _chunks(value: object) -> object:
 def _chunk(item: object) -> object:
     if isinstance(item, str):
         return {"text": item}
-    if not isinstance(item, Mapping):
-        return item
-    return {key: as_text(part) if key in _NAMED else part for key, part in _recorded(item).items()}
+    if isinstance(item, list | tuple) and len(item) == 2 and isinstance(item[0], Mapping):  # noqa: PLR2004 - with its score
+        return {**_chunk_fields(item[0]), "score": item[1]}
+    return _chunk_fields(item) if isinstance(item, Mapping) else item
+
+
+def _chunk_fields(item: Mapping[str, object]) -> dict[str, object]:
+    return {key: as_text(part) if key in _NAMED else part for key, part in _recorded(read_chunk(item)).items()}
 
 
 def _triples(value: object) -> object:
@@ -143,6 +150,8 @@ def _recorded(mapping: Mapping[str, object]) -> dict[str, object]:
 
 
 _SHAPES: Mapping[str, Callable[[object], object]] = {
+    "question": read_message,
+    "answer": read_message,
     "method": as_text,
     "expected_answer": _reference,
     "chunks": _chunks,

@@ -3,7 +3,8 @@
     qrels   question  iteration  document  grade
     run     question  Q0  document  rank  score  name
 
-Columns are set apart by any white space; a name that ends in `.gz` is read as gzip. Grades below 0 count
+Columns are set apart by any white space; a name that ends in `.gz` is read as gzip. As in trec_eval 10, words after
+the columns of a run are passed over, and so are lines of qrels that begin with `#`. Grades below 0 count
 as 0, but those measures of trec_eval that tell judged documents from others see them as they are.
 """
 
@@ -40,7 +41,7 @@ _RUN = ("question", "Q0", "document", "rank", "score", "name")
 
 @dataclass(frozen=True)
 class _Table:
-    """The columns of a file that are used, and the last word of its first line."""
+    """The columns of a file that are used, and the last column of its first line."""
 
     questions: Texts
     documents: Texts
@@ -168,9 +169,9 @@ def _read(path: Path, columns: Sequence[str], number: str) -> _Table:
     name = ""
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
-            for lines in _batches(stream):
+            for lines in _batches(stream, remarks=columns is _QRELS):
                 rows = _rows(lines, columns, path)
-                name = name or rows[0][-1].decode()
+                name = name or rows[0][len(columns) - 1].decode()
                 questions.append(part_of([row[0] for row in rows]))
                 documents.append(part_of([row[2] for row in rows]))
                 at = columns.index(number)
@@ -181,10 +182,10 @@ def _read(path: Path, columns: Sequence[str], number: str) -> _Table:
     return _Table(Texts(questions), Texts(documents), Numbers(numbers), name)
 
 
-def _batches(stream: Iterable[bytes]) -> Iterator[list[tuple[int, bytes]]]:
-    """Give lines that are not blank, with their numbers."""
+def _batches(stream: Iterable[bytes], *, remarks: bool) -> Iterator[list[tuple[int, bytes]]]:
+    """Give lines that are not blank, with their numbers; with `remarks` those that begin with # are left out."""
     lines = ((n, line.removeprefix(_BOM) if n == 1 else line) for n, line in enumerate(stream, 1))
-    filled = (pair for pair in lines if pair[1].strip())
+    filled = (pair for pair in lines if (text := pair[1].strip()) and not (remarks and text.startswith(b"#")))
     while batch := list(islice(filled, BATCH)):
         yield batch
 
@@ -193,7 +194,7 @@ def _rows(lines: list[tuple[int, bytes]], columns: Sequence[str], path: Path) ->
     """Split lines into their columns."""
     rows = [line.split() for _, line in lines]
     for (number, line), row in zip(lines, rows, strict=True):
-        if len(row) != len(columns):
+        if len(row) != len(columns) and not (columns is _RUN and len(row) > len(columns)):
             wanted = f"{len(columns)} columns ({' '.join(columns)})"
             message = f"{path}:{number}: must have {wanted}, got {len(row)}: {_shown(line)}"
             raise DataError(message)

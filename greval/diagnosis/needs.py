@@ -8,16 +8,7 @@ from greval.case import Edge
 from greval.diagnosis.causes import Cause, Evidence
 from greval.diagnosis.entry import Entry
 from greval.diagnosis.trail import Trail
-
-
-def written(edge: Edge) -> str:
-    """Write an edge as people read it.
-
-    Example:
-        >>> written(("Ada", "wrote", "Notes"))
-        'Ada -wrote-> Notes'
-    """
-    return f"{edge[0]} -{edge[1]}-> {edge[2]}"
+from greval.metrics.walk import write_edge
 
 
 def needs(trail: Trail) -> Iterator[Evidence]:
@@ -82,7 +73,7 @@ def _document_reached(name: str, trail: Trail) -> str | None:
 
 
 def _edge(edge: Edge, trail: Trail, entry: Entry) -> Evidence:
-    name = written(edge)
+    name = write_edge(*edge)
     if how := _edge_given(edge, trail):
         return Evidence(kind="edge", name=name, told=how)
     if trail.walks(edge):

@@ -109,11 +109,11 @@ class Trail:
         return next(found, None)
 
     def label(self, edge: Edge) -> str | None:
-        """Give the label to compare an edge by, None where the graph uses other labels than the gold."""
+        """Return the label to compare an edge by, None if it has none or the graph uses other labels than the gold."""
         own = plain(edge[1])
         graph = self.holdings.ties.labels if self.holdings else frozenset()
         used = graph or self._walked.labels | self._triples.labels
-        return own if own in used else None
+        return own if own and own in used else None
 
     @cached_property
     def _texts(self) -> list[tuple[str, str]]:

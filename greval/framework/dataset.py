@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from greval.case import Case, Sample
-from greval.datasets.names import FIELD_OF, dotted, names_of, settle, shown
+from greval.datasets import Reading, RowFault, read_cases
+from greval.datasets.names import FIELD_OF, dotted, names_of, shown
 from greval.datasets.reading import READERS
-from greval.datasets.rows import case_of, id_of
 from greval.datasets.texts import Raw
+from greval.datasets.unread import describe_unread
 from greval.errors import DataError
 from greval.metric_file import did_you_mean
 
 ANSWER = "answer"
 OF_SAMPLES = frozenset(Sample.model_fields)
-MOST_TOLD = 20
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Questions:
 
 
 def read_questions(path: Path, group_by: str) -> Questions:
-    """Read the questions of a dataset.
+    """Read the questions of a dataset, as cases are read.
 
     Args:
         path: A file in any form that cases are read in.
@@ -65,65 +65,55 @@ def read_questions(path: Path, group_by: str) -> Questions:
     Raises:
         DataError: Where the file cannot be read, or no row of it is a question.
     """
-    reader = READERS.get(path.suffix.lower())
-    if reader is None:
-        raise DataError(f"{path}: its ending {path.suffix!r} is not known (known are {', '.join(READERS)})")
-    samples: dict[str, Sample] = {}
-    faults: list[str] = []
+    read_cases(path)  # tells early where there is nothing to read
     ignored: dict[str, None] = {}
-    for position, row in enumerate(_rows(reader(path), path), 1):
-        found = _sample(row, f"row-{position}", group_by, ignored)
-        if isinstance(found, Sample) and found.id in samples:
-            found = f"id: {shown(found.id)} is that of a row before; give each row its own"
-        if isinstance(found, Sample):
-            samples[found.id] = found
+
+    def rows() -> Iterator[Raw]:
+        for row in READERS[path.suffix.lower()](path):
+            yield _question(row, group_by, ignored)
+
+    samples: list[Sample] = []
+    faults: list[str] = []
+    for found in Reading(str(path), rows, None, path):
+        if isinstance(found, RowFault):
+            faults.append(f"{found.place}: {found.message}")
         else:
-            faults.append(f"{path}{row.unit}{row.number}: {found}")
+            samples.append(_only_sample(found))
     if not samples:
-        raise DataError("\n".join(faults[:MOST_TOLD]) or f"{path}: holds no rows; write question, answer, {group_by}")
-    return Questions(tuple(samples.values()), tuple(faults), tuple(ignored))
-
-
-def _rows(rows: Iterator[Raw], path: Path) -> Iterator[Raw]:
-    try:
-        yield from rows
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
-
-
-def _sample(row: Raw, made_id: str, group_by: str, ignored: dict[str, None]) -> Sample | str:
-    """Give the sample that a row holds, or all that is wrong with it."""
-    values, tags = _sorted(row.sound if row.faults else row.values, ignored)
-    given = values.get("tags")
-    settled = settle({**values, "tags": {**tags, **(given if isinstance(given, Mapping) else {})}})
-    found = case_of(row, settled, made_id, None)
-    if isinstance(found, str):
-        return f"{id_of(settled, made_id)}: {found}" if settled.values.get("id") else found
-    if not found.tags.get(group_by):
-        return f"has no {group_by}, by which its index is chosen; add it, or set dataset.group_by to another column"
-    return _only_sample(found)
+        raise DataError("\n".join(describe_unread(faults)))
+    return Questions(tuple(samples), tuple(faults), tuple(ignored))
 
 
 def _only_sample(case: Case) -> Sample:
     return Sample(**{name: getattr(case, name) for name in Sample.model_fields})
 
 
-def _sorted(row: Mapping[str, object], ignored: dict[str, None]) -> tuple[dict[str, object], dict[str, object]]:
-    """Give the columns that are fields of a sample, and those that are tags; note those that are neither."""
+def _question(row: Raw, group_by: str, ignored: dict[str, None]) -> Raw:
+    """Give a row under the names of a sample, and say where its group is missing."""
+    names = dict(_names(row.values, ignored))
+    values = {names[name]: value for name, value in row.values.items() if name in names}
+    faults = {names.get(name, name): why for name, why in row.faults.items()}
+    nested = values.get("tags")
+    group = values.get(f"tags.{group_by}") or (nested.get(group_by) if isinstance(nested, Mapping) else None)
+    if group in (None, "") and "" not in faults:
+        hint = "add it, or set dataset.group_by to another column"
+        faults = {"": f"has no {group_by}, by which its index is chosen; {hint}"}
+    return replace(row, values=values, faults=faults)
+
+
+def _names(row: Mapping[str, object], ignored: dict[str, None]) -> Iterator[tuple[str, str]]:
+    """Give the columns that are fields of a sample or tags, with the names that they have there; note the others."""
     told = any(row.get(name) is not None for name in names_of("expected_answer"))
-    values: dict[str, object] = {}
-    tags: dict[str, object] = {}
     for name, value in row.items():
         part = dotted(name)
         if name == ANSWER and not told:
-            values["expected_answer"] = value
+            yield name, "expected_answer"
         elif FIELD_OF.get(name) in OF_SAMPLES or (part and part[0] in OF_SAMPLES):
-            values[name] = value
+            yield name, name
         elif name in FIELD_OF or part or isinstance(value, list | dict):
             ignored[shown(name)] = None
         elif value is not None:
-            tags[name] = value
-    return values, tags
+            yield name, f"tags.{name}"
 
 
 def groups(samples: Iterable[Sample], group_by: str) -> dict[str, int]:

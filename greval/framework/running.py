@@ -15,6 +15,7 @@ from langchain_core.language_models import BaseChatModel
 from greval.arguments import known_options
 from greval.collecting import Collected, CollectProgress, collect_async
 from greval.collecting.file import ResponseFile
+from greval.datasets.given import read_given
 from greval.errors import JudgeError, StoreError
 from greval.evaluation import Run, evaluate_async, unused
 from greval.framework import CONFIG
@@ -148,7 +149,8 @@ async def evaluate_config_async(  # noqa: PLR0913 - what an evaluation is made o
         )
         cases = [*current(plan.asked, collected.cases()).values()]
         options["resume"], options["total"] = True, len(cases)
-        run = await evaluate_async(cases, metrics, plan.judge, out=plan.out / RUN, stop=stop, **options)
+        given = read_given(cases, needed=False)
+        run = await evaluate_async(given, metrics, plan.judge, out=plan.out / RUN, stop=stop, **options)
     await asyncio.to_thread(write)
     return Evaluation(plan.out, collected, run, plan.ignored, plan.asked.unread)
 

@@ -15,6 +15,8 @@ Documents = tuple[str, ...]
 class Ties:
     """Edges by the names of their ends, without direction: a walk may go along an edge either way.
 
+    An edge without a label stands for any label.
+
     Args:
         edges: Each edge with the documents that it comes from.
         canonical: Gives the name that stands for a node.
@@ -41,7 +43,7 @@ class Ties:
             targets: The names of the other end.
         """
         between = [self._by_ends.get(_ends(*pair), {}) for pair in product(sources, targets)]
-        fitting = {label, RELATED}
+        fitting = {label, RELATED, ""}
         found = [labels[own] for labels in between for own in labels if label in {None, RELATED} or own in fitting]
         return tuple(dict.fromkeys(name for documents in found for name in documents)) if found else None
 

@@ -1,16 +1,16 @@
-"""Joining cases with gold that is kept in a file of its own."""
+"""Joining cases with gold and with logs of walks that are kept in files of their own."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeVar
 
-from greval.case import Sample
+from greval.arguments import hold_until
+from greval.case import Case, Gold, Sample, Traversal
 from greval.errors import DataError
 
 T = TypeVar("T")
-FIELDS = ("gold", "expected_answer")
-"""What a row of gold gives to a case."""
+SHOWN_IDS = 3
 
 
 def with_gold(cases: Iterable[T], gold: Iterable[Sample]) -> Iterator[T]:
@@ -18,35 +18,109 @@ def with_gold(cases: Iterable[T], gold: Iterable[Sample]) -> Iterator[T]:
 
     Args:
         cases: Cases or samples; anything else, such as a faulty row, is passed on as it is.
-        gold: Rows with `id` and `gold`; `expected_answer` and tags are taken over too where a row has them.
+        gold: Rows with `id` and `gold`; `expected_answer` and tags are taken over too if a row has them. Rows of one
+            id complete each other, such as one with documents and one with edges.
 
     Returns:
-        Each case: the row's gold and expected answer take the place of its own, its own tags stay. A
-        case whose id no row has stays as it is.
+        Each case: the gold and the expected answer of the rows take the place of its own, its own tags stay. A
+        case whose id no row has stays as it is. Cases are held back until the first that has a row.
 
     Raises:
-        DataError: Where two rows of gold have one id and differ.
+        DataError: If two rows of gold have one id and contradict each other, or no case has the id of a row.
 
     Example:
         >>> from greval.case import Case
-        >>> rows = [Sample(id="q1", question="", gold={"essential_docs": ["d1"]})]
-        >>> [case.gold.essential_docs for case in with_gold([Case(id="q1", question="Who?")], rows)]
-        [('d1',)]
+        >>> rows = [Sample(id="q1", question="", gold={"essential_docs": ["d1"]}),
+        ...         Sample(id="q1", question="", gold={"expected_nodes": ["Ada"]})]
+        >>> [case.gold.expected_nodes for case in with_gold([Case(id="q1", question="Who?")], rows)]
+        [('Ada',)]
+    """
+    by_id = complete_rows(gold)
+
+    def has_gold(case: T) -> bool:
+        return isinstance(case, Sample) and case.id in by_id
+
+    return hold_until((attach_gold(case, by_id) for case in cases), has_gold, lambda: unmatched("gold", by_id))
+
+
+def complete_rows(gold: Iterable[Sample]) -> dict[str, Sample]:
+    """Return rows of gold by id, those of one id put together.
+
+    Raises:
+        DataError: If two rows have one id and contradict each other.
     """
     by_id: dict[str, Sample] = {}
     for row in gold:
-        if _given(by_id.setdefault(row.id, row)) != _given(row):
-            raise DataError(f"gold of {row.id}: two rows differ; keep one of them (greval gold check FILE names both)")
-    return (_joined(case, by_id) for case in cases)
+        by_id[row.id] = _completed(by_id[row.id], row) if row.id in by_id else row
+    return by_id
 
 
-def _given(row: Sample) -> dict[str, object]:
-    return {name: getattr(row, name) for name in FIELDS}
+def attach_gold(case: T, gold: Mapping[str, Sample]) -> T:
+    """Return a case with the gold and the expected answer of its id, and their tags beside its own.
 
-
-def _joined(case: T, gold: dict[str, Sample]) -> T:
+    Args:
+        case: A case or a sample; anything else is returned as it is.
+        gold: Rows of gold by id.
+    """
     row = gold.get(case.id) if isinstance(case, Sample) else None
     if not isinstance(case, Sample) or row is None:
         return case
-    taken = {name: value for name, value in _given(row).items() if value is not None}
+    given = {"gold": row.gold, "expected_answer": row.expected_answer}
+    taken = {name: value for name, value in given.items() if value is not None}
     return case.model_copy(update={**taken, "tags": {**row.tags, **case.tags}})
+
+
+def attach_traversal(case: T, logs: Mapping[tuple[str, str], Traversal | None]) -> T:
+    """Return a case with the walk of its id and method, or of its id if that log names no method.
+
+    Args:
+        case: A case; anything else is returned as it is.
+        logs: Walks by id and method.
+
+    Example:
+        >>> logs = {("q1", ""): Traversal(final_nodes=["Ada"])}
+        >>> attach_traversal(Case(id="q1", question="Who?", method="walk"), logs).traversal.final_nodes
+        ('Ada',)
+    """
+    if not isinstance(case, Case):
+        return case
+    found = logs.get((case.id, case.method)) or logs.get((case.id, ""))
+    return case.model_copy(update={"traversal": found}) if found else case
+
+
+def unmatched(what: str, ids: Iterable[str], where: str = "") -> DataError:
+    """Return the error about rows of which no case has the id.
+
+    Example:
+        >>> print(unmatched("gold", ["q1", "q2"], "gold.jsonl"))
+        gold.jsonl: no case has the id of a row of gold there; its ids are 'q1', 'q2'
+    """
+    known = sorted({*ids})
+    some = ", ".join(map(repr, known[:SHOWN_IDS])) or "none"
+    more = f" and {len(known) - SHOWN_IDS:,} more" if len(known) > SHOWN_IDS else ""
+    place = f"{where}: " if where else ""
+    return DataError(f"{place}no case has the id of a row of {what} there; its ids are {some}{more}")
+
+
+def _completed(one: Sample, other: Sample) -> Sample:
+    """Return one row of gold with what another of the same id adds.
+
+    Raises:
+        DataError: If they contradict each other.
+    """
+    contradicted: list[str] = []
+
+    def complete(name: str, mine: T | None, theirs: T | None) -> T | None:
+        if mine is not None and theirs is not None and mine != theirs:
+            contradicted.append(name)
+        return theirs if mine is None else mine
+
+    golds = one.gold, other.gold
+    fields = {name: complete(name, *(getattr(gold, name, None) for gold in golds)) for name in Gold.model_fields}
+    answer = complete("expected_answer", one.expected_answer, other.expected_answer)
+    if contradicted:
+        named = ", ".join(contradicted)
+        hint = "keep one of them (greval gold check FILE names both)"
+        raise DataError(f"gold of {one.id}: two rows differ in {named}; {hint}")
+    gold = Gold(**fields) if one.gold or other.gold else None
+    return one.model_copy(update={"gold": gold, "expected_answer": answer, "tags": {**other.tags, **one.tags}})

@@ -9,7 +9,7 @@ from greval.case import Edge, Gold
 from greval.gold.finding import Level
 from greval.gold.holdings import Holdings, Names
 from greval.metrics.telling import names
-from greval.metrics.walk import plain
+from greval.metrics.walk import plain, write_edge
 
 Told = tuple[Level, str]
 LISTS = ("essential_docs", "helpful_docs", "essential_repos", "expected_nodes", "start_nodes", "answers")
@@ -88,8 +88,11 @@ def _edges(gold: Gold) -> Iterator[Told]:
     group = Names(gold, None).all
     edges = gold.expected_edges or ()
     ends = {end for source, _, target in edges for end in (source, target)}
-    if any(not part.strip() for edge in edges for part in edge):
-        yield "fault", "gold.expected_edges: holds an empty name; an edge is (source, label, target)"
+    if any(not end.strip() for end in ends):
+        yield (
+            "fault",
+            "gold.expected_edges: holds an empty name; an edge is (source, label, target) or (source, target)",
+        )
     loose = [name for name in gold.expected_nodes or () if edges and _lacks(ends, group(name))]
     yield from _unknown_ends(gold, loose)
     if loose:
@@ -155,8 +158,8 @@ def _held(edge: Edge, holdings: Holdings, known: Names) -> bool:
     if holdings.nodes and not all(any(own in holdings.nodes for own in names_) for names_ in ends):
         return True
     own = plain(label)
-    return holdings.ties.documents(ends[0], own if own in holdings.ties.labels else None, ends[1]) is not None
+    return holdings.ties.documents(ends[0], own if own and own in holdings.ties.labels else None, ends[1]) is not None
 
 
 def _written(edge: Edge) -> str:
-    return f"{edge[0]} -{edge[1]}-> {edge[2]}"
+    return write_edge(*edge)

@@ -11,6 +11,7 @@ from langchain_core.runnables import Runnable
 from pydantic import BaseModel
 
 from greval.case import Effort, Response, Sample
+from greval.datasets.documents import find_first, read_document
 from greval.errors import MethodError
 from greval.methods.counting import CallCounter
 from greval.methods.responses import as_response
@@ -21,9 +22,6 @@ ANSWERS = ("answer", "result", "output", "output_text", "response", "text")
 DOCUMENTS = ("context", "source_documents", "documents", "docs", "chunks")
 OTHERS = ("triples", "traversal", "aggregates", "usage", "error")
 """Fields of a response that a chain may give under greval's own names."""
-IDS = ("id", "chunk_id", "_id")
-DOC_IDS = ("doc_id", "document_id", "source", "file_path", "url")
-SCORES = ("score", "relevance_score", "similarity", "_score")
 
 
 class LangChainMethod:
@@ -125,15 +123,8 @@ def _chunk(document: object) -> dict[str, object]:
         return dict(document)
     if not isinstance(document, Document):
         raise MethodError(f"among the documents is {type(document).__name__}; a Document or a text is wanted")
-    told = document.metadata
-    found: dict[str, object] = {"text": document.page_content}
-    if (own := document.id or _first(told, IDS)) is not None:
-        found["id"] = str(own)
-    if (doc_id := _first(told, DOC_IDS)) is not None:
-        found["doc_id"] = str(doc_id)
-    found |= {name: str(told[name]) for name in ("repo", "version") if told.get(name) is not None}
-    score = _first(told, SCORES)
-    return found if score is None else {**found, "score": _number(score)}
+    found = read_document(document.page_content, document.metadata, document.id)
+    return {**found, "score": _number(found["score"])} if "score" in found else found
 
 
 def _number(score: object) -> object:
@@ -143,12 +134,12 @@ def _number(score: object) -> object:
 
 def _from_mapping(given: Mapping[str, object]) -> dict[str, object]:
     found = {name: given[name] for name in OTHERS if given.get(name) is not None}
-    answer = _first(given, ANSWERS)
+    answer = find_first(given, ANSWERS)
     if answer is None and isinstance(messages := given.get(MESSAGES), Sequence) and messages:
         answer = messages[-1]
     if answer is not None:
         found["answer"] = _text(answer)
-    documents = _first(given, DOCUMENTS)
+    documents = find_first(given, DOCUMENTS)
     if documents is not None:
         found["chunks"] = chunks_of([documents] if isinstance(documents, str) else _listed(documents))
     if not found:
@@ -166,10 +157,6 @@ def _listed(documents: object) -> Iterable[object]:
 def _text(answer: object) -> object:
     """Give an answer as text; what is none is left for the validation to refuse."""
     return str(answer.text) if isinstance(answer, BaseMessage) else answer
-
-
-def _first(told: Mapping[str, object], names: Iterable[str]) -> object:
-    return next((told[name] for name in names if told.get(name) is not None), None)
 
 
 def _input_for(runnable: Runnable[Any, Any]) -> Callable[[Sample], Any]:

@@ -138,12 +138,6 @@ def _shape_case(parts: dict[str, Schema]) -> None:
     fields["chunks"] = {"type": ["array", "null"], "items": {"anyOf": [{"type": "string"}, _ref("Chunk")]}}
     fields["triples"] = {"type": ["array", "null"], "items": {"anyOf": [three, _ref("Triple")]}}
     fields["tags"]["additionalProperties"] = {"type": ["string", "number", "boolean"]}
-    edges = [
-        parts["Traversal"]["properties"]["traversed_edges"],
-        *parts["Gold"]["properties"]["expected_edges"]["anyOf"],
-    ]
-    for edge in edges:
-        edge.update({"items": three} if "items" in edge else {})
 
 
 def _ref(name: str) -> Schema:

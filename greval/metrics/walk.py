@@ -1,5 +1,6 @@
 """A walk through the graph beside the walk that was expected, with names that are written alike.
 
+An edge without a label stands for any label: between its two ends labels are then not compared, on either side.
 Names are compared in Unicode's NFKC form, without case, underscores read as spaces; a node's other
 names (`gold.aliases`) count as the name that the gold uses.
 """
@@ -9,6 +10,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from greval.case import Case, Edge, Gold, Traversal
 from greval.result import Skipped
@@ -36,6 +38,12 @@ class Walk:
     gold: Gold
     names: dict[str, str]
 
+    @cached_property
+    def _bare(self) -> frozenset[frozenset[str]]:
+        """The ends between which an edge without a label was walked or expected, without direction."""
+        edges = (*self.traversal.traversed_edges, *(self.gold.expected_edges or ()))
+        return frozenset(frozenset((self.node(a), self.node(b))) for a, label, b in edges if not label)
+
     def node(self, name: str) -> str:
         """Give the name of a node as it is compared."""
         written = plain(name)
@@ -47,7 +55,8 @@ class Walk:
             ends = (self.node(source), self.node(target))
             if UNDIRECTED in options and ends[1] < ends[0]:
                 ends = (ends[1], ends[0])
-            yield ends[0], "" if UNLABELLED in options else plain(label), ends[1]
+            bare = UNLABELLED in options or frozenset(ends) in self._bare
+            yield ends[0], "" if bare else plain(label), ends[1]
 
     @property
     def nodes(self) -> dict[str, str]:
@@ -66,8 +75,18 @@ class Walk:
         listed = [*edges]
         found: dict[Edge, str] = {}
         for compared, (source, label, target) in zip(self.edges(listed, options), listed, strict=True):
-            found.setdefault(compared, f"{source} -{label}-> {target}")
+            found.setdefault(compared, write_edge(source, label, target))
         return found
+
+
+def write_edge(source: str, label: str, target: str) -> str:
+    """Return an edge as people read it.
+
+    Example:
+        >>> write_edge("Ada", "wrote", "Notes"), write_edge("Ada", "", "Notes")
+        ('Ada -wrote-> Notes', 'Ada -> Notes')
+    """
+    return f"{source} -{label}-> {target}" if label else f"{source} -> {target}"
 
 
 def read(case: Case) -> Walk | Skipped:

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from importlib.resources import files
 from itertools import islice
 
 from greval.case import Case
-from greval.datasets import RowFault
+from greval.datasets.given import GivenCases, read_given
 from greval.errors import DataError
 from greval.material import lacking
 from greval.metric import JudgedMetric
-from greval.runnable import CaseLike
 from greval.work import read_case
 
 POOL = 200
 """So many cases are read at least, so that something foreign is found among them."""
 NOT_TOLD = "The documents do not say."
-TWICE = "its sample and method came before"
 NO_RESPONSE = "its method gave no response"
 
 
@@ -33,8 +31,8 @@ class Bases:
     unread: list[str] = field(default_factory=list)
 
 
-def bases(given: Iterable[CaseLike | RowFault], metric: JudgedMetric, limit: int) -> Bases:
-    """Read cases and take the first that the metric is defined for, each sample and method once.
+def bases(given: GivenCases, metric: JudgedMetric, limit: int) -> Bases:
+    """Read cases and take the first that the metric is defined for.
 
     Args:
         given: Cases, mappings of their fields, or rows that could not be read.
@@ -42,16 +40,13 @@ def bases(given: Iterable[CaseLike | RowFault], metric: JudgedMetric, limit: int
         limit: How many to probe on.
     """
     found = Bases()
-    seen: set[tuple[str, str]] = set()
-    for number, row in enumerate(islice(given, max(limit, POOL)), 1):
+    for row in islice(read_given(given), max(limit, POOL)):
         try:
-            case = read_case(row, number)
+            case = read_case(row)
         except DataError as error:
             found.unread.append(str(error))
             continue
-        reason = _unfit(case, metric, seen)
-        if case.error is None:
-            seen.add((case.id, case.method))
+        reason = NO_RESPONSE if case.error is not None else lacking(metric, case)
         if reason is None:
             found.pool.append(case)
         if len(found.cases) < limit:
@@ -60,13 +55,6 @@ def bases(given: Iterable[CaseLike | RowFault], metric: JudgedMetric, limit: int
             else:
                 found.left_out[reason] += 1
     return found
-
-
-def _unfit(case: Case, metric: JudgedMetric, seen: Collection[tuple[str, str]]) -> str | None:
-    """Say why a case is not probed on, None where it is."""
-    if case.error is not None:
-        return NO_RESPONSE
-    return TWICE if (case.id, case.method) in seen else lacking(metric, case)
 
 
 def demo_cases() -> Iterator[Case]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Unpack
 
 from greval.case import Case
-from greval.datasets import RowFault
+from greval.datasets.given import GivenCases
 from greval.facts import PROBE
 from greval.forecasting import Expected, Forecast, forecast
 from greval.judge import Judge
@@ -15,13 +15,12 @@ from greval.options import Options
 from greval.probing.plan import MAIN, OTHER_ORDER, Plan, named_bases, plan
 from greval.probing.probing import BUILT_ON, Task, folder_of, task_of
 from greval.probing.stages import Stages, Wishes
-from greval.runnable import CaseLike
 
 
 def foretell(
     metric: Metric,
     judge: Judge,
-    cases: Iterable[CaseLike | RowFault] | None = None,
+    cases: GivenCases | None = None,
     **wishes: Unpack[Wishes],
 ) -> Forecast:
     """Count what `probe` with the same arguments would ask at most; nothing is asked.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Unpack
@@ -14,7 +14,7 @@ from greval.arguments import known_options
 from greval.asking import Asking
 from greval.case import Case
 from greval.client import JudgeClient
-from greval.datasets import RowFault
+from greval.datasets.given import GivenCases
 from greval.errors import DataError
 from greval.judge import Judge
 from greval.library import definition, find_dependencies
@@ -27,7 +27,7 @@ from greval.probing.plan import MAIN, OTHER_ORDER, Base, named_bases, plan
 from greval.probing.records import Probe, Skip
 from greval.probing.stages import Stages, Wishes
 from greval.result import Result
-from greval.runnable import CaseLike, run_sync
+from greval.runnable import run_sync
 from greval.work import narrow
 
 LIMIT = 20
@@ -40,7 +40,7 @@ ONCE = "each case is judged once only (repeats of 1)"
 def probe(
     metric: Metric,
     judge: Judge | BaseChatModel,
-    cases: Iterable[CaseLike | RowFault] | None = None,
+    cases: GivenCases | None = None,
     **wishes: Unpack[Wishes],
 ) -> Probe:
     """Say what a judge catches on a metric of faults that are planted, without any label; see `probe_async`.
@@ -60,7 +60,7 @@ def probe(
 async def probe_async(
     metric: Metric,
     judge: Judge | BaseChatModel,
-    cases: Iterable[CaseLike | RowFault] | None = None,
+    cases: GivenCases | None = None,
     *,
     stop: asyncio.Event | None = None,
     **wishes: Unpack[Wishes],
@@ -132,9 +132,7 @@ class Task:
     mutants: int
 
 
-def task_of(
-    metric: Metric, judge: Judge | BaseChatModel, cases: Iterable[CaseLike | RowFault] | None, wishes: Wishes
-) -> Task:
+def task_of(metric: Metric, judge: Judge | BaseChatModel, cases: GivenCases | None, wishes: Wishes) -> Task:
     """Read the cases and choose the checks.
 
     Raises:

@@ -15,7 +15,7 @@ from greval.metric import JudgedMetric
 from greval.record import Record
 from greval.report.spending import Spending, spendings
 from greval.result import Result
-from greval.run_summary import summarise_run
+from greval.run_summary import missing_tag, summarise_run
 from greval.scale import MAX_ENUM_LEVELS, CategoricalScale, MeasureScale, Scale, ValueScale
 from greval.share_summary import ShareSummary, summarise_shares
 from greval.stats.summary import Summary
@@ -79,9 +79,15 @@ def build(store: Store, *, by: Sequence[str] = (), show: int = 0) -> Report:
 
     Returns:
         The report; groups are named by their values, joined by a middle dot.
+
+    Raises:
+        DataError: If no case has one of the tags; those that there are are named.
     """
     with store.snapshot():
-        return _built(store, by, show)
+        found = _built(store, by, show)
+        if error := missing_tag(found.by, found.summaries, store):
+            raise error
+        return found
 
 
 def _built(store: Store, by: Sequence[str], show: int) -> Report:

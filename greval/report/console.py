@@ -10,6 +10,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from greval.datasets.unread import describe_unread
 from greval.judgement_text import write_details
 from greval.metrics.telling import counted
 from greval.report.build import Report, Verdict
@@ -18,7 +19,6 @@ from greval.report.spending import told
 from greval.share_summary import ShareSummary
 from greval.stats.summary import Summary
 
-MAX_UNREAD = 5
 FEW = 5
 VALUES_WIDTH = 26
 MOMENTS = {"median": "median", "sd": "standard_deviation", "min": "minimum", "max": "maximum"}
@@ -185,8 +185,5 @@ def _troubles(report: Report) -> Iterable[str]:
     if report.others:
         rows = counted(report.others, "row")
         yield f"{rows} of other cases, answers, judges or definitions: not counted (--all counts them)"
-    for row in report.unread[:MAX_UNREAD]:
-        yield f"not a case: {row}"
-    unread = max(report.unread_count, len(report.unread))
-    if unread > MAX_UNREAD:
-        yield f"... and {unread - MAX_UNREAD} more rows that are no cases"
+    for line in describe_unread(report.unread, report.unread_count):
+        yield f"not a case: {line}"

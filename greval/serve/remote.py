@@ -10,8 +10,9 @@ from langchain_core.runnables.utils import ConfigurableFieldSpec
 from pydantic import JsonValue
 
 from greval.case import Case
+from greval.datasets.given import CaseLike
 from greval.result import Result
-from greval.runnable import CaseLike, MetricRunnable, run_sync
+from greval.runnable import MetricRunnable, run_sync
 from greval.serve.judging import Bench
 from greval.serve.library import Found
 from greval.serve.service import Service, Tenant

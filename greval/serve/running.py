@@ -130,6 +130,7 @@ class Going:
             "origin": Source(label=asked.dataset, digest=f"{asked.dataset} {asked.limit}"),
             "on_progress": self._note,
             "on_result": self._service.meters.judged,
+            "on_unread": lambda _: None,  # the run's folder holds them, and its report tells them
         }
         options["gate"] = FarLane(self._service.lane(self._tenant), self._home, width_of(judge, options))
         metrics = [restored(one) for one in self.order.definitions]

@@ -143,7 +143,10 @@ class EvaluateRequest(Asked):
 
     cases: Annotated[
         list[Any],
-        Field(min_length=1, examples=[[{"id": "q1", "question": "Who wrote it?", "answer": "Ada."}]]),
+        Field(
+            examples=[[{"id": "q1", "question": "Who wrote it?", "answer": "Ada."}]],
+            json_schema_extra={"minItems": 1},  # told by what reads them, in the words of every door
+        ),
     ]
     metrics: Annotated[list[MetricName], Field(min_length=1, max_length=MOST_METRICS)]
     judge: JudgeName | None = None

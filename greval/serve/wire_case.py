@@ -8,9 +8,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from greval.case import Case
-from greval.datasets import Reading, RowFault
-from greval.datasets.names import FIELD_OF
-from greval.datasets.texts import row_of
+from greval.datasets import RowFault
+from greval.datasets.given import read_given
+from greval.datasets.names import FIELD_OF, OWN, settle
+from greval.datasets.unread import none_readable
 from greval.serve.problems import ServeError
 from greval.serve.settings import Limits
 from greval.serve.wire import Unread, told
@@ -18,6 +19,7 @@ from greval.serve.wire import Unread, told
 Schema = dict[str, Any]
 ALONE = "input"
 """What the only case of a request is called."""
+UNKNOWN = "Extra inputs are not permitted"
 LISTS = ("chunks", "triples")
 """The fields whose items may be judged each by itself."""
 
@@ -47,7 +49,10 @@ def within(given: Sequence[object], limits: Limits, place: str) -> None:
 
 
 def strict_cases(given: Sequence[object], place: str) -> list[Case]:
-    """Give the cases that mappings of their fields describe; a number is not read from text here.
+    """Give the cases that mappings of their fields describe, under greval's names or those of other tools.
+
+    A number is not read from text here, and a name that stands for nothing is a fault: an answer has no room for a
+    remark on it.
 
     Args:
         given: The cases as they were sent.
@@ -65,8 +70,13 @@ def strict_cases(given: Sequence[object], place: str) -> list[Case]:
     for number, one in enumerate(given):
         where = place if place == ALONE else f"{place}.{number}"
         faults.extend(f"{where}.{fault}" for fault in _no_numbers(one))
+        named = one
+        if isinstance(one, dict) and not one.keys() <= OWN:
+            settled = settle(one)
+            faults.extend(f"{where}.{name[:60]}: {why or UNKNOWN}" for name, why in settled.ignored.items())
+            named = settled.values
         try:
-            cases.append(Case.model_validate(one))
+            cases.append(Case.model_validate(named))
         except ValidationError as error:
             faults.extend(_told(where, error))
     if faults:
@@ -92,19 +102,25 @@ def rows(given: Sequence[object]) -> tuple[list[Case], list[Unread], str | None]
     Returns:
         The cases, those that could not be read, and a sentence on the names that were mapped.
 
+    Raises:
+        ServeError: If none can be read (422).
+
     Example:
         >>> cases, unread, notice = rows([{"input": "Who?"}, 7])
         >>> cases[0].question, unread[0].message
         ('Who?', 'must be an object with a question, got a number')
     """
-    reading = Reading("cases", lambda: (row_of(one, n, " ", doubtful=True) for n, one in enumerate(given, 1)), None)
+    reading = read_given([*given])
     cases: list[Case] = []
     unread: list[Unread] = []
-    for number, one in enumerate(reading, 1):
+    for one in reading:
         if isinstance(one, RowFault):
-            unread.append(Unread(case=number, message=one.message))
+            unread.append(Unread(case=int(one.place.rpartition(" ")[2]), message=one.message))
         else:
             cases.append(one)
+    if not cases:
+        lines = [f"cases, row {one.case}: {one.message}" for one in unread]
+        raise ServeError(422, str(none_readable(lines, len(lines))), faults=told(lines))
     return cases, unread, reading.notice()
 
 

@@ -1,0 +1,47 @@
+"""Rows of a question with the responses of several methods, as `greval eval` writes them: a row a response."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from greval.datasets.names import FIELD_OF, dotted, names_of
+from greval.datasets.texts import Raw
+
+METHODS = "methods"
+RENAMED: Mapping[str, str] = {"response": "answer", "efficiency": "usage"}
+
+
+def split_methods(row: Raw, position: int) -> Iterator[Raw]:
+    """Give a row for each method of a row that holds several, and any other row as it is.
+
+    The row's plain columns, such as the one that groups the questions, become tags; a response that failed has its
+    reason as `error`. Without an id, the rows of a question share that of its position.
+
+    Example:
+        >>> row = Raw(1, {"question": "Who?", "methods": {"walk": {"response": "Ada"}, "basic": {"response": "Bob"}}})
+        >>> [(one.values["method"], one.values["answer"]) for one in split_methods(row, 1)]
+        [('walk', 'Ada'), ('basic', 'Bob')]
+    """
+    methods = row.values.get(METHODS)
+    if not isinstance(methods, Mapping) or not all(isinstance(one, Mapping) for one in methods.values()):
+        yield row
+        return
+    shared = {_tag_of(name, value): value for name, value in row.values.items() if name != METHODS}
+    if not any(shared.get(name) for name in names_of("id")):
+        shared["id"] = f"row-{position}"
+    for method, given in methods.items():
+        values = {RENAMED.get(name, name): value for name, value in given.items() if name != "failures"}
+        yield replace(row, values={**shared, **values, "method": method, **_error(given.get("failures"))})
+
+
+def _tag_of(name: str, value: object) -> str:
+    plain = isinstance(value, str | int | float) and name not in FIELD_OF and dotted(name) is None
+    return f"tags.{name}" if plain else name
+
+
+def _error(failures: object) -> dict[str, object]:
+    """Return why there is no response, as a field of a case."""
+    failure = failures.get("response") if isinstance(failures, Mapping) else None
+    message = failure.get("message") if isinstance(failure, Mapping) else None
+    return {} if message is None else {"error": message}

@@ -1,0 +1,188 @@
+"""Cases that a program hands over: records of any make, tables, mappings; read as the rows of a file are."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from math import isnan
+from typing import Any, Protocol
+
+from pydantic import BaseModel
+
+from greval.arguments import several
+from greval.case import Case
+from greval.datasets.files import LIST_KEYS, LIST_UNIT, list_in
+from greval.datasets.reading import Reading, RowFault
+from greval.datasets.texts import Raw, row_of
+from greval.errors import DataError, DataWarning
+
+CaseLike = Case | Mapping[str, object]
+
+
+class Table(Protocol):
+    """A table of pandas, polars or pyarrow."""
+
+    @property
+    def columns(self) -> Any:  # noqa: ANN401 - an index, a list of names, or a list of columns
+        """Its columns."""
+
+
+GivenCases = Iterable[CaseLike | RowFault] | Table
+"""What takes the place of a file of cases in a program."""
+NAME = "cases"
+EXAMPLES = {
+    NAME: "read_cases('cases.jsonl') or [Case(...)]",
+    "samples": "read_cases('questions.jsonl') or [Sample(...)]",
+}
+_ABSENT = frozenset({"NAType", "NaTType"})
+"""The types of what pandas has where a value is missing; neither equals itself."""
+
+
+def read_given(cases: object, name: str = NAME, method: str | None = None, *, needed: bool = True) -> Reading:
+    """Read cases that a program hands over, as `read_cases` reads those of a file.
+
+    Args:
+        cases: Any iterable of cases, samples, mappings, records (pydantic models, dataclasses) or faulty rows; a
+            table of pandas, polars or pyarrow, a row of which is a case; what `read_cases` returned stays as it is.
+        name: What they are called in messages.
+        method: The method of the rows that name none.
+        needed: Whether it is an error if there are none.
+
+    Returns:
+        What iterates over the cases and the faulty rows; NaN in the place of a whole field is not recorded, as tables
+        write it so.
+
+    Raises:
+        DataError: If it is one record or a text instead of several.
+
+    Example:
+        >>> [case.question for case in read_given([{"user_input": "Who?"}, Case(question="When?")])]
+        ['Who?', 'When?']
+    """
+    if isinstance(cases, Reading):
+        return cases
+    if isinstance(cases, Mapping) and not cases.keys().isdisjoint(LIST_KEYS):
+        cases = list_in(dict(cases), name)
+    if not is_table(cases):
+        several(cases, name, EXAMPLES.get(name, EXAMPLES[NAME]))
+    return Reading(name, lambda: _rows(cases), method, needed=needed)
+
+
+def as_case(given: object) -> Case:
+    """Return the case that one record holds; names that stand for nothing are warned of.
+
+    Raises:
+        DataError: With every fault of the record.
+
+    Example:
+        >>> as_case({"user_input": "Who?", "response": "Ada."}).answer
+        'Ada.'
+    """
+    if isinstance(given, Case):
+        return given
+    case, ignored = read_one(given)
+    if ignored:
+        warnings.warn(f"case: {ignored}", DataWarning, stacklevel=2)
+    return case
+
+
+def read_one(given: object) -> tuple[Case, str | None]:
+    """Return the case that one record holds, and what of it was ignored; one without an id stays without.
+
+    Raises:
+        DataError: With every fault of the record.
+    """
+    reading = read_given([given], "case")
+    (case,) = reading
+    if isinstance(case, RowFault):
+        raise DataError(case.message)
+    made = not reading.identified
+    return case.model_copy(update={"id": ""}) if made else case, reading.told_ignored()
+
+
+def is_table(given: object) -> bool:
+    """Tell whether something is a table of pandas, polars or pyarrow, by what it can do.
+
+    Example:
+        >>> is_table([{"question": "Who?"}])
+        False
+    """
+    return not isinstance(given, Mapping) and any(
+        _reads(given, name) for name in ("iter_rows", "to_pylist", "itertuples")
+    )
+
+
+def _reads(given: object, name: str) -> bool:
+    return hasattr(given, name) and (hasattr(given, "columns") or hasattr(given, "column_names"))
+
+
+def _rows(cases: object) -> Iterator[Raw | Case | RowFault]:
+    for number, given in enumerate(_records(cases), 1):
+        yield given if isinstance(given, Case | RowFault) else _row(given, number)
+
+
+def _records(cases: Any) -> Iterable[object]:  # noqa: ANN401 - tables of packages that are not imported
+    """Return the rows of a table as mappings; anything else gives its own items."""
+    if not is_table(cases):
+        given: Iterable[object] = cases
+        return given
+    if hasattr(cases, "iter_rows"):  # polars
+        named: Iterable[object] = cases.iter_rows(named=True)
+        return named
+    if hasattr(cases, "to_pylist"):  # pyarrow
+        listed: Iterable[object] = cases.to_pylist()
+        return listed
+    if any(name is not None for name in cases.index.names):  # pandas: an index with a name is a column
+        cases = cases.reset_index()
+    return (dict(zip(cases.columns, row, strict=True)) for row in cases.itertuples(index=False, name=None))
+
+
+def _row(given: object, number: int) -> Raw:
+    try:
+        content = to_plain(given)
+        if isinstance(content, dict):
+            content = {name: value for name, value in content.items() if value is not None and not _is_nan(value)}
+        return row_of(content, number, LIST_UNIT, doubtful=True)
+    except RecursionError:
+        return Raw(number, faults={"": "is nested too deeply"}, unit=LIST_UNIT)
+
+
+def to_plain(value: Any) -> object:  # noqa: ANN401 - whatever a program hands over
+    """Return what a record holds as JSON has it: mappings, lists, texts and numbers; the rest stays as it is.
+
+    Example:
+        >>> to_plain({"gold": {"essential_docs": {"d2", "d1"}}})
+        {'gold': {'essential_docs': ['d1', 'd2']}}
+    """
+    if value is None or isinstance(value, str | int | float):
+        return float(value) if isinstance(value, float) else value  # numpy's floats are Python's too
+    if isinstance(value, Mapping):
+        return {name if isinstance(name, str) else str(name): to_plain(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [to_plain(part) for part in value]
+    if isinstance(value, set | frozenset):
+        return sorted((to_plain(part) for part in value), key=str)
+    return _plain_object(value)
+
+
+def _plain_object(value: Any) -> object:  # noqa: ANN401 - as above
+    """Return an object as plain content: a document, a message, a model, a dataclass, or something of numpy."""
+    if hasattr(value, "page_content") and hasattr(value, "metadata"):
+        own = getattr(value, "id", None)
+        return {
+            "page_content": value.page_content,
+            "metadata": to_plain(value.metadata),
+            **({"id": own} if own else {}),
+        }
+    if isinstance(value, BaseModel):
+        return to_plain({name: getattr(value, name) for name in type(value).model_fields})
+    if is_dataclass(value) and not isinstance(value, type):
+        return to_plain({field.name: getattr(value, field.name) for field in fields(value)})
+    if hasattr(value, "tolist"):
+        return to_plain(value.tolist())
+    return None if type(value).__name__ in _ABSENT else value
+
+
+def _is_nan(value: object) -> bool:
+    return isinstance(value, float) and isnan(value)

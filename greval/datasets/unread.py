@@ -1,0 +1,53 @@
+"""What is said of rows that are no cases: each fault once, the first five of them, then how many more."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from greval.errors import DataError
+
+MOST_TOLD = 5
+_PLACED = re.compile(r"(?P<place>.*?(?::|, row )\d+): (?P<message>.*)", re.DOTALL)
+
+
+def describe_unread(rows: Iterable[str], count: int | None = None) -> list[str]:
+    """Return lines about rows that are no cases; a fault that several rows share is one line.
+
+    Args:
+        rows: The rows, each as its place, a colon and what is wrong with it.
+        count: How many they are in all, if that is more than `rows` holds.
+
+    Example:
+        >>> describe_unread(["a.csv:2: question: is missing", "a.csv:3: question: is missing"])
+        ['a.csv:2: question: is missing (and so in 1 more row, the last at a.csv:3)']
+    """
+    given = [*rows]
+    places: dict[str, list[str]] = {}
+    for row in given:
+        found = _PLACED.fullmatch(row)
+        place, message = (found["place"], found["message"]) if found else ("", row)
+        places.setdefault(message, []).append(place)
+    lines = [_line(message, at) for message, at in [*places.items()][:MOST_TOLD]]
+    told = sum(len(at) for at in [*places.values()][:MOST_TOLD])
+    more = max(len(given), count or 0) - told
+    return [*lines, f"and {more:,} more rows"] if more else lines
+
+
+def none_readable(rows: Iterable[str], count: int) -> DataError:
+    """Return the error about input of which no row is a case.
+
+    Args:
+        rows: The rows, as `describe_unread` takes them.
+        count: How many they are.
+    """
+    which = "the only row is no case" if count == 1 else f"none of the {count:,} rows is a case"
+    return DataError("\n".join([f"{which}:", *describe_unread(rows, count)]))
+
+
+def _line(message: str, places: list[str]) -> str:
+    where = f"{places[0]}: {message}" if places[0] else message
+    more = len(places) - 1
+    if not more:
+        return where
+    return f"{where} (and so in {more:,} more {'row' if more == 1 else 'rows'}, the last at {places[-1]})"

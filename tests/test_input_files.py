@@ -1,0 +1,219 @@
+"""Files joined to cases, groups that no case has, rows that are no cases: told before anything is asked."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from greval import Case, DataError, DataWarning, evaluate, load, read_cases, with_gold
+from greval.cli.app import app
+from greval.datasets.trec import read_qrels, read_trec
+from greval.datasets.unread import describe_unread
+from greval.metrics import COMPUTED
+from greval.store import Store
+
+DOCUMENTS = [{"query_id": "q1", "essential_docs": ["d1"], "helpful_docs": [], "essential_repos": ["core"]}]
+PATHS = [{"query_id": "q1", "expected_edges": [["a", "b"], ["b", "c"]], "expected_nodes": ["a", "b", "c"]}]
+LOGS = [{"query_id": "q1", "start_nodes": ["a"], "traversed_edges": [["a", "calls", "b"]], "final_nodes": ["b"]}]
+CASES = [
+    {"id": "q1", "question": "Who?", "answer": "Ada", "chunks": [{"text": "x", "doc_id": "d1"}], "tags": {"kind": "a"}}
+]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """Work in a folder with the files of a retrieval evaluation."""
+    monkeypatch.chdir(tmp_path)
+    for name, rows in {"documents": DOCUMENTS, "paths": PATHS, "logs": LOGS, "cases": CASES}.items():
+        Path(f"{name}.json").write_text(json.dumps(rows), "utf-8")
+
+
+def says(*words, given=None):
+    """Run a command; give its exit code, what it printed, and the message of its error."""
+    done = CliRunner().invoke(app, [*map(str, words)], input=given)
+    message = str(done.exception) if done.exception and not isinstance(done.exception, SystemExit) else ""
+    return done.exit_code, done.output, message
+
+
+def figures(run="run"):
+    """Give the values of a run by metric."""
+    with Store.open(run) as store:
+        return {one.metric: [j.value for j in one.judgements] or one.outcome.status for one in store.results()}
+
+
+def test_the_three_files_of_a_retrieval_evaluation_are_joined_as_they_are():
+    """Gold documents, gold paths and the log of the walks, each with its query_id, give the figures worked by hand."""
+    metrics = ("-m", "edge_recall", "-m", "node_precision", "-m", "recall@5", "-m", "path_order")
+    code, out, _ = says(
+        "evaluate", "cases.json", *metrics, "--gold", "documents.json", "--gold", "paths.json",
+        "--traversal", "logs.json", "-o", "run",
+    )  # fmt: skip
+    assert code == 0, out
+    assert figures() == {"edge_recall": [0.5], "node_precision": [1.0], "recall@5": [1.0], "path_order": [0.5]}
+    code, out, _ = says("evaluate", "logs.json", *metrics[:4], "--gold", "paths.json", "-o", "logs")
+    assert code == 0, out
+    assert figures("logs") == {"edge_recall": [0.5], "node_precision": [1.0]}
+
+
+def test_a_log_is_joined_by_the_method_that_it_names():
+    """Two methods of one question have each their own walk; a log without a method is everybody's."""
+    Path("two.jsonl").write_text("".join(f'{{"id": "q1", "question": "?", "method": "{m}"}}\n' for m in "ab"))
+    logs = [{**LOGS[0], "method": "a", "traversed_edges": [["x", "y"]]}, LOGS[0]]
+    Path("logs.json").write_text(json.dumps(logs))
+    says("evaluate", "two.jsonl", "-m", "edge_recall", "--gold", "paths.json", "--traversal", "logs.json", "-o", "run")
+    with Store.open("run") as store:
+        assert {one.method: one.judgements[0].value for one in store.results()} == {"a": 0.0, "b": 0.5}
+
+
+@pytest.mark.parametrize("stdin", [False, True])
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--gold", "other.json"], "other.json: no case has the id of a row of gold there; its ids are 'q9'"),
+        (["--gold", "documents.json", "--gold", "other.json"], "other.json: no case has the id of a row of gold there"),
+        (
+            ["--traversal", "walks.json"],
+            "walks.json: no case has the id of a row of traversals there; its ids are 'q9'",
+        ),
+        (["--by", "knid"], "--by: no tag 'knid' is there; did you mean kind?"),
+        (["--by", "zzz"], "--by: no tag 'zzz' is there; there are: kind, method"),
+        (["--gold", "logs.json"], "names no gold; fields of it are essential_docs"),
+        (["--traversal", "paths.json"], "holds no walk; its fields are start_nodes"),
+    ],
+)
+def test_what_fits_no_case_is_an_error_before_anything_is_judged(options, told, stdin):
+    """Gold, logs and groups that no case has end with 2, from a file and from standard input, and nothing is judged."""
+    Path("other.json").write_text(json.dumps([{**DOCUMENTS[0], "query_id": "q9"}]))
+    Path("walks.json").write_text(json.dumps([{**LOGS[0], "query_id": "q9"}]))
+    source, given = ("-", json.dumps(CASES)) if stdin else ("cases.json", None)
+    code, _, message = says("evaluate", source, "-m", "recall@5", *options, "-o", "run", given=given)
+    assert code != 0
+    assert told in message
+    if Path("run").exists():
+        with Store.open("run") as store:
+            assert [*store.results()] == []
+
+
+def test_rows_of_gold_complete_each_other_and_may_not_contradict():
+    """Documents and paths of one id are put together field by field; two answers to one field are an error."""
+    one, two = ({"id": "q1", "question": "", "gold": gold} for gold in ({"essential_docs": ["d"]}, {"answers": ["x"]}))
+    (case,) = with_gold([Case(id="q1", question="?")], [Case(**one), Case(**two)])
+    assert (case.gold.essential_docs, case.gold.answers) == (("d",), ("x",))
+    other = Case(id="q1", question="", gold={"essential_docs": ["e"]})
+    with pytest.raises(DataError, match="gold of q1: two rows differ in essential_docs"):
+        with_gold([], [Case(**one), other])
+    with pytest.raises(DataError, match="no case has the id of a row of gold there; its ids are 'q1'"):
+        [*with_gold([Case(id="q2", question="?")], [other])]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["report", "run", "--by", "nosuch"],
+        ["compare", "run", "--by", "nosuch"],
+        ["diagnose", "run", "--by", "nosuch"],
+        ["evaluate", "cases.json", "-m", "recall@5", "--by", "nosuch", "-o", "run"],
+    ],
+)
+@pytest.mark.parametrize("tags", [{}, {"kind": "a"}])
+def test_a_group_that_no_case_has_is_an_error_in_every_command(command, tags):
+    """The names that there are are told, also where no case has any tag."""
+    rows = [{**CASES[0], "method": m, "tags": tags, "gold": DOCUMENTS[0] | {}} for m in "ab"]
+    for row in rows:
+        row["gold"] = {"essential_docs": ["d1"]}
+    Path("cases.json").write_text(json.dumps(rows))
+    evaluate(read_cases("cases.json"), [load("recall@5")], out="run")
+    code, _, message = says(*command)
+    assert code != 0
+    assert "no tag 'nosuch' is there" in message
+    assert not tags or "kind" in message
+
+
+def test_bad_rows_are_told_once_for_each_fault_on_stderr():
+    """A missing column is one line with how many rows it is true of, beside the faults of single rows."""
+    rows = [*CASES, *({"id": n, "answer": "x"} for n in range(20)), {**CASES[0], "id": "z", "answer": 3}]
+    Path("cases.json").write_text(json.dumps(rows))
+    code, out, _ = says("evaluate", "cases.json", "-m", "recall@5", "-o", "run")
+    assert code == 3
+    missing = "question: is missing; it may be called question, user_input, input, query"
+    lines = [line for line in out.splitlines() if line.startswith("not a case: ")]
+    assert lines == [
+        f"not a case: cases.json, row 2: {missing} (and so in 19 more rows, the last at cases.json, row 21)",
+        "not a case: cases.json, row 22: answer: must be a text, got 3",
+    ]
+
+
+def test_more_than_five_faults_are_counted():
+    """The first five faults are told, then how many rows more."""
+    told = describe_unread([f"a.csv:{n}: fault {n % 7}" for n in range(14)], count=100)
+    assert [line.split(" (")[0] for line in told[:5]] == [f"a.csv:{n}: fault {n}" for n in range(5)]
+    assert told[5:] == ["and 90 more rows"]
+
+
+@pytest.mark.parametrize("dry_run", [[], ["--dry-run"]])
+def test_no_case_at_all_is_an_error(dry_run):
+    """Where no row can be read the command ends with the faults, and nothing is judged."""
+    Path("cases.json").write_text(json.dumps([{"Question": "Who?"}] * 30))
+    code, _, message = says("evaluate", "cases.json", "-m", "recall@5", "-o", "run", *dry_run)
+    assert code != 0
+    assert message.startswith("none of the 30 rows is a case:\ncases.json, row 1: question: is mis")
+
+
+def test_a_program_is_warned_of_rows_and_names():
+    """Rows that are no cases and names that stand for nothing are warnings; with `on_unread` rows go there instead."""
+    rows = [{**CASES[0], "level": 3}, {"id": 2}]
+    with pytest.warns(DataWarning) as caught:
+        evaluate(rows, [COMPUTED["latency"]], out="run")
+    assert [str(one.message).partition("\n")[0] for one in caught] == [
+        "1 of 2 rows are no cases and were not judged:",
+        "cases: ignored level; to group by it, name it tags.level",
+    ]
+    told: list[str] = []
+    evaluate([CASES[0], {"id": 2}], [COMPUTED["latency"]], out="again", on_unread=told.append)
+    assert told[0].startswith("cases, row 2: question: is missing")
+
+
+def test_what_greval_eval_writes_is_read_back(tmp_path):
+    """A case for each question and method, with its group as a tag and the same id for all methods."""
+    row = {"movie": "m1", "question": "Who?", "ground_truth": "Ada"}
+    methods = {
+        "walk": {"response": "Ada", "efficiency": {"latency": 1.5, "llm_calls": None}},
+        "basic": {"response": "Bob"},
+    }
+    Path("eval_results_detailed.json").write_text(
+        json.dumps({"metadata": {}, "results": [{**row, "methods": methods}]})
+    )
+    reading = read_cases("eval_results_detailed.json")
+    first, second = reading
+    assert (first.id, second.id, first.tags, first.usage.latency) == ("row-1", "row-1", {"movie": "m1"}, 1.5)
+    assert (first.method, second.method, second.answer) == ("walk", "basic", "Bob")
+    assert reading.count() == 2
+
+
+def test_rows_without_ids_are_paired_by_their_question():
+    """`compare` pairs methods whose rows have no ids, in whatever order they stand, and the notice says so."""
+    questions = [f"Question {n}?" for n in range(8)]
+    rows = [{"question": q, "method": "a", "usage": {"latency": n}} for n, q in enumerate(questions)]
+    rows += [{"question": q, "method": "b", "usage": {"latency": n + 9}} for n, q in reversed([*enumerate(questions)])]
+    Path("long.json").write_text(json.dumps(rows))
+    code, out, _ = says("evaluate", "long.json", "-m", "latency", "-o", "run")
+    assert code == 0
+    assert "8 rows without an id have that of the same question" in out
+    code, out, _ = says("compare", "run", "--baseline", "a", "--format", "json")
+    (found,) = [one for one in json.loads(out)["contrasts"] if one["metric"] == "latency"]
+    assert (found["n"], found["difference"]) == (8, 9.0)
+
+
+def test_words_after_a_run_and_remarks_in_qrels_are_passed_over():
+    """As trec_eval 10 reads them; too few columns are still a fault, and # in a run is a question like any other."""
+    Path("run.txt").write_text("q1 Q0 d1 1 2.5 tag more words\nq1 Q0 d2 2 1.5 tag\n# Q0 d1 1 1.0 tag\n")
+    Path("qrels.txt").write_text("# a remark\nq1 0 d1 1\n  # another one of four\nq1 0 d2 0\n")
+    first, second = read_trec("qrels.txt", "run.txt")
+    assert (first.id, first.method, [chunk.id for chunk in first.chunks]) == ("q1", "tag", ["d1", "d2"])
+    assert (first.gold.essential_docs, second.id, second.gold) == (("d1",), "#", None)
+    Path("qrels.txt").write_text("q1 0 d1 1 more\n")
+    with pytest.raises(DataError, match="must have 4 columns"):
+        read_qrels("qrels.txt")
