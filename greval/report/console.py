@@ -179,7 +179,7 @@ def _troubles(report: Report) -> Iterable[str]:
             yield f"{where}: {count} skipped: {reason}"
     yield from _contradictions(report.shares)
     for metric, count in report.pending.items():
-        yield f"{metric}: {count} not judged yet; run the same command again to go on"
+        yield f"{metric}: {count} not judged yet; run the same command again to go on, or with a higher cap"
     for why in report.stopped:
         yield f"stopped: {why}"
     if report.others:

@@ -81,7 +81,7 @@ def troubles(probe: Probe) -> Iterator[str]:
         for reason, times in one.unused.items():
             yield f"{one.name}: {times} not used: {reason}"
         if one.missing:
-            yield f"{one.name}: {one.missing} not judged yet; run the same command again to go on"
+            yield f"{one.name}: {one.missing} not judged yet; run the same command again to go on, or with a higher cap"
     for reason, cases in probe.left_out.items():
         yield f"{counted(cases, 'case')} left out: {reason}"
     for row in probe.unread[:5]:
