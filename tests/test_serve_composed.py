@@ -1,4 +1,4 @@
-"""A metric that builds on others through its four doors: the same calls, shown items, verdicts and fingerprints."""
+"""A metric that builds on others, by each of its entry points: the same calls, shown items, verdicts, fingerprints."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def by_evaluate(cases, judge, folder):
     return [*run.results()], run.progress.usage
 
 
-DOORS = {"runnable": by_runnable, "langserve": by_langserve, "rest": by_rest}
+ENTRY_POINTS = {"runnable": by_runnable, "langserve": by_langserve, "rest": by_rest}
 
 
 def told(rows):
@@ -141,16 +141,16 @@ def asked_of(server):
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("door", DOORS)
-def test_all_doors_judge_as_a_run_does(tmp_path, fault_server, judge, name, door):
-    """Whatever the door: the calls and what they show, the verdicts, reasons, failures and fingerprints of a run."""
+@pytest.mark.parametrize("entry_point", ENTRY_POINTS)
+def test_all_entry_points_judge_as_a_run_does(tmp_path, fault_server, judge, name, entry_point):
+    """By each entry point: the calls and what they show, the verdicts, reasons, failures and fingerprints of a run."""
     cases = CASES[name]
     fault_server.plan = Plan()
     rows, spent = by_evaluate(cases, judge, tmp_path)
     asked = asked_of(fault_server)
     fault_server.bodies.clear()
     fault_server.plan = Plan()
-    found = DOORS[door](cases, judge, tmp_path)
+    found = ENTRY_POINTS[entry_point](cases, judge, tmp_path)
     assert told(found) == told(rows)
     assert asked_of(fault_server) == asked
     assert sum((row.usage for row in found), Usage()) == spent
@@ -159,11 +159,11 @@ def test_all_doors_judge_as_a_run_does(tmp_path, fault_server, judge, name, door
     assert fault_server.calls == CALLS.get(name, fault_server.calls)
 
 
-@pytest.mark.parametrize("door", DOORS)
-def test_what_was_judged_irrelevant_is_not_shown(tmp_path, fault_server, judge, door):
+@pytest.mark.parametrize("entry_point", ENTRY_POINTS)
+def test_what_was_judged_irrelevant_is_not_shown(tmp_path, fault_server, judge, entry_point):
     """The last call shows the relevant chunks and triples only; where there are none it says so."""
     fault_server.plan = Plan()
-    DOORS[door]([*CASES["some irrelevant"], case("q9", ["bad"], ["bad"])], judge, tmp_path)
+    ENTRY_POINTS[entry_point]([*CASES["some irrelevant"], case("q9", ["bad"], ["bad"])], judge, tmp_path)
     shown = [body["messages"][-1]["content"] for body in fault_server.bodies]
     (some,) = [text for text in shown if "good" in text and "<item" not in text]
     assert (some.count("A good chunk"), some.count("a good fact"), "bad" in some) == (2, 1, False)
@@ -172,11 +172,11 @@ def test_what_was_judged_irrelevant_is_not_shown(tmp_path, fault_server, judge, 
     assert "bad" not in none
 
 
-@pytest.mark.parametrize("door", DOORS)
-def test_what_builds_on_a_failure_is_a_dependency(tmp_path, fault_server, judge, door):
+@pytest.mark.parametrize("entry_point", ENTRY_POINTS)
+def test_what_builds_on_a_failure_is_a_dependency(tmp_path, fault_server, judge, entry_point):
     """Where a chunk could not be judged, the metric fails in the words of a run, and nobody is asked for it."""
     fault_server.plan = Plan()
-    below, _, row = DOORS[door](CASES["a failing chunk"], judge, tmp_path)
+    below, _, row = ENTRY_POINTS[entry_point](CASES["a failing chunk"], judge, tmp_path)
     assert below.failures[0].kind == "missing_item"
     assert row.outcome.error.kind == "dependency"
     assert row.outcome.error.message.startswith("it builds on chunk_evaluation, which failed here: ")
