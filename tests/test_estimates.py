@@ -118,7 +118,7 @@ def test_single_things_and_a_whole_run_need_no_number_of_questions(world, tmp_pa
     assert any("only 12 labelled things" in line and "rough" in line for line in found.warnings)
     small = write(tmp_path, {("walk", "depth"): [(1, 2), (3, 5), (2, 2)]})
     every = [said(f"q{n}", 4, metric="depth", item=f"c{item}") for n in range(3) for item in range(2)]
-    row = estimate(small, "depth", every).rows[0]
+    row = estimate(small, "depth", every, drawn_by="questions").rows[0]
     assert (row.labels_only.interval.low, row.prediction_powered.interval.high) == (4, 4)
 
 

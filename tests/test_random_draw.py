@@ -63,6 +63,13 @@ def test_a_choice_within_groups_is_found():
     rng = np.random.default_rng(3)
     any_two = np.concatenate([rng.permutation(row) for row in best.reshape(20, 5)])
     assert find_unlike_column(values, any_two, groups, level=0.001) is None
+    values = rng.gamma(0.5, size=(100, 1))
+    refused = 0
+    for _ in range(1000):
+        keys = rng.random((20, 5)).argsort(axis=1).argsort(axis=1)
+        few_of_each = (keys < rng.permutation(np.arange(20) % 4 + 1)[:, None]).ravel()
+        refused += find_unlike_column(values, few_of_each, groups, level=0.05) is not None
+    assert 25 <= refused <= 75
     uneven = (groups % 4 == 0) | (groups == 1)
     assert find_unlike_column(groups[:, None].astype(float), uneven, groups, level=0.05) is None
 
