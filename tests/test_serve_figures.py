@@ -90,6 +90,8 @@ def test_a_comparison_is_the_library_s_own(client, runs):
     there = compare(runs / run, baseline="local", by="kind", metrics=["latency"], correction="holm", level=0.9)
     assert here == plain(there, runs / run)
     assert [one["verdict"] for one in here["contrasts"] if not one["group"]] == ["worse"]
+    (first, *_) = get(client, path, baseline="local", metric="latency", questions=2)["contrasts"]
+    assert (first["lost"], first["lost_questions"]) == (12, ["q0", "q1"])
     against = get(client, path, against=earlier)
     assert (against["folder"], against["against"]) == (run, earlier)
 
