@@ -44,7 +44,7 @@ PLACE = "/answer-"
 def main() -> None:
     """Judge a balanced sample and print how far the judge agrees with people."""
     args = arguments()
-    rows = sample(args.data, args.part, args.n)
+    rows = sample(args.part, args.n, args.data)
     cases = [one for row in rows for one in (each_case(row) if args.each_answer else [case(row)])]
     human = {row["id"]: row["human"] == "correct" for row in rows}
     print(f"{len(rows)} answers of {len({row['question_id'] for row in rows})} questions, part {args.part}")
@@ -88,7 +88,7 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def sample(data: Path, part: str, n: int) -> list[dict]:
+def sample(part: str, n: int, data: Path = DATA) -> list[dict]:
     """Give n answers of one part, spread evenly over correct and incorrect, at most three of a question."""
     rows = [json.loads(line) for line in data.read_text(encoding="utf-8").splitlines()]
     questions = sorted({row["question_id"] for row in rows})
