@@ -15,18 +15,23 @@ from rich.console import Console
 from sklearn.metrics import cohen_kappa_score
 
 from greval.alignment.gain import Pair, doubt, gained
+from greval.alignment.judging import Spent
 from greval.alignment.points import Point
 from greval.alignment.provenance import with_provenance
 from greval.alignment.records import Alignment, Attempt, Gain
 from greval.alignment.rewriting import rewritten
 from greval.alignment.showing import chosen_from, shown
 from greval.alignment.splitting import clusters, folds, within
+from greval.alignment.writing import Writer
 from greval.case import Case
+from greval.metric import set_reason_depth
 from greval.metric_file import parse_metric, write_metric
+from greval.prices import Prices
 from greval.report.align import render
 from greval.result import Judgement
 from greval.scale import CategoricalScale, ValueScale
 from greval.stats.interval import Interval
+from greval.testing import ScriptedJudge
 
 YES_NO = CategoricalScale.model_validate({"categories": {"Yes": "", "No": ""}})
 GRADED = CategoricalScale.model_validate({"categories": dict.fromkeys(("Good", "Fair", "Poor"), "")})
@@ -248,3 +253,20 @@ def test_where_the_judge_was_right_nothing_is_shown():
     right = {0: "Polite", 1: "Rude"}
     assert "agrees with people" in asyncio.run(shown(TONE, found, right, None, seed="s"))
     assert "no disagreement" in asyncio.run(rewritten(TONE, found, right, None, seed="s"))
+
+
+def test_examples_of_a_metric_by_steps_have_findings(tmp_path):
+    """An example keeps the findings of a right verdict; of a wrong one they are asked for with the reason."""
+    (by_step,) = set_reason_depth([TONE], "steps")
+    told = Judgement(value="Polite", reason="r", findings=("It thanks.", "Calm."))
+    made = [one._replace(said=told) for one in points(["Polite", "Rude"], ["Polite", "Polite"])]
+    answer = {"findings": {"step_1": "It insults.", "step_2": "Harsh."}, "reason": "An insult.", "value": "Rude"}
+    judge = ScriptedJudge([answer])
+    spent = Spent(Prices.load(), tmp_path, max_calls=None, max_cost=None)
+    with Writer(judge, tmp_path, spent, width=1) as writer:
+        metric, _ = asyncio.run(shown(by_step, made, {0: "Polite", 1: "Polite"}, writer, seed="s"))
+    assert {one.value: one.findings for one in metric.examples} == {
+        "Polite": ("It thanks.", "Calm."),
+        "Rude": ("It insults.", "Harsh."),
+    }
+    assert "step_1 to step_2" in judge.calls[0][0].text
