@@ -41,9 +41,11 @@ def read_chunk(given: Mapping[str, object]) -> Mapping[str, object]:
         >>> read_chunk({"page_content": "Nine.", "metadata": {"source": "hours.md"}, "type": "Document"})
         {'text': 'Nine.', 'doc_id': 'hours.md'}
     """
+    if "text" in given:
+        return given
     given = unwrap_serialised(given)
     text = find_first(given, TEXTS)
-    if text is None or "text" in given:
+    if text is None:
         return given
     metadata = given.get("metadata")
     found = read_document(text, metadata if isinstance(metadata, Mapping) else {})
@@ -57,7 +59,7 @@ def read_message(value: object) -> object:
         >>> read_message({"role": "assistant", "content": [{"type": "text", "text": "At nine."}]})
         'At nine.'
     """
-    if not isinstance(value, Mapping):
+    if isinstance(value, str) or not isinstance(value, Mapping):  # the first is quicker
         return value
     given = unwrap_serialised(value)
     content = given.get("content")

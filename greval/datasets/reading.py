@@ -18,7 +18,7 @@ from greval.datasets.rows import case_of, hint, id_of
 from greval.datasets.tables import read_csv, read_parquet
 from greval.datasets.texts import Raw
 from greval.errors import DataError
-from greval.index import Index
+from greval.index import Index, number
 from greval.record import Record
 from greval.source import UNKNOWN, Source, identify_file
 
@@ -228,7 +228,7 @@ class Reading:
             made_id, paired = known.made_id(case.question, case.method, position)
             self._paired += paired
             case = case if case.id == made_id else case.model_copy(update={"id": made_id})
-        who = f"{len(case.method)} {case.method}{case.id}"
+        who = number(f"{len(case.method)} {case.method}{case.id}")  # once for both: it is a hash
         first = known.rows.get(who)
         if first is None:
             known.rows[who] = row.number

@@ -68,7 +68,7 @@ def as_text(value: object) -> object:
         >>> as_text(17.0)
         '17'
     """
-    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+    if isinstance(value, str | bool) or not isinstance(value, int | float) or not isfinite(value):
         return value
     whole = isinstance(value, float) and value.is_integer() and abs(value) <= LARGEST_EXACT
     return str(int(value) if whole else value)
@@ -97,6 +97,8 @@ def _chunks(value: object) -> object:
 def _chunk(item: object) -> object:
     if isinstance(item, str):
         return {"text": item}
+    if isinstance(item, dict):  # by far the most
+        return _chunk_fields(item)
     if isinstance(item, list | tuple) and len(item) == 2 and isinstance(item[0], Mapping):  # noqa: PLR2004 - with its score
         return {**_chunk_fields(item[0]), "score": item[1]}
     return _chunk_fields(item) if isinstance(item, Mapping) else item
@@ -111,7 +113,7 @@ def _triples(value: object) -> object:
 
 
 def _triple(item: object) -> object:
-    if isinstance(item, Mapping):
+    if isinstance(item, dict | Mapping):
         return {key: as_text(part) for key, part in _recorded(item).items()}
     return _texts(item)
 
