@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 READ_BYTES = 1 << 20
+READING = 1
+"""Raised if the same file is read as other cases: a finished run then reads it again."""
 
 
 class Source(NamedTuple):
@@ -50,7 +52,7 @@ def identify_file(path: Path, *others: Path, **settings: object) -> Source:
         (True, False)
     """
     given = {name: str(value) for name, value in sorted(settings.items()) if value is not None}
-    found = hashlib.sha256(repr(given).encode())
+    found = hashlib.sha256(repr((READING, given)).encode("utf-8", "surrogateescape"))
     try:
         for file in (path, *others):
             found.update(file.name.encode("utf-8", "surrogateescape") + b"\0")

@@ -123,19 +123,21 @@ FAMILIES = (
     _family(
         "exact_match",
         _exact_match,
-        "Whether the answer is an expected one, apart from case, punctuation, articles and how numbers are written.",
+        "Whether the answer is one of the expected ones, apart from case, punctuation, articles and the way numbers are "
+        "written.",
         scale=yes_no("The answer is an expected one.", "It is not."),
     ),
     _family(
         "token_f1",
         _token_f1,
-        "How many words the answer shares with an expected one: harmonic mean of precision and recall.",
+        "How many words the answer shares with one of the expected ones: harmonic mean of precision and recall.",
         scale=share(),
     ),
     _family(
         "fuzzy_containment",
         _fuzzy_containment,
-        "Whether an expected answer stands in the answer, its words at least {threshold} alike, its numbers exactly.",
+        "Whether an expected answer stands in the answer, its words at least {threshold} alike, its numbers and codes "
+        "exactly.",
         scale=yes_no("An expected answer stands in the answer.", "None does."),
         threshold="0.80",
     ),
