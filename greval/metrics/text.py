@@ -123,8 +123,8 @@ FAMILIES = (
     _family(
         "exact_match",
         _exact_match,
-        "Whether the answer is one of the expected ones, apart from case, punctuation, articles and the way numbers are "
-        "written.",
+        "Whether the answer is one of the expected ones, apart from case, punctuation, articles and the way "
+        "numbers are written.",
         scale=yes_no("The answer is an expected one.", "It is not."),
     ),
     _family(
