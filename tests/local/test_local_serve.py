@@ -45,7 +45,7 @@ def ask(tokens):
         headers={"Authorization": "Bearer " + server.api_key},
         json={"messages": [{"role": "user", "content": "Tell a story."}],
               "max_tokens": tokens, "ignore_eos": True},
-        timeout=SECONDS,
+        timeout=300,
     ).status_code
 """
 
