@@ -1,15 +1,15 @@
 """Data of our own making in the form of the published data sets that tests use, with figures of other packages.
 
 Each writer fills the folder of one data set with its files. What tests compare with, `reference.json` and the like,
-is computed by scikit-learn, statsmodels, scipy, pytrec_eval or by hand, never by greval.
+is computed by statsmodels, scipy, pytrec_eval or plain formulas, never by greval.
 """
 
 from __future__ import annotations
 
 import json
 import random
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations, pairwise
 from pathlib import Path
 
@@ -18,7 +18,6 @@ import pyarrow as pa
 import pytrec_eval
 from pyarrow import parquet
 from scipy import stats
-from sklearn import metrics as scores
 from statsmodels.stats.contingency_tables import mcnemar
 
 QUESTIONS = 60
@@ -86,11 +85,12 @@ def write_judgments(folder: Path) -> None:
         ),
     )
     pairs = [compare_pair(a, b, known[a], known[b]) for a, b in combinations(known, 2)]
+    pairs_of = Counter((row["annotator1"], row["annotator2"]) for row in rows)
     reference = {
         "judgments": {name: agreement_of(rows, name) for name in JUDGES},
         "inter_annotator": {
             "n": len(rows),
-            "kappa": scores.cohen_kappa_score(*([row[name] for row in rows] for name in ("annotator1", "annotator2"))),
+            "kappa": cohens_kappa([[pairs_of[a, b] for b in ("Yes", "No")] for a in ("Yes", "No")]),
             "raw_agreement": np.mean([row["annotator1"] == row["annotator2"] for row in rows]),
         },
         "mcnemar_human": [{**pair, "exact_p_bonferroni": min(1, len(pairs) * pair["exact_p"])} for pair in pairs],
@@ -99,23 +99,30 @@ def write_judgments(folder: Path) -> None:
 
 
 def agreement_of(rows: Iterable[Mapping[str, object]], judge: str) -> dict[str, object]:
-    """Return scikit-learn's figures of a judge against people."""
-    people, verdicts = zip(*((row["human"], row[judge]) for row in rows if row[judge]), strict=True)
-    parts = scores.precision_recall_fscore_support(people, verdicts, labels=NAMES)
-    by_class = {
-        name: dict(zip(NAMES, map(float, part), strict=True))
-        for name, part in zip(("precision", "recall", "f1"), parts, strict=False)
-    }
+    """Return the figures of a judge against people, by their formulas from the four counts."""
+    counts = Counter((row["human"], row[judge]) for row in rows if row[judge])
+    table = [[counts[truth, given] for given in NAMES] for truth in NAMES]
+    precision = {name: table[n][n] / (table[0][n] + table[1][n]) for n, name in enumerate(NAMES)}
+    recall = {name: table[n][n] / sum(table[n]) for n, name in enumerate(NAMES)}
+    f1 = {name: 2 / (1 / precision[name] + 1 / recall[name]) for name in NAMES}
     return {
-        "n": len(people),
-        "accuracy": scores.accuracy_score(people, verdicts),
-        "kappa": scores.cohen_kappa_score(people, verdicts),
-        "macro_f1": scores.f1_score(people, verdicts, average="macro"),
-        "confusion_rows_human_cols_judge_correct_incorrect": scores.confusion_matrix(
-            people, verdicts, labels=NAMES
-        ).tolist(),
-        **by_class,
+        "n": counts.total(),
+        "accuracy": (table[0][0] + table[1][1]) / counts.total(),
+        "kappa": cohens_kappa(table),
+        "precision": precision,
+        "recall": recall,
+        "f1": f1,
+        "macro_f1": sum(f1.values()) / len(NAMES),
+        "confusion_rows_human_cols_judge_correct_incorrect": table,
     }
+
+
+def cohens_kappa(table: Sequence[Sequence[int]]) -> float:
+    """Return Cohen's kappa (1960) of a table of two categories."""
+    total = sum(map(sum, table))
+    seen = (table[0][0] + table[1][1]) / total
+    chance = sum(sum(table[n]) * (table[0][n] + table[1][n]) for n in (0, 1)) / total**2
+    return (seen - chance) / (1 - chance)
 
 
 def compare_pair(a: str, b: str, left: Iterable[bool | None], right: Iterable[bool | None]) -> dict[str, object]:
