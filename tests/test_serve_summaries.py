@@ -10,7 +10,7 @@ from scaled_results import SCALES
 from served_runs import serving
 from typer.testing import CliRunner
 
-from greval import Run, Skipped, Store, Usage, summarise
+from greval import DataError, Run, Skipped, Store, Usage, summarise
 from greval.cli.app import app
 from greval.metric import Metric
 from greval.progress import Progress
@@ -62,11 +62,17 @@ def test_every_door_gives_the_same_figures(served, rows, by):
         for number, result in enumerate(rows):
             store.append(str(number), result.model_copy(update={"sample_id": f"q{number}"}))
     run = Run(folder, Progress())
-    python = run.summary(by)
-    assert python == summarise(run.results(), METRICS, by=by)
     words = ["report", str(folder), "--format", "json", *(word for name in by for word in ("--by", name))]
     told = CliRunner().invoke(app, words)
     answer = client.get(f"/v1/runs/{folder.name}/report", params={"by": by})
+    if "kind" in by and not any("kind" in result.tags for result in rows):
+        with pytest.raises(DataError, match="no tag 'kind' is there"):
+            run.summary(by)
+        assert "no tag 'kind' is there" in str(told.exception)
+        assert (answer.status_code, "no tag 'kind' is there" in answer.text) == (422, True)
+        return
+    python = run.summary(by)
+    assert python == summarise(run.results(), METRICS, by=by)
     assert (told.exit_code, answer.status_code) == (0, 200), (told.output, answer.text)
     of_python = [json.loads(summary.model_dump_json()) for summary in python]
     assert json.loads(told.stdout)["summaries"] == of_python
