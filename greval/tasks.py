@@ -47,13 +47,13 @@ def rare_collections() -> Iterator[None]:
     """Let the garbage collector leave alone what was there before the run, and look less often.
 
     A run makes millions of short-lived objects without cycles; each collection walks all that the
-    imported packages hold, which costs more than judging does itself.
+    imported packages hold, which costs more than judging does itself. Nothing is collected before: in a
+    process that holds many packages that takes longer than a small run.
     """
     if gc.get_freeze_count():  # the process has its own ideas
         yield
         return
     thresholds = gc.get_threshold()
-    gc.collect()
     gc.freeze()
     gc.set_threshold(YOUNG, *thresholds[1:])
     try:
