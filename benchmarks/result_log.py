@@ -62,7 +62,6 @@ def append(folder: Path, count: int) -> None:
     flushed = time.monotonic()
     with Store.create(folder) as store:
         put_metrics(store, [load(name).model_dump(mode="json") for name in ("correctness", "relevance")])
-        store.put_fact("planned", {"correctness": count // 2, "relevance": count // 2})
         for key, content, result in made:
             store.append(key, result, content=content)
             if time.monotonic() - flushed >= 1:
