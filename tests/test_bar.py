@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from test_evaluation import TONE, by_metric, cases
+from tone_metrics import TONE, by_metric, cases
 
 from greval import evaluate
 from greval.cli.bar import EVENT_SECONDS, EVERY_SECONDS, Bar, line

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
-from test_evaluation import PASSAGES, TONE, by_metric, cases
+from tone_metrics import PASSAGES, TONE, by_metric, cases
 from typer.testing import CliRunner
 
 from greval import Case, Judge, evaluate, forecast, merge

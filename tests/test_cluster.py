@@ -11,8 +11,8 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from doc_pages import ON_A_CLUSTER, blocks
 from fault_server import FaultServer, error
-from test_docs import ON_A_CLUSTER, blocks
 
 import greval
 from greval import (

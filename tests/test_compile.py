@@ -9,8 +9,9 @@ from concurrent.futures import CancelledError, ThreadPoolExecutor
 
 import fault_server as fault
 import pytest
-from langchain_core.callbacks import AsyncCallbackHandler, BaseCallbackHandler
+from langchain_core.callbacks import AsyncCallbackHandler
 from langchain_core.runnables import Runnable, RunnableLambda, RunnableParallel
+from traced_runs import Tracing
 
 from greval.case import Case
 from greval.client import JudgeClient
@@ -167,32 +168,6 @@ def test_the_end_gives_up_what_hangs(fault_server):
         _end()
         with pytest.raises(CancelledError):
             waiting.result(10)
-
-
-class Tracing(BaseCallbackHandler):
-    """A handler that writes down the runs as (kind, name, parent's name)."""
-
-    def __init__(self):
-        self.runs, self.names, self.ended, self.seen = [], {}, [], {}
-
-    def start(self, kind, name, run_id, parent_run_id, **told):
-        self.names[run_id] = name
-        self.runs.append((kind, name, self.names.get(parent_run_id)))
-        self.seen[kind] = {key: told.get(key) for key in ("tags", "metadata")}
-
-    def on_chain_start(self, serialized, inputs, *, run_id, parent_run_id=None, name=None, **told):
-        self.start("chain", name, run_id, parent_run_id, **told)
-        self.inputs = inputs
-
-    def on_chat_model_start(self, serialized, messages, *, run_id, parent_run_id=None, name=None, **told):
-        self.start("model", "judge", run_id, parent_run_id, **told)
-
-    def on_chain_end(self, outputs, *, run_id, **_):
-        self.ended.append(self.names[run_id])
-        self.outputs = outputs
-
-    def on_chain_error(self, error, *, run_id, **_):
-        self.ended.append(type(error).__name__)
 
 
 @pytest.mark.parametrize("call", ["invoke", "ainvoke"])

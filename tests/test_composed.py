@@ -7,8 +7,8 @@ from collections import Counter
 
 import pytest
 from fault_server import hangs
-from test_compile import Tracing
-from test_evaluation import BUILT, PASSAGES, by_metric, cases
+from tone_metrics import BUILT, PASSAGES, by_metric, cases
+from traced_runs import Tracing
 from waiting import SECONDS
 
 from greval.client import JudgeClient

@@ -8,10 +8,10 @@ import sys
 from contextlib import redirect_stderr, redirect_stdout
 from io import StringIO
 from itertools import islice
-from pathlib import Path
 from typing import get_args
 
 import pytest
+from doc_pages import BLOCK, ON_A_CLUSTER, PAGES, ROOT, blocks
 from fault_server import FaultServer, gives, ok
 from typer.main import get_command
 
@@ -21,13 +21,8 @@ from greval.cli import main
 from greval.cli.app import app
 from greval.result import FailureKind
 
-ROOT = Path(greval.__file__).parents[1]
-PAGES = {str(path.relative_to(ROOT)): path for path in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))}
-BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"`([^`\n]+)`")
 CASES = 4
-ON_A_CLUSTER = "docs/cluster.md"
-"""Its blocks are run by tests/test_cluster.py, where a cluster is up."""
 DRAFT = {
     "needs": ["question", "answer"],
     "steps": ["Read the question to see which tone it calls for.", "Mark the words of the answer that carry its tone."],
@@ -38,11 +33,6 @@ DRAFT = {
         {"name": "Rude", "means": "Insults or belittles the reader.", "score": 0},
     ],
 }
-
-
-def blocks(page, kind):
-    """Give the fenced blocks of one kind of a page, in order."""
-    return [text for found, text in BLOCK.findall(PAGES[page].read_text(encoding="utf-8")) if found == kind]
 
 
 def pages_with(kind):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import fault_server as fault
 import pytest
-from test_evaluation import TONE, cases
+from tone_metrics import TONE, cases
 from virtual_time import in_virtual_time, now
 
 from greval import Judge, evaluate_async

@@ -7,7 +7,7 @@ from io import StringIO
 import fault_server as fault
 import pytest
 from rich.console import Console
-from test_evaluation import BUILT, PASSAGES, TONE, by_metric, cases
+from tone_metrics import BUILT, PASSAGES, TONE, by_metric, cases
 
 from greval import Case, Judge, RowFault, evaluate
 from greval.forecasting import forecast

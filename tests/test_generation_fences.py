@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from test_fences import BASE, FILLED, HOSTILE, PLAIN, TEXTS, around, fences, nested, numbered, opened
+from prompt_fences import BASE, FILLED, HOSTILE, PLAIN, TEXTS, around, fences, nested, numbered, opened
 
 from greval.case import Case, Response, Sample
 from greval.compile import compile_metric

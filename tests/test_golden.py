@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from io import StringIO
 from pathlib import Path
 
 import pytest
+from golden_files import GOLDEN, same, titled
 from rich.console import Console
 from typer.main import get_command
 
@@ -26,7 +26,6 @@ from greval.store import Store
 from greval.testing import ScriptedJudge
 
 ROOT = Path(greval.__file__).parents[1]
-GOLDEN = Path(__file__).parent / "golden"
 JUDGED = sorted(name for name, metric in predefined().items() if isinstance(metric, JudgedMetric))
 INTRO = """\
 # Command line
@@ -43,20 +42,6 @@ CASE = Case(
     chunks=["The booking service belongs to the harbour team.", "Tea is a drink."],
     triples=[("booking", "owned by", "harbour team"), ("harbour team", "led by", "Ada")],
 )
-
-
-def same(path: Path, text: str) -> None:
-    """Compare a text with its golden file, or write the file."""
-    if os.environ.get("GREVAL_WRITE_GOLDEN"):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    assert path.exists(), f"{path.name} is missing: run make golden"
-    assert text == path.read_text(encoding="utf-8"), f"{path.name} changed: look at the difference, then make golden"
-
-
-def titled(parts: dict[str, str]) -> str:
-    """Put texts under titles on one page."""
-    return "".join(f"=== {title} ===\n{text}\n" for title, text in parts.items())
 
 
 def forms(metric: JudgedMetric) -> list[bool]:

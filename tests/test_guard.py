@@ -8,7 +8,7 @@ import fault_server as fault
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_evaluation import TONE, by_metric, cases
+from tone_metrics import TONE, by_metric, cases
 from virtual_time import ManualClock, in_virtual_time, now
 
 from greval import Judge, Usage, evaluate, evaluate_async

@@ -13,7 +13,7 @@ import fault_server as fault
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_evaluation import PASSAGES, TONE, cases
+from tone_metrics import PASSAGES, TONE, cases
 from virtual_time import in_virtual_time, now
 
 from greval import Judge, evaluate_async

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 from fault_server import FaultServer
+from golden_files import GOLDEN, same, titled
 from hypothesis import given
 from hypothesis import strategies as st
 from langchain_openai import ChatOpenAI
 from served_metrics import CASE, app_of, client_of
 from served_runs import ended, started, uploaded
 from strategies import metrics
-from test_golden import GOLDEN, same, titled
 
 from greval import Judge, Result, ValueMetric, evaluate, load
 from greval.asking import Asking, answer_limit

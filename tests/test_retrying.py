@@ -9,7 +9,7 @@ import fault_server as fault
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_evaluation import TONE, cases
+from tone_metrics import TONE, cases
 from virtual_time import in_virtual_time, now
 
 from greval import Judge

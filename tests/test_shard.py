@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
-from test_evaluation import TONE, by_metric, cases
+from tone_metrics import TONE, by_metric, cases
 
 from greval import Store, evaluate
 from greval.errors import DataError

@@ -8,11 +8,11 @@ from pathlib import Path
 from statistics import fmean
 
 import pytest
+from golden_files import GOLDEN, same, titled
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 from served_runs import ended, serving, started, uploaded
-from test_golden import GOLDEN, same, titled
 
 from greval import CategoricalMetric, ManyCategoricalMetric, ValueMetric, evaluate, write_metric
 from greval.errors import DataError

@@ -6,7 +6,7 @@ import fault_server as fault
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_evaluation import PASSAGES, TONE, by_metric, cases
+from tone_metrics import PASSAGES, TONE, by_metric, cases
 
 from greval import Judge, evaluate
 from greval.guard import CAUTIOUS, FIRST_WORDS, UNREADABLE, UNREADABLE_IN_A_ROW, Guard

@@ -15,7 +15,7 @@ import fault_server as fault
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_evaluation import BUILT, PASSAGES, TONE, by_metric, cases
+from tone_metrics import BUILT, PASSAGES, TONE, by_metric, cases
 from virtual_time import in_virtual_time, now
 from waiting import until
 
@@ -144,7 +144,7 @@ async def test_a_deadline_ends_a_run_in_order(tmp_path):
 KILLED = """
 import sys
 sys.path.insert(0, sys.argv[3])
-from test_evaluation import TONE, cases
+from tone_metrics import TONE, cases
 from greval import Judge, evaluate
 judge = Judge("openai:fake", base_url=sys.argv[1], max_retries=0)
 evaluate(cases(3), [TONE], judge, out=sys.argv[2], repeats=3, concurrency=1)

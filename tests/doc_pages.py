@@ -1,0 +1,22 @@
+"""The pages of the documentation and their fenced blocks."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import greval
+
+ROOT = Path(greval.__file__).parents[1]
+
+PAGES = {str(path.relative_to(ROOT)): path for path in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))}
+
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+ON_A_CLUSTER = "docs/cluster.md"
+"""Its blocks are run by tests/test_cluster.py, where a cluster is up."""
+
+
+def blocks(page, kind):
+    """Give the fenced blocks of one kind of a page, in order."""
+    return [text for found, text in BLOCK.findall(PAGES[page].read_text(encoding="utf-8")) if found == kind]
