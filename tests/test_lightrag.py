@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from types import SimpleNamespace
 
 import pytest
+from lightrag_stand_in import DATA, Rag, param
 
 from greval.case import Effort, Sample, Traversal
 from greval.errors import DataError, MethodError
@@ -38,13 +38,6 @@ GRAPH = """<?xml version='1.0' encoding='utf-8'?>
   </graph>
 </graphml>
 """
-DATA = {
-    "entities": [{"entity_name": "Notes", "description": "A text."}, {"entity_name": "Ada", "description": ""}],
-    "relationships": [
-        {"src_id": "Notes", "tgt_id": "Ada", "description": "Ada wrote them.<SEP>She was first.", "weight": 2.0}
-    ],
-    "chunks": [{"chunk_id": "c1", "content": "Ada wrote notes.", "file_path": "one.txt"}],
-}
 EDGE = ("Ada", "Ada wrote them. She was first.", "Notes")
 
 
@@ -133,50 +126,6 @@ def test_modes_without_a_start():
     assert response_of("So.", {"chunks": DATA["chunks"]}, {}, "naive").traversal is None
 
 
-class Rag:
-    """A system as LightRAG: it makes its calls through a queue whose worker knows no query."""
-
-    def __init__(self, result=None, *, fails=False):
-        self.enable_llm_cache = True
-        self.llm_response_cache = SimpleNamespace(global_config={"enable_llm_cache": True})
-        self.tokenizer = SimpleNamespace(encode=str.split)
-        self.text_chunks = SimpleNamespace(get_by_ids=self.get_by_ids)
-        self.result = result or {"status": "success", "data": DATA, "llm_response": {"content": "It was Ada."}}
-        self.fails = fails
-        self.opened = 0
-        self.asked = []
-
-    async def initialize_storages(self):
-        self.opened += 1
-
-    async def get_by_ids(self, ids):
-        return [{"full_doc_id": "doc-1"} if key == "c1" else None for key in ids]
-
-    async def model(self, prompt, **_):
-        if self.fails:
-            raise ConnectionError("gone")
-        await asyncio.sleep(0.001)
-        return "two words"
-
-    def _build_global_config(self):
-        return {"role_llm_funcs": {"query": self.model, "keyword": self.model, "vlm": None}}
-
-    async def aquery_llm(self, question, param):
-        self.asked.append(param)
-        asks = self._build_global_config()["role_llm_funcs"]
-        try:
-            for _ in range(param.calls):
-                await asks["query"](question, system_prompt="be short", history_messages=[{"content": "so"}])
-        except ConnectionError:
-            return self.result
-        return self.result
-
-
-def param(mode="mix", calls=2):
-    """Give the parameters of a query."""
-    return SimpleNamespace(mode=mode, calls=calls)
-
-
 async def test_answer_arrives():
     """A question gives the answer, the context and what was spent; the cache is off."""
     rag = Rag()
@@ -244,7 +193,7 @@ async def test_loading(tmp_path, monkeypatch):
         "from types import SimpleNamespace\n\ndef QueryParam(**given):\n    return SimpleNamespace(calls=1, **given)\n",
         encoding="utf-8",
     )
-    (tmp_path / "my_rag.py").write_text("from test_lightrag import Rag\n\nrag = Rag()\n", encoding="utf-8")
+    (tmp_path / "my_rag.py").write_text("from lightrag_stand_in import Rag\n\nrag = Rag()\n", encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     method = load("my_rag:rag?mode=local&top_k=3&enable_rerank=false&document=path")
     response = await method(Sample(question="Who was it?"))
