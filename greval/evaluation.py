@@ -17,8 +17,9 @@ from typing import Unpack
 
 from langchain_core.language_models import BaseChatModel
 
+from greval._util.arguments import known_options
+from greval._util.concurrency import beside, rare_collections
 from greval.advice import key_hint
-from greval.arguments import known_options
 from greval.case import Case
 from greval.client import JudgeClient
 from greval.compile import compile_metrics
@@ -44,7 +45,6 @@ from greval.source import Source
 from greval.stats.summary import Summary
 from greval.store import Store
 from greval.store.plans import Mark
-from greval.tasks import beside, rare_collections
 from greval.work import Work
 
 SPARE = 4

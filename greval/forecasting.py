@@ -8,7 +8,7 @@ from typing import Unpack
 
 from langchain_core.language_models import BaseChatModel
 
-from greval.arguments import known_options
+from greval._util.arguments import known_options
 from greval.asking import Asking
 from greval.case import Case
 from greval.client import JudgeClient

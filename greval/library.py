@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
-from greval.arguments import several
+from greval._util.arguments import several
 from greval.errors import DefinitionError
 from greval.metric import ComputedMetric, JudgedMetric, Metric
 from greval.metric_file import did_you_mean, read_metric

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 
-from greval.closing import Closing
+from greval._util.files import Closing
 from greval.errors import StoreError
 from greval.record import Record
 from greval.reply import Reply

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from greval.arguments import unknown
+from greval._util.arguments import unknown
 from greval.errors import DataError
 from greval.facts import read_scales
 from greval.scale import Scale

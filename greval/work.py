@@ -15,6 +15,7 @@ from typing import Protocol
 
 from langchain_core.runnables import RunnableConfig
 
+from greval._util.concurrency import all_of
 from greval.case import Case
 from greval.client import clock
 from greval.datasets import RowFault
@@ -28,7 +29,6 @@ from greval.progress import Progress
 from greval.result import Failed, Failure, FailureKind, Judgement, Result, Scored, Usage
 from greval.runnable import MetricRunnable
 from greval.shard import Shard
-from greval.tasks import all_of
 
 MAY_MEND: frozenset[FailureKind] = frozenset(
     {"malformed", "off_scale", "missing_item", "timeout", "rate_limit", "connection", "server", "dependency"}

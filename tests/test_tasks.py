@@ -8,8 +8,8 @@ import gc
 import pytest
 from virtual_time import in_virtual_time
 
+from greval._util.concurrency import YOUNG, all_of, beside, rare_collections
 from greval.errors import StoreError
-from greval.tasks import YOUNG, all_of, beside, rare_collections
 
 
 async def fails(error):

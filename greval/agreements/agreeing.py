@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypedDict, Unpack
 
+from greval._util.arguments import known_options, run_folder, unknown
 from greval.agreements.baselines import baselines, lengths
 from greval.agreements.caution import cautions
 from greval.agreements.judging import judged, weighted
@@ -18,7 +19,6 @@ from greval.annotations.giving import given
 from greval.annotations.matching import Key, Matched, Thing, match
 from greval.annotations.shown import definitions
 from greval.annotations.values import scales
-from greval.arguments import known_options, run_folder, unknown
 from greval.errors import DataError
 from greval.scale import CategoricalScale, Scale
 from greval.stats.interval import LEVEL

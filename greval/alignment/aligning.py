@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Unpack
 
+from greval._util.arguments import known_options
+from greval._util.concurrency import rare_collections
+from greval._util.whole_file import write_whole
 from greval.alignment.choosing import Task, held_back, learned
 from greval.alignment.gain import Pair, doubt, gained
 from greval.alignment.judging import Bench, Spent, Verdicts
@@ -15,7 +18,6 @@ from greval.alignment.provenance import difference, with_provenance
 from greval.alignment.records import Alignment, Attempt, Gain
 from greval.alignment.writing import Writer
 from greval.annotations.giving import Source
-from greval.arguments import known_options
 from greval.errors import StoreError
 from greval.judge import Judge
 from greval.metric import JudgedMetric, Metric
@@ -23,8 +25,6 @@ from greval.metric_file import write_metric
 from greval.options import prices_of
 from greval.runnable import run_sync
 from greval.stats.interval import LEVEL
-from greval.tasks import rare_collections
-from greval.whole_file import write_whole
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

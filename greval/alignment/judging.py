@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from greval._util.whole_file import write_whole
 from greval.advice import FINAL, advice
 from greval.alignment.points import Point
 from greval.client import JudgeClient
@@ -23,7 +24,6 @@ from greval.options import Options, width_of
 from greval.prices import Prices
 from greval.result import Usage
 from greval.scale import CategoricalScale, Scale, Value
-from greval.whole_file import write_whole
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
+from greval._util.arguments import run_folder
 from greval.alignment.judging import marked
 from greval.alignment.points import Labelled, labelled
 from greval.alignment.records import Way
 from greval.alignment.splitting import folds, within
 from greval.annotations.giving import Source
-from greval.arguments import run_folder
 from greval.errors import DataError, DefinitionError
 from greval.judge import Judge
 from greval.library import load

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from pydantic import ValidationError
 
+from greval._util.files import Closing
 from greval.alignment.judging import Spent
 from greval.asking import MAX_OBJECTION
 from greval.client import JudgeClient
-from greval.closing import Closing
 from greval.errors import MalformedVerdictError
 from greval.judge import Judge
 from greval.prompt import neutral

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from greval._util.whole_file import write_whole
 from greval.annotation import Annotation
 from greval.annotations.values import settled
 from greval.datasets import RowFault
@@ -17,7 +18,6 @@ from greval.datasets.texts import NoJsonError, faults_in, kind, loads
 from greval.errors import DataError
 from greval.record import Record
 from greval.scale import OffScaleError, Scale
-from greval.whole_file import write_whole
 
 FILE = "annotations.jsonl"
 FIELDS = tuple(Annotation.model_fields)

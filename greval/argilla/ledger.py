@@ -10,11 +10,11 @@ from typing import IO
 
 from pydantic import Field, ValidationError
 
+from greval._util.whole_file import write_whole
 from greval.annotations.shown import Place
 from greval.errors import StoreError
 from greval.record import Record
 from greval.store.disk import lock
-from greval.whole_file import write_whole
 
 FOLDER = "argilla"
 

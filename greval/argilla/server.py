@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from greval.closing import Closing
+from greval._util.files import Closing
 from greval.errors import ArgillaError, MissingExtraError
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from greval._util.wording import counted
 from greval.cli.bar import Bar
 from greval.cli.failing import kinds, tell_failures
 from greval.cli.input import Input, Rows, open_input
@@ -54,7 +55,6 @@ from greval.errors import GrevalError
 from greval.judge import Judge
 from greval.library import load, with_dependencies
 from greval.metric import ComputedMetric, Metric
-from greval.metrics.telling import counted
 from greval.prices import Prices
 from greval.report.build import build
 from greval.report.console import render

@@ -7,7 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from greval.arguments import hold_until, unknown
+from greval._util.arguments import hold_until, unknown
 from greval.case import Case, Gold, Traversal
 from greval.datasets import Reading, RowFault, read_cases
 from greval.datasets.gold import read_gold

@@ -8,10 +8,10 @@ from shlex import quote
 
 import typer
 
+from greval._util.wording import counted
 from greval.cli.page import visible
 from greval.datasets.reading import STDIN
 from greval.errors import StoreError
-from greval.metrics.telling import counted
 from greval.source import Source
 from greval.store import FILE, Store
 

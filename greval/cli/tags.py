@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from greval.arguments import unknown
+from greval._util.arguments import unknown
 from greval.stats.summary import METHOD
 
 

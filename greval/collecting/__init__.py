@@ -14,6 +14,7 @@ from typing import Any
 
 from langchain_core.runnables import Runnable
 
+from greval._util.concurrency import all_of, beside
 from greval.case import Case, Sample
 from greval.collecting.file import ResponseFile, read_responses
 from greval.collecting.progress import CollectProgress
@@ -25,7 +26,6 @@ from greval.methods import Method
 from greval.methods.loading import as_method
 from greval.methods.threads import Threads
 from greval.runnable import run_sync
-from greval.tasks import all_of, beside
 
 __all__ = ["CollectProgress", "Collected", "collect", "collect_async", "read_responses"]
 

@@ -15,8 +15,8 @@ from typing import NamedTuple, Self
 
 from pydantic import ValidationError
 
+from greval._util.files import Closing
 from greval.case import Case, Sample
-from greval.closing import Closing
 from greval.errors import StoreError
 from greval.identity import digest
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
-from greval.arguments import known_options, run_folder
+from greval._util.arguments import known_options, run_folder
 from greval.comparison.caution import cautions
 from greval.comparison.contrasting import (
     Names,

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from greval.arguments import unknown
+from greval._util.arguments import unknown
 from greval.comparison.records import Check, Comparison, Contrast, Level
 from greval.errors import DataError
 

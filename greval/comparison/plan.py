@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from greval.arguments import unknown
+from greval._util.arguments import unknown
 from greval.comparison.pairs import Pairs, figures, paired
 from greval.comparison.scales import Direction, directions
 from greval.comparison.scores import NOT_TOLD, SCORED, WITHOUT_NUMBER, Scores, Side

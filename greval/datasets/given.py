@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from pydantic import BaseModel
 
-from greval.arguments import several
+from greval._util.arguments import several
 from greval.case import Case
 from greval.datasets.files import LIST_KEYS, LIST_UNIT, list_in
 from greval.datasets.reading import Reading, RowFault

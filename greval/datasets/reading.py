@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 
+from greval._util.row_index import Index, number
 from greval.case import Case
 from greval.datasets.by_method import METHODS, split_methods
 from greval.datasets.files import BOM, LIST_UNIT, read_json, read_json_lines, read_stdin
@@ -18,7 +19,6 @@ from greval.datasets.rows import case_of, hint, id_of
 from greval.datasets.tables import read_csv, read_parquet
 from greval.datasets.texts import Raw
 from greval.errors import DataError
-from greval.index import Index, number
 from greval.record import Record
 from greval.source import UNKNOWN, Source, identify_file
 

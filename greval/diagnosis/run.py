@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from greval.arguments import run_folder
+from greval._util.arguments import run_folder
 from greval.case import Case
 from greval.diagnosis.causes import Diagnosis
 from greval.diagnosis.deciding import diagnose

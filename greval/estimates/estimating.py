@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypedDict, Unpack
 
+from greval._util.arguments import known_options, run_folder, unknown
 from greval.annotation import Annotation
 from greval.annotations.giving import Source, given
 from greval.annotations.matching import Key
 from greval.annotations.shown import contents
-from greval.arguments import known_options, run_folder, unknown
 from greval.comparison.scales import direction
 from greval.errors import DataError
 from greval.estimates.cells import Cell, by_question, cells, things

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from greval._util.arguments import unknown
 from greval.annotations.shown import definitions
 from greval.annotations.values import scales
-from greval.arguments import unknown
 from greval.errors import DataError
 from greval.result import Result
 from greval.scale import CategoricalScale, Scale

@@ -13,11 +13,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from greval._util.whole_file import write_whole
 from greval.case import Case, Sample
 from greval.errors import StoreError
 from greval.framework import PUBLISHED
 from greval.result import Result, Scored, Skipped
-from greval.whole_file import write_whole
 
 JUDGED = ("correctness", "faithfulness", "relevance", "completeness")
 EFFORT = ("latency", "llm_calls", "prompt_tokens", "output_tokens")

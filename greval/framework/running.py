@@ -12,7 +12,7 @@ from typing import Any, Unpack
 
 from langchain_core.language_models import BaseChatModel
 
-from greval.arguments import known_options
+from greval._util.arguments import known_options
 from greval.collecting import Collected, CollectProgress, collect_async
 from greval.collecting.file import ResponseFile
 from greval.datasets.given import read_given

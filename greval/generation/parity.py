@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from greval.arguments import several
+from greval._util.arguments import several
 from greval.case import Case
 from greval.record import Record
 from greval.tokens import ESTIMATED, TokenCounter, estimated

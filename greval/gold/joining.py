@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeVar
 
-from greval.arguments import hold_until
+from greval._util.arguments import hold_until
 from greval.case import Case, Gold, Sample, Traversal
 from greval.errors import DataError
 

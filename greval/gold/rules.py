@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 
+from greval._util.wording import names
 from greval.case import Edge, Gold
 from greval.gold.finding import Level
 from greval.gold.holdings import Holdings, Names
-from greval.metrics.telling import names
 from greval.metrics.walk import plain, write_edge
 
 Told = tuple[Level, str]

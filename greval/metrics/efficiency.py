@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from greval._util.wording import counted
 from greval.case import Case
 from greval.metric import ComputedMetric
 from greval.metrics.making import Family, judged
-from greval.metrics.telling import counted
 from greval.result import Judgement, Skipped
 from greval.scale import MeasureScale
 

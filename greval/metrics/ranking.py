@@ -10,11 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from greval._util.wording import shares
 from greval.case import ESSENTIAL, HELPFUL, Case
 from greval.metric import ComputedMetric
 from greval.metrics import formulas
 from greval.metrics.making import Family, Setting, judged, share, within, yes_no
-from greval.metrics.telling import shares
 from greval.result import Judgement, Skipped
 from greval.scale import MeasureScale, Value, ValueScale
 

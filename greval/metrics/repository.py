@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from greval._util.wording import counted, names, shares
 from greval.case import Case
 from greval.metric import ComputedMetric
 from greval.metrics import formulas
 from greval.metrics.making import Compute, Family, Setting, judged, share, yes_no
-from greval.metrics.telling import counted, names, shares
 from greval.result import Judgement, Skipped
 
 Repositories = tuple[str, ...]

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
+from greval._util.wording import names, short
 from greval.case import Case
 from greval.metric import ComputedMetric
 from greval.metrics.containment import contains
 from greval.metrics.making import Family, Setting, judged, share, yes_no
-from greval.metrics.telling import names, short
 from greval.metrics.words import told, words, written
 from greval.result import Judgement, Skipped
 from greval.scale import MeasureScale, Value, ValueScale

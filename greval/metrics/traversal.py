@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
+from greval._util.wording import counted, names, shares
 from greval.case import Case, Edge
 from greval.metric import ComputedMetric
 from greval.metrics import formulas
 from greval.metrics.making import Family, Setting, judged, share
-from greval.metrics.telling import counted, names, shares
 from greval.metrics.walk import UNDIRECTED, UNLABELLED, Walk, depths, read, unwalked
 from greval.result import Judgement, Skipped
 from greval.scale import MeasureScale

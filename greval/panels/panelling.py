@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypedDict, Unpack
 
+from greval._util.arguments import known_options, run_folder, several, unknown
 from greval.agreements.agreeing import grouped
 from greval.agreements.caution import left_out, of_this_sample
 from greval.agreements.levels import treated
@@ -15,7 +16,6 @@ from greval.annotations.files import FILE
 from greval.annotations.giving import Source, given
 from greval.annotations.matching import Key, Thing, match, name
 from greval.annotations.values import on_scale
-from greval.arguments import known_options, run_folder, several, unknown
 from greval.errors import DataError
 from greval.panels.outlier import outlier
 from greval.panels.reading import Held, benches, common, read

@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from greval._util.wording import counted
 from greval.agreements.records import Agreement, Categorical, Group, Numeric, People
-from greval.metrics.telling import counted
 from greval.report.figures import by_question, named, number, told
 from greval.report.lines import plain_table, say, say_loud, say_rest
 from greval.stats.correlation import Spread

@@ -9,8 +9,8 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from greval._util.wording import MOST_NAMES, names
 from greval.comparison.records import Check, Comparison, Contrast, Effect
-from greval.metrics.telling import MOST_NAMES, names
 from greval.report.lines import say, say_loud, say_rest
 from greval.stats.difference import FEW
 

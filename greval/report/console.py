@@ -10,9 +10,9 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from greval._util.wording import counted
 from greval.datasets.unread import describe_unread
 from greval.judgement_text import write_details
-from greval.metrics.telling import counted
 from greval.report.build import Report, Verdict
 from greval.report.lines import shortened
 from greval.report.spending import told

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from greval.metrics.telling import counted
+from greval._util.wording import counted
 from greval.panels.records import Against, Jury, Panel, Seat
 from greval.report.agreement import pairs
 from greval.report.figures import by_question, named, told

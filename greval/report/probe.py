@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from greval.metrics.telling import counted
+from greval._util.wording import counted
 from greval.probing.records import Checked, Noise, Probe, Survivor
 from greval.report.figures import by_question, told
 from greval.report.lines import plain_table, say, shortened

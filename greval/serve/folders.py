@@ -13,11 +13,11 @@ from typing import IO, NamedTuple, Self, TypeVar
 
 from pydantic import ValidationError
 
-from greval.closing import Closing
+from greval._util.files import Closing
+from greval._util.whole_file import write_whole
 from greval.record import Record
 from greval.serve.orders import Order, State
 from greval.store import FILE
-from greval.whole_file import write_whole
 
 ORDER = "request.json"
 STATE = "state.json"

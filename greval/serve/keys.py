@@ -16,10 +16,10 @@ from typing import Annotated
 
 from pydantic import Field, ValidationError
 
+from greval._util.whole_file import write_whole
 from greval.errors import GrevalError
 from greval.record import Record
 from greval.serve.service import PLAIN_NAME
-from greval.whole_file import write_whole
 
 PREFIX = "greval_"
 BYTES = 32

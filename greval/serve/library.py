@@ -12,6 +12,7 @@ from threading import Lock
 from typing import Literal
 from uuid import uuid4
 
+from greval._util.whole_file import write_whole
 from greval.errors import DefinitionError
 from greval.library import ENDING, predefined, predefined_folder
 from greval.metric import JudgedMetric, Metric
@@ -21,7 +22,6 @@ from greval.plan import missing, ordered
 from greval.serve.logs import ERRORS
 from greval.serve.problems import ServeError
 from greval.serve.receiving import room
-from greval.whole_file import write_whole
 
 Origin = Literal["predefined", "library", "own"]
 MOST_OWN = 200

@@ -9,6 +9,7 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.utils import ConfigurableFieldSpec
 from pydantic import JsonValue
 
+from greval._util.concurrency import all_of
 from greval.case import Case
 from greval.datasets.given import CaseLike
 from greval.result import Result
@@ -16,7 +17,6 @@ from greval.runnable import MetricRunnable, run_sync
 from greval.serve.judging import Bench
 from greval.serve.library import Found
 from greval.serve.service import Service, Tenant
-from greval.tasks import all_of
 
 JUDGE = "judge"
 """All that a caller may configure."""

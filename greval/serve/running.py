@@ -9,6 +9,7 @@ from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from greval._util.concurrency import beside
 from greval.errors import GrevalError, StoreError
 from greval.evaluation import Run, evaluate_async
 from greval.faults import redacted
@@ -23,7 +24,6 @@ from greval.serve.uploads import Uploads
 from greval.source import Source
 from greval.store import FILE
 from greval.store.pages import Pages
-from greval.tasks import beside
 
 if TYPE_CHECKING:
     from greval.serve.service import Service, Tenant

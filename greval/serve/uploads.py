@@ -14,6 +14,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from greval._util.whole_file import write_whole
 from greval.case import Case
 from greval.datasets import Reading, RowFault
 from greval.datasets.reading import READERS
@@ -23,7 +24,6 @@ from greval.record import Record
 from greval.serve.names import absent, inside, made_id, now
 from greval.serve.problems import ServeError
 from greval.serve.receiving import Sent, receive, room, to_the_end
-from greval.whole_file import write_whole
 
 KINDS: Mapping[str, str] = {
     "application/jsonl": ".jsonl",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from greval.arguments import several
+from greval._util.arguments import several
 from greval.errors import DefinitionError
 from greval.metric import Metric
 from greval.record import Record

@@ -17,11 +17,11 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self
 
 from pydantic import JsonValue, TypeAdapter
 
+from greval._util.files import Closing
+from greval._util.row_index import Index, name_of, number
 from greval.case import Case
-from greval.closing import Closing
 from greval.errors import MissingExtraError, StoreError
 from greval.identity import digest
-from greval.index import Index, name_of, number
 from greval.result import Result, Usage
 from greval.source import Source
 from greval.stats.outline import outline

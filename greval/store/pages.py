@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, Self
 
 from pydantic import TypeAdapter
 
+from greval._util.files import Closing
 from greval.case import Case
-from greval.closing import Closing
 from greval.errors import StoreError
 from greval.record import Record
 from greval.store.disk import FILE, prepare, told

@@ -1,0 +1,1 @@
+"""Helpers that know nothing of greval: files, concurrency, argument checks, wording."""
