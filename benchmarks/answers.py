@@ -30,7 +30,7 @@ import numpy as np
 from sklearn.metrics import cohen_kappa_score
 
 from greval import Case, Judge, Result, evaluate, load
-from greval.metric import ReasonDepth
+from greval.records.metric import ReasonDepth
 
 DATA = Path(__file__).parents[2] / "shared" / "data" / "nq301_answer_judgments" / "judgments.jsonl"
 GOOD = {"1", "Correct", "Acceptable"}

@@ -24,12 +24,12 @@ from langchain_core.messages import HumanMessage, SystemMessage
 from langchain_openai import ChatOpenAI
 from openai import DefaultAioHttpClient
 
-from greval.case import Case
 from greval.compile import compile_metric
 from greval.judge import Judge
-from greval.metric import CategoricalMetric
 from greval.prompt import case_text, system_text
-from greval.result import Scored
+from greval.records.case import Case
+from greval.records.metric import CategoricalMetric
+from greval.records.result import Scored
 from greval.schema import answer_schema
 
 TARGET = 1.25

@@ -27,8 +27,8 @@ sys.path.insert(0, str(HERE / "systems"))
 from ask import MARK  # noqa: E402 - beside this file
 from model_server import ModelServer  # noqa: E402 - the same
 
-from greval.inventory import Inventory  # noqa: E402 - after the path is set
 from greval.methods.inventories import read_inventory  # noqa: E402 - the same
+from greval.records.inventory import Inventory  # noqa: E402 - after the path is set
 
 REPOSITORY = HERE.parent
 DULCE = REPOSITORY.parent / "shared" / "data" / "msgraphrag_output" / "v3_dulce"

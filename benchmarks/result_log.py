@@ -19,10 +19,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from greval.facts import put_metrics
-from greval.identity import digest
 from greval.library import load
+from greval.records.fingerprint import digest
+from greval.records.result import Failed, Failure, Judgement, Outcome, Result, Scored, Usage
 from greval.report.build import build
-from greval.result import Failed, Failure, Judgement, Outcome, Result, Scored, Usage
 from greval.store import Store, exports
 
 REASON = "The answer names the harbour team as the owner of the booking service; the expected answer says the same."

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from greval.agreements import Agreement, agreement
     from greval.alignment import Alignment, align, align_async, foresee
-    from greval.annotation import Annotation
     from greval.annotations.adjudicating import adjudicated
     from greval.annotations.files import read_annotations, write_annotations
     from greval.capabilities import Capabilities, check
-    from greval.case import Case, Chunk, Effort, Gold, Node, Response, Sample, Traversal, Triple
     from greval.client import JudgeClient
     from greval.collecting import Collected, CollectProgress, collect, collect_async
     from greval.comparison import Comparison, Contrast, compare
@@ -44,14 +42,20 @@ if TYPE_CHECKING:
     from greval.generation.counts import counts_by
     from greval.generation.parity import Audit, audit
     from greval.gold import Finding, check_gold, with_gold
-    from greval.inventory import Inventory
     from greval.judge import Judge
     from greval.library import load, load_folder, predefined
     from greval.merging import merge
     from greval.methods import Method
     from greval.methods.inventories import read_inventory
     from greval.methods.loading import load_method
-    from greval.metric import (
+    from greval.metric_file import parse_metric, read_metric, write_metric
+    from greval.panels import Panel, panel, panel_annotations
+    from greval.prices import Prices
+    from greval.probing import Probe, probe, probe_async
+    from greval.records.annotation import Annotation
+    from greval.records.case import Case, Chunk, Effort, Gold, Node, Response, Sample, Traversal, Triple
+    from greval.records.inventory import Inventory
+    from greval.records.metric import (
         CategoricalMetric,
         ComputedMetric,
         ManyCategoricalMetric,
@@ -59,13 +63,9 @@ if TYPE_CHECKING:
         Metric,
         ValueMetric,
     )
-    from greval.metric_file import parse_metric, read_metric, write_metric
-    from greval.panels import Panel, panel, panel_annotations
-    from greval.prices import Prices
-    from greval.probing import Probe, probe, probe_async
-    from greval.result import Failed, Failure, Judgement, Result, Scored, Skipped, Usage
+    from greval.records.result import Failed, Failure, Judgement, Result, Scored, Skipped, Usage
+    from greval.records.scale import CategoricalScale, Category, MeasureScale, ValueScale
     from greval.runnable import MetricRunnable
-    from greval.scale import CategoricalScale, Category, MeasureScale, ValueScale
     from greval.shard import Shard
     from greval.stats.summary import Summary, summarise
     from greval.store import Store
@@ -75,11 +75,11 @@ __version__ = "0.1.0"
 _HOME = {
     "agreements": ("Agreement", "agreement"),
     "alignment": ("Alignment", "align", "align_async", "foresee"),
-    "annotation": ("Annotation",),
+    "records.annotation": ("Annotation",),
     "annotations.adjudicating": ("adjudicated",),
     "annotations.files": ("read_annotations", "write_annotations"),
     "capabilities": ("Capabilities", "check"),
-    "case": ("Case", "Chunk", "Effort", "Gold", "Node", "Response", "Sample", "Traversal", "Triple"),
+    "records.case": ("Case", "Chunk", "Effort", "Gold", "Node", "Response", "Sample", "Traversal", "Triple"),
     "client": ("JudgeClient",),
     "collecting": ("CollectProgress", "Collected", "collect", "collect_async"),
     "comparison": ("Comparison", "Contrast", "compare"),
@@ -101,23 +101,23 @@ _HOME = {
     "generation.counts": ("counts_by",),
     "generation.parity": ("Audit", "audit"),
     "gold": ("Finding", "check_gold", "with_gold"),
-    "inventory": ("Inventory",),
+    "records.inventory": ("Inventory",),
     "judge": ("Judge",),
     "library": ("load", "load_folder", "predefined"),
     "merging": ("merge",),
     "methods": ("Method",),
     "methods.inventories": ("read_inventory",),
     "methods.loading": ("load_method",),
-    "metric": (
+    "records.metric": (
         *("CategoricalMetric", "ComputedMetric", "ManyCategoricalMetric", "ManyValueMetric", "Metric", "ValueMetric"),
     ),
     "metric_file": ("parse_metric", "read_metric", "write_metric"),
     "panels": ("Panel", "panel", "panel_annotations"),
     "prices": ("Prices",),
     "probing": ("Probe", "probe", "probe_async"),
-    "result": ("Failed", "Failure", "Judgement", "Result", "Scored", "Skipped", "Usage"),
+    "records.result": ("Failed", "Failure", "Judgement", "Result", "Scored", "Skipped", "Usage"),
     "runnable": ("MetricRunnable",),
-    "scale": ("CategoricalScale", "Category", "MeasureScale", "ValueScale"),
+    "records.scale": ("CategoricalScale", "Category", "MeasureScale", "ValueScale"),
     "shard": ("Shard",),
     "stats.summary": ("Summary", "summarise"),
     "store": ("Store",),

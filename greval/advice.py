@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from greval.errors import JudgeError
-from greval.result import FailureKind
+from greval.records.result import FailureKind
 
 LOCAL = "local"
 FINAL: frozenset[FailureKind] = frozenset({"authentication", "connection", "quota", "request"})

@@ -14,16 +14,16 @@ from typing import Any, TypeVar, cast
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 
-from greval.case import Case
 from greval.client import LETTERS_PER_TOKEN, JudgeClient
 from greval.errors import MalformedVerdictError
 from greval.judge import LOCAL_MAX_TOKENS, LOCAL_REASON_LENGTH
-from greval.material import Item, items
-from greval.metric import JudgedMetric
 from greval.prompt import case_text, example_texts, neutral, number_ids, system_text
 from greval.question import Question
+from greval.records.case import Case
+from greval.records.metric import JudgedMetric
+from greval.records.metric_input import Item, items
+from greval.records.result import Failure, FailureKind, Judgement, Outcome, ShownIds, Usage, build_outcome
 from greval.reply import Reply
-from greval.result import Failure, FailureKind, Judgement, Outcome, ShownIds, Usage, build_outcome
 from greval.schema import DETAILED_LENGTH, answer_schema, read_items, read_verdict
 from greval.verdict import Path, parse, probability
 

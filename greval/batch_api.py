@@ -17,8 +17,8 @@ from greval.advice import advice
 from greval.direct import NOT_SENT, body_of, read
 from greval.errors import DataError, JudgeError, JudgeUnavailableError
 from greval.faults import failure_of, secrets_of
-from greval.record import Record
-from greval.result import Failure, FailureKind
+from greval.records.record import Record
+from greval.records.result import Failure, FailureKind
 
 if TYPE_CHECKING:
     from langchain_core.messages import AIMessage, BaseMessage

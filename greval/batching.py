@@ -17,7 +17,6 @@ from pydantic import JsonValue, ValidationError
 
 from greval.advice import LOCAL
 from greval.batch_api import BatchFiles, BatchState, read_line, request_line
-from greval.case import Case
 from greval.client import Desk, JudgeClient, Line, reply_of
 from greval.datasets import RowFault
 from greval.datasets.given import GivenCases, read_given
@@ -26,14 +25,15 @@ from greval.errors import DataError, JudgeError, StoppedError
 from greval.evaluation import JOURNAL, Run, evaluate_async
 from greval.judge import Judge
 from greval.library import load, with_dependencies
-from greval.metric import JudgedMetric, Metric, ReasonDepth, define, set_reason_depth
 from greval.options import Options, prices_of
 from greval.prices import FREE, Prices
 from greval.question import Question, native
-from greval.record import Record
+from greval.records.case import Case
+from greval.records.metric import JudgedMetric, Metric, ReasonDepth, define, set_reason_depth
+from greval.records.record import Record
+from greval.records.result import Failure, Usage
 from greval.replies import Replies
 from greval.reply import Reply
-from greval.result import Failure, Usage
 from greval.source import identify_file
 from greval.work import read_case, written
 

@@ -12,9 +12,9 @@ from greval.client import JudgeClient, clock
 from greval.errors import MalformedVerdictError
 from greval.judge import Judge
 from greval.question import Question
-from greval.record import Record
+from greval.records.record import Record
+from greval.records.result import FailureKind, Tier, Usage
 from greval.reply import Reply
-from greval.result import FailureKind, Tier, Usage
 from greval.verdict import parse, probability
 
 Finding = Literal["yes", "no", "not told"]

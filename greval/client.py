@@ -23,9 +23,9 @@ from greval.guard import Guard
 from greval.judge import LOCAL_TIMEOUT, Judge, chat_model, environment
 from greval.pace import Pace, asked_pause, pace_of
 from greval.question import Question, best_tier
+from greval.records.result import Failure, Tier, Usage
 from greval.replies import Replies, reply_key
 from greval.reply import Reply
-from greval.result import Failure, Tier, Usage
 from greval.retrying import retrying
 
 if TYPE_CHECKING:

@@ -26,11 +26,11 @@ from greval.evaluation import Run, evaluate_async
 from greval.judge import Judge
 from greval.library import load, with_dependencies
 from greval.merging import merge
-from greval.metric import Metric
 from greval.metrics import parse
 from greval.options import Options
 from greval.progress import Progress
-from greval.result import Usage
+from greval.records.metric import Metric
+from greval.records.result import Usage
 from greval.shard import Shard
 from greval.store import FILE
 

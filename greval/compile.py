@@ -9,21 +9,21 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import RunnableConfig
 
 from greval.asking import Asking, ended
-from greval.case import Case
 from greval.client import JudgeClient
 from greval.computing import compute_outcome
 from greval.datasets.given import CaseLike, as_case
 from greval.errors import JudgeError, StoppedError
 from greval.guard import Guard
-from greval.identity import fingerprint
 from greval.judge import Judge
 from greval.library import find_dependencies
-from greval.metric import ComputedMetric, JudgedMetric, Metric
 from greval.plan import built_on as built_on_by
 from greval.progress import Progress
 from greval.prompt import PROMPT_VERSION
+from greval.records.case import Case
+from greval.records.fingerprint import fingerprint
+from greval.records.metric import ComputedMetric, JudgedMetric, Metric
+from greval.records.result import Outcome, Result, Usage
 from greval.repeats import merged
-from greval.result import Outcome, Result, Usage
 from greval.runnable import Judging, MetricRunnable
 from greval.work import MemoryLog, Work
 

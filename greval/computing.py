@@ -11,11 +11,11 @@ from numbers import Integral, Real
 from pathlib import Path
 from reprlib import Repr
 
-from greval.case import Case
-from greval.material import items
-from greval.metric import ComputedMetric
-from greval.result import Failed, Failure, Judgement, Outcome, Skipped, build_outcome
-from greval.scale import MeasureScale, OffScaleError, Value
+from greval.records.case import Case
+from greval.records.metric import ComputedMetric
+from greval.records.metric_input import items
+from greval.records.result import Failed, Failure, Judgement, Outcome, Skipped, build_outcome
+from greval.records.scale import MeasureScale, OffScaleError, Value
 
 RETURNS = "a number, a bool, a category, (value, reason), judgements, or Skipped(reason=...)"
 MOST_SHOWN = 80

@@ -9,8 +9,8 @@ from pathlib import Path
 from langchain_core.messages import BaseMessage
 
 from greval.faults import redacted
+from greval.records.result import Failure
 from greval.reply import Reply
-from greval.result import Failure
 
 FILE = "debug.jsonl"
 

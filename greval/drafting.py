@@ -10,14 +10,14 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from pydantic import ValidationError
 
 from greval.advice import FINAL, advice
-from greval.case import Over
 from greval.client import JudgeClient
 from greval.errors import DefinitionError, JudgeError, JudgeUnavailableError, MalformedVerdictError
 from greval.judge import Judge
-from greval.metric import JudgedMetric, define
-from greval.need import PROMPT_FIELDS
 from greval.prompt import neutral
 from greval.question import Question
+from greval.records.case import Over
+from greval.records.metric import JudgedMetric, define
+from greval.records.needs import PROMPT_FIELDS
 from greval.runnable import run_sync
 from greval.schema import object_schema
 from greval.verdict import parse

@@ -16,7 +16,7 @@ GrevalError
 DataWarning                  a UserWarning: rows that are no cases, names that were ignored
 
 Inside a run nothing of this is raised for one case: there a failure is a row
-(`greval.result.Failed`).
+(`greval.records.result.Failed`).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class OutcomeError(GrevalError):
 
     Args:
         message: What happened: the failure in its own words, why it was skipped, or what to read instead.
-        kind: The failure kind, one of `greval.result.FailureKind`; "skipped" or "several" if nothing failed.
+        kind: The failure kind, one of `greval.records.result.FailureKind`; "skipped" or "several" if nothing failed.
     """
 
     def __init__(self, message: str, kind: str) -> None:
@@ -81,7 +81,7 @@ class MalformedVerdictError(JudgeError):
     """A judge's answer cannot be read as a verdict.
 
     Args:
-        kind: The failure kind, one of `greval.result.FailureKind`.
+        kind: The failure kind, one of `greval.records.result.FailureKind`.
         message: What is wrong with the answer.
     """
 

@@ -20,7 +20,6 @@ from langchain_core.language_models import BaseChatModel
 from greval._util.arguments import known_options
 from greval._util.concurrency import beside, rare_collections
 from greval.advice import key_hint
-from greval.case import Case
 from greval.client import JudgeClient
 from greval.compile import compile_metrics
 from greval.datasets import RowFault
@@ -33,11 +32,12 @@ from greval.facts import put_metrics, put_spending, read_spending, refuse_probe
 from greval.guard import Guard, Spending
 from greval.judge import Judge
 from greval.library import with_dependencies
-from greval.metric import Metric, set_reason_depth
 from greval.options import Options, prices_of, shard_of, source_of, total_of, width_of
 from greval.progress import Progress
+from greval.records.case import Case
+from greval.records.metric import Metric, set_reason_depth
+from greval.records.result import Result
 from greval.replies import Replies, cache_file, forget
-from greval.result import Result
 from greval.run_summary import missing_tag, summarise_run
 from greval.runnable import run_sync
 from greval.share_summary import ShareSummary, summarise_shares

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from greval.errors import MissingExtraError
 from greval.faults import redacted
-from greval.result import Failure, Judgement, Result
+from greval.records.result import Failure, Judgement, Result
 
 if TYPE_CHECKING:
     from opentelemetry._logs import LoggerProvider
@@ -87,7 +87,7 @@ def attributes_of(result: Result) -> Iterator[Attributes]:
     What the judge said word for word (`raw`) is left out, and what looks like a key is blotted out.
 
     Example:
-        >>> from greval.result import Scored
+        >>> from greval.records.result import Scored
         >>> scored = Scored(judgements=(Judgement(value="Good", number=1.0, reason="Clear."),))
         >>> row = Result(metric="tone", fingerprint="f", judge="openai:gpt-4.1-mini", tier="schema", outcome=scored)
         >>> [event] = attributes_of(row)

@@ -11,7 +11,7 @@ from pydantic import JsonValue, TypeAdapter
 from greval.errors import StoreError
 from greval.guard import Spending
 from greval.prices import Prices
-from greval.scale import Scale
+from greval.records.scale import Scale
 from greval.store import FILE, Store
 
 PROBE = "probe"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import SecretStr
 
-from greval.result import Failure, FailureKind
+from greval.records.result import Failure, FailureKind
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

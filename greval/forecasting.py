@@ -10,7 +10,6 @@ from langchain_core.language_models import BaseChatModel
 
 from greval._util.arguments import known_options
 from greval.asking import Asking
-from greval.case import Case
 from greval.client import JudgeClient
 from greval.compile import compile_metrics
 from greval.datasets import RowFault
@@ -19,16 +18,17 @@ from greval.datasets.unread import none_readable
 from greval.errors import DataError
 from greval.facts import read_spending, refuse_probe
 from greval.guard import Spending
-from greval.identity import case_key, content_key
 from greval.judge import Judge
 from greval.library import with_dependencies
-from greval.material import lacking
-from greval.metric import JudgedMetric, Metric, set_reason_depth
 from greval.options import Options, prices_of, shard_of
 from greval.plan import built_on
 from greval.prices import Prices
-from greval.record import Record
-from greval.result import Failure, Result, Usage
+from greval.records.case import Case
+from greval.records.fingerprint import case_key, content_key
+from greval.records.metric import JudgedMetric, Metric, set_reason_depth
+from greval.records.metric_input import lacking
+from greval.records.record import Record
+from greval.records.result import Failure, Result, Usage
 from greval.runnable import run_sync
 from greval.store import FILE, Store
 from greval.tokens import TokenCounter, counter

@@ -14,9 +14,9 @@ from pydantic import Field
 from greval.advice import advice
 from greval.errors import StoppedError
 from greval.faults import redacted
-from greval.record import Record
+from greval.records.record import Record
+from greval.records.result import Failure, FailureKind, Usage
 from greval.reply import Reply
-from greval.result import Failure, FailureKind, Usage
 
 SORTS: Mapping[str, frozenset[FailureKind]] = {
     "refused": frozenset({"authentication", "quota"}),

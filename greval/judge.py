@@ -24,7 +24,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, SecretStr, field_v
 from greval.advice import LOCAL, named
 from greval.errors import JudgeError, JudgeUnavailableError, MissingExtraError
 from greval.pace import Pace, pace_of
-from greval.record import Record
+from greval.records.record import Record
 from greval.schema import Reason
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from greval._util.arguments import several
 from greval.errors import DefinitionError
-from greval.metric import ComputedMetric, JudgedMetric, Metric
 from greval.metric_file import did_you_mean, read_metric
 from greval.metrics import COMPUTED, misnamed, parse, variants
 from greval.plan import built_on, missing, ordered
+from greval.records.metric import ComputedMetric, JudgedMetric, Metric
 
 ENDING = ".yaml"
 

@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator
 from itertools import combinations
 
-from greval.metric import JudgedMetric, Metric
-from greval.scale import CategoricalScale, ValueScale
+from greval.records.metric import JudgedMetric, Metric
+from greval.records.scale import CategoricalScale, ValueScale
 
 ALIKE = 88
 """How alike, of 100, the words of two descriptions are before a judge could take one for the other."""
@@ -52,7 +52,7 @@ def lint(metric: Metric) -> list[str]:
         One sentence each: the place, what is unsure there, what to do. Remarks are no faults.
 
     Example:
-        >>> from greval.metric import CategoricalMetric
+        >>> from greval.records.metric import CategoricalMetric
         >>> metric = CategoricalMetric(name="tone", description="Is it polite?", needs=["answer"], steps=["Read it."],
         ...                            categories={"Yes": {"means": "Courteous.", "score": 1}, "No": {"score": 0}})
         >>> lint(metric)

@@ -10,8 +10,8 @@ from pydantic import JsonValue
 
 from greval.errors import StoreError
 from greval.facts import put_metrics
-from greval.record import Record
-from greval.result import Usage
+from greval.records.record import Record
+from greval.records.result import Usage
 from greval.store import Store
 from greval.store.plans import NO_PLAN
 from greval.work import MOST_TOLD

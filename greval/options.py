@@ -15,10 +15,10 @@ from greval.datasets import Reading
 from greval.datasets.given import GivenCases
 from greval.errors import DataError
 from greval.judge import Judge
-from greval.metric import ReasonDepth
 from greval.prices import Prices
 from greval.progress import Progress
-from greval.result import Result
+from greval.records.metric import ReasonDepth
+from greval.records.result import Result
 from greval.shard import Shard
 from greval.source import UNKNOWN, Source
 

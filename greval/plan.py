@@ -7,9 +7,9 @@ from graphlib import CycleError, TopologicalSorter
 from typing import assert_never
 
 from greval.errors import DefinitionError
-from greval.metric import JudgedMetric, Metric, Use
 from greval.metric_file import did_you_mean
-from greval.scale import CategoricalScale, MeasureScale, Value, ValueScale
+from greval.records.metric import JudgedMetric, Metric, Use
+from greval.records.scale import CategoricalScale, MeasureScale, Value, ValueScale
 
 
 def built_on(metric: Metric) -> tuple[str, ...]:

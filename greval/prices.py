@@ -12,8 +12,8 @@ from pydantic import Field, ValidationError, model_validator
 from greval.advice import LOCAL
 from greval.errors import DataError
 from greval.metric_file.source import read_source
-from greval.record import Record
-from greval.result import Usage
+from greval.records.record import Record
+from greval.records.result import Usage
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails

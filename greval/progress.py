@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from greval.record import Record
-from greval.result import Result, Usage
+from greval.records.record import Record
+from greval.records.result import Result, Usage
 
 
 class Progress(Record):

@@ -13,12 +13,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
-from greval.case import Case, Chunk, Traversal
-from greval.material import Item, listed
-from greval.metric import FINDINGS, JudgedMetric, ReasonDepth
-from greval.need import TAG
-from greval.note import ListNote, Note, ShareNote, TextNote
-from greval.result import ShownIds
+from greval.records.case import Case, Chunk, Traversal
+from greval.records.metric import FINDINGS, JudgedMetric, ReasonDepth
+from greval.records.metric_input import Item, listed
+from greval.records.needs import TAG
+from greval.records.note import ListNote, Note, ShareNote, TextNote
+from greval.records.result import ShownIds
 from greval.schema import Reason, step_names, verdict_parts
 
 PROMPT_VERSION = "1"

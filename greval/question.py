@@ -11,7 +11,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 
 from greval import direct
-from greval.result import Tier
+from greval.records.result import Tier
 from greval.schema import schema_name
 
 if TYPE_CHECKING:

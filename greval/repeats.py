@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from statistics import fmean
 
-from greval.metric import Metric
-from greval.result import Failed, Failure, Judgement, Outcome, Scored
-from greval.scale import CategoricalScale
+from greval.records.metric import Metric
+from greval.records.result import Failed, Failure, Judgement, Outcome, Scored
+from greval.records.scale import CategoricalScale
 
 
 def merged(metric: Metric, outcomes: Sequence[Outcome]) -> Outcome:

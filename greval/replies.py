@@ -14,7 +14,7 @@ from pathlib import Path
 
 from greval._util.files import Closing
 from greval.errors import StoreError
-from greval.record import Record
+from greval.records.record import Record
 from greval.reply import Reply
 
 FILE = "replies.sqlite"
@@ -46,7 +46,7 @@ class Replies(Closing):
 
     Example:
         >>> import tempfile
-        >>> from greval.result import Usage
+        >>> from greval.records.result import Usage
         >>> with Replies(Path(tempfile.mkdtemp()) / "replies.sqlite") as replies:
         ...     replies.put(Reply('{"value": 1}', Usage(calls=1), key="k"))
         ...     replies.get("k").usage.calls, replies.get("other")

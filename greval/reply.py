@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from greval.result import Failure, Usage
+from greval.records.result import Failure, Usage
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from greval._util.arguments import unknown
 from greval.errors import DataError
 from greval.facts import read_scales
-from greval.scale import Scale
+from greval.records.scale import Scale
 from greval.stats.summary import METHOD, NO_VALUE, Grouping, Summary, Tallies
 from greval.store import Store
 

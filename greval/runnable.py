@@ -14,13 +14,13 @@ from typing import Any, TypeVar, cast
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ensure_config, get_async_callback_manager_for_config
 
-from greval.case import Case
 from greval.client import clock
 from greval.datasets.given import CaseLike, as_case
 from greval.errors import DataError
-from greval.material import lacking
-from greval.metric import Metric
-from greval.result import Failed, Failure, Outcome, Result, Skipped, Tier, Usage
+from greval.records.case import Case
+from greval.records.metric import Metric
+from greval.records.metric_input import lacking
+from greval.records.result import Failed, Failure, Outcome, Result, Skipped, Tier, Usage
 
 Judging = Callable[[Case, RunnableConfig], Awaitable[tuple[Outcome, Usage]]]
 T = TypeVar("T")

@@ -11,10 +11,10 @@ from typing import Any, Literal, assert_never
 from pydantic import JsonValue
 
 from greval.errors import MalformedVerdictError
-from greval.metric import FINDINGS, JudgedMetric
-from greval.note import ListNote, Note, ShareNote, TextNote
-from greval.result import Judgement, ShownIds
-from greval.scale import OffScaleError
+from greval.records.metric import FINDINGS, JudgedMetric
+from greval.records.note import ListNote, Note, ShareNote, TextNote
+from greval.records.result import Judgement, ShownIds
+from greval.records.scale import OffScaleError
 
 Reason = Literal["before", "after"]
 """Whether a judge gives its reason before the value or after it."""
@@ -46,7 +46,7 @@ def answer_schema(
         A schema that is valid in the strict mode of OpenAI-compatible servers.
 
     Example:
-        >>> from greval.metric import ValueMetric
+        >>> from greval.records.metric import ValueMetric
         >>> metric = ValueMetric(name="m", description="d", needs=["answer"], steps=["s"],
         ...                      range=(0, 1), levels={0: "No.", 1: "Yes."})
         >>> [*answer_schema(metric, many=False)["properties"]]
@@ -76,7 +76,7 @@ def verdict_parts(metric: JudgedMetric, reason: Reason) -> tuple[str, ...]:
     Findings stand directly before the reason, which is drawn from them.
 
     Example:
-        >>> from greval.metric import ValueMetric
+        >>> from greval.records.metric import ValueMetric
         >>> metric = ValueMetric(name="m", description="d", needs=["answer"], steps=["s"], reason_depth="steps",
         ...                      range=(0, 1), levels={0: "No.", 1: "Yes."})
         >>> verdict_parts(metric, "after")

@@ -9,7 +9,7 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from greval.errors import DataError
-from greval.record import Record
+from greval.records.record import Record
 
 
 class Shard(Record):

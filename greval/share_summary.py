@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from greval.consistency import find_contradictions, read_share
-from greval.metric import JudgedMetric
-from greval.note import ShareNote
-from greval.record import Record
-from greval.result import Result
-from greval.scale import MeasureScale
+from greval.records.consistency import find_contradictions, read_share
+from greval.records.metric import JudgedMetric
+from greval.records.note import ShareNote
+from greval.records.record import Record
+from greval.records.result import Result
+from greval.records.scale import MeasureScale
 from greval.stats.interval import Interval
 from greval.stats.summary import Grouping, Summary, Tallies
 from greval.store import Store
@@ -97,7 +97,7 @@ def _summarise(store: Store, metric: JudgedMetric, names: Sequence[str], by: Seq
 
 
 def _outline(shares: Sequence[float]) -> str:
-    """Return the outline of a result whose values are shares, as `greval.stats.outline` writes it."""
+    """Return the outline of a result whose values are shares, as `greval.records.outline` writes it."""
     outline: JsonValue = ["scored", [[str(share), share] for share in shares], [], None]
     return json.dumps(outline)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 
-from greval.record import Record
+from greval.records.record import Record
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

@@ -16,17 +16,17 @@ from typing import Protocol
 from langchain_core.runnables import RunnableConfig
 
 from greval._util.concurrency import all_of
-from greval.case import Case
 from greval.client import clock
 from greval.datasets import RowFault
 from greval.errors import DataError, StoppedError
 from greval.guard import Guard
-from greval.identity import case_key, content_key
-from greval.material import keep, lacking, narrowed
-from greval.metric import JudgedMetric, Metric
 from greval.plan import built_on
 from greval.progress import Progress
-from greval.result import Failed, Failure, FailureKind, Judgement, Result, Scored, Usage
+from greval.records.case import Case
+from greval.records.fingerprint import case_key, content_key
+from greval.records.metric import JudgedMetric, Metric
+from greval.records.metric_input import keep, lacking, narrowed
+from greval.records.result import Failed, Failure, FailureKind, Judgement, Result, Scored, Usage
 from greval.runnable import MetricRunnable
 from greval.shard import Shard
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from compared_runs import defined
 
-from greval.annotation import Annotation
-from greval.case import Case, Chunk
-from greval.result import Failed, Failure, Judgement, Result, Scored
-from greval.scale import CategoricalScale, MeasureScale, ValueScale
+from greval.records.annotation import Annotation
+from greval.records.case import Case, Chunk
+from greval.records.result import Failed, Failure, Judgement, Result, Scored
+from greval.records.scale import CategoricalScale, MeasureScale, ValueScale
 from greval.store import Store
 
 RELEVANT = ("Relevant", "Partly", "Irrelevant")

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import greval
-from greval.metric import ComputedMetric, Metric
-from greval.result import Failed, Failure, Judgement, Outcome, Result, Scored, Skipped
-from greval.scale import CategoricalScale, MeasureScale, ValueScale
+from greval.records.metric import ComputedMetric, Metric
+from greval.records.result import Failed, Failure, Judgement, Outcome, Result, Scored, Skipped
+from greval.records.scale import CategoricalScale, MeasureScale, ValueScale
 from greval.store import Store
 
 REAL = Path(greval.__file__).parents[2] / "shared" / "data"

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from random import Random
 
-from greval.case import Case
-from greval.inventory import Inventory
+from greval.records.case import Case
+from greval.records.inventory import Inventory
 
 STAGES = {
     "index": "not in the index",

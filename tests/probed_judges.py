@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from greval.case import Case
-from greval.metric import CategoricalMetric, ManyCategoricalMetric, ManyValueMetric, ValueMetric
+from greval.records.case import Case
+from greval.records.metric import CategoricalMetric, ManyCategoricalMetric, ManyValueMetric, ValueMetric
 from greval.testing import ScriptedJudge
 
 TOWNS = ("Aberlo", "Brindle", "Corrane", "Dunmere", "Eskdale")

@@ -14,7 +14,7 @@ from random import Random
 
 from hypothesis import strategies as st
 
-from greval.case import Case, Traversal
+from greval.records.case import Case, Traversal
 
 WORDS = (
     *("expected_answer", "question", "answer", "chunks", "chunk", "triples", "triple", "context"),

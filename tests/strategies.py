@@ -9,11 +9,11 @@ from typing import Any
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from greval.case import Case
-from greval.metric import JudgedMetric, define
-from greval.need import PROMPT_FIELDS
-from greval.record import Label, Name, Text
-from greval.scale import CategoricalScale, Category, ValueScale
+from greval.records.case import Case
+from greval.records.metric import JudgedMetric, define
+from greval.records.needs import PROMPT_FIELDS
+from greval.records.record import Label, Name, Text
+from greval.records.scale import CategoricalScale, Category, ValueScale
 
 SCRIPTS = "abzAZ09 äßéñøČžЖяλΩעברית한국어漢字ひカタกำहिन्दीتحليل😀½"
 """Characters of many scripts, with combining marks, a supplementary plane and a compatibility character."""

@@ -7,11 +7,11 @@ from agreed_runs import FAILED, RELEVANT, said, write, write_chunks
 
 from greval.agreements import Agreement, agreement
 from greval.agreements.baselines import lengths
-from greval.annotation import Annotation
 from greval.annotations import Thing, keep, write_annotations
-from greval.case import Case
 from greval.errors import DataError, MissingExtraError
-from greval.result import Judgement
+from greval.records.annotation import Annotation
+from greval.records.case import Case
+from greval.records.result import Judgement
 from greval.stats.figure import Undefined
 from greval.store import Store
 

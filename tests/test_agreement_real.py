@@ -8,8 +8,8 @@ from compared_runs import content, rows
 from waiting import bounded
 
 from greval.agreements import agreement
-from greval.annotation import Annotation
-from greval.scale import CategoricalScale
+from greval.records.annotation import Annotation
+from greval.records.scale import CategoricalScale
 
 NQ = "nq301_answer_judgments"
 PAIRS = "ragchecker_meta_eval_70"

@@ -23,13 +23,13 @@ from greval.alignment.rewriting import rewritten
 from greval.alignment.showing import chosen_from, shown
 from greval.alignment.splitting import clusters, folds, within
 from greval.alignment.writing import Writer
-from greval.case import Case
-from greval.metric import set_reason_depth
 from greval.metric_file import parse_metric, write_metric
 from greval.prices import Prices
+from greval.records.case import Case
+from greval.records.metric import set_reason_depth
+from greval.records.result import Judgement
+from greval.records.scale import CategoricalScale, ValueScale
 from greval.report.align import render
-from greval.result import Judgement
-from greval.scale import CategoricalScale, ValueScale
 from greval.stats.interval import Interval
 from greval.testing import ScriptedJudge
 

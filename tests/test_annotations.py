@@ -7,10 +7,10 @@ from agreed_runs import FAILED, GRADED, METRICS, said, write, write_chunks
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from greval.annotation import Annotation
 from greval.annotations import adjudicated, keep, kept, match, read_annotations, write_annotations
 from greval.annotations.adjudicating import majority
 from greval.errors import DataError
+from greval.records.annotation import Annotation
 from greval.store import Store
 
 SCALES = {name: metric.scale for name, metric in METRICS.items()}

@@ -6,12 +6,12 @@ import pytest
 
 from greval import Case, CategoricalMetric, ManyCategoricalMetric, ValueMetric, evaluate
 from greval.agreements import agreement
-from greval.annotation import Annotation
 from greval.annotations import match
 from greval.annotations.shown import contents, shown
 from greval.argilla.things import metric_of
 from greval.errors import DataError
 from greval.metrics import COMPUTED
+from greval.records.annotation import Annotation
 from greval.store import Store
 from greval.testing import ScriptedJudge
 

@@ -16,9 +16,9 @@ from greval.argilla import ArgillaError, Sample, pull, push
 from greval.argilla.form import MAX_GUIDELINES, WRITTEN, answered, asked, guidelines, mark, parts, question
 from greval.argilla.ledger import hold
 from greval.argilla.sampling import Candidate
-from greval.case import Case
 from greval.errors import StoreError
-from greval.scale import ValueScale
+from greval.records.case import Case
+from greval.records.scale import ValueScale
 from greval.store import Store
 
 texts = st.text(st.characters(codec="utf-8"), max_size=60)

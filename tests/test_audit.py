@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from rich.console import Console
 from typer.testing import CliRunner
 
-from greval.case import Case
 from greval.cli.audit import audit as command
 from greval.generation.parity import audit
+from greval.records.case import Case
 from greval.report.audit import ALIKE, ALONE, render
 from greval.tokens import TokenCounter
 

@@ -10,7 +10,7 @@ from tone_metrics import TONE, by_metric, cases
 from greval import evaluate
 from greval.cli.bar import EVENT_SECONDS, EVERY_SECONDS, Bar, line
 from greval.progress import Progress
-from greval.result import Usage
+from greval.records.result import Usage
 from greval.testing import ScriptedJudge
 
 

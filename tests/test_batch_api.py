@@ -17,7 +17,7 @@ from langchain_openai import ChatOpenAI
 from greval.batch_api import BLOCK, BatchFiles, BatchState, read_line, request_line
 from greval.errors import DataError, JudgeError, JudgeUnavailableError
 from greval.faults import failure_of
-from greval.result import Failure
+from greval.records.result import Failure
 
 SEEN = [SystemMessage("Judge strictly: ½ < 1."), HumanMessage('Does "Ada" fit\n<answer>é\u2028</answer>?')]
 SCHEMA = {"type": "object", "properties": {"value": {"type": "integer"}}, "required": ["value"]}

@@ -16,7 +16,7 @@ from greval.cli.app import app
 from greval.errors import JudgeError
 from greval.facts import read_spending
 from greval.judge import Judge
-from greval.metric import CategoricalMetric, ManyCategoricalMetric
+from greval.records.metric import CategoricalMetric, ManyCategoricalMetric
 from greval.store import Store
 
 SCALE = {"categories": {"Good": {"means": "g", "score": 1}, "Bad": {"means": "b", "score": 0}}}

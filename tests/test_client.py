@@ -21,9 +21,9 @@ from waiting import SECONDS
 from greval.client import JudgeClient
 from greval.compile import compile_metric
 from greval.judge import Judge
-from greval.metric import CategoricalMetric
 from greval.question import Question, best_tier
-from greval.result import Usage
+from greval.records.metric import CategoricalMetric
+from greval.records.result import Usage
 from greval.testing import ScriptedJudge
 
 URL = "http://127.0.0.1:9/v1"

@@ -31,7 +31,7 @@ from greval import (
 )
 from greval.cluster import evaluate_on_ray
 from greval.metrics import COMPUTED
-from greval.result import Judgement
+from greval.records.result import Judgement
 from greval.shard import Shard
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from greval.case import Case
 from greval.columns import Qrels, Rankings, measure
 from greval.columns.grouping import blocks
 from greval.columns.names import Names
@@ -18,7 +17,8 @@ from greval.columns.part import BLOCK
 from greval.columns.reading import texts_of
 from greval.errors import DataError, DefinitionError
 from greval.library import load
-from greval.result import Skipped
+from greval.records.case import Case
+from greval.records.result import Skipped
 
 NAMES = (
     "ndcg",

@@ -13,9 +13,9 @@ from greval.comparison.records import Bounds, LeftOut
 from greval.comparison.scales import Direction
 from greval.comparison.scores import SCORED
 from greval.errors import DataError, StoreError
-from greval.metric import ValueMetric
+from greval.records.metric import ValueMetric
+from greval.records.scale import MeasureScale
 from greval.report.comparison import legend
-from greval.scale import MeasureScale
 from greval.stats.correction import Corrected
 from greval.stats.difference import FEW
 

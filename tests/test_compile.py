@@ -13,16 +13,16 @@ from langchain_core.callbacks import AsyncCallbackHandler
 from langchain_core.runnables import Runnable, RunnableLambda, RunnableParallel
 from traced_runs import Tracing
 
-from greval.case import Case
 from greval.client import JudgeClient
 from greval.compile import compile_metric
 from greval.errors import DataError, DataWarning, JudgeError
 from greval.judge import Judge
 from greval.library import load
-from greval.metric import CategoricalMetric, ComputedMetric, ValueMetric
-from greval.result import Failed, Judgement, Result, Scored, Skipped, Usage
+from greval.records.case import Case
+from greval.records.metric import CategoricalMetric, ComputedMetric, ValueMetric
+from greval.records.result import Failed, Judgement, Result, Scored, Skipped, Usage
+from greval.records.scale import MeasureScale
 from greval.runnable import _end
-from greval.scale import MeasureScale
 from greval.testing import ScriptedJudge
 
 BASE = {"description": "d", "steps": ["s"]}

@@ -18,7 +18,7 @@ from greval.evaluation import evaluate
 from greval.guard import Guard
 from greval.judge import Judge
 from greval.library import load
-from greval.result import Result, Usage
+from greval.records.result import Result, Usage
 from greval.testing import ScriptedJudge
 
 FACTS = PASSAGES.model_copy(update={"name": "facts", "over": "triples", "needs": ("question", "triples")})

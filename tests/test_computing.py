@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from greval import Case, CategoricalScale, ComputedMetric, Judgement, MeasureScale, Skipped, ValueScale, evaluate
 from greval.computing import compute_outcome, describe_function
-from greval.result import Failed, Scored
-from greval.scale import OffScaleError
+from greval.records.result import Failed, Scored
+from greval.records.scale import OffScaleError
 
 CASE = Case(id="q1", question="Who?", answer="Ada.", chunks=["Ada wrote it.", "Tea is a drink."])
 SHARE = MeasureScale(low=0.0, high=1.0)

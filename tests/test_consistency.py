@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from greval import CategoricalMetric, ValueMetric, compile_metric, load, parse_metric, write_metric
-from greval.consistency import find_contradictions
-from greval.identity import fingerprint
-from greval.metric import define
+from greval.records.consistency import find_contradictions
+from greval.records.fingerprint import fingerprint
+from greval.records.metric import define
 from greval.testing import ScriptedJudge
 
 NOTES = {

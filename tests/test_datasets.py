@@ -14,10 +14,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import greval
-from greval.case import Case
 from greval.datasets import NEIGHBOURS, Reading, RowFault, read_cases
 from greval.datasets.names import FIELD_OF
 from greval.errors import DataError
+from greval.records.case import Case
 
 DEMO = Path(greval.__file__).parent / "demo" / "cases.jsonl"
 SAME_FOLDER = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40)

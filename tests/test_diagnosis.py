@@ -19,8 +19,8 @@ from greval import Case, DataError, DefinitionError, Run, Store, StoreError, Val
 from greval.cli.diagnose import diagnose as command
 from greval.diagnosis import CAUSES, LOSSES, MEANINGS, Holdings, Verdict, diagnose, diagnose_run, tabulate
 from greval.diagnosis.verdicts import bar_of
-from greval.inventory import Inventory
 from greval.progress import Progress
+from greval.records.inventory import Inventory
 from greval.report.diagnosis import notes_on, render
 from greval.testing import ScriptedJudge
 

@@ -19,7 +19,7 @@ import greval
 from greval import errors, parse_metric, predefined
 from greval.cli import main
 from greval.cli.app import app
-from greval.result import FailureKind
+from greval.records.result import FailureKind
 
 CODE = re.compile(r"`([^`\n]+)`")
 CASES = 4

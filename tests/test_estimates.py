@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from compared_runs import FAILED, MISSING, defined, write
 
-from greval.annotation import Annotation
 from greval.annotations import write_annotations
 from greval.comparison import compare
 from greval.errors import DataError, StoreError
 from greval.estimates import Estimate, estimate
-from greval.result import Judgement, Result, Scored
-from greval.scale import CategoricalScale
+from greval.records.annotation import Annotation
+from greval.records.result import Judgement, Result, Scored
+from greval.records.scale import CategoricalScale
 from greval.store import Store
 
 KIND = defined(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from greval import Case, CategoricalMetric, evaluate
-from greval.annotation import Annotation
 from greval.annotations.shown import contents
 from greval.estimates import estimate
+from greval.records.annotation import Annotation
 from greval.store import Store
 from greval.testing import ScriptedJudge
 

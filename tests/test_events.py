@@ -17,7 +17,7 @@ from opentelemetry.semconv.attributes import error_attributes
 
 from greval import compile_metric, load
 from greval.events import Events, attributes_of, emit
-from greval.result import Failed, Failure, Judgement, Result, Scored, Skipped
+from greval.records.result import Failed, Failure, Judgement, Result, Scored, Skipped
 from greval.testing import ScriptedJudge
 
 KNOWN = {

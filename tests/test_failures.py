@@ -8,12 +8,12 @@ from langchain_core.messages import AIMessage
 from langchain_openai import ChatOpenAI
 from virtual_time import in_virtual_time
 
-from greval.case import Case
 from greval.compile import compile_metric
 from greval.faults import MAX_MESSAGE, failure_of, redacted
 from greval.judge import Judge
-from greval.metric import CategoricalMetric, ManyCategoricalMetric
-from greval.result import Failed, Scored, Usage
+from greval.records.case import Case
+from greval.records.metric import CategoricalMetric, ManyCategoricalMetric
+from greval.records.result import Failed, Scored, Usage
 from greval.testing import USAGE, ScriptedJudge
 
 TONE = CategoricalMetric(

@@ -8,7 +8,6 @@ import pytest
 from fault_server import says
 from langchain_core.messages import AIMessage
 
-from greval.case import Case, Effort, Response, Sample
 from greval.collecting import collect
 from greval.compile import compile_metric
 from greval.errors import MethodError
@@ -18,6 +17,7 @@ from greval.generation.parity import audit
 from greval.generation.wrapping import with_generator
 from greval.judge import Judge
 from greval.library import load
+from greval.records.case import Case, Effort, Response, Sample
 from greval.testing import USAGE, ScriptedJudge
 
 SAMPLE = Sample(id="q1", question="What fails most?")

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from greval.case import Chunk, Sample
 from greval.errors import DataError
 from greval.generation.counts import counts_by, read_facts
+from greval.records.case import Chunk, Sample
 
 SAMPLE = Sample(question="What fails?")
 

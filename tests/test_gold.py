@@ -18,7 +18,7 @@ from greval.cli.gold import app
 from greval.comparison import compare
 from greval.datasets.gold import read_gold
 from greval.gold import Finding, check_gold, with_gold
-from greval.inventory import Inventory
+from greval.records.inventory import Inventory
 
 EDGE = ("Ada", "wrote", "Notes")
 INDEX = Inventory(

@@ -8,12 +8,12 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
-from greval.case import Effort, Sample, Traversal
 from greval.errors import MethodError
 from greval.methods.graphrag import GraphRagMethod, load
 from greval.methods.graphrag.engines import search_of
 from greval.methods.graphrag.records import Ids, response_of
 from greval.methods.watch import current, watched, watching
+from greval.records.case import Effort, Sample, Traversal
 
 TABLES = {
     "documents": pd.DataFrame({"id": ["d1", "d2"], "title": ["one.txt", "two.txt"]}),

@@ -11,9 +11,9 @@ from textwrap import dedent
 
 import pytest
 
-from greval.case import Sample
 from greval.errors import MethodError
 from greval.methods.graphrag import load
+from greval.records.case import Sample
 
 SOURCES = {
     "graphrag/config/load_config.py": """

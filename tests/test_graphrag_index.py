@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from greval.errors import DataError
-from greval.inventory import Inventory
 from greval.methods.graphrag import read_graphrag
 from greval.methods.inventories import read_inventory
+from greval.records.inventory import Inventory
 
 NAMES = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), min_size=1, max_size=8)
 TABLES = {

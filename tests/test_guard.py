@@ -16,8 +16,8 @@ from greval.advice import advice
 from greval.errors import StoppedError
 from greval.guard import FIRST_OUTPUT, IN_A_ROW, NEVER_SECONDS, REFUSED_IN_A_ROW, Guard
 from greval.prices import Price, Prices
+from greval.records.result import Failure
 from greval.reply import Reply
-from greval.result import Failure
 from greval.testing import ScriptedJudge
 
 GOOD = Reply("{}", Usage(calls=1, input_tokens=100, output_tokens=20))

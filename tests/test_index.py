@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from greval._util.row_index import MERGE_AT, Index, number
-from greval.identity import digest
+from greval.records.fingerprint import digest
 
 keys = st.one_of(st.integers(0, 40).map(digest), st.sampled_from(["k1", "k2", "", "0" * 16, "f" * 16, "F" * 16, "ż"]))
 changes = st.lists(st.lists(st.tuples(keys, st.integers(1, 2**32 - 1)), max_size=8), max_size=8)

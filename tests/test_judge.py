@@ -19,8 +19,8 @@ from greval import load
 from greval.compile import compile_metric
 from greval.errors import JudgeError, JudgeUnavailableError, MissingExtraError
 from greval.judge import LOCAL_MAX_TOKENS, LOCAL_TIMEOUT, Judge, chat_model
-from greval.metric import CategoricalMetric
 from greval.question import MAX_MODELS
+from greval.records.metric import CategoricalMetric
 
 URL = "http://127.0.0.1:9/v1"
 METRIC = CategoricalMetric(name="m", description="d", needs=["answer"], steps=["s"], categories={"Yes": "y", "No": "n"})

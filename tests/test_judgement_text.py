@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from strategies import cases
 
 from greval import compile_metric, evaluate, load
-from greval.case import Case
-from greval.judgement_text import cited_items, find_cited_items, write_details
-from greval.material import items
-from greval.metric import ManyCategoricalMetric, define
 from greval.prompt import case_text, neutral, number_ids
-from greval.result import Judgement
+from greval.records.case import Case
+from greval.records.judgement_text import cited_items, find_cited_items, write_details
+from greval.records.metric import ManyCategoricalMetric, define
+from greval.records.metric_input import items
+from greval.records.result import Judgement
 from greval.schema import read_items
 from greval.testing import ScriptedJudge
 

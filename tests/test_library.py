@@ -9,9 +9,9 @@ import pytest
 
 from greval.errors import DefinitionError
 from greval.library import load, load_folder, predefined, predefined_folder, with_dependencies
-from greval.metric import ComputedMetric, JudgedMetric, define
 from greval.metric_file import write_metric
 from greval.metrics import COMPUTED
+from greval.records.metric import ComputedMetric, JudgedMetric, define
 
 JUDGED = (
     *("answer_alignment", "answer_completeness", "answer_quality", "chunk_evaluation", "completeness"),

@@ -9,12 +9,12 @@ import sys
 import pytest
 from lightrag_stand_in import DATA, Rag, param
 
-from greval.case import Effort, Sample, Traversal
 from greval.errors import DataError, MethodError
-from greval.inventory import Inventory
 from greval.methods.inventories import read_inventory
 from greval.methods.lightrag import LightRagMethod, load, read_lightrag
 from greval.methods.lightrag.records import response_of
+from greval.records.case import Effort, Sample, Traversal
+from greval.records.inventory import Inventory
 
 STORES = {
     "doc_status": {

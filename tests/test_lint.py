@@ -8,7 +8,7 @@ from strategies import metrics
 
 from greval.library import predefined
 from greval.lint import lint
-from greval.metric import define
+from greval.records.metric import define
 
 GOOD = {"Polite": {"means": "Courteous throughout.", "score": 1}, "Rude": {"means": "Insults someone.", "score": 0}}
 LEVELS = {"range": [0, 1], "better": "higher", "levels": {"0": "Rude.", "1": "Polite."}}

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from greval.case import Case, Chunk, Triple
 from greval.errors import DataError
-from greval.material import items, keep, lacking, listed, narrowed, seen
-from greval.metric import CategoricalMetric, ManyCategoricalMetric
+from greval.records.case import Case, Chunk, Triple
+from greval.records.metric import CategoricalMetric, ManyCategoricalMetric
+from greval.records.metric_input import items, keep, lacking, listed, narrowed, seen
 
 BASE = {"name": "m", "description": "d", "steps": ["s"], "categories": {"Yes": "y", "No": "n"}}
 CASE = Case(

@@ -11,11 +11,11 @@ from scaled_results import SCALES, SECONDS, categories
 from scipy import optimize, stats
 from statsmodels.stats.proportion import proportion_confint
 
-from greval.result import Judgement, Result, Scored
+from greval.records.outline import outline
+from greval.records.result import Judgement, Result, Scored
 from greval.stats.difference import alike, clustered
 from greval.stats.mean_interval import effective_wilson, mean_interval
 from greval.stats.number_range import NumberRange, find_number_range
-from greval.stats.outline import outline
 from greval.stats.summary import Tallies
 
 cases = st.sampled_from([*SCALES]).flatmap(

@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from pydantic import ValidationError
 from strategies import metrics
 
-from greval.identity import fingerprint
-from greval.metric import (
+from greval.records.fingerprint import fingerprint
+from greval.records.metric import (
     PROMPT_FIELDS,
     CategoricalMetric,
     ComputedMetric,
@@ -20,9 +20,9 @@ from greval.metric import (
     ValueMetric,
     define,
 )
-from greval.need import FIELDS
-from greval.result import Skipped
-from greval.scale import CategoricalScale, Category, MeasureScale, ValueScale
+from greval.records.needs import FIELDS
+from greval.records.result import Skipped
+from greval.records.scale import CategoricalScale, Category, MeasureScale, ValueScale
 
 TWO = {"categories": {"Yes": "", "No": ""}}
 RANGE = {"range": [1, 5], "levels": {"1": "a", "5": "b"}}

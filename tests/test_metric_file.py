@@ -15,8 +15,8 @@ from strategies import AWKWARD, SCRIPTS, metrics
 
 from greval.errors import DefinitionError
 from greval.library import predefined_folder
-from greval.metric import CategoricalMetric, JudgedMetric, ManyValueMetric
 from greval.metric_file import MAX_BYTES, file_schema, parse_metric, read_metric, write_metric
+from greval.records.metric import CategoricalMetric, JudgedMetric, ManyValueMetric
 
 FILES = sorted(predefined_folder().glob("*.yaml"))
 GOOD = """\

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from strategies import cases
 
-from greval.case import Case
 from greval.metrics import COMPUTED
-from greval.result import Skipped
+from greval.records.case import Case
+from greval.records.result import Skipped
 
 SPENT = {"latency": 3.42, "llm_calls": 8, "prompt_tokens": 4200, "output_tokens": 1, "cost": 0.00042}
 NAMES = [*SPENT]

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from greval.errors import DefinitionError
 from greval.library import load, predefined
-from greval.metric import ComputedMetric, define
 from greval.metric_file import write_metric
 from greval.metrics import COMPUTED, FAMILIES, misnamed, parse, variants
+from greval.records.metric import ComputedMetric, define
 
 
 @st.composite

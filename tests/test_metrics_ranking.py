@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from greval import Case, compile_metric
 from greval.library import load
-from greval.material import seen
 from greval.metrics.formulas import ndcg
 from greval.metrics.ranking import FAMILIES
-from greval.result import Skipped
+from greval.records.metric_input import seen
+from greval.records.result import Skipped
 
 NAMES = [family.name for family in FAMILIES]
 CUT = [f"{name}@{k}" for name in NAMES for k in (1, 3, 10)] + [*NAMES, "ndcg@3-exponential", "ndcg-exponential"]

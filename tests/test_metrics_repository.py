@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from greval import Case, DataError, Node, RowFault, ValueMetric, compile_metric, fill_sources, read_cases
 from greval.library import load
 from greval.prompt import case_text
-from greval.result import Skipped
+from greval.records.result import Skipped
 
 
 def case(repos, essential=None, versions=(), **gold):

@@ -16,7 +16,7 @@ from greval.metrics.containment import contains
 from greval.metrics.dates import dates
 from greval.metrics.text import token_f1
 from greval.metrics.words import told, words, written
-from greval.result import Skipped
+from greval.records.result import Skipped
 
 NAMES = ("exact_match", "token_f1", "fuzzy_containment@0.80", "fuzzy_containment@0.90")
 

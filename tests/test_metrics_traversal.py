@@ -10,7 +10,7 @@ from greval import Case
 from greval.library import load
 from greval.metrics import formulas
 from greval.metrics.traversal import FAMILIES
-from greval.result import Skipped
+from greval.records.result import Skipped
 
 AB, BC, CD = ("a", "calls", "b"), ("b", "owns", "c"), ("c", "calls", "d")
 NAMES = [family.name for family in FAMILIES]

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from greval.case import Case
 from greval.errors import StoreError
-from greval.result import Failed, Failure, Judgement, Result, Scored, Skipped
+from greval.records.case import Case
+from greval.records.result import Failed, Failure, Judgement, Result, Scored, Skipped
 from greval.store import Store
 from greval.store import pages as module
 from greval.store.pages import Pages, Wanted

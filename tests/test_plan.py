@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from greval.errors import DefinitionError
-from greval.metric import ComputedMetric, define
 from greval.plan import built_on, missing, ordered
-from greval.result import Skipped
-from greval.scale import MeasureScale
+from greval.records.metric import ComputedMetric, define
+from greval.records.result import Skipped
+from greval.records.scale import MeasureScale
 
 SCALES = {
     "words": {"categories": {"Good": "", "Bad": ""}},

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from greval import Judge, Store, evaluate, read_cases
 from greval.batching import collect, status, submit
 from greval.merging import merge
-from greval.metric import CategoricalMetric
+from greval.records.metric import CategoricalMetric
 from greval.report.build import build
 from greval.store.pages import Pages
 from greval.testing import ScriptedJudge

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from greval.errors import DataError
 from greval.prices import SHIPPED, Price, Prices
-from greval.result import Usage
+from greval.records.result import Usage
 
 JUDGE = "openai:fine"
 counts = st.integers(0, 10**9)

@@ -31,16 +31,16 @@ from probed_judges import (
 from strategies import metrics as any_metric
 
 from greval import load
-from greval.case import Case
 from greval.errors import DataError
-from greval.metric import CategoricalMetric, ValueMetric
 from greval.metrics import COMPUTED
 from greval.probing import CHECK_NAMES, foretell, probe
 from greval.probing.checks import CHECKS, Setting
 from greval.probing.standing import Relation, best, holds, standing
 from greval.probing.targets import foreign
 from greval.probing.wordings import PADDING
-from greval.scale import CategoricalScale, ValueScale
+from greval.records.case import Case
+from greval.records.metric import CategoricalMetric, ValueMetric
+from greval.records.scale import CategoricalScale, ValueScale
 from greval.stats.figure import Figure, Undefined
 from greval.stats.interval import wilson
 from greval.store import Store

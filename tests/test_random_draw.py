@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from compared_runs import write
 
-from greval.annotation import Annotation
 from greval.estimates import estimate
+from greval.records.annotation import Annotation
 from greval.stats.random_draw import find_unlike_column
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 from strategies import labels, names
 
-from greval.record import MAX_LABEL, MAX_NAME, MAX_NAME_BYTES, Label, Name, Record
+from greval.records.record import MAX_LABEL, MAX_NAME, MAX_NAME_BYTES, Label, Name, Record
 
 NAME = TypeAdapter(Name)
 LABEL = TypeAdapter(Label)

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from greval.errors import StoreError
+from greval.records.result import Usage
 from greval.replies import FILE, Replies, cache_file, forget, reply_key
 from greval.reply import Reply
-from greval.result import Usage
 
 COST = Usage(calls=2, input_tokens=100, output_tokens=20)
 
@@ -79,7 +79,7 @@ def test_several_processes_remember_at_once(tmp_path):
     from pathlib import Path
     from greval.replies import Replies
     from greval.reply import Reply
-    from greval.result import Usage
+    from greval.records.result import Usage
     with Replies(Path(sys.argv[1])) as replies:
         for n in range(60):
             replies.put(Reply("{}", Usage(), key=f"{sys.argv[2]}-{n}"))

@@ -22,10 +22,10 @@ from greval import (
 )
 from greval.cli.bar import Bar, line
 from greval.progress import Progress
+from greval.records.result import Failed, Failure, Result, Scored, Skipped, Usage
 from greval.report.build import build
 from greval.report.console import render
 from greval.report.spending import spendings, told
-from greval.result import Failed, Failure, Result, Scored, Skipped, Usage
 from greval.stats.summary import Summary, summarise
 from greval.testing import ScriptedJudge
 

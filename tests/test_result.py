@@ -8,7 +8,7 @@ import pytest
 
 from greval import GrevalError, Judge, compile_metric, load
 from greval.errors import OutcomeError
-from greval.result import Failed, Failure, Judgement, Result, Scored, Skipped
+from greval.records.result import Failed, Failure, Judgement, Result, Scored, Skipped
 
 CASE = {"question": "Who?", "expected_answer": "Ada", "answer": "Ada Lovelace"}
 ONE = Judgement(value=1, number=1.0, reason="Same person.")

@@ -14,7 +14,15 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 from strategies import categorical_scales, off_scale, on_scale, scales, value_scales
 
-from greval.scale import MAX_CATEGORIES, CategoricalScale, Category, MeasureScale, OffScaleError, Scale, ValueScale
+from greval.records.scale import (
+    MAX_CATEGORIES,
+    CategoricalScale,
+    Category,
+    MeasureScale,
+    OffScaleError,
+    Scale,
+    ValueScale,
+)
 from greval.stats.number_range import NumberRange, find_number_range
 
 ANY = TypeAdapter(Scale)

@@ -13,9 +13,9 @@ from jsonschema import Draft202012Validator
 
 from greval import evaluate
 from greval.errors import MalformedVerdictError
-from greval.metric import CategoricalMetric, ManyCategoricalMetric, ManyValueMetric, ValueMetric
 from greval.prompt import system_text
-from greval.result import Judgement
+from greval.records.metric import CategoricalMetric, ManyCategoricalMetric, ManyValueMetric, ValueMetric
+from greval.records.result import Judgement
 from greval.schema import answer_schema, read_items, read_verdict, schema_name
 from greval.testing import ScriptedJudge
 

@@ -14,7 +14,7 @@ from served_metrics import app_of, client_of, tone
 from serving import served
 
 from greval import Judge, Result, compile_metric, evaluate, load
-from greval.result import Usage
+from greval.records.result import Usage
 
 NAME = "answer_completeness"
 BELOW = ("chunk_evaluation", "triple_evaluation")

@@ -19,7 +19,7 @@ from serving import served
 from waiting import SECONDS, until
 
 from greval import Case, Judge, Result, compile_metric, predefined
-from greval.metric import JudgedMetric
+from greval.records.metric import JudgedMetric
 from greval.serve.keys import add_key
 
 EDGES = [["Ada", "wrote", "it"], ["it", "is", "a program"]]

@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 from fastapi.testclient import TestClient
 
-from greval.result import FailureKind
+from greval.records.result import FailureKind
 from greval.serve.app import create_app
 from greval.serve.routes.page import POLICY, shipped
 from greval.serve.settings import Settings

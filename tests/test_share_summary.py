@@ -16,9 +16,9 @@ from served_runs import ended, serving, started, uploaded
 
 from greval import CategoricalMetric, ManyCategoricalMetric, ValueMetric, evaluate, write_metric
 from greval.errors import DataError
+from greval.records.result import Judgement, Result, Scored
 from greval.report.build import build
 from greval.report.console import render
-from greval.result import Judgement, Result, Scored
 from greval.share_summary import summarise_shares
 from greval.stats.mean_interval import mean_interval
 from greval.stats.number_range import NumberRange

@@ -21,9 +21,9 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from greval import evaluate, load
-from greval.case import Case
 from greval.errors import StoreError
-from greval.result import Failed, Failure, Judgement, Result, Scored, Skipped, Usage
+from greval.records.case import Case
+from greval.records.result import Failed, Failure, Judgement, Result, Scored, Skipped, Usage
 from greval.store import COLUMNS, FILE, Store, flat
 from greval.store.exports import write_csv, write_parquet
 
@@ -170,7 +170,7 @@ def test_exports_and_the_frame_have_the_same_rows(outcome, tokens):
 WRITER = """
     import sys
     from pathlib import Path
-    from greval.result import Judgement, Result, Scored
+    from greval.records.result import Judgement, Result, Scored
     from greval.store import Store
     store = Store.create(Path(sys.argv[1]))
     for number in range(100000):
@@ -312,7 +312,7 @@ FILLER = """
     import resource, sys
     from pathlib import Path
     from greval.errors import StoreError
-    from greval.result import Result, Skipped
+    from greval.records.result import Result, Skipped
     from greval.store import Store
     resource.setrlimit(resource.RLIMIT_FSIZE, (500_000, resource.RLIM_INFINITY))
 

@@ -12,9 +12,9 @@ from rich.console import Console
 
 from greval import Case, CategoricalMetric, ComputedMetric, DefinitionError, MeasureScale, Store, ValueMetric, evaluate
 from greval.library import load
+from greval.records.result import Failed, Failure, Judgement, Result, Scored, Skipped, Usage
 from greval.report.build import build
 from greval.report.console import render
-from greval.result import Failed, Failure, Judgement, Result, Scored, Skipped, Usage
 from greval.stats.summary import Tallies, summarise
 from greval.stats.tally import MOST_KINDS
 

@@ -10,7 +10,7 @@ from tone_metrics import PASSAGES, TONE, by_metric, cases
 
 from greval import Judge, evaluate
 from greval.guard import CAUTIOUS, FIRST_WORDS, UNREADABLE, UNREADABLE_IN_A_ROW, Guard
-from greval.result import Failure
+from greval.records.result import Failure
 from greval.testing import ScriptedJudge
 
 FIRST, LATER = UNREADABLE_IN_A_ROW

@@ -10,9 +10,9 @@ import json
 import sys
 import urllib.request
 
-from greval.case import Sample
 from greval.methods import Method
 from greval.methods.loading import load_method
+from greval.records.case import Sample
 
 MARK = "ANSWER "
 

@@ -14,13 +14,13 @@ from greval.agreements.levels import treated
 from greval.agreements.people import people
 from greval.agreements.records import Agreement, Combine, Group, TreatAs
 from greval.agreements.sides import sides
-from greval.annotation import Annotation
 from greval.annotations.giving import given
 from greval.annotations.matching import Key, Matched, Thing, match
 from greval.annotations.shown import definitions
 from greval.annotations.values import scales
 from greval.errors import DataError
-from greval.scale import CategoricalScale, Scale
+from greval.records.annotation import Annotation
+from greval.records.scale import CategoricalScale, Scale
 from greval.stats.interval import LEVEL
 from greval.store import Store
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from greval.agreements.records import Baseline
 from greval.agreements.sides import Side, choices, numbers
 from greval.annotations.matching import Key, Thing
-from greval.case import Case
-from greval.scale import CategoricalScale, Scale
+from greval.records.case import Case
+from greval.records.scale import CategoricalScale, Scale
 from greval.stats.confusion import Choices
 from greval.stats.confusion import compared as compared_choices
 from greval.stats.correlation import Numbers

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from greval.agreements.records import Categorical, Class, Numeric
 from greval.agreements.sides import Side, choices, numbers, places
 from greval.annotations.matching import Thing
-from greval.scale import CategoricalScale, Scale, Value
+from greval.records.scale import CategoricalScale, Scale, Value
 from greval.stats.alpha import Distance, Ratings, reliability
 from greval.stats.confusion import PARTS, confusion
 from greval.stats.confusion import compared as compared_choices

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from greval.agreements.records import TreatAs
 from greval.annotations.matching import Thing
 from greval.errors import DataError
-from greval.scale import MAX_ENUM_LEVELS, CategoricalScale, MeasureScale, Scale, Value, ValueScale
+from greval.records.scale import MAX_ENUM_LEVELS, CategoricalScale, MeasureScale, Scale, Value, ValueScale
 
 OF_TWO = 2
 """A scale of so many levels is a choice."""

@@ -10,7 +10,7 @@ from greval.agreements.judging import ratings
 from greval.agreements.records import Pair, People
 from greval.agreements.sides import Side, choices, numbers
 from greval.annotations.matching import Thing
-from greval.scale import CategoricalScale, Scale
+from greval.records.scale import CategoricalScale, Scale
 from greval.stats.alpha import reliability
 from greval.stats.confusion import compared as compared_choices
 from greval.stats.correlation import compared as compared_numbers

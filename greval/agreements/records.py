@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from greval.record import Record
+from greval.records.record import Record
 from greval.stats.correlation import Spread
 from greval.stats.figure import Measured
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from greval.agreements.records import Combine
 from greval.annotations.adjudicating import majority
 from greval.annotations.matching import Thing
-from greval.scale import CategoricalScale, Scale, Value
+from greval.records.scale import CategoricalScale, Scale, Value
 from greval.stats.confusion import Choices
 from greval.stats.correlation import Numbers
 from greval.stats.figure import codes

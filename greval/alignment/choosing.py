@@ -13,9 +13,9 @@ from greval.alignment.rewriting import rewritten
 from greval.alignment.showing import shown
 from greval.alignment.splitting import within
 from greval.alignment.writing import Writer
-from greval.metric import JudgedMetric
 from greval.metric_file import write_metric
-from greval.scale import Scale
+from greval.records.metric import JudgedMetric
+from greval.records.scale import Scale
 
 LEARN = {"examples": shown, "rewrite": rewritten}
 

@@ -14,14 +14,14 @@ from greval.alignment.rewriting import TRIES
 from greval.alignment.showing import MOST
 from greval.annotations.giving import Source
 from greval.asking import Asking
-from greval.case import Case
 from greval.client import JudgeClient
 from greval.errors import DataError
 from greval.forecasting import forecast
 from greval.judge import Judge
-from greval.metric import Metric
 from greval.options import prices_of
-from greval.result import Usage
+from greval.records.case import Case
+from greval.records.metric import Metric
+from greval.records.result import Usage
 
 if TYPE_CHECKING:
     from greval.evaluation import Run

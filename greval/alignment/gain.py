@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from greval.agreements.sides import places
 from greval.alignment.records import FigureName, Gain
-from greval.scale import CategoricalScale, Scale, Value
+from greval.records.scale import CategoricalScale, Scale, Value
 from greval.stats.confusion import figures as of_tables
 from greval.stats.paired import sign_flips
 from greval.stats.ranks import directly

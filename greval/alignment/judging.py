@@ -17,13 +17,13 @@ from greval.errors import JudgeUnavailableError, StoppedError
 from greval.evaluation import Run, evaluate_async
 from greval.facts import sum_spending
 from greval.guard import Spending, describe_cap
-from greval.identity import digest
 from greval.judge import Judge
-from greval.metric import JudgedMetric
 from greval.options import Options, width_of
 from greval.prices import Prices
-from greval.result import Usage
-from greval.scale import CategoricalScale, Scale, Value
+from greval.records.fingerprint import digest
+from greval.records.metric import JudgedMetric
+from greval.records.result import Usage
+from greval.records.scale import CategoricalScale, Scale, Value
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

@@ -14,13 +14,13 @@ from greval.annotations.giving import Source, given
 from greval.annotations.matching import Matched, match
 from greval.annotations.shown import Who, definitions, judged_cases
 from greval.argilla.things import metric_of
-from greval.case import Case
 from greval.errors import DataError
-from greval.material import keep, listed
-from greval.metric import JudgedMetric, define
 from greval.prompt import case_text
-from greval.result import Judgement
-from greval.scale import CategoricalScale, Scale, Value
+from greval.records.case import Case
+from greval.records.metric import JudgedMetric, define
+from greval.records.metric_input import keep, listed
+from greval.records.result import Judgement
+from greval.records.scale import CategoricalScale, Scale, Value
 from greval.store import Store
 
 

@@ -15,8 +15,8 @@ from greval.annotations.giving import Source
 from greval.errors import DataError, DefinitionError
 from greval.judge import Judge
 from greval.library import load
-from greval.metric import JudgedMetric, Metric
 from greval.prices import Prices
+from greval.records.metric import JudgedMetric, Metric
 from greval.stats.interval import LEVEL
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from greval.record import Record
-from greval.result import Usage
+from greval.records.record import Record
+from greval.records.result import Usage
 from greval.stats.interval import Interval
 
 Way = Literal["examples", "rewrite"]

@@ -14,9 +14,9 @@ from greval.alignment.points import Point
 from greval.alignment.showing import apart, text_of
 from greval.alignment.writing import Writer
 from greval.errors import MalformedVerdictError
-from greval.metric import JudgedMetric, define
 from greval.prompt import neutral
-from greval.scale import CategoricalScale, Value
+from greval.records.metric import JudgedMetric, define
+from greval.records.scale import CategoricalScale, Value
 from greval.schema import object_schema
 
 SHOWN = 6

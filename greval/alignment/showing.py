@@ -16,16 +16,16 @@ from greval.alignment.judging import Verdicts
 from greval.alignment.points import Point, one_item, shown_text
 from greval.alignment.writing import Writer
 from greval.annotations.values import on_scale
-from greval.case import Case
 from greval.errors import MalformedVerdictError
-from greval.example import Example
 from greval.judge import LOCAL_REASON_LENGTH
-from greval.metric import JudgedMetric, define
-from greval.need import TAG
-from greval.note import ShareNote
 from greval.prompt import system_text
-from greval.result import Judgement
-from greval.scale import CategoricalScale, Value, ValueScale
+from greval.records.case import Case
+from greval.records.example import Example
+from greval.records.metric import JudgedMetric, define
+from greval.records.needs import TAG
+from greval.records.note import ShareNote
+from greval.records.result import Judgement
+from greval.records.scale import CategoricalScale, Value, ValueScale
 from greval.schema import answer_schema, read_verdict
 
 FEWEST, MOST = 4, 6

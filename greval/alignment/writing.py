@@ -18,8 +18,8 @@ from greval.errors import MalformedVerdictError
 from greval.judge import Judge
 from greval.prompt import neutral
 from greval.question import Question
+from greval.records.result import Failure
 from greval.replies import Replies
-from greval.result import Failure
 from greval.verdict import parse
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from greval.annotation import Annotation
-from greval.record import Record
-from greval.scale import Value
+from greval.records.annotation import Annotation
+from greval.records.record import Record
+from greval.records.scale import Value
 
 
 class Adjudicated(Record):

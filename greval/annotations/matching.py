@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 from pydantic_core import from_json
 
-from greval.annotation import Annotation
 from greval.annotations.shown import Key, contents
 from greval.annotations.values import settled
-from greval.case import Tags
-from greval.record import Record
-from greval.result import Judgement, Result
-from greval.scale import OffScaleError, Scale, Value
+from greval.records.annotation import Annotation
+from greval.records.case import Tags
+from greval.records.record import Record
+from greval.records.result import Judgement, Result
+from greval.records.scale import OffScaleError, Scale, Value
 from greval.store import Store
 
 __all__ = ["Key", "Matched", "Thing", "match", "method_of", "name", "of_another_text"]
@@ -77,7 +77,7 @@ def match(store: Store, metric: str, annotations: Sequence[Annotation], scale: S
     Example:
         >>> import tempfile
         >>> from pathlib import Path
-        >>> from greval.result import Scored
+        >>> from greval.records.result import Scored
         >>> row = Result(sample_id="q1", metric="tone", fingerprint="f", judge="j", tier="text",
         ...              outcome=Scored(judgements=(Judgement(value="Polite", reason="It thanks."),)))
         >>> said = Annotation(sample_id="q1", metric="tone", annotator="ana", value="Rude")

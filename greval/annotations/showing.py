@@ -8,10 +8,10 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from greval.case import Case, Chunk, Traversal
-from greval.material import Item, listed
-from greval.metric import JudgedMetric
-from greval.need import TAG
+from greval.records.case import Case, Chunk, Traversal
+from greval.records.metric import JudgedMetric
+from greval.records.metric_input import Item, listed
+from greval.records.needs import TAG
 
 NOTHING = "(none)"
 TITLES = {

@@ -9,12 +9,12 @@ from functools import cached_property
 from typing import NamedTuple
 
 from greval.annotations.showing import fields
-from greval.case import Case, Tags
-from greval.identity import case_key, content_key, digest
-from greval.material import items, narrowed
-from greval.metric import JudgedMetric, define
-from greval.record import Record
-from greval.result import Judgement, Result
+from greval.records.case import Case, Tags
+from greval.records.fingerprint import case_key, content_key, digest
+from greval.records.metric import JudgedMetric, define
+from greval.records.metric_input import items, narrowed
+from greval.records.record import Record
+from greval.records.result import Judgement, Result
 from greval.store import Store
 
 Who = tuple[str, str]

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from pydantic import JsonValue, TypeAdapter
 
-from greval.annotation import Annotation
 from greval.library import predefined
-from greval.scale import CategoricalScale, OffScaleError, Scale, Value
+from greval.records.annotation import Annotation
+from greval.records.scale import CategoricalScale, OffScaleError, Scale, Value
 
 _SCALE: TypeAdapter[Scale] = TypeAdapter(Scale)
 
@@ -33,7 +33,7 @@ def on_scale(scale: Scale, value: Value) -> Value:
         OffScaleError: Where it is not on the scale.
 
     Example:
-        >>> from greval.scale import ValueScale
+        >>> from greval.records.scale import ValueScale
         >>> on_scale(ValueScale(range=(1, 5), levels={1: "Useless.", 5: "Perfect."}), "4")
         4
     """

@@ -10,9 +10,9 @@ from pydantic import Field, ValidationError
 from greval.argilla.form import Json, guidelines, parts
 from greval.argilla.server import Server
 from greval.errors import ArgillaError
-from greval.metric import JudgedMetric
-from greval.record import Record
-from greval.scale import JudgedScale
+from greval.records.metric import JudgedMetric
+from greval.records.record import Record
+from greval.records.scale import JudgedScale
 
 OURS = "greval"
 """The name under which a dataset made here keeps what it is."""

@@ -8,9 +8,9 @@ from typing import Any, assert_never
 
 from greval.annotations.showing import titles
 from greval.errors import ArgillaError
-from greval.identity import digest
-from greval.metric import JudgedMetric
-from greval.scale import CategoricalScale, JudgedScale, Value, ValueScale
+from greval.records.fingerprint import digest
+from greval.records.metric import JudgedMetric
+from greval.records.scale import CategoricalScale, JudgedScale, Value, ValueScale
 
 JUDGEMENT, COMMENT = "judgement", "comment"
 WRITTEN = "judge"

@@ -13,7 +13,7 @@ from pydantic import Field, ValidationError
 from greval._util.whole_file import write_whole
 from greval.annotations.shown import Place
 from greval.errors import StoreError
-from greval.record import Record
+from greval.records.record import Record
 from greval.store.disk import lock
 
 FOLDER = "argilla"

@@ -14,7 +14,7 @@ from greval.argilla.ledger import hold, load
 from greval.argilla.reading import Counts, Reading
 from greval.argilla.server import FORBIDDEN, Server
 from greval.errors import ArgillaError
-from greval.record import Record
+from greval.records.record import Record
 from greval.store import Store
 
 

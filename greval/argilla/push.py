@@ -17,8 +17,8 @@ from greval.argilla.sampling import Sample
 from greval.argilla.server import Server
 from greval.argilla.things import metric_of
 from greval.errors import ArgillaError, DataError
-from greval.metric import JudgedMetric
-from greval.record import Record
+from greval.records.metric import JudgedMetric
+from greval.records.record import Record
 from greval.store import Store
 
 BATCH = 500

@@ -9,7 +9,7 @@ from greval.annotations.shown import Shown
 from greval.argilla.dataset import Dataset
 from greval.argilla.form import JUDGEMENT, WRITTEN, Json, asked, cut
 from greval.argilla.ledger import Entry
-from greval.judgement_text import cited_items, write_details
+from greval.records.judgement_text import cited_items, write_details
 
 MAX_AGENT = 200
 MAX_TERM = 1000

@@ -15,7 +15,7 @@ from typing import Annotated, Literal, NamedTuple, Self
 from pydantic import Field
 
 from greval.errors import ArgillaError
-from greval.record import Record
+from greval.records.record import Record
 
 LEAST = 0.05
 """How uncertain a thing counts at least, so that what the judge is sure of is drawn as well."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from greval.annotations.shown import definitions
 from greval.errors import ArgillaError, DataError
-from greval.metric import JudgedMetric, define
+from greval.records.metric import JudgedMetric, define
 from greval.store import Store
 
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from greval.alignment.preparing import Wishes
     from greval.alignment.records import Alignment
     from greval.judge import Judge
-    from greval.metric import Metric
+    from greval.records.metric import Metric
 
 
 def align(  # noqa: PLR0913 - the options of a command

@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-from greval.case import Case
 from greval.cli.evaluate import FAILED
 from greval.cli.options import Form, ReportFormat, page
 from greval.datasets import RowFault, read_cases
 from greval.datasets.unread import describe_unread
 from greval.generation.parity import audit as audited
+from greval.records.case import Case
 from greval.report.audit import render
 
 

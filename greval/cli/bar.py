@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
 from greval.progress import Progress as Snapshot
-from greval.result import Result
+from greval.records.result import Result
 
 if TYPE_CHECKING:
     from greval.evaluation import Run

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from greval.case import Case
 from greval.cli.bar import Bar
 from greval.cli.evaluate import FAILED, STOPPED
 from greval.cli.page import visible
@@ -22,6 +21,7 @@ from greval.framework.config import with_provider
 from greval.generation import ContextMode
 from greval.judge import Judge
 from greval.progress import Progress
+from greval.records.case import Case
 
 if TYPE_CHECKING:
     from greval.collecting import Collected, CollectProgress

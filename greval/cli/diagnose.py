@@ -13,7 +13,7 @@ from greval.store import Store
 
 if TYPE_CHECKING:
     from greval.diagnosis import Cause, Diagnoses, Diagnosis
-    from greval.inventory import Inventory
+    from greval.records.inventory import Inventory
 
 QUERY_TYPE = "query_type"
 Index = Annotated[

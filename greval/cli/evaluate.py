@@ -54,11 +54,11 @@ from greval.datasets.unread import describe_unread
 from greval.errors import GrevalError
 from greval.judge import Judge
 from greval.library import load, with_dependencies
-from greval.metric import ComputedMetric, Metric
 from greval.prices import Prices
+from greval.records.metric import ComputedMetric, Metric
+from greval.records.result import Result
 from greval.report.build import build
 from greval.report.console import render
-from greval.result import Result
 from greval.shard import Shard
 from greval.store import Store
 

@@ -10,8 +10,8 @@ import typer
 
 from greval.advice import advice
 from greval.cli.page import visible
+from greval.records.result import Failure, FailureKind, Result
 from greval.report.build import Report
-from greval.result import Failure, FailureKind, Result
 from greval.store.pages import Pages, Wanted
 
 MOST_READ = 5_000

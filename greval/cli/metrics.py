@@ -9,14 +9,14 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from greval.case import Over
 from greval.cli.options import BaseUrl, Folders, JudgeName, Temperature, needed_judge, page
 from greval.errors import DefinitionError
 from greval.library import load, load_folder, predefined
 from greval.lint import lint
-from greval.metric import ComputedMetric, JudgedMetric, Metric
 from greval.metric_file import read_metric, write_metric
-from greval.scale import CategoricalScale, MeasureScale
+from greval.records.case import Over
+from greval.records.metric import ComputedMetric, JudgedMetric, Metric
+from greval.records.scale import CategoricalScale, MeasureScale
 
 if TYPE_CHECKING:
     from greval.drafting import DraftScale

@@ -36,8 +36,8 @@ from greval.cli.stopping import describe_stop, stop_on_signals
 from greval.datasets import read_cases
 from greval.judge import Judge
 from greval.library import load, with_dependencies
-from greval.metric import Metric, set_reason_depth
 from greval.prices import Prices
+from greval.records.metric import Metric, set_reason_depth
 
 if TYPE_CHECKING:
     from greval.probing import Probe

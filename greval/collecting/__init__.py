@@ -15,7 +15,6 @@ from typing import Any
 from langchain_core.runnables import Runnable
 
 from greval._util.concurrency import all_of, beside
-from greval.case import Case, Sample
 from greval.collecting.file import ResponseFile, read_responses
 from greval.collecting.progress import CollectProgress
 from greval.collecting.work import Collecting, SampleLike
@@ -25,6 +24,7 @@ from greval.errors import MethodError
 from greval.methods import Method
 from greval.methods.loading import as_method
 from greval.methods.threads import Threads
+from greval.records.case import Case, Sample
 from greval.runnable import run_sync
 
 __all__ = ["CollectProgress", "Collected", "collect", "collect_async", "read_responses"]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import traceback
 
-from greval.case import Case, Effort, Response, Sample
 from greval.client import clock
 from greval.errors import MethodError
 from greval.faults import MAX_MESSAGE, redacted
 from greval.methods import Method
 from greval.methods.responses import as_response
+from greval.records.case import Case, Effort, Response, Sample
 from greval.work import written
 
 GRACE_SECONDS = 1.0

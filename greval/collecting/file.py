@@ -16,9 +16,9 @@ from typing import NamedTuple, Self
 from pydantic import ValidationError
 
 from greval._util.files import Closing
-from greval.case import Case, Sample
 from greval.errors import StoreError
-from greval.identity import digest
+from greval.records.case import Case, Sample
+from greval.records.fingerprint import digest
 
 ENDINGS = (".jsonl", ".ndjson")
 FIRST = b'{"method":"'

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from greval.case import Effort, Response
-from greval.record import Record
-from greval.result import Usage
+from greval.records.case import Effort, Response
+from greval.records.record import Record
+from greval.records.result import Usage
 
 
 class CollectProgress(Record):

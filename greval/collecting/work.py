@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from greval.case import Case, Sample
 from greval.client import clock
 from greval.collecting.asking import ask
 from greval.collecting.file import Key, ResponseFile, content_of
@@ -16,6 +15,7 @@ from greval.collecting.progress import CollectProgress
 from greval.datasets import RowFault
 from greval.errors import DataError
 from greval.methods import Method
+from greval.records.case import Case, Sample
 from greval.work import MOST_TOLD, read_case, written
 
 SampleLike = Sample | Mapping[str, object]

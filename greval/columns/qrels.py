@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from greval.case import ESSENTIAL, HIGHEST_GRADE, Case
 from greval.columns.grouping import Grouped, blocks, group, group_lists
 from greval.columns.matching import BATCH, repeats
 from greval.columns.pairing import Documents
 from greval.columns.reading import numbers_in, numbers_of
 from greval.columns.stretches import Ints, Numbers
 from greval.errors import DataError
+from greval.records.case import ESSENTIAL, HIGHEST_GRADE, Case
 
 Grades = npt.NDArray[np.int16]
 HIGHEST = HIGHEST_GRADE

@@ -10,7 +10,6 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from greval.case import Case
 from greval.columns.grouping import Grouped, arranged, group, group_lists
 from greval.columns.lookup import lookups
 from greval.columns.matching import found_in
@@ -18,6 +17,7 @@ from greval.columns.qrels import Qrels
 from greval.columns.reading import numbers_of
 from greval.columns.stretches import Ints
 from greval.errors import DataError
+from greval.records.case import Case
 
 Ties = Literal["given", "trec_eval"]
 

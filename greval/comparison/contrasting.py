@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from greval.comparison.pairs import Pairs
 from greval.comparison.records import Contrast, Effect, Test, TestName, Verdict
 from greval.comparison.scales import Direction
-from greval.scale import Better
+from greval.records.scale import Better
 from greval.stats.correction import Corrected
 from greval.stats.difference import clustered, intervals
 from greval.stats.effect import cohens_dz, cohens_g, odds_ratio, rank_biserial

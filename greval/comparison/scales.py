@@ -8,8 +8,8 @@ from pydantic import JsonValue
 
 from greval.facts import read_scales
 from greval.library import predefined
-from greval.metric import ComputedMetric
-from greval.scale import Better, CategoricalScale, Scale
+from greval.records.metric import ComputedMetric
+from greval.records.scale import Better, CategoricalScale, Scale
 from greval.stats.number_range import find_number_range
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from greval.stats.outline import read
+from greval.records.outline import read
 from greval.store import Store
 
 if TYPE_CHECKING:

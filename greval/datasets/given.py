@@ -11,11 +11,11 @@ from typing import Any, Protocol
 from pydantic import BaseModel
 
 from greval._util.arguments import several
-from greval.case import Case
 from greval.datasets.files import LIST_KEYS, LIST_UNIT, list_in
 from greval.datasets.reading import Reading, RowFault
 from greval.datasets.texts import Raw, row_of
 from greval.errors import DataError, DataWarning
+from greval.records.case import Case
 
 CaseLike = Case | Mapping[str, object]
 

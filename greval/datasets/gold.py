@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from greval.case import Case, Gold
 from greval.datasets.names import LOGGED, known, names_of, nearest, shown
 from greval.datasets.reading import READERS, Reading, RowFault, read_cases
 from greval.datasets.texts import Raw
+from greval.records.case import Case, Gold
 
 
 def read_gold(path: str | Path) -> Iterator[tuple[str, Case | RowFault]]:

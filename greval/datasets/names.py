@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
-from greval.case import Case, Chunk, Effort, Gold, Traversal, Triple
+from greval.records.case import Case, Chunk, Effort, Gold, Traversal, Triple
 
 NEIGHBOURS: Mapping[str, Mapping[str, str]] = {
     "ragas": {

@@ -11,7 +11,6 @@ from pathlib import Path
 from types import MappingProxyType
 
 from greval._util.row_index import Index, number
-from greval.case import Case
 from greval.datasets.by_method import METHODS, split_methods
 from greval.datasets.files import BOM, LIST_UNIT, read_json, read_json_lines, read_stdin
 from greval.datasets.names import Settled, nearest, settle, shown
@@ -19,7 +18,8 @@ from greval.datasets.rows import case_of, hint, id_of
 from greval.datasets.tables import read_csv, read_parquet
 from greval.datasets.texts import Raw
 from greval.errors import DataError
-from greval.record import Record
+from greval.records.case import Case
+from greval.records.record import Record
 from greval.source import UNKNOWN, Source, identify_file
 
 READERS: Mapping[str, Callable[[Path], Iterator[Raw]]] = {

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from greval.case import Case, holds_grades
 from greval.datasets.documents import read_chunk, read_message
 from greval.datasets.names import DOTTED, FIELD_OF, MAX_SHOWN, PARTS, Settled, is_log, names_of, nearest, shown
 from greval.datasets.texts import Refused, kind
+from greval.records.case import Case, holds_grades
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence

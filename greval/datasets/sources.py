@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from typing import TypeVar
 
-from greval.case import Case, Chunk, Node, Traversal
 from greval.errors import DataError
+from greval.records.case import Case, Chunk, Node, Traversal
 
 T = TypeVar("T")
 PARTS = ("repo", "version")

@@ -21,7 +21,6 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from greval.case import Case, Chunk, Gold
 from greval.columns.grouping import Grouped, arranged, group
 from greval.columns.part import Part
 from greval.columns.qrels import Qrels
@@ -30,6 +29,7 @@ from greval.columns.reading import part_of
 from greval.columns.stretches import Numbers
 from greval.columns.texts import Texts
 from greval.errors import DataError
+from greval.records.case import Case, Chunk, Gold
 
 Order = Literal["score", "rank", "file"]
 BATCH = 65_536

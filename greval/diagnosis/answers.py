@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from greval.case import Case
 from greval.computing import compute_outcome
 from greval.metrics.naming import parse
 from greval.metrics.text import expected
 from greval.metrics.walk import plain
-from greval.result import Scored, Skipped
+from greval.records.case import Case
+from greval.records.result import Scored, Skipped
 
 EXACT = "exact_match"
 CONTAINED = "fuzzy_containment@0.80"

@@ -7,8 +7,8 @@ from typing import Literal, get_args
 
 from pydantic import Field
 
-from greval.case import Tags
-from greval.record import Record
+from greval.records.case import Tags
+from greval.records.record import Record
 
 Cause = Literal[
     "answered rightly",

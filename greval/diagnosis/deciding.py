@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from greval.case import Case, Gold
 from greval.diagnosis.answers import chunk_with_answer, given_rightly
 from greval.diagnosis.causes import LOSSES, Cause, Diagnosis, Evidence
 from greval.diagnosis.entry import Entry
@@ -12,7 +11,8 @@ from greval.diagnosis.needs import needs
 from greval.diagnosis.trail import Trail
 from greval.diagnosis.verdicts import Verdict
 from greval.gold.holdings import Holdings
-from greval.inventory import Inventory
+from greval.records.case import Case, Gold
+from greval.records.inventory import Inventory
 
 NAMED = 3
 """How many names a reason lists before it counts the rest."""

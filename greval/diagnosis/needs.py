@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from greval.case import Edge
 from greval.diagnosis.causes import Cause, Evidence
 from greval.diagnosis.entry import Entry
 from greval.diagnosis.trail import Trail
 from greval.metrics.walk import write_edge
+from greval.records.case import Edge
 
 
 def needs(trail: Trail) -> Iterator[Evidence]:

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from greval._util.arguments import run_folder
-from greval.case import Case
 from greval.diagnosis.causes import Diagnosis
 from greval.diagnosis.deciding import diagnose
 from greval.diagnosis.verdicts import Verdicts
 from greval.gold.holdings import Holdings
-from greval.inventory import Inventory
+from greval.records.case import Case
+from greval.records.inventory import Inventory
 from greval.store import Store
 
 if TYPE_CHECKING:

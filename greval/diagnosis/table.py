@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from greval.diagnosis.causes import CAUSES, Cause, Diagnosis
-from greval.record import Record
+from greval.records.record import Record
 
 METHOD = "method"
 NOT_TOLD = "(none)"

@@ -6,9 +6,9 @@ import unicodedata
 from collections.abc import Iterable
 from functools import cached_property
 
-from greval.case import Case, Edge, Gold
 from greval.gold.holdings import Documents, Holdings, Names, Ties
 from greval.metrics.walk import plain
+from greval.records.case import Case, Edge, Gold
 
 
 class Trail:

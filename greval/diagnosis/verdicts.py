@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from greval.case import Case
 from greval.computing import compute_outcome
 from greval.errors import DataError, DefinitionError
 from greval.library import load
-from greval.metric import ComputedMetric
-from greval.record import Record
-from greval.result import Failed, Outcome, Result, Scored, Skipped
+from greval.records.case import Case
+from greval.records.metric import ComputedMetric
+from greval.records.record import Record
+from greval.records.result import Failed, Outcome, Result, Scored, Skipped
 from greval.store import Store
 
 PREFERRED = ("correctness", "answer_alignment", "fuzzy_containment@0.80", "exact_match")

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypedDict, Unpack
 
 from greval._util.arguments import known_options, run_folder, unknown
-from greval.annotation import Annotation
 from greval.annotations.giving import Source, given
 from greval.annotations.matching import Key
 from greval.annotations.shown import contents
@@ -19,6 +18,7 @@ from greval.estimates.figuring import REFUSED, Figures, Range, Sample, Scope, by
 from greval.estimates.judged import NOT_TOLD, Judged, judged
 from greval.estimates.labels import Labels, labelled
 from greval.estimates.records import DrawnBy, Estimate, EstimateRow, Figure
+from greval.records.annotation import Annotation
 from greval.stats.difference import Clusters
 from greval.stats.interval import LEVEL
 from greval.stats.sampling import Drawn
@@ -91,7 +91,7 @@ def estimate(
 
     Example:
         >>> import tempfile
-        >>> from greval.annotation import Annotation
+        >>> from greval.records.annotation import Annotation
         >>> from greval.evaluation import evaluate
         >>> from greval.metrics import COMPUTED
         >>> cases = [{"id": f"q{n}", "question": "?", "method": "walk", "usage": {"latency": n % 4}} for n in range(40)]

@@ -14,9 +14,9 @@ from greval._util.arguments import unknown
 from greval.annotations.shown import definitions
 from greval.annotations.values import scales
 from greval.errors import DataError
-from greval.result import Result
-from greval.scale import CategoricalScale, Scale
-from greval.stats.outline import Outline, read
+from greval.records.outline import Outline, read
+from greval.records.result import Result
+from greval.records.scale import CategoricalScale, Scale
 from greval.store import Store
 
 if TYPE_CHECKING:

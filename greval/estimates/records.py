@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from greval.record import Record
-from greval.scale import Better
+from greval.records.record import Record
+from greval.records.scale import Better
 from greval.stats.interval import Interval
 
 DrawnBy = Literal["items", "questions"]

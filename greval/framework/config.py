@@ -15,7 +15,7 @@ from greval.generation import ContextMode
 from greval.judge import Judge
 from greval.metric_file.fault import Fault, did_you_mean, from_errors, line_of
 from greval.metric_file.source import Source, read_source
-from greval.record import Record, Text
+from greval.records.record import Record, Text
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails

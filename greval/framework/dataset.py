@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from greval.case import Case, Sample
 from greval.datasets import Reading, RowFault, read_cases
 from greval.datasets.names import FIELD_OF, dotted, names_of, shown
 from greval.datasets.reading import READERS
@@ -14,6 +13,7 @@ from greval.datasets.texts import Raw
 from greval.datasets.unread import describe_unread
 from greval.errors import DataError
 from greval.metric_file import did_you_mean
+from greval.records.case import Case, Sample
 
 ANSWER = "answer"
 OF_SAMPLES = frozenset(Sample.model_fields)

@@ -8,7 +8,6 @@ from typing import Unpack
 
 from langchain_core.language_models import BaseChatModel
 
-from greval.case import Case, Chunk, Sample
 from greval.collecting.file import read_responses
 from greval.forecasting import Forecast, forecast
 from greval.framework import CONFIG
@@ -18,7 +17,8 @@ from greval.framework.writing import RESPONSES, RUN, current
 from greval.judge import Judge
 from greval.library import load
 from greval.options import Options
-from greval.record import Record
+from greval.records.case import Case, Chunk, Sample
+from greval.records.record import Record
 
 
 class Foretold(Record):

@@ -7,13 +7,13 @@ import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from greval.case import Response, Sample
 from greval.errors import DataError, GrevalError, MethodError
 from greval.framework.config import INDEX, Config
 from greval.generation.wrapping import with_generator
 from greval.methods import Method
 from greval.methods.loading import load_method
 from greval.metric_file import did_you_mean
+from greval.records.case import Response, Sample
 
 INDEX_TAG = "index"
 """The tag under which a method of one's own finds the folder of the group's index."""

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from greval._util.whole_file import write_whole
-from greval.case import Case, Sample
 from greval.errors import StoreError
 from greval.framework import PUBLISHED
-from greval.result import Result, Scored, Skipped
+from greval.records.case import Case, Sample
+from greval.records.result import Result, Scored, Skipped
 
 JUDGED = ("correctness", "faithfulness", "relevance", "completeness")
 EFFORT = ("latency", "llm_calls", "prompt_tokens", "output_tokens")

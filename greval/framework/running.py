@@ -27,8 +27,8 @@ from greval.framework.writing import RESPONSES, RUN, Writer, current, saving
 from greval.judge import Judge
 from greval.library import load
 from greval.methods import Method
-from greval.metric import set_reason_depth
 from greval.options import DEFAULT_CONCURRENCY, Options
+from greval.records.metric import set_reason_depth
 from greval.runnable import run_sync
 from greval.store.disk import lock
 

@@ -9,17 +9,17 @@ from pathlib import Path
 
 from langchain_core.language_models import BaseChatModel
 
-from greval.case import Case
 from greval.client import JudgeClient, clock
 from greval.collecting import read_responses
 from greval.collecting.file import content_of
 from greval.compile import compile_metric
 from greval.errors import StoreError
 from greval.framework.output import DETAILED, SUMMARY, Asked, Find, detailed, summary, write_json
-from greval.identity import case_key, content_key
 from greval.judge import Judge
-from greval.metric import Metric
-from greval.result import Result
+from greval.records.case import Case
+from greval.records.fingerprint import case_key, content_key
+from greval.records.metric import Metric
+from greval.records.result import Result
 from greval.store import FILE, Store
 
 RESPONSES = "responses.jsonl"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-from greval.case import Chunk, Sample
+from greval.records.case import Chunk, Sample
 
 __all__ = ["Aggregate", "ContextMode"]
 

@@ -8,7 +8,6 @@ from typing import TypeVar
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import HumanMessage, SystemMessage
 
-from greval.case import Case, Effort, Response, Sample
 from greval.client import JudgeClient, clock
 from greval.errors import MethodError
 from greval.generation import Aggregate, ContextMode
@@ -18,8 +17,9 @@ from greval.methods.loading import as_method
 from greval.prices import Prices
 from greval.prompt import fenced
 from greval.question import Question
+from greval.records.case import Case, Effort, Response, Sample
+from greval.records.result import Usage
 from greval.reply import Reply
-from greval.result import Usage
 
 SYSTEM = """\
 Answer the question from the given context, and from nothing else.

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, product
 from pathlib import Path
 
-from greval.case import Chunk, Sample
 from greval.errors import DataError
 from greval.generation import Aggregate
 from greval.metric_file import did_you_mean
+from greval.records.case import Chunk, Sample
 
 Fact = Mapping[str, tuple[str, ...]]
 """What one statement about a document says: the values of each of its fields."""

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from greval._util.arguments import several
-from greval.case import Case
-from greval.record import Record
+from greval.records.case import Case
+from greval.records.record import Record
 from greval.tokens import ESTIMATED, TokenCounter, estimated
 
 RATIO = 1.25

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from langchain_core.language_models import BaseChatModel
 
-from greval.case import Sample
 from greval.client import JudgeClient
 from greval.errors import MethodError
 from greval.generation import ContextMode
@@ -16,6 +15,7 @@ from greval.generation.counts import counts_by
 from greval.judge import Judge
 from greval.methods import Method
 from greval.methods.loading import as_method
+from greval.records.case import Sample
 
 
 def with_generator(

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import repeat
 
-from greval.case import Gold, Sample
 from greval.gold.finding import Finding, Level
 from greval.gold.holdings import Holdings
 from greval.gold.rules import Told, in_index, in_itself
-from greval.inventory import Inventory
 from greval.metrics.walk import plain
+from greval.records.case import Gold, Sample
+from greval.records.inventory import Inventory
 
 COMPARED = ("question", "expected_answer", "gold")
 """What rows of one sample must agree on, whatever method they are of."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from greval.record import Record
+from greval.records.record import Record
 
 Level = Literal["fault", "remark"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from itertools import product
 
-from greval.case import Edge, Gold
-from greval.inventory import RELATED, Inventory
 from greval.metrics.walk import plain
+from greval.records.case import Edge, Gold
+from greval.records.inventory import RELATED, Inventory
 
 Documents = tuple[str, ...]
 

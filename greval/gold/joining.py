@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeVar
 
 from greval._util.arguments import hold_until
-from greval.case import Case, Gold, Sample, Traversal
 from greval.errors import DataError
+from greval.records.case import Case, Gold, Sample, Traversal
 
 T = TypeVar("T")
 SHOWN_IDS = 3
@@ -29,7 +29,7 @@ def with_gold(cases: Iterable[T], gold: Iterable[Sample]) -> Iterator[T]:
         DataError: If two rows of gold have one id and contradict each other, or no case has the id of a row.
 
     Example:
-        >>> from greval.case import Case
+        >>> from greval.records.case import Case
         >>> rows = [Sample(id="q1", question="", gold={"essential_docs": ["d1"]}),
         ...         Sample(id="q1", question="", gold={"expected_nodes": ["Ada"]})]
         >>> [case.gold.expected_nodes for case in with_gold([Case(id="q1", question="Who?")], rows)]

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 
 from greval._util.wording import names
-from greval.case import Edge, Gold
 from greval.gold.finding import Level
 from greval.gold.holdings import Holdings, Names
 from greval.metrics.walk import plain, write_edge
+from greval.records.case import Edge, Gold
 
 Told = tuple[Level, str]
 LISTS = ("essential_docs", "helpful_docs", "essential_repos", "expected_nodes", "start_nodes", "answers")

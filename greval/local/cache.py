@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from greval.local.models import LocalModel, find_model
-from greval.record import Record
+from greval.records.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -12,7 +12,7 @@ from greval.local.cache import cached_path, locked, model_path, write_marker
 from greval.local.join import join
 from greval.local.models import DEFAULT_MODEL, LocalModel, find_model
 from greval.local.wheels import AT_ONCE, Part, download
-from greval.record import Record
+from greval.records.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Callable

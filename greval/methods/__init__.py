@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from typing import Protocol, runtime_checkable
 
-from greval.case import Response, Sample
+from greval.records.case import Response, Sample
 
 __all__ = ["Method"]
 

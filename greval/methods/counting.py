@@ -8,7 +8,7 @@ from typing import Any
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.outputs import LLMResult
 
-from greval.case import Effort
+from greval.records.case import Effort
 
 
 class CallCounter(BaseCallbackHandler):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from greval.case import Edge
-from greval.inventory import RELATED
+from greval.records.case import Edge
+from greval.records.inventory import RELATED
 
 SHOWN = 3
 

@@ -26,7 +26,7 @@ from greval.methods.filling import check_fields, variables_in
 from greval.methods.reply_form import ReplyForm
 from greval.metric_file.fault import did_you_mean
 from greval.metric_file.source import Source, read_source
-from greval.record import Record
+from greval.records.record import Record
 
 QUESTION: JsonValue = {"question": "{question}"}
 SECRET = re.compile(r"auth|key|token|secret|cookie|pass|credential", re.IGNORECASE)

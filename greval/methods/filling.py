@@ -10,9 +10,9 @@ from urllib.parse import quote
 
 from pydantic import JsonValue
 
-from greval.case import Gold, Sample
 from greval.errors import MethodError
 from greval.metric_file.fault import did_you_mean
+from greval.records.case import Gold, Sample
 
 PLACE = re.compile(r"\{\{(?P<kept>[A-Za-z_][\w.]*)\}\}|\$\{(?P<variable>\w+)\}|\{(?P<field>[A-Za-z_][\w.]*)\}")
 """`{field}` of the sample, `${NAME}` of the environment, and `{{word}}` for `{word}` itself."""

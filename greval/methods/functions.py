@@ -9,10 +9,10 @@ from concurrent.futures import Future
 from contextvars import copy_context
 from typing import Any
 
-from greval.case import Response, Sample
 from greval.errors import MethodError
 from greval.methods.responses import as_response
 from greval.methods.threads import Threads
+from greval.records.case import Response, Sample
 
 MOST_LEFT = 64
 """Calls that were given up and still run in their threads; with more the process would choke on them."""

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from pydantic import JsonValue, ValidationError
 
-from greval.case import Response, Sample
 from greval.errors import MethodError
 from greval.methods.endpoint import Endpoint, read_endpoint
 from greval.methods.filling import fill, fill_url, read_variables
 from greval.methods.reply_form import ReplyForm
 from greval.methods.responses import as_response
+from greval.records.case import Response, Sample
 
 if TYPE_CHECKING:
     import ssl

@@ -9,14 +9,14 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from greval.case import Edge
 from greval.errors import DataError
-from greval.inventory import Inventory
 from greval.methods.edges import dangling
 from greval.methods.graphrag.index import find_tables, read_graphrag
 from greval.methods.lightrag.index import holds_lightrag, read_lightrag
 from greval.methods.spec import read_spec
-from greval.record import Record
+from greval.records.case import Edge
+from greval.records.inventory import Inventory
+from greval.records.record import Record
 
 OWN = ("inventory.jsonl", "inventory.json")
 

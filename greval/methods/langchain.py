@@ -10,11 +10,11 @@ from langchain_core.messages import BaseMessage
 from langchain_core.runnables import Runnable
 from pydantic import BaseModel
 
-from greval.case import Effort, Response, Sample
 from greval.datasets.documents import find_first, read_document
 from greval.errors import MethodError
 from greval.methods.counting import CallCounter
 from greval.methods.responses import as_response
+from greval.records.case import Effort, Response, Sample
 
 INPUTS = ("question", "input", "query", "user_input", "text")
 MESSAGES = "messages"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from greval.case import Chunk, Effort, Response, Traversal, Triple
 from greval.errors import MethodError
 from greval.methods.paths import Path
 from greval.metric_file.fault import did_you_mean
+from greval.records.case import Chunk, Effort, Response, Traversal, Triple
 
 EDGE = ("source", "label", "target")
 EDGES = "traversal.traversed_edges"

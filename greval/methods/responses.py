@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from greval.case import Response
 from greval.errors import MethodError
 from greval.metric_file.fault import did_you_mean
+from greval.records.case import Response
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails

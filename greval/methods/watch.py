@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from weakref import WeakSet
 
-from greval.case import Effort
+from greval.records.case import Effort
 
 Count = Callable[[str], int]
 Ask = Callable[..., Awaitable[Any]]

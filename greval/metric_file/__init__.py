@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from greval.errors import DefinitionError
-from greval.metric import JudgedMetric
 from greval.metric_file.fault import did_you_mean
 from greval.metric_file.form import file_schema
+from greval.records.metric import JudgedMetric
 
 __all__ = ["MAX_BYTES", "did_you_mean", "file_schema", "parse_metric", "read_metric", "write_metric"]
 
@@ -92,7 +92,7 @@ def write_metric(metric: JudgedMetric) -> str:
         YAML with folded text, which names its JSON schema for editors.
 
     Example:
-        >>> from greval.metric import ValueMetric
+        >>> from greval.records.metric import ValueMetric
         >>> metric = ValueMetric(name="depth", description="How deep it goes.", needs=["answer"], steps=["Compare."],
         ...                      range=(1, 2), levels={1: "Shallow.", 2: "Deep."})
         >>> parse_metric(write_metric(metric)) == metric

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from greval.metric import JudgedMetric, define
 from greval.metric_file.fault import Fault, Path, did_you_mean, from_errors, line_of, shown
 from greval.metric_file.form import LEVEL
-from greval.need import PROMPT_FIELDS
+from greval.records.metric import JudgedMetric, define
+from greval.records.needs import PROMPT_FIELDS
 
 if TYPE_CHECKING:
     from greval.metric_file.source import Source

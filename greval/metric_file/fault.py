@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from greval.case import Case
-from greval.example import Example
-from greval.metric import JudgedMetric
-from greval.need import PROMPT_FIELDS, TAG
-from greval.note import ListNote, ShareNote, TextNote
-from greval.scale import CategoricalScale, ValueScale, has
+from greval.records.case import Case
+from greval.records.example import Example
+from greval.records.metric import JudgedMetric
+from greval.records.needs import PROMPT_FIELDS, TAG
+from greval.records.note import ListNote, ShareNote, TextNote
+from greval.records.scale import CategoricalScale, ValueScale, has
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails

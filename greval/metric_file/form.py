@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, get_args
 
-from greval.case import Over
-from greval.metric import JudgedMetric
-from greval.need import PROMPT_FIELDS, TAG
-from greval.note import RESERVED
+from greval.records.case import Over
+from greval.records.metric import JudgedMetric
+from greval.records.needs import PROMPT_FIELDS, TAG
+from greval.records.note import RESERVED
 
 Schema = dict[str, Any]
 LEVEL = "0|-?[1-9][0-9]*|-?(0|[1-9][0-9]*)\\.[0-9]*[1-9]"

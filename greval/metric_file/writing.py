@@ -11,9 +11,9 @@ from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString, FoldedScalarString, LiteralScalarString
 
-from greval.metric import JudgedMetric
-from greval.note import ListNote, Note, ShareNote, TextNote
-from greval.scale import CategoricalScale, Category, MeasureScale, Scale, ValueScale
+from greval.records.metric import JudgedMetric
+from greval.records.note import ListNote, Note, ShareNote, TextNote
+from greval.records.scale import CategoricalScale, Category, MeasureScale, Scale, ValueScale
 
 SCHEMA_LINE = "# yaml-language-server: $schema=metric.schema.json\n"
 MAX_LINE = 100

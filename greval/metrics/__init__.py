@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from greval.metric import ComputedMetric
 from greval.metrics.naming import FAMILIES, misnamed, parse, variants
+from greval.records.metric import ComputedMetric
 
 __all__ = ["COMPUTED", "FAMILIES", "misnamed", "parse", "variants"]
 

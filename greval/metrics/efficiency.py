@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from greval._util.wording import counted
-from greval.case import Case
-from greval.metric import ComputedMetric
 from greval.metrics.making import Family, judged
-from greval.result import Judgement, Skipped
-from greval.scale import MeasureScale
+from greval.records.case import Case
+from greval.records.metric import ComputedMetric
+from greval.records.result import Judgement, Skipped
+from greval.records.scale import MeasureScale
 
 
 def _spent(name: str, description: str, *, unit: str, tell: Callable[[float], str]) -> Family:

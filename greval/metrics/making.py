@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
-from greval.case import Case
-from greval.metric import ComputedMetric
-from greval.result import Judgement, Skipped
-from greval.scale import Better, MeasureScale, Value, ValueScale
+from greval.records.case import Case
+from greval.records.metric import ComputedMetric
+from greval.records.result import Judgement, Skipped
+from greval.records.scale import Better, MeasureScale, Value, ValueScale
 
 Compute = Callable[[Case], tuple[Judgement, ...] | Skipped]
 At = Literal["", "cutoff", "threshold"]

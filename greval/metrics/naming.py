@@ -10,9 +10,9 @@ from decimal import Decimal
 from difflib import get_close_matches
 from functools import cache
 
-from greval.metric import ComputedMetric
 from greval.metrics import efficiency, ranking, repository, text, traversal
 from greval.metrics.making import Family, Setting
+from greval.records.metric import ComputedMetric
 
 FAMILIES: dict[str, Family] = {
     family.name: family

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from greval._util.wording import shares
-from greval.case import ESSENTIAL, HELPFUL, Case
-from greval.metric import ComputedMetric
 from greval.metrics import formulas
 from greval.metrics.making import Family, Setting, judged, share, within, yes_no
-from greval.result import Judgement, Skipped
-from greval.scale import MeasureScale, Value, ValueScale
+from greval.records.case import ESSENTIAL, HELPFUL, Case
+from greval.records.metric import ComputedMetric
+from greval.records.result import Judgement, Skipped
+from greval.records.scale import MeasureScale, Value, ValueScale
 
 Wanted = Literal["essential", "relevant"]
 KINDS = {ESSENTIAL: "essential", HELPFUL: "helpful"}

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from greval._util.wording import counted, names, shares
-from greval.case import Case
-from greval.metric import ComputedMetric
 from greval.metrics import formulas
 from greval.metrics.making import Compute, Family, Setting, judged, share, yes_no
-from greval.result import Judgement, Skipped
+from greval.records.case import Case
+from greval.records.metric import ComputedMetric
+from greval.records.result import Judgement, Skipped
 
 Repositories = tuple[str, ...]
 MOST_CONFLICTS = 3

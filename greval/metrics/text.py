@@ -10,13 +10,13 @@ from collections import Counter
 from collections.abc import Callable
 
 from greval._util.wording import names, short
-from greval.case import Case
-from greval.metric import ComputedMetric
 from greval.metrics.containment import contains
 from greval.metrics.making import Family, Setting, judged, share, yes_no
 from greval.metrics.words import told, words, written
-from greval.result import Judgement, Skipped
-from greval.scale import MeasureScale, Value, ValueScale
+from greval.records.case import Case
+from greval.records.metric import ComputedMetric
+from greval.records.result import Judgement, Skipped
+from greval.records.scale import MeasureScale, Value, ValueScale
 
 Compare = Callable[[str, str, Setting], tuple[Value, float, str]]
 """Gives the value of an answer beside an expected one, how near it came, and the reason."""

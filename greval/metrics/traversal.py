@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import Literal
 
 from greval._util.wording import counted, names, shares
-from greval.case import Case, Edge
-from greval.metric import ComputedMetric
 from greval.metrics import formulas
 from greval.metrics.making import Family, Setting, judged, share
 from greval.metrics.walk import UNDIRECTED, UNLABELLED, Walk, depths, read, unwalked
-from greval.result import Judgement, Skipped
-from greval.scale import MeasureScale
+from greval.records.case import Case, Edge
+from greval.records.metric import ComputedMetric
+from greval.records.result import Judgement, Skipped
+from greval.records.scale import MeasureScale
 
 EMPTY = Skipped(reason="the walk is empty")
 NO_EDGE = Skipped(reason="no edge was walked")

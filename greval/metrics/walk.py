@@ -12,8 +12,8 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from greval.case import Case, Edge, Gold, Traversal
-from greval.result import Skipped
+from greval.records.case import Case, Edge, Gold, Traversal
+from greval.records.result import Skipped
 
 UNDIRECTED = "undirected"
 UNLABELLED = "unlabelled"

@@ -11,7 +11,6 @@ from greval.agreements.agreeing import grouped
 from greval.agreements.caution import left_out, of_this_sample
 from greval.agreements.levels import treated
 from greval.agreements.records import TreatAs
-from greval.annotation import Annotation
 from greval.annotations.files import FILE
 from greval.annotations.giving import Source, given
 from greval.annotations.matching import Key, Thing, match, name
@@ -21,7 +20,8 @@ from greval.panels.outlier import outlier
 from greval.panels.reading import Held, benches, common, read
 from greval.panels.records import CombineJudges, Panel
 from greval.panels.seating import Task, combined, is_categorical, jury
-from greval.scale import CategoricalScale, OffScaleError, Scale, Value
+from greval.records.annotation import Annotation
+from greval.records.scale import CategoricalScale, OffScaleError, Scale, Value
 from greval.stats.interval import LEVEL
 from greval.store import Store
 

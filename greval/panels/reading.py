@@ -10,14 +10,14 @@ from pathlib import Path
 from greval.agreements.agreeing import scale_of
 from greval.annotations.matching import Key, Thing
 from greval.annotations.shown import definitions, judged_cases
-from greval.case import Case, Tags
 from greval.errors import DataError
-from greval.identity import digest
-from greval.material import seen
-from greval.metric import Metric, define
 from greval.panels.records import Bench
-from greval.result import Judgement, Result
-from greval.scale import Scale
+from greval.records.case import Case, Tags
+from greval.records.fingerprint import digest
+from greval.records.metric import Metric, define
+from greval.records.metric_input import seen
+from greval.records.result import Judgement, Result
+from greval.records.scale import Scale
 from greval.store import Store
 
 FEWEST = 2

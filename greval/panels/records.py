@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from greval.agreements.records import People, TreatAs
-from greval.record import Record
+from greval.records.record import Record
 from greval.stats.figure import Measured
 
 CombineJudges = Literal["majority", "median", "mean"]

@@ -11,7 +11,7 @@ from greval.agreements.people import people
 from greval.annotations.adjudicating import majority
 from greval.annotations.matching import Key, Thing
 from greval.panels.records import Against, CombineJudges, Jury, Seat
-from greval.scale import CategoricalScale, Scale, Value
+from greval.records.scale import CategoricalScale, Scale, Value
 from greval.stats.alpha import reliability
 from greval.stats.figure import Counted, Measured, codes, measured
 from greval.stats.resampling import Sample, sparse

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 from itertools import islice
 
-from greval.case import Case
 from greval.datasets.given import GivenCases, read_given
 from greval.errors import DataError
-from greval.material import lacking
-from greval.metric import JudgedMetric
+from greval.records.case import Case
+from greval.records.metric import JudgedMetric
+from greval.records.metric_input import lacking
 from greval.work import read_case
 
 POOL = 200

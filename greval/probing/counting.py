@@ -11,8 +11,8 @@ from greval.probing.checks import Check
 from greval.probing.plan import NO_VERDICT, NOT_YET, Base, Pair, Plan, Verdicts, key
 from greval.probing.records import Checked, Noise, Survivor
 from greval.probing.standing import holds, standing, useless
-from greval.result import Judgement, Result, Skipped
-from greval.scale import JudgedScale
+from greval.records.result import Judgement, Result, Skipped
+from greval.records.scale import JudgedScale
 from greval.stats.figure import Figure, Measured, Undefined
 from greval.stats.interval import wilson
 

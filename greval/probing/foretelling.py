@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Unpack
 
-from greval.case import Case
 from greval.datasets.given import GivenCases
 from greval.facts import PROBE
 from greval.forecasting import Expected, Forecast, forecast
 from greval.judge import Judge
-from greval.metric import Metric
 from greval.options import Options
 from greval.probing.plan import MAIN, OTHER_ORDER, Plan, named_bases, plan
 from greval.probing.probing import BUILT_ON, Task, folder_of, task_of
 from greval.probing.stages import Stages, Wishes
+from greval.records.case import Case
+from greval.records.metric import Metric
 
 
 def foretell(

@@ -12,21 +12,21 @@ from langchain_core.language_models import BaseChatModel
 
 from greval._util.arguments import known_options
 from greval.asking import Asking
-from greval.case import Case
 from greval.client import JudgeClient
 from greval.datasets.given import GivenCases
 from greval.errors import DataError
 from greval.judge import Judge
 from greval.library import definition, find_dependencies
-from greval.material import lacking
-from greval.metric import JudgedMetric, Metric
 from greval.probing.bases import POOL, Bases, bases, demo_cases
 from greval.probing.checks import CHECKS, NAMES, REPEATS, Check, Setting
 from greval.probing.counting import checked, failures, noise
 from greval.probing.plan import MAIN, OTHER_ORDER, Base, named_bases, plan
 from greval.probing.records import Probe, Skip
 from greval.probing.stages import Stages, Wishes
-from greval.result import Result
+from greval.records.case import Case
+from greval.records.metric import JudgedMetric, Metric
+from greval.records.metric_input import lacking
+from greval.records.result import Result
 from greval.runnable import run_sync
 from greval.work import narrow
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from greval.record import Record
-from greval.result import Usage
-from greval.scale import Value
+from greval.records.record import Record
+from greval.records.result import Usage
+from greval.records.scale import Value
 from greval.stats.figure import Figure, Measured
 
 

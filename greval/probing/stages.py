@@ -10,17 +10,17 @@ from typing import TypedDict
 
 from langchain_core.language_models import BaseChatModel
 
-from greval.case import Case
 from greval.errors import StoreError
 from greval.evaluation import evaluate_async
 from greval.facts import holds_probe, sum_spending
 from greval.guard import Spending, describe_cap
 from greval.judge import Judge
-from greval.metric import Metric
 from greval.options import OnProgress, Options, prices_of
 from greval.prices import Prices
 from greval.probing.plan import Key
-from greval.result import Result, Usage
+from greval.records.case import Case
+from greval.records.metric import Metric
+from greval.records.result import Result, Usage
 from greval.store import FILE, Store
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from greval.scale import CategoricalScale, JudgedScale, Value, ValueScale
+from greval.records.scale import CategoricalScale, JudgedScale, Value, ValueScale
 
 MIDDLE = 0.5
 

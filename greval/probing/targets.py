@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
-from greval.case import Case, Chunk, Triple
-from greval.material import Item, listed
-from greval.metric import JudgedMetric
+from greval.records.case import Case, Chunk, Triple
+from greval.records.metric import JudgedMetric
+from greval.records.metric_input import Item, listed
 
 Target = Literal["answer", "context", "chunks", "triples"]
 SOURCES = frozenset({"context", "chunks", "triples"})
@@ -19,7 +19,7 @@ def target(metric: JudgedMetric) -> Target | None:
     """Give what a metric judges: its items, else the answer, else the context; None where it is none of these.
 
     Example:
-        >>> from greval.metric import ValueMetric
+        >>> from greval.records.metric import ValueMetric
         >>> target(ValueMetric(name="m", description="d", needs=["question", "context"], steps=["s"],
         ...                    range=(0, 1), levels={0: "No.", 1: "Yes."}))
         'context'

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from greval.scale import Value
+from greval.records.scale import Value
 
 PADDING = (
     "There is something to be said about this, and it can be said in more than one way. What stands here should be "

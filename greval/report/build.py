@@ -9,14 +9,14 @@ from typing import assert_never
 
 from pydantic import Field, JsonValue
 
-from greval.consistency import find_contradictions
-from greval.judgement_text import cited_items
-from greval.metric import JudgedMetric
-from greval.record import Record
+from greval.records.consistency import find_contradictions
+from greval.records.judgement_text import cited_items
+from greval.records.metric import JudgedMetric
+from greval.records.record import Record
+from greval.records.result import Result
+from greval.records.scale import MAX_ENUM_LEVELS, CategoricalScale, MeasureScale, Scale, ValueScale
 from greval.report.spending import Spending, spendings
-from greval.result import Result
 from greval.run_summary import missing_tag, summarise_run
-from greval.scale import MAX_ENUM_LEVELS, CategoricalScale, MeasureScale, Scale, ValueScale
 from greval.share_summary import ShareSummary, summarise_shares
 from greval.stats.summary import Summary
 from greval.store import Store

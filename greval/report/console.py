@@ -12,7 +12,7 @@ from rich.text import Text
 
 from greval._util.wording import counted
 from greval.datasets.unread import describe_unread
-from greval.judgement_text import write_details
+from greval.records.judgement_text import write_details
 from greval.report.build import Report, Verdict
 from greval.report.lines import shortened
 from greval.report.spending import told

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pydantic import JsonValue
 
 from greval.prices import Price
-from greval.record import Record
-from greval.result import Usage
+from greval.records.record import Record
+from greval.records.result import Usage
 from greval.stats.summary import Summary
 
 

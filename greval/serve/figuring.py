@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 
 from greval.annotations.files import FILE as ANNOTATIONS
 from greval.errors import ArgillaError, DataError, StoreError
-from greval.record import Record
+from greval.records.record import Record
 from greval.store import FILE
 
 THREADS = 2

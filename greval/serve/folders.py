@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from greval._util.files import Closing
 from greval._util.whole_file import write_whole
-from greval.record import Record
+from greval.records.record import Record
 from greval.serve.orders import Order, State
 from greval.store import FILE
 

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable
 from fastapi.responses import StreamingResponse
 
 from greval.progress import Progress
-from greval.record import Record
+from greval.records.record import Record
 from greval.serve.orders import ACTIVE, RunInfo
 from greval.serve.problems import ServeError
 

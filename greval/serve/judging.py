@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from greval.case import Case
 from greval.client import JudgeClient
 from greval.compile import compile_metric, compile_metrics
 from greval.guard import Guard
-from greval.metric import JudgedMetric
 from greval.progress import Progress
-from greval.result import Failed, Failure, Result
+from greval.records.case import Case
+from greval.records.metric import JudgedMetric
+from greval.records.result import Failed, Failure, Result
 from greval.runnable import MetricRunnable
 from greval.serve.library import Found
 from greval.serve.service import Service, Tenant

@@ -18,7 +18,7 @@ from pydantic import Field, ValidationError
 
 from greval._util.whole_file import write_whole
 from greval.errors import GrevalError
-from greval.record import Record
+from greval.records.record import Record
 from greval.serve.service import PLAIN_NAME
 
 PREFIX = "greval_"

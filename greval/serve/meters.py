@@ -11,7 +11,7 @@ from pathlib import Path
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
-from greval.result import Failed, Failure, Result, Scored
+from greval.records.result import Failed, Failure, Result, Scored
 
 FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 """The variable by which Prometheus' client finds the files of several processes; it is read when that is imported."""

@@ -15,7 +15,7 @@ from greval.errors import (
     StoreError,
 )
 from greval.faults import redacted
-from greval.record import Record
+from greval.records.record import Record
 
 MEDIA_TYPE = "application/problem+json"
 

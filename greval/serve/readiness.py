@@ -13,7 +13,7 @@ import httpx
 
 from greval.errors import GrevalError
 from greval.judge import KEY_VARIABLE, URL_VARIABLE, Judge, chat_model
-from greval.record import Record
+from greval.records.record import Record
 from greval.serve.logs import ERRORS
 from greval.serve.settings import Settings
 

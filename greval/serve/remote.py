@@ -10,9 +10,9 @@ from langchain_core.runnables.utils import ConfigurableFieldSpec
 from pydantic import JsonValue
 
 from greval._util.concurrency import all_of
-from greval.case import Case
 from greval.datasets.given import CaseLike
-from greval.result import Result
+from greval.records.case import Case
+from greval.records.result import Result
 from greval.runnable import MetricRunnable, run_sync
 from greval.serve.judging import Bench
 from greval.serve.library import Found

@@ -14,9 +14,9 @@ from greval.errors import GrevalError, StoreError
 from greval.evaluation import Run, evaluate_async
 from greval.faults import redacted
 from greval.library import load
-from greval.metric import Metric, define
 from greval.options import Options, width_of
 from greval.progress import Progress
+from greval.records.metric import Metric, define
 from greval.serve.folders import CANCEL, Claim, Entry, put_state, state_of
 from greval.serve.lanes import FarLane
 from greval.serve.orders import ACTIVE, Order, State, Status

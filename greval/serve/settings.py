@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import Field
 
 from greval.judge import Judge
-from greval.record import Record
+from greval.records.record import Record
 
 LOCAL_HOSTS = frozenset({"127.0.0.1", "::1", "localhost"})
 MEGABYTE = 1024 * 1024

@@ -8,7 +8,7 @@ from typing import Annotated, cast
 
 from fastapi import Depends, Path, Request
 
-from greval.metric import ReasonDepth, set_reason_depth
+from greval.records.metric import ReasonDepth, set_reason_depth
 from greval.serve.judging import RUNNABLES, Bench
 from greval.serve.library import Found, Library
 from greval.serve.service import Service, Tenant, service_of, tenant_of

@@ -15,12 +15,12 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from greval._util.whole_file import write_whole
-from greval.case import Case
 from greval.datasets import Reading, RowFault
 from greval.datasets.reading import READERS
 from greval.datasets.texts import Raw
 from greval.errors import DataError
-from greval.record import Record
+from greval.records.case import Case
+from greval.records.record import Record
 from greval.serve.names import absent, inside, made_id, now
 from greval.serve.problems import ServeError
 from greval.serve.receiving import Sent, receive, room, to_the_end

@@ -7,10 +7,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, JsonValue
 
-from greval.case import Over
-from greval.metric import ReasonDepth
-from greval.record import Label, Name, Record, Text
-from greval.result import Result
+from greval.records.case import Over
+from greval.records.metric import ReasonDepth
+from greval.records.record import Label, Name, Record, Text
+from greval.records.result import Result
 from greval.serve.library import Origin
 
 MOST_YAML = 65_536

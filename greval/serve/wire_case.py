@@ -7,11 +7,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from greval.case import Case
 from greval.datasets import RowFault
 from greval.datasets.given import read_given
 from greval.datasets.names import FIELD_OF, OWN, settle
 from greval.datasets.unread import none_readable
+from greval.records.case import Case
 from greval.serve.problems import ServeError
 from greval.serve.settings import Limits
 from greval.serve.wire import Unread, told

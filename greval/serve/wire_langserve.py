@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field, WithJsonSchema
 
-from greval.record import Record
-from greval.result import Result
+from greval.records.record import Record
+from greval.records.result import Result
 from greval.serve.wire import WHOLE, JudgeName
 from greval.serve.wire_case import case_schema
 

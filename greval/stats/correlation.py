@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import nan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from greval.record import Record
+from greval.records.record import Record
 from greval.stats.figure import Counted, Measured, measured
 from greval.stats.ranks import by_rank
 from greval.stats.resampling import Sample, sparse

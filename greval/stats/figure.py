@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from greval.record import Record
+from greval.records.record import Record
 from greval.stats.interval import Interval, wilson
 from greval.stats.resampling import Sample, Statistic, intervals
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from greval.record import Record
+from greval.records.record import Record
 
 LEVEL = 0.95
 

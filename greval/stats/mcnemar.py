@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from greval.record import Record
+from greval.records.record import Record
 
 FEW = 25
 """Below so many discordant pairs the test is exact; from there on chi-square with continuity correction."""

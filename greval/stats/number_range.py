@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, assert_never
 
-from greval.scale import CategoricalScale, MeasureScale, Scale, ValueScale
+from greval.records.scale import CategoricalScale, MeasureScale, Scale, ValueScale
 
 
 class NumberRange(NamedTuple):

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from greval._util.arguments import several
 from greval.errors import DefinitionError
-from greval.metric import Metric
-from greval.record import Record
-from greval.result import Result, Usage
-from greval.scale import Scale
+from greval.records.metric import Metric
+from greval.records.outline import outline
+from greval.records.record import Record
+from greval.records.result import Result, Usage
+from greval.records.scale import Scale
 from greval.stats.interval import Interval
 from greval.stats.number_range import find_number_range
-from greval.stats.outline import outline
 from greval.stats.tally import Tally
 
 METHOD = "method"
@@ -89,7 +89,7 @@ class Tallies:
             scale a metric has no interval.
 
     Example:
-        >>> from greval.scale import ValueScale
+        >>> from greval.records.scale import ValueScale
         >>> tallies = Tallies({"tone": ValueScale(range=(1, 5), levels={1: "Rude.", 5: "Polite."})})
         >>> tallies.add("tone", "", '["scored",[["4",4.0]],[],null]', (1, 10, 5, None, 0))
         >>> [(summary.metric, summary.mean) for summary in tallies.summaries()]

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from math import fsum
 from typing import NamedTuple
 
-from greval.result import Usage
+from greval.records.outline import Outline, read
+from greval.records.result import Usage
 from greval.stats.interval import Interval
 from greval.stats.mean_interval import mean_interval
 from greval.stats.number_range import NumberRange
-from greval.stats.outline import Outline, read
 
 MOST_KINDS = 4096
 """So many different outlines are counted at a time; a run of verdicts has a few dozen."""
@@ -65,7 +65,7 @@ class Tally:
         """Take a result.
 
         Args:
-            text: Its outline, `greval.stats.outline.outline`.
+            text: Its outline, `greval.records.outline.outline`.
             costs: The fields of its `Usage`, in their order.
         """
         kinds = self._kinds

@@ -12,7 +12,7 @@ from typing import IO
 from zlib import crc32
 
 from greval.errors import StoreError
-from greval.result import Usage
+from greval.records.result import Usage
 
 FILE = "results.sqlite"
 LOCK = "lock"

@@ -9,12 +9,12 @@ from typing import Any
 
 from pydantic import Field, JsonValue
 
-from greval.consistency import find_contradictions
-from greval.judgement_text import find_cited_items, is_share
-from greval.metric import JudgedMetric, define
-from greval.note import ShareNote
-from greval.record import Record
-from greval.result import Result
+from greval.records.consistency import find_contradictions
+from greval.records.judgement_text import find_cited_items, is_share
+from greval.records.metric import JudgedMetric, define
+from greval.records.note import ShareNote
+from greval.records.record import Record
+from greval.records.result import Result
 
 NUMBERS = ("number", "confidence", "latency")
 COUNTS = ("repeat", "calls", "input_tokens", "output_tokens")

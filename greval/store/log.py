@@ -19,12 +19,12 @@ from pydantic import JsonValue, TypeAdapter
 
 from greval._util.files import Closing
 from greval._util.row_index import Index, name_of, number
-from greval.case import Case
 from greval.errors import MissingExtraError, StoreError
-from greval.identity import digest
-from greval.result import Result, Usage
+from greval.records.case import Case
+from greval.records.fingerprint import digest
+from greval.records.outline import outline
+from greval.records.result import Result, Usage
 from greval.source import Source
-from greval.stats.outline import outline
 from greval.store.disk import COSTS, FILE, Disk, lock, prepare, told
 from greval.store.flat import Layout, flat, read_layout
 from greval.store.plans import (
@@ -161,7 +161,7 @@ class Store(Closing):
         """Write a result; when this returns, a killed process does not lose it.
 
         Args:
-            key: The key of the judgement, `greval.identity.case_key`.
+            key: The key of the judgement, `greval.records.fingerprint.case_key`.
             result: The row; it takes the place of an older one of its sample, method, metric and repeat.
             content: The key of what was judged without who was judged, for `same`; empty for none.
             case: The case as JSON, to be kept beside its first result; empty for none.
@@ -282,7 +282,7 @@ class Store(Closing):
         """Return what a report needs of the same results, without their reasons.
 
         Returns:
-            Tuples of metric, method, tags as JSON, the outline (`greval.stats.outline`), and the
+            Tuples of metric, method, tags as JSON, the outline (`greval.records.outline`), and the
             fields of `Usage`: what this row cost and all those that it took the place of.
         """
         return self._select(", ".join(("metric", "method", "tags", "outline", *COSTS)))
@@ -291,7 +291,7 @@ class Store(Closing):
         """Return what a comparison needs of the same results, one row at a time.
 
         Returns:
-            Tuples of sample id, method, metric, tags as JSON, the outline (`greval.stats.outline`),
+            Tuples of sample id, method, metric, tags as JSON, the outline (`greval.records.outline`),
             and by what it was judged: the fingerprint and the judge as a JSON list.
         """
         return self._select(f"sample_id, method, metric, tags, outline, {MARK}")

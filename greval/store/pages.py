@@ -12,9 +12,9 @@ from typing import Any, NamedTuple, Self
 from pydantic import TypeAdapter
 
 from greval._util.files import Closing
-from greval.case import Case
 from greval.errors import StoreError
-from greval.record import Record
+from greval.records.case import Case
+from greval.records.record import Record
 from greval.store.disk import FILE, prepare, told
 from greval.store.plans import COUNTED, COUNTED_CASE
 

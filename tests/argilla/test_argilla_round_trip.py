@@ -11,11 +11,11 @@ from judged_runs import CHUNK, TONE, VALUES, judged, rows
 
 from greval import Case, CategoricalMetric, evaluate
 from greval.agreements import agreement
-from greval.annotation import Annotation
 from greval.argilla import ArgillaError, pull, push
 from greval.argilla.form import JUDGEMENT, WRITTEN
 from greval.errors import DataError
-from greval.metric import define
+from greval.records.annotation import Annotation
+from greval.records.metric import define
 from greval.store import Store
 from greval.testing import ScriptedJudge
 

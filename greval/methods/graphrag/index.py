@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from greval.case import Edge
 from greval.errors import DataError
-from greval.inventory import Inventory
 from greval.methods.edges import dangling, label_of, listed
 from greval.methods.tables import Row, read_table
+from greval.records.case import Edge
+from greval.records.inventory import Inventory
 
 TABLES = ("documents", "text_units", "entities", "relationships")
 NAMES = ("{}.parquet", "create_final_{}.parquet")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from greval.case import Response, Sample
 from greval.errors import MethodError
 from greval.methods.graphrag.records import Ids, Reports, response_of
 from greval.methods.watch import watching
+from greval.records.case import Response, Sample
 
 Search = Callable[[str], Awaitable[str]]
 

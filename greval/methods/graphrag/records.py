@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
-from greval.case import Chunk, Effort, Response, Traversal, Triple
 from greval.methods.edges import label_of
 from greval.methods.graphrag.index import DocumentName, document_of
 from greval.methods.tables import Row
+from greval.records.case import Chunk, Effort, Response, Traversal, Triple
 
 Reports = Literal["chunks", "aggregates"]
 Table = Any

@@ -10,12 +10,12 @@ from typing import Any, TypeVar
 # The file is an index of the user's own, and expat bounds what entities may grow to.
 from xml.etree import ElementTree as ET
 
-from greval.case import Edge
 from greval.errors import DataError
-from greval.inventory import Inventory
 from greval.methods.edges import dangling
 from greval.methods.lightrag.method import DocumentName
 from greval.methods.lightrag.records import SEPARATOR, edge_of, path_of
+from greval.records.case import Edge
+from greval.records.inventory import Inventory
 
 STORE = "kv_store_{}.json"
 STORES = ("doc_status", "full_docs", "text_chunks", "full_entities", "full_relations")

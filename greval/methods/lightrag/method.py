@@ -8,10 +8,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
-from greval.case import Response, Sample
 from greval.errors import MethodError
 from greval.methods.lightrag.records import path_of, response_of
 from greval.methods.watch import current, once, watching
+from greval.records.case import Response, Sample
 
 DocumentName = Literal["id", "path"]
 Ask = Callable[..., Awaitable[str]]

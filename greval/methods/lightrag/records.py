@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from greval.case import Chunk, Edge, Effort, Response, Traversal, Triple
 from greval.methods.edges import label_of
 from greval.methods.tables import Row
+from greval.records.case import Chunk, Edge, Effort, Response, Traversal, Triple
 
 SEPARATOR = "<SEP>"
 """What LightRAG puts between the descriptions and the sources that it merged."""

@@ -9,12 +9,12 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
 
-from greval.annotation import Annotation
 from greval.annotations.files import FILE, keep, kept, read_annotations
 from greval.annotations.values import scales
 from greval.argilla.ledger import folder_of
 from greval.errors import StoreError
-from greval.record import Record
+from greval.records.annotation import Annotation
+from greval.records.record import Record
 from greval.serve.figuring import named
 from greval.serve.infos import judged_folder
 from greval.serve.names import Id

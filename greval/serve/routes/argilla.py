@@ -10,7 +10,7 @@ from pydantic import Field, StringConstraints
 
 from greval.argilla import Pulled, Pushed, pull, push
 from greval.argilla.server import KEY, URL
-from greval.record import Record
+from greval.records.record import Record
 from greval.serve.figuring import named, told
 from greval.serve.infos import judged_folder
 from greval.serve.names import Id

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
-from greval.record import Record
+from greval.records.record import Record
 from greval.serve.folders import Queue, order_of
 from greval.serve.names import PATTERN, Id
 from greval.serve.problems import ServeError

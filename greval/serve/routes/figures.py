@@ -17,7 +17,7 @@ from greval.comparison import compare
 from greval.comparison.records import Comparison
 from greval.estimates import estimate
 from greval.estimates.records import Estimate
-from greval.record import Record
+from greval.records.record import Record
 from greval.report.build import Report, build
 from greval.serve.figuring import Figuring, named, stamp, told
 from greval.serve.infos import judged_folder

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
 
 import greval
-from greval.record import Record
+from greval.records.record import Record
 from greval.serve.readiness import Ready
 from greval.serve.service import TheService
 

@@ -9,9 +9,9 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Response
 
-from greval.case import Case
-from greval.record import Record
-from greval.result import Result
+from greval.records.case import Case
+from greval.records.record import Record
+from greval.records.result import Result
 from greval.serve.figuring import named
 from greval.serve.infos import judged_folder
 from greval.serve.names import Id

@@ -18,7 +18,7 @@ from fastapi.concurrency import run_in_threadpool
 from langserve import APIHandler
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
-from greval.case import Case
+from greval.records.case import Case
 from greval.serve.library import Found
 from greval.serve.problems import ServeError
 from greval.serve.remote import PlainJson, RemoteMetric

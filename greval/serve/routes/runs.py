@@ -12,7 +12,7 @@ from typing import Annotated, cast
 from fastapi import APIRouter, Depends, FastAPI, Request, Response
 from pydantic import JsonValue
 
-from greval.record import Record
+from greval.records.record import Record
 from greval.serve.folders import order_of, remove
 from greval.serve.following import EVENT, EventStream, events
 from greval.serve.infos import info_of, listed, run_folder

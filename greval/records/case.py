@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from greval.record import Record
+from greval.records.record import Record
 
 Over = Literal["chunks", "triples"]
 

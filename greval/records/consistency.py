@@ -11,9 +11,9 @@ from collections.abc import Mapping
 
 from pydantic import JsonValue
 
-from greval.metric import JudgedMetric
-from greval.note import ShareNote
-from greval.scale import CategoricalScale, JudgedScale, Value, ValueScale
+from greval.records.metric import JudgedMetric
+from greval.records.note import ShareNote
+from greval.records.scale import CategoricalScale, JudgedScale, Value, ValueScale
 
 FEWEST = 3
 """With two values the worst only says that something is lacking."""

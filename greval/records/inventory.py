@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from greval.case import Edge
+from greval.records.case import Edge
 
 RELATED = "related"
 """The label of an edge whose relation is not told."""

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
-from greval.case import Case
+from greval.records.case import Case
 
 FIELDS = ("question", "expected_answer", "answer", "chunks", "triples", "context", "traversal", "gold", "usage")
 """What a metric can need of a case; `tags.NAME` is a tag.

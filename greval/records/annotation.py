@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from greval.record import Record
-from greval.scale import Value
+from greval.records.record import Record
+from greval.records.scale import Value
 
 AnnotationStatus = Literal["submitted", "draft", "discarded", "pending"]
 """How far a person came: only what was submitted counts as a judgement."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pydantic import JsonValue
 
-from greval.result import Judgement
+from greval.records.result import Judgement
 
 MENTION = re.compile(
     r"""\b(chunk|triple|item)s?[\s_]*(?:no\.|number|n=|\#)?[\s"']*

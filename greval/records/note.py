@@ -14,8 +14,8 @@ from pydantic import (
     model_serializer,
 )
 
-from greval.record import Label, Record, Text
-from greval.scale import Better, has
+from greval.records.record import Label, Record, Text
+from greval.records.scale import Better, has
 
 RESERVED = ("reason", "value", "item", "judgements")
 """Names of the judge's own answer, which no note may take."""

@@ -15,14 +15,14 @@ from pydantic import (
     model_validator,
 )
 
-from greval.case import Case, Over
 from greval.errors import DefinitionError
-from greval.example import Example, unfit
-from greval.need import PROMPT_FIELDS, TAG, Need
-from greval.note import RESERVED, Notes, ShareNote, unshared
-from greval.record import Label, Name, Record, Text
-from greval.result import Judgement, Skipped
-from greval.scale import (
+from greval.records.case import Case, Over
+from greval.records.example import Example, unfit
+from greval.records.needs import PROMPT_FIELDS, TAG, Need
+from greval.records.note import RESERVED, Notes, ShareNote, unshared
+from greval.records.record import Label, Name, Record, Text
+from greval.records.result import Judgement, Skipped
+from greval.records.scale import (
     Better,
     CategoricalScale,
     Category,

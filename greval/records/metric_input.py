@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 from pydantic import JsonValue
 
-from greval.case import Case, Chunk, Triple
 from greval.errors import DataError
-from greval.metric import ComputedMetric, JudgedMetric, Metric
-from greval.need import TAG, content
+from greval.records.case import Case, Chunk, Triple
+from greval.records.metric import ComputedMetric, JudgedMetric, Metric
+from greval.records.needs import TAG, content
 
 Item = Chunk | Triple
 
@@ -18,7 +18,7 @@ def lacking(metric: Metric, case: Case) -> str | None:
     """Give why the metric is not defined for the case, or None where all it needs is there.
 
     Example:
-        >>> from greval.metric import ValueMetric
+        >>> from greval.records.metric import ValueMetric
         >>> metric = ValueMetric(name="m", description="d", needs=["expected_answer"], steps=["s"],
         ...                      range=(0, 1), levels={0: "No.", 1: "Yes."})
         >>> lacking(metric, Case(question="Who?"))

@@ -7,10 +7,10 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, JsonValue, WithJsonSchema
 
-from greval.case import Count, Tags
 from greval.errors import OutcomeError
-from greval.record import Record
-from greval.scale import Value
+from greval.records.case import Count, Tags
+from greval.records.record import Record
+from greval.records.scale import Value
 
 FailureKind = Literal[
     "refusal",

@@ -27,7 +27,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from greval.record import Label, Record, Text
+from greval.records.record import Label, Record, Text
 
 MAX_CATEGORIES = 500
 MAX_EXACT = 2**53

@@ -9,9 +9,9 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from greval.case import Case
-from greval.material import seen
-from greval.metric import Metric
+from greval.records.case import Case
+from greval.records.metric import Metric
+from greval.records.metric_input import seen
 
 DIGITS = 16
 
@@ -60,7 +60,7 @@ def case_key(case: Case, content: str) -> str:
     """Give the key of one judgement: who is judged, and the key of its content.
 
     Example:
-        >>> from greval.case import Case
+        >>> from greval.records.case import Case
         >>> case_key(Case(id="q1", question="Who?"), "ab") == case_key(Case(id="q2", question="Who?"), "ab")
         False
     """

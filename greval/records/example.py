@@ -7,10 +7,10 @@ from typing import Any
 
 from pydantic import Field, JsonValue, StrictFloat, StrictInt, StrictStr, field_serializer
 
-from greval.case import Case, Over
-from greval.need import PROMPT_FIELDS, TAG, content
-from greval.record import Label, Record, Text
-from greval.scale import CategoricalScale, OffScaleError, ValueScale
+from greval.records.case import Case, Over
+from greval.records.needs import PROMPT_FIELDS, TAG, content
+from greval.records.record import Label, Record, Text
+from greval.records.scale import CategoricalScale, OffScaleError, ValueScale
 
 
 class Example(Record):

@@ -7,7 +7,7 @@ from functools import lru_cache
 from math import fsum
 from typing import NamedTuple
 
-from greval.result import Result
+from greval.records.result import Result
 
 
 class Outline(NamedTuple):

@@ -1,0 +1,1 @@
+"""The nouns: cases, scales, metrics, judgements. Frozen values; no files and no model."""
