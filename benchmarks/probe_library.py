@@ -18,8 +18,8 @@ from pathlib import Path
 
 from greval import Judge, load
 from greval.probing import CHECK_NAMES, Probe, probe
-from greval.stats.figure import Figure
 from greval.stats.interval import wilson
+from greval.stats.measured import Figure
 
 CASES = {
     "answer_alignment": 4,

@@ -12,7 +12,7 @@ from greval.errors import DataError, MissingExtraError
 from greval.records.annotation import Annotation
 from greval.records.case import Case
 from greval.records.result import Judgement
-from greval.stats.figure import Undefined
+from greval.stats.measured import Undefined
 from greval.store import Store
 
 YES = ["Yes"] * 12 + ["No"] * 8

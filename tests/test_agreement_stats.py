@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn import metrics
 
-from greval.stats import alpha, confusion, correlation, ranks
-from greval.stats.figure import Counted, Figure, Undefined
+from greval.stats import confusion, correlation
+from greval.stats import inter_rater as alpha
+from greval.stats import rank_correlation as ranks
+from greval.stats.measured import Counted, Figure, Undefined
 from greval.stats.resampling import Sample, intervals, sparse
 from greval.stats.threshold import best_threshold, folds
 

@@ -41,8 +41,8 @@ from greval.probing.wordings import PADDING
 from greval.records.case import Case
 from greval.records.metric import CategoricalMetric, ValueMetric
 from greval.records.scale import CategoricalScale, ValueScale
-from greval.stats.figure import Figure, Undefined
 from greval.stats.interval import wilson
+from greval.stats.measured import Figure, Undefined
 from greval.store import Store
 from greval.testing import ScriptedJudge
 

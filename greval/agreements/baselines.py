@@ -14,7 +14,7 @@ from greval.stats.confusion import Choices
 from greval.stats.confusion import compared as compared_choices
 from greval.stats.correlation import Numbers
 from greval.stats.correlation import compared as compared_numbers
-from greval.stats.figure import Measured
+from greval.stats.measured import Measured
 from greval.stats.threshold import best_threshold, folds
 from greval.store import Store
 

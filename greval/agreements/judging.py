@@ -8,12 +8,12 @@ from greval.agreements.records import Categorical, Class, Numeric
 from greval.agreements.sides import Side, choices, numbers, places
 from greval.annotations.matching import Thing
 from greval.records.scale import CategoricalScale, Scale, Value
-from greval.stats.alpha import Distance, Ratings, reliability
 from greval.stats.confusion import PARTS, confusion
 from greval.stats.confusion import compared as compared_choices
 from greval.stats.correlation import compared as compared_numbers
 from greval.stats.correlation import spreads
-from greval.stats.figure import Measured, codes
+from greval.stats.inter_rater import Distance, Ratings, reliability
+from greval.stats.measured import Measured, codes
 
 WITH_WEIGHTS = ("people mean", "judge mean", "bias", "mae", "pearson")
 

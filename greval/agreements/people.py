@@ -11,10 +11,10 @@ from greval.agreements.records import Pair, People
 from greval.agreements.sides import Side, choices, numbers
 from greval.annotations.matching import Thing
 from greval.records.scale import CategoricalScale, Scale
-from greval.stats.alpha import reliability
 from greval.stats.confusion import compared as compared_choices
 from greval.stats.correlation import compared as compared_numbers
-from greval.stats.figure import Measured
+from greval.stats.inter_rater import reliability
+from greval.stats.measured import Measured
 
 MOST_PAIRS = 10
 OF_CATEGORIES = ("accuracy", "kappa", "kappa linear", "kappa quadratic", "ac1")

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from greval.records.record import Record
 from greval.stats.correlation import Spread
-from greval.stats.figure import Measured
+from greval.stats.measured import Measured
 
 Combine = Literal["majority", "mean", "each"]
 """What stands for the people: the majority's value, the mean of their numbers, or each of their values by itself."""

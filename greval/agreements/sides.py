@@ -12,7 +12,7 @@ from greval.annotations.matching import Thing
 from greval.records.scale import CategoricalScale, Scale, Value
 from greval.stats.confusion import Choices
 from greval.stats.correlation import Numbers
-from greval.stats.figure import codes
+from greval.stats.measured import codes
 
 if TYPE_CHECKING:
     import numpy as np

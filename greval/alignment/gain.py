@@ -11,7 +11,7 @@ from greval.alignment.records import FigureName, Gain
 from greval.records.scale import CategoricalScale, Scale, Value
 from greval.stats.confusion import figures as of_tables
 from greval.stats.paired import sign_flips
-from greval.stats.ranks import directly
+from greval.stats.rank_correlation import directly
 from greval.stats.resampling import Statistic, intervals, sparse
 
 if TYPE_CHECKING:

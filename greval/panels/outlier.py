@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from greval.panels.records import Seat
-from greval.stats.figure import Figure
+from greval.stats.measured import Figure
 
 FEWEST = 3
 NONE = "no judge agrees with the others clearly less than the rest do"

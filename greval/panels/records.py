@@ -8,7 +8,7 @@ from pydantic import Field
 
 from greval.agreements.records import People, TreatAs
 from greval.records.record import Record
-from greval.stats.figure import Measured
+from greval.stats.measured import Measured
 
 CombineJudges = Literal["majority", "median", "mean"]
 """What the verdict of several judges is: what most of them say, or the middle or mean of their numbers."""

@@ -12,8 +12,8 @@ from greval.annotations.adjudicating import majority
 from greval.annotations.matching import Key, Thing
 from greval.panels.records import Against, CombineJudges, Jury, Seat
 from greval.records.scale import CategoricalScale, Scale, Value
-from greval.stats.alpha import reliability
-from greval.stats.figure import Counted, Measured, codes, measured
+from greval.stats.inter_rater import reliability
+from greval.stats.measured import Counted, Measured, codes, measured
 from greval.stats.resampling import Sample, sparse
 
 if TYPE_CHECKING:

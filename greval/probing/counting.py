@@ -13,8 +13,8 @@ from greval.probing.records import Checked, Noise, Survivor
 from greval.probing.standing import holds, standing, useless
 from greval.records.result import Judgement, Result, Skipped
 from greval.records.scale import JudgedScale
-from greval.stats.figure import Figure, Measured, Undefined
 from greval.stats.interval import wilson
+from greval.stats.measured import Figure, Measured, Undefined
 
 FEWEST = 2
 

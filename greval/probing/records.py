@@ -7,7 +7,7 @@ from pydantic import Field
 from greval.records.record import Record
 from greval.records.result import Usage
 from greval.records.scale import Value
-from greval.stats.figure import Figure, Measured
+from greval.stats.measured import Figure, Measured
 
 
 class Survivor(Record):

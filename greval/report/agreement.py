@@ -13,7 +13,7 @@ from greval.agreements.records import Agreement, Categorical, Group, Numeric, Pe
 from greval.report.figures import by_question, named, number, told
 from greval.report.lines import plain_table, say, say_loud, say_rest
 from greval.stats.correlation import Spread
-from greval.stats.figure import Figure, Undefined
+from greval.stats.measured import Figure, Undefined
 
 LOUD = ("MIXED", "ENRICHED")
 OF_GROUPS = {"categorical": ("accuracy", "kappa", "ac1", "macro f1"), "numeric": ("mae", "bias", "pearson", "spearman")}

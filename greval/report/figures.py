@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from greval.stats.figure import Figure, Measured
 from greval.stats.interval import Interval
+from greval.stats.measured import Figure, Measured
 
 NAMES = {
     "kappa": "Cohen's kappa",
@@ -32,7 +32,7 @@ def told(figure: Measured | None) -> str:
     """Give a figure with its interval; a dash where it is not defined.
 
     Example:
-        >>> from greval.stats.figure import Undefined
+        >>> from greval.stats.measured import Undefined
         >>> told(Figure(value=0.5, n=10)), told(Undefined(n=0, reason="nothing")), told(None)
         ('0.50', '-', '')
     """

@@ -13,7 +13,7 @@ from greval.panels.records import Against, Jury, Panel, Seat
 from greval.report.agreement import pairs
 from greval.report.figures import by_question, named, told
 from greval.report.lines import plain_table, say, say_loud, say_rest
-from greval.stats.figure import Measured
+from greval.stats.measured import Measured
 
 LOUD = ("MIXED", "ENRICHED")
 PAIR = 2

@@ -12,7 +12,7 @@ from greval._util.wording import counted
 from greval.probing.records import Checked, Noise, Probe, Survivor
 from greval.report.figures import by_question, told
 from greval.report.lines import plain_table, say, shortened
-from greval.stats.figure import Figure
+from greval.stats.measured import Figure
 
 SHORT = 100
 """So many letters of a reason are shown; the JSON form has it in full."""
@@ -60,7 +60,7 @@ def noise(found: Noise) -> str:
     """Tell in a sentence how steady the verdicts are.
 
     Example:
-        >>> from greval.stats.figure import Undefined
+        >>> from greval.stats.measured import Undefined
         >>> none = Undefined(n=0, reason="nothing was judged twice")
         >>> noise(Noise(repeats=2, things=0, unsteady=none, flip_rate=None, sd=None))
         'repeats: nothing was judged twice'

@@ -7,7 +7,7 @@ from math import nan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from greval.errors import MissingExtraError
-from greval.stats.figure import Counted, Measured, measured
+from greval.stats.measured import Counted, Measured, measured
 from greval.stats.resampling import Sample, sparse
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from math import nan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from greval.records.record import Record
-from greval.stats.figure import Counted, Measured, measured
-from greval.stats.ranks import by_rank
+from greval.stats.measured import Counted, Measured, measured
+from greval.stats.rank_correlation import by_rank
 from greval.stats.resampling import Sample, sparse
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from itertools import product
 from math import fsum, nan
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from greval.stats.figure import Counted, Measured, measured
+from greval.stats.measured import Counted, Measured, measured
 from greval.stats.resampling import Sample, sparse
 
 if TYPE_CHECKING:

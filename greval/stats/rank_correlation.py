@@ -7,8 +7,8 @@ from math import nan
 from typing import TYPE_CHECKING
 
 from greval.stats.bootstrap import RESAMPLES, SEED
-from greval.stats.figure import Counted, Measured, measured, stated
 from greval.stats.interval import Interval
+from greval.stats.measured import Counted, Measured, measured, stated
 from greval.stats.resampling import Sample, read_off, sparse
 
 if TYPE_CHECKING:
