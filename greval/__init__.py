@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from greval.comparison import Comparison, Contrast, compare
     from greval.compile import compile_metric
     from greval.datasets import RowFault, read_cases
-    from greval.datasets.sources import fill_sources
+    from greval.datasets.chunk_sources import fill_sources
     from greval.diagnosis import Diagnosis, diagnose, diagnose_run
     from greval.drafting import draft
     from greval.errors import (
@@ -85,7 +85,7 @@ _HOME = {
     "comparison": ("Comparison", "Contrast", "compare"),
     "compile": ("compile_metric",),
     "datasets": ("RowFault", "read_cases"),
-    "datasets.sources": ("fill_sources",),
+    "datasets.chunk_sources": ("fill_sources",),
     "diagnosis": ("Diagnosis", "diagnose", "diagnose_run"),
     "drafting": ("draft",),
     "errors": (

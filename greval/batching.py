@@ -19,8 +19,9 @@ from greval.advice import LOCAL
 from greval.batch_api import BatchFiles, BatchState, read_line, request_line
 from greval.client import Desk, JudgeClient, Line, reply_of
 from greval.datasets import RowFault
-from greval.datasets.given import GivenCases, read_given
-from greval.datasets.unread import none_readable
+from greval.datasets.case_records import GivenCases, read_given
+from greval.datasets.file_identity import identify_file
+from greval.datasets.row_faults import none_readable
 from greval.errors import DataError, JudgeError, StoppedError
 from greval.evaluation import JOURNAL, Run, evaluate_async
 from greval.judge import Judge
@@ -34,7 +35,6 @@ from greval.records.record import Record
 from greval.records.result import Failure, Usage
 from greval.replies import Replies
 from greval.reply import Reply
-from greval.source import identify_file
 from greval.work import read_case, written
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from langchain_core.runnables import RunnableConfig
 from greval.asking import Asking, ended
 from greval.client import JudgeClient
 from greval.computing import compute_outcome
-from greval.datasets.given import CaseLike, as_case
+from greval.datasets.case_records import CaseLike, as_case
 from greval.errors import JudgeError, StoppedError
 from greval.guard import Guard
 from greval.judge import Judge

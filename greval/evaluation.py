@@ -23,9 +23,10 @@ from greval.advice import key_hint
 from greval.client import JudgeClient
 from greval.compile import compile_metrics
 from greval.datasets import RowFault
-from greval.datasets.given import GivenCases, read_given
-from greval.datasets.reading import Reading
-from greval.datasets.unread import describe_unread, none_readable
+from greval.datasets.case_reader import Reading
+from greval.datasets.case_records import GivenCases, read_given
+from greval.datasets.file_identity import Source
+from greval.datasets.row_faults import describe_unread, none_readable
 from greval.debugging import FailedCalls
 from greval.errors import DataWarning, DefinitionError, JudgeError
 from greval.facts import put_metrics, put_spending, read_spending, refuse_probe
@@ -41,7 +42,6 @@ from greval.replies import Replies, cache_file, forget
 from greval.run_summary import missing_tag, summarise_run
 from greval.runnable import run_sync
 from greval.share_summary import ShareSummary, summarise_shares
-from greval.source import Source
 from greval.stats.summary import Summary
 from greval.store import Store
 from greval.store.plans import Mark

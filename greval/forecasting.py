@@ -13,8 +13,8 @@ from greval.asking import Asking
 from greval.client import JudgeClient
 from greval.compile import compile_metrics
 from greval.datasets import RowFault
-from greval.datasets.given import GivenCases, read_given
-from greval.datasets.unread import none_readable
+from greval.datasets.case_records import GivenCases, read_given
+from greval.datasets.row_faults import none_readable
 from greval.errors import DataError
 from greval.facts import read_spending, refuse_probe
 from greval.guard import Spending

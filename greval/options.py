@@ -12,7 +12,8 @@ from langchain_core.runnables import RunnableConfig
 
 from greval.client import Desk
 from greval.datasets import Reading
-from greval.datasets.given import GivenCases
+from greval.datasets.case_records import GivenCases
+from greval.datasets.file_identity import UNKNOWN, Source
 from greval.errors import DataError
 from greval.judge import Judge
 from greval.prices import Prices
@@ -20,7 +21,6 @@ from greval.progress import Progress
 from greval.records.metric import ReasonDepth
 from greval.records.result import Result
 from greval.shard import Shard
-from greval.source import UNKNOWN, Source
 
 DEFAULT_CONCURRENCY = 8
 LOCAL_CONCURRENCY = 2

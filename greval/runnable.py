@@ -15,7 +15,7 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ensure_config, get_async_callback_manager_for_config
 
 from greval.client import clock
-from greval.datasets.given import CaseLike, as_case
+from greval.datasets.case_records import CaseLike, as_case
 from greval.errors import DataError
 from greval.records.case import Case
 from greval.records.metric import Metric

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import greval
 from greval.datasets import NEIGHBOURS, Reading, RowFault, read_cases
-from greval.datasets.names import FIELD_OF
+from greval.datasets.field_names import FIELD_OF
 from greval.errors import DataError
 from greval.records.case import Case
 

@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 
 from greval import Case, DataError, DataWarning, evaluate, load, read_cases, with_gold
 from greval.cli.app import app
+from greval.datasets.row_faults import describe_unread
 from greval.datasets.trec import read_qrels, read_trec
-from greval.datasets.unread import describe_unread
 from greval.metrics import COMPUTED
 from greval.store import Store
 

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from greval._util.whole_file import write_whole
 from greval.annotations.values import settled
 from greval.datasets import RowFault
-from greval.datasets.texts import NoJsonError, faults_in, kind, loads
+from greval.datasets.json_text import NoJsonError, faults_in, kind, loads
 from greval.errors import DataError
 from greval.records.annotation import Annotation
 from greval.records.record import Record

@@ -32,7 +32,7 @@ from greval.cli.options import (
     needed_judge,
 )
 from greval.datasets import read_cases
-from greval.datasets.unread import describe_unread
+from greval.datasets.row_faults import describe_unread
 from greval.library import load, with_dependencies
 
 app = typer.Typer(help="Judge through the provider's batch endpoint.", no_args_is_help=True)

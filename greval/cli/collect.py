@@ -15,7 +15,7 @@ from greval.cli.evaluate import FAILED, STOPPED
 from greval.cli.page import visible
 from greval.cli.stopping import stop_on_signals
 from greval.datasets import RowFault, read_cases
-from greval.datasets.unread import describe_unread
+from greval.datasets.row_faults import describe_unread
 from greval.errors import DataError
 from greval.framework.config import with_provider
 from greval.generation import ContextMode

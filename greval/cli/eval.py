@@ -24,7 +24,7 @@ from greval.cli.options import (
     page,
 )
 from greval.cli.stopping import stop_on_signals
-from greval.datasets.unread import describe_unread
+from greval.datasets.row_faults import describe_unread
 from greval.framework import CONFIG, PUBLISHED
 from greval.framework.config import located, read_config, with_provider
 from greval.judge import Judge

@@ -49,8 +49,8 @@ from greval.cli.options import (
 )
 from greval.cli.run_folder import announce_continuing, choose_folder
 from greval.cli.stopping import describe_stop, stop_on_signals
-from greval.datasets.sources import read_pattern
-from greval.datasets.unread import describe_unread
+from greval.datasets.chunk_sources import read_pattern
+from greval.datasets.row_faults import describe_unread
 from greval.errors import GrevalError
 from greval.judge import Judge
 from greval.library import load, with_dependencies

@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 from greval._util.arguments import hold_until, unknown
 from greval.datasets import Reading, RowFault, read_cases
+from greval.datasets.chunk_sources import fill_sources
 from greval.datasets.gold import read_gold
-from greval.datasets.sources import fill_sources
-from greval.datasets.unread import describe_unread, none_readable
+from greval.datasets.gold_join import attach_gold, attach_traversal, complete_rows, unmatched
+from greval.datasets.row_faults import describe_unread, none_readable
 from greval.errors import DataError
-from greval.gold.joining import attach_gold, attach_traversal, complete_rows, unmatched
 from greval.records.case import Case, Gold, Traversal
 from greval.stats.summary import METHOD
 

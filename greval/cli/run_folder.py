@@ -10,9 +10,9 @@ import typer
 
 from greval._util.wording import counted
 from greval.cli.page import visible
-from greval.datasets.reading import STDIN
+from greval.datasets.case_reader import STDIN
+from greval.datasets.file_identity import Source
 from greval.errors import StoreError
-from greval.source import Source
 from greval.store import FILE, Store
 
 RUNS = Path("runs")

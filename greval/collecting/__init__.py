@@ -19,7 +19,7 @@ from greval.collecting.file import ResponseFile, read_responses
 from greval.collecting.progress import CollectProgress
 from greval.collecting.work import Collecting, SampleLike
 from greval.datasets import RowFault
-from greval.datasets.given import read_given
+from greval.datasets.case_records import read_given
 from greval.errors import MethodError
 from greval.methods import Method
 from greval.methods.loading import as_method

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from greval.datasets.names import LOGGED, known, names_of, nearest, shown
-from greval.datasets.reading import READERS, Reading, RowFault, read_cases
-from greval.datasets.texts import Raw
+from greval.datasets.case_reader import READERS, Reading, RowFault, read_cases
+from greval.datasets.field_names import LOGGED, known, names_of, nearest, shown
+from greval.datasets.json_text import Raw
 from greval.records.case import Case, Gold
 
 

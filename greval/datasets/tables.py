@@ -7,9 +7,9 @@ import re
 from collections import Counter, deque
 from typing import TYPE_CHECKING, Any
 
-from greval.datasets.files import LIST_UNIT, not_utf8
-from greval.datasets.names import FIELD_OF, dotted, known, names_of, nearest, shown
-from greval.datasets.texts import NoJsonError, Raw, faults_in, loads
+from greval.datasets.field_names import FIELD_OF, dotted, known, names_of, nearest, shown
+from greval.datasets.json_files import LIST_UNIT, not_utf8
+from greval.datasets.json_text import NoJsonError, Raw, faults_in, loads
 from greval.errors import DataError, MissingExtraError
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from greval.datasets import Reading, RowFault, read_cases
-from greval.datasets.names import FIELD_OF, dotted, names_of, shown
-from greval.datasets.reading import READERS
-from greval.datasets.texts import Raw
-from greval.datasets.unread import describe_unread
+from greval.datasets.case_reader import READERS
+from greval.datasets.field_names import FIELD_OF, dotted, names_of, shown
+from greval.datasets.json_text import Raw
+from greval.datasets.row_faults import describe_unread
 from greval.errors import DataError
 from greval.metric_file import did_you_mean
 from greval.records.case import Case, Sample

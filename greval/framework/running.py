@@ -15,7 +15,7 @@ from langchain_core.language_models import BaseChatModel
 from greval._util.arguments import known_options
 from greval.collecting import Collected, CollectProgress, collect_async
 from greval.collecting.file import ResponseFile
-from greval.datasets.given import read_given
+from greval.datasets.case_records import read_given
 from greval.errors import JudgeError, StoreError
 from greval.evaluation import Run, evaluate_async, unused
 from greval.framework import CONFIG

@@ -10,7 +10,7 @@ from langchain_core.messages import BaseMessage
 from langchain_core.runnables import Runnable
 from pydantic import BaseModel
 
-from greval.datasets.documents import find_first, read_document
+from greval.datasets.langchain_documents import find_first, read_document
 from greval.errors import MethodError
 from greval.methods.counting import CallCounter
 from greval.methods.responses import as_response

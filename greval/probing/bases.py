@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 from itertools import islice
 
-from greval.datasets.given import GivenCases, read_given
+from greval.datasets.case_records import GivenCases, read_given
 from greval.errors import DataError
 from greval.records.case import Case
 from greval.records.metric import JudgedMetric

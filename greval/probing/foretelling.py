@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Unpack
 
-from greval.datasets.given import GivenCases
+from greval.datasets.case_records import GivenCases
 from greval.facts import PROBE
 from greval.forecasting import Expected, Forecast, forecast
 from greval.judge import Judge

@@ -13,7 +13,7 @@ from langchain_core.language_models import BaseChatModel
 from greval._util.arguments import known_options
 from greval.asking import Asking
 from greval.client import JudgeClient
-from greval.datasets.given import GivenCases
+from greval.datasets.case_records import GivenCases
 from greval.errors import DataError
 from greval.judge import Judge
 from greval.library import definition, find_dependencies

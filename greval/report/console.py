@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from greval._util.wording import counted
-from greval.datasets.unread import describe_unread
+from greval.datasets.row_faults import describe_unread
 from greval.records.judgement_text import write_details
 from greval.report.build import Report, Verdict
 from greval.report.lines import shortened

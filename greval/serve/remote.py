@@ -10,7 +10,7 @@ from langchain_core.runnables.utils import ConfigurableFieldSpec
 from pydantic import JsonValue
 
 from greval._util.concurrency import all_of
-from greval.datasets.given import CaseLike
+from greval.datasets.case_records import CaseLike
 from greval.records.case import Case
 from greval.records.result import Result
 from greval.runnable import MetricRunnable, run_sync

@@ -10,6 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from greval._util.concurrency import beside
+from greval.datasets.file_identity import Source
 from greval.errors import GrevalError, StoreError
 from greval.evaluation import Run, evaluate_async
 from greval.faults import redacted
@@ -21,7 +22,6 @@ from greval.serve.folders import CANCEL, Claim, Entry, put_state, state_of
 from greval.serve.lanes import FarLane
 from greval.serve.orders import ACTIVE, Order, State, Status
 from greval.serve.uploads import Uploads
-from greval.source import Source
 from greval.store import FILE
 from greval.store.pages import Pages
 

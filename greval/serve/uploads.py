@@ -16,8 +16,8 @@ from pydantic import ValidationError
 
 from greval._util.whole_file import write_whole
 from greval.datasets import Reading, RowFault
-from greval.datasets.reading import READERS
-from greval.datasets.texts import Raw
+from greval.datasets.case_reader import READERS
+from greval.datasets.json_text import Raw
 from greval.errors import DataError
 from greval.records.case import Case
 from greval.records.record import Record

@@ -8,9 +8,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from greval.datasets import RowFault
-from greval.datasets.given import read_given
-from greval.datasets.names import FIELD_OF, OWN, settle
-from greval.datasets.unread import none_readable
+from greval.datasets.case_records import read_given
+from greval.datasets.field_names import FIELD_OF, OWN, settle
+from greval.datasets.row_faults import none_readable
 from greval.records.case import Case
 from greval.serve.problems import ServeError
 from greval.serve.settings import Limits

@@ -19,12 +19,12 @@ from pydantic import JsonValue, TypeAdapter
 
 from greval._util.files import Closing
 from greval._util.row_index import Index, name_of, number
+from greval.datasets.file_identity import Source
 from greval.errors import MissingExtraError, StoreError
 from greval.records.case import Case
 from greval.records.fingerprint import digest
 from greval.records.outline import outline
 from greval.records.result import Result, Usage
-from greval.source import Source
 from greval.store.disk import COSTS, FILE, Disk, lock, prepare, told
 from greval.store.flat import Layout, flat, read_layout
 from greval.store.plans import (

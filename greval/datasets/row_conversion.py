@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from greval.datasets.documents import read_chunk, read_message
-from greval.datasets.names import DOTTED, FIELD_OF, MAX_SHOWN, PARTS, Settled, is_log, names_of, nearest, shown
-from greval.datasets.texts import Refused, kind
+from greval.datasets.field_names import DOTTED, FIELD_OF, MAX_SHOWN, PARTS, Settled, is_log, names_of, nearest, shown
+from greval.datasets.json_text import Refused, kind
+from greval.datasets.langchain_documents import read_chunk, read_message
 from greval.records.case import Case, holds_grades
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from pydantic_core import ErrorDetails
 
-    from greval.datasets.texts import Raw
+    from greval.datasets.json_text import Raw
 
 MAX_FAULTS = 50
 MAX_PATH = 200

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from greval.datasets.names import FIELD_OF, dotted, names_of
-from greval.datasets.texts import Raw
+from greval.datasets.field_names import FIELD_OF, dotted, names_of
+from greval.datasets.json_text import Raw
 
 METHODS = "methods"
 RENAMED: Mapping[str, str] = {"response": "answer", "efficiency": "usage"}

@@ -11,16 +11,16 @@ from pathlib import Path
 from types import MappingProxyType
 
 from greval._util.row_index import Index, number
-from greval.datasets.by_method import METHODS, split_methods
-from greval.datasets.files import BOM, LIST_UNIT, read_json, read_json_lines, read_stdin
-from greval.datasets.names import Settled, nearest, settle, shown
-from greval.datasets.rows import case_of, hint, id_of
+from greval.datasets.field_names import Settled, nearest, settle, shown
+from greval.datasets.file_identity import UNKNOWN, Source, identify_file
+from greval.datasets.json_files import BOM, LIST_UNIT, read_json, read_json_lines, read_stdin
+from greval.datasets.json_text import Raw
+from greval.datasets.method_rows import METHODS, split_methods
+from greval.datasets.row_conversion import case_of, hint, id_of
 from greval.datasets.tables import read_csv, read_parquet
-from greval.datasets.texts import Raw
 from greval.errors import DataError
 from greval.records.case import Case
 from greval.records.record import Record
-from greval.source import UNKNOWN, Source, identify_file
 
 READERS: Mapping[str, Callable[[Path], Iterator[Raw]]] = {
     ".jsonl": read_json_lines,

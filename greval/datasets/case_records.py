@@ -11,9 +11,9 @@ from typing import Any, Protocol
 from pydantic import BaseModel
 
 from greval._util.arguments import several
-from greval.datasets.files import LIST_KEYS, LIST_UNIT, list_in
-from greval.datasets.reading import Reading, RowFault
-from greval.datasets.texts import Raw, row_of
+from greval.datasets.case_reader import Reading, RowFault
+from greval.datasets.json_files import LIST_KEYS, LIST_UNIT, list_in
+from greval.datasets.json_text import Raw, row_of
 from greval.errors import DataError, DataWarning
 from greval.records.case import Case
 

@@ -7,8 +7,8 @@ from io import BytesIO
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from greval.datasets.names import names_of, nearest, shown
-from greval.datasets.texts import NoJsonError, Raw, kind, loads, row_of
+from greval.datasets.field_names import names_of, nearest, shown
+from greval.datasets.json_text import NoJsonError, Raw, kind, loads, row_of
 from greval.errors import DataError
 
 if TYPE_CHECKING:
