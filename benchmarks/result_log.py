@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from greval.facts import put_metrics
-from greval.library import load
+from greval.metrics.library import load
 from greval.records.fingerprint import digest
 from greval.records.result import Failed, Failure, Judgement, Outcome, Result, Scored, Usage
 from greval.report.build import build

@@ -43,12 +43,12 @@ if TYPE_CHECKING:
     from greval.generation.parity import Audit, audit
     from greval.gold import Finding, check_gold, with_gold
     from greval.judge import Judge
-    from greval.library import load, load_folder, predefined
     from greval.merging import merge
     from greval.methods import Method
     from greval.methods.inventories import read_inventory
     from greval.methods.loading import load_method
     from greval.metric_file import parse_metric, read_metric, write_metric
+    from greval.metrics.library import load, load_folder, predefined
     from greval.panels import Panel, panel, panel_annotations
     from greval.prices import Prices
     from greval.probing import Probe, probe, probe_async
@@ -103,7 +103,7 @@ _HOME = {
     "gold": ("Finding", "check_gold", "with_gold"),
     "records.inventory": ("Inventory",),
     "judge": ("Judge",),
-    "library": ("load", "load_folder", "predefined"),
+    "metrics.library": ("load", "load_folder", "predefined"),
     "merging": ("merge",),
     "methods": ("Method",),
     "methods.inventories": ("read_inventory",),

@@ -183,7 +183,7 @@ def answer_limit(metric: JudgedMetric, verdicts: int = 1) -> int:
         verdicts: How many verdicts stand in one answer.
 
     Example:
-        >>> from greval.library import load
+        >>> from greval.metrics.library import load
         >>> answer_limit(load("correctness"))
         1024
     """

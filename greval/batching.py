@@ -25,7 +25,7 @@ from greval.datasets.row_faults import none_readable
 from greval.errors import DataError, JudgeError, StoppedError
 from greval.evaluation import JOURNAL, Run, evaluate_async
 from greval.judge import Judge
-from greval.library import load, with_dependencies
+from greval.metrics.library import load, with_dependencies
 from greval.options import Options, prices_of
 from greval.prices import FREE, Prices
 from greval.question import Question, native

@@ -24,9 +24,9 @@ from greval.datasets import read_cases
 from greval.errors import DataError, GrevalError, MissingExtraError, StoreError
 from greval.evaluation import Run, evaluate_async
 from greval.judge import Judge
-from greval.library import load, with_dependencies
 from greval.merging import merge
 from greval.metrics import parse
+from greval.metrics.library import load, with_dependencies
 from greval.options import Options
 from greval.progress import Progress
 from greval.records.metric import Metric

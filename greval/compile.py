@@ -15,8 +15,8 @@ from greval.datasets.case_records import CaseLike, as_case
 from greval.errors import JudgeError, StoppedError
 from greval.guard import Guard
 from greval.judge import Judge
-from greval.library import find_dependencies
-from greval.plan import built_on as built_on_by
+from greval.metrics.dependencies import built_on as built_on_by
+from greval.metrics.library import find_dependencies
 from greval.progress import Progress
 from greval.prompt import PROMPT_VERSION
 from greval.records.case import Case

@@ -32,7 +32,7 @@ from greval.errors import DataWarning, DefinitionError, JudgeError
 from greval.facts import put_metrics, put_spending, read_spending, refuse_probe
 from greval.guard import Guard, Spending
 from greval.judge import Judge
-from greval.library import with_dependencies
+from greval.metrics.library import with_dependencies
 from greval.options import Options, prices_of, shard_of, source_of, total_of, width_of
 from greval.progress import Progress
 from greval.records.case import Case

@@ -19,9 +19,9 @@ from greval.errors import DataError
 from greval.facts import read_spending, refuse_probe
 from greval.guard import Spending
 from greval.judge import Judge
-from greval.library import with_dependencies
+from greval.metrics.dependencies import built_on
+from greval.metrics.library import with_dependencies
 from greval.options import Options, prices_of, shard_of
-from greval.plan import built_on
 from greval.prices import Prices
 from greval.records.case import Case
 from greval.records.fingerprint import case_key, content_key
@@ -177,7 +177,7 @@ def output_per_verdict(metric: JudgedMetric) -> int:
     """Return the output tokens counted on for one verdict, by the depth of its reason.
 
     Example:
-        >>> from greval.library import load
+        >>> from greval.metrics.library import load
         >>> output_per_verdict(load("correctness"))
         60
     """

@@ -20,7 +20,7 @@ from greval.client import clock
 from greval.datasets import RowFault
 from greval.errors import DataError, StoppedError
 from greval.guard import Guard
-from greval.plan import built_on
+from greval.metrics.dependencies import built_on
 from greval.progress import Progress
 from greval.records.case import Case
 from greval.records.fingerprint import case_key, content_key

@@ -16,7 +16,7 @@ from greval.columns.names import Names
 from greval.columns.part import BLOCK
 from greval.columns.reading import texts_of
 from greval.errors import DataError, DefinitionError
-from greval.library import load
+from greval.metrics.library import load
 from greval.records.case import Case
 from greval.records.result import Skipped
 

@@ -17,7 +17,7 @@ from greval.client import JudgeClient
 from greval.compile import compile_metric
 from greval.errors import DataError, DataWarning, JudgeError
 from greval.judge import Judge
-from greval.library import load
+from greval.metrics.library import load
 from greval.records.case import Case
 from greval.records.metric import CategoricalMetric, ComputedMetric, ValueMetric
 from greval.records.result import Failed, Judgement, Result, Scored, Skipped, Usage

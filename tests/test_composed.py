@@ -17,7 +17,7 @@ from greval.errors import DataError, DefinitionError, JudgeError, StoppedError
 from greval.evaluation import evaluate
 from greval.guard import Guard
 from greval.judge import Judge
-from greval.library import load
+from greval.metrics.library import load
 from greval.records.result import Result, Usage
 from greval.testing import ScriptedJudge
 

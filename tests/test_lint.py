@@ -6,8 +6,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from strategies import metrics
 
-from greval.library import predefined
-from greval.lint import lint
+from greval.metrics.library import predefined
+from greval.metrics.lint import lint
 from greval.records.metric import define
 
 GOOD = {"Polite": {"means": "Courteous throughout.", "score": 1}, "Rude": {"means": "Insults someone.", "score": 0}}

@@ -14,8 +14,8 @@ from ruamel.yaml import YAML
 from strategies import AWKWARD, SCRIPTS, metrics
 
 from greval.errors import DefinitionError
-from greval.library import predefined_folder
 from greval.metric_file import MAX_BYTES, file_schema, parse_metric, read_metric, write_metric
+from greval.metrics.library import predefined_folder
 from greval.records.metric import CategoricalMetric, JudgedMetric, ManyValueMetric
 
 FILES = sorted(predefined_folder().glob("*.yaml"))

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from greval import Case, compile_metric
-from greval.library import load
 from greval.metrics.formulas import ndcg
+from greval.metrics.library import load
 from greval.metrics.ranking import FAMILIES
 from greval.records.metric_input import seen
 from greval.records.result import Skipped

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from strategies import cases
 
 from greval import Case, compile_metric
-from greval.library import load
 from greval.metrics.containment import contains
 from greval.metrics.dates import dates
+from greval.metrics.library import load
 from greval.metrics.text import token_f1
 from greval.metrics.words import told, words, written
 from greval.records.result import Skipped

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from greval import Case
-from greval.library import load
 from greval.metrics import formulas
+from greval.metrics.library import load
 from greval.metrics.traversal import FAMILIES
 from greval.records.result import Skipped
 

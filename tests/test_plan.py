@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from greval.errors import DefinitionError
-from greval.plan import built_on, missing, ordered
+from greval.metrics.dependencies import built_on, missing, ordered
 from greval.records.metric import ComputedMetric, define
 from greval.records.result import Skipped
 from greval.records.scale import MeasureScale

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from greval import Case, CategoricalMetric, ComputedMetric, DefinitionError, MeasureScale, Store, ValueMetric, evaluate
-from greval.library import load
+from greval.metrics.library import load
 from greval.records.result import Failed, Failure, Judgement, Result, Scored, Skipped, Usage
 from greval.report.build import build
 from greval.report.console import render

@@ -14,7 +14,7 @@ from greval.alignment.splitting import folds, within
 from greval.annotations.giving import Source
 from greval.errors import DataError, DefinitionError
 from greval.judge import Judge
-from greval.library import load
+from greval.metrics.library import load
 from greval.prices import Prices
 from greval.records.metric import JudgedMetric, Metric
 from greval.stats.interval import LEVEL

@@ -31,7 +31,7 @@ def titles(metric: JudgedMetric) -> dict[str, str]:
     """Give the fields of a metric's records in order, each with its title; the judged item comes last.
 
     Example:
-        >>> from greval.library import predefined
+        >>> from greval.metrics.library import predefined
         >>> titles(predefined()["chunk_evaluation"])
         {'question': 'Question', 'chunk': 'Chunk to judge'}
     """

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from pydantic import JsonValue, TypeAdapter
 
-from greval.library import predefined
+from greval.metrics.library import predefined
 from greval.records.annotation import Annotation
 from greval.records.scale import CategoricalScale, OffScaleError, Scale, Value
 

@@ -35,7 +35,7 @@ def question(metric: JudgedMetric) -> Json:
         ArgillaError: Where the scale has more values than Argilla takes labels.
 
     Example:
-        >>> from greval.library import predefined
+        >>> from greval.metrics.library import predefined
         >>> question(predefined()["correctness"])["settings"]["type"]
         'rating'
     """

@@ -36,7 +36,7 @@ from greval.cli.options import (
 )
 from greval.cli.stopping import describe_stop, stop_on_signals
 from greval.errors import StoppedError
-from greval.library import load
+from greval.metrics.library import load
 
 if TYPE_CHECKING:
     from greval.alignment.preparing import Wishes

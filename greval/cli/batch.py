@@ -33,7 +33,7 @@ from greval.cli.options import (
 )
 from greval.datasets import read_cases
 from greval.datasets.row_faults import describe_unread
-from greval.library import load, with_dependencies
+from greval.metrics.library import load, with_dependencies
 
 app = typer.Typer(help="Judge through the provider's batch endpoint.", no_args_is_help=True)
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="the run folder")]

@@ -53,7 +53,7 @@ from greval.datasets.chunk_sources import read_pattern
 from greval.datasets.row_faults import describe_unread
 from greval.errors import GrevalError
 from greval.judge import Judge
-from greval.library import load, with_dependencies
+from greval.metrics.library import load, with_dependencies
 from greval.prices import Prices
 from greval.records.metric import ComputedMetric, Metric
 from greval.records.result import Result

@@ -35,7 +35,7 @@ from greval.cli.options import (
 from greval.cli.stopping import describe_stop, stop_on_signals
 from greval.datasets import read_cases
 from greval.judge import Judge
-from greval.library import load, with_dependencies
+from greval.metrics.library import load, with_dependencies
 from greval.prices import Prices
 from greval.records.metric import Metric, set_reason_depth
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from greval.computing import compute_outcome
 from greval.errors import DataError, DefinitionError
-from greval.library import load
+from greval.metrics.library import load
 from greval.records.case import Case
 from greval.records.metric import ComputedMetric
 from greval.records.record import Record

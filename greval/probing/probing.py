@@ -16,7 +16,7 @@ from greval.client import JudgeClient
 from greval.datasets.case_records import GivenCases
 from greval.errors import DataError
 from greval.judge import Judge
-from greval.library import definition, find_dependencies
+from greval.metrics.library import definition, find_dependencies
 from greval.probing.bases import POOL, Bases, bases, demo_cases
 from greval.probing.checks import CHECKS, NAMES, REPEATS, Check, Setting
 from greval.probing.counting import checked, failures, noise

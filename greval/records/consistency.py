@@ -34,7 +34,7 @@ def find_contradictions(
         A sentence for each share that it contradicts, by the name of the note.
 
     Example:
-        >>> from greval.library import load
+        >>> from greval.metrics.library import load
         >>> coverage = {"coverage": {"count": 2, "of": 2, "share": 1.0}}
         >>> find_contradictions(load("answer_completeness"), "Somewhat relevant", coverage)
         {'coverage': "coverage is 1.00, but 'Somewhat relevant' is not the best value, 'Relevant'"}

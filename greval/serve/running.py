@@ -14,7 +14,7 @@ from greval.datasets.file_identity import Source
 from greval.errors import GrevalError, StoreError
 from greval.evaluation import Run, evaluate_async
 from greval.faults import redacted
-from greval.library import load
+from greval.metrics.library import load
 from greval.options import Options, width_of
 from greval.progress import Progress
 from greval.records.metric import Metric, define

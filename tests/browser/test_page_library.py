@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from greval.library import predefined
+from greval.metrics.library import predefined
 
 
 def test_lists_every_metric(visit):

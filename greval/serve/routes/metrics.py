@@ -9,8 +9,8 @@ from fastapi import APIRouter, Query
 from greval.client import JudgeClient
 from greval.drafting import DraftScale, draft_async
 from greval.errors import DefinitionError
-from greval.lint import lint
 from greval.metric_file import parse_metric, write_metric
+from greval.metrics.lint import lint
 from greval.records.metric import ComputedMetric, JudgedMetric
 from greval.serve.library import Found
 from greval.serve.problems import ServeError

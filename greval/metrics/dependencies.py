@@ -22,7 +22,7 @@ def missing(metrics: Iterable[Metric]) -> tuple[str, ...]:
     """Give the names of metrics that some of these build on and that are not among them.
 
     Example:
-        >>> from greval.library import load
+        >>> from greval.metrics.library import load
         >>> missing([load("answer_completeness")])
         ('chunk_evaluation', 'triple_evaluation')
     """
@@ -46,7 +46,7 @@ def ordered(metrics: Iterable[Metric]) -> tuple[Metric, ...]:
             a metric that cannot narrow what it is used for, metrics that build on each other.
 
     Example:
-        >>> from greval.library import load
+        >>> from greval.metrics.library import load
         >>> used = load("answer_completeness"), load("triple_evaluation"), load("chunk_evaluation")
         >>> [metric.name for metric in ordered(used)][-1]
         'answer_completeness'

@@ -11,7 +11,7 @@ from greval._util.arguments import several
 from greval.errors import DefinitionError
 from greval.metric_file import did_you_mean, read_metric
 from greval.metrics import COMPUTED, misnamed, parse, variants
-from greval.plan import built_on, missing, ordered
+from greval.metrics.dependencies import built_on, missing, ordered
 from greval.records.metric import ComputedMetric, JudgedMetric, Metric
 
 ENDING = ".yaml"
@@ -35,7 +35,7 @@ def predefined_folder() -> Path:
     Raises:
         DefinitionError: Where the installation lacks it.
     """
-    here = Path(__file__).parent
+    here = Path(__file__).parents[1]
     in_wheel, in_checkout = here / "metric_library", here.parent / "metric_library"
     for folder in (in_wheel, in_checkout):
         if folder.is_dir():
