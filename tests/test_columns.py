@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from greval.columns import Qrels, Rankings, measure
-from greval.columns.grouping import blocks
-from greval.columns.names import Names
-from greval.columns.part import BLOCK
-from greval.columns.reading import texts_of
 from greval.errors import DataError, DefinitionError
+from greval.metrics.columns import Qrels, Rankings, measure
+from greval.metrics.columns.column_readers import texts_of
+from greval.metrics.columns.grouping import blocks
+from greval.metrics.columns.lazy_names import Names
+from greval.metrics.columns.text_chunks import BLOCK
 from greval.metrics.library import load
 from greval.records.case import Case
 from greval.records.result import Skipped

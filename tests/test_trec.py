@@ -8,10 +8,10 @@ import gzip
 import pytest
 
 from greval import Gold, load
-from greval.columns import measure
-from greval.columns.trec_measures import relevance_strings, trec_eval
-from greval.datasets.trec import read_qrels, read_run, read_trec
 from greval.errors import DataError
+from greval.metrics.columns import measure
+from greval.metrics.columns.trec_files import read_qrels, read_run, read_trec
+from greval.metrics.columns.trec_measures import relevance_strings, trec_eval
 
 FORMS = [("qrels.test", 1, 10, "expected_binary.csv"), ("qrels.rel_level", 2, 20, "expected_graded_l2.csv")]
 OURS = {

@@ -8,10 +8,10 @@ from itertools import chain, repeat
 import numpy as np
 import numpy.typing as npt
 
-from greval.columns.grouping import blocks
-from greval.columns.qrels import Qrels
-from greval.columns.reading import numbers_in
-from greval.columns.stretches import RANK_BITS, Ints, spans
+from greval.metrics.columns.chunked_array import RANK_BITS, Ints, spans
+from greval.metrics.columns.column_readers import numbers_in
+from greval.metrics.columns.grouping import blocks
+from greval.metrics.columns.qrels import Qrels
 
 Floats = npt.NDArray[np.float64]
 Scores = Mapping[str, float]

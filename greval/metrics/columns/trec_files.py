@@ -1,4 +1,4 @@
-"""Files of TREC: qrels and runs, as arrays for `greval.columns` or as cases.
+"""Files of TREC: qrels and runs, as arrays for `greval.metrics.columns` or as cases.
 
     qrels   question  iteration  document  grade
     run     question  Q0  document  rank  score  name
@@ -21,14 +21,14 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from greval.columns.grouping import Grouped, arranged, group
-from greval.columns.part import Part
-from greval.columns.qrels import Qrels
-from greval.columns.rankings import Columns, Rankings, Ties
-from greval.columns.reading import part_of
-from greval.columns.stretches import Numbers
-from greval.columns.texts import Texts
 from greval.errors import DataError
+from greval.metrics.columns.chunked_array import Numbers
+from greval.metrics.columns.column_readers import part_of
+from greval.metrics.columns.grouping import Grouped, arranged, group
+from greval.metrics.columns.qrels import Qrels
+from greval.metrics.columns.rankings import Columns, Rankings, Ties
+from greval.metrics.columns.text_chunks import Part
+from greval.metrics.columns.text_column import Texts
 from greval.records.case import Case, Chunk, Gold
 
 Order = Literal["score", "rank", "file"]

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from greval.columns.grouping import Grouped, blocks, group, group_lists
-from greval.columns.matching import BATCH, repeats
-from greval.columns.pairing import Documents
-from greval.columns.reading import numbers_in, numbers_of
-from greval.columns.stretches import Ints, Numbers
 from greval.errors import DataError
+from greval.metrics.columns.chunked_array import Ints, Numbers
+from greval.metrics.columns.column_readers import numbers_in, numbers_of
+from greval.metrics.columns.grouping import Grouped, blocks, group, group_lists
+from greval.metrics.columns.id_join import Documents
+from greval.metrics.columns.matching import BATCH, repeats
 from greval.records.case import ESSENTIAL, HIGHEST_GRADE, Case
 
 Grades = npt.NDArray[np.int16]

@@ -11,8 +11,8 @@ from functools import cached_property
 
 import numpy as np
 
-from greval.columns.part import WORD, Bounds, Edges, Part, Words, pieces_in, words_in
-from greval.columns.stretches import Flags, Ints, Stretches
+from greval.metrics.columns.chunked_array import Flags, Ints, Stretches
+from greval.metrics.columns.text_chunks import WORD, Bounds, Edges, Part, Words, pieces_in, words_in
 
 TABLE_WORDS = 64
 """Texts of up to so many words are read through a table of equal widths."""

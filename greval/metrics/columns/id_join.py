@@ -14,9 +14,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from greval.columns.grouping import Grouped, blocks
-from greval.columns.part import Words
-from greval.columns.stretches import Flags, Ints, spans
+from greval.metrics.columns.chunked_array import Flags, Ints, spans
+from greval.metrics.columns.grouping import Grouped, blocks
+from greval.metrics.columns.text_chunks import Words
 
 JUDGED = 1 << 40
 """Added to the places of judged documents, so that they stand behind the ranked ones."""

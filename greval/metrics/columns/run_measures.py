@@ -8,10 +8,10 @@ from typing import Literal
 
 import numpy as np
 
-from greval.columns.formulas import Floats, values_of
-from greval.columns.qrels import Qrels
-from greval.columns.rankings import Hits, Rankings
-from greval.columns.stretches import Flags, Ints
+from greval.metrics.columns.chunked_array import Flags, Ints
+from greval.metrics.columns.formulas import Floats, values_of
+from greval.metrics.columns.qrels import Qrels
+from greval.metrics.columns.rankings import Hits, Rankings
 
 Missing = Literal["zero", "drop"]
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from greval.columns.part import WORD, Edges, Part
-from greval.columns.stretches import Numbers
-from greval.columns.texts import Texts
 from greval.errors import DataError, MissingExtraError
+from greval.metrics.columns.chunked_array import Numbers
+from greval.metrics.columns.text_chunks import WORD, Edges, Part
+from greval.metrics.columns.text_column import Texts
 
 _ARROW = ("__arrow_c_stream__", "__arrow_c_array__", "__arrow_array__")
 

@@ -15,9 +15,9 @@ from math import exp, floor, log
 import numpy as np
 import numpy.typing as npt
 
-from greval.columns.qrels import Qrels
-from greval.columns.rankings import Rankings
-from greval.columns.stretches import Flags
+from greval.metrics.columns.chunked_array import Flags
+from greval.metrics.columns.qrels import Qrels
+from greval.metrics.columns.rankings import Rankings
 
 Floats = npt.NDArray[np.float64]
 Values = dict[str, float]

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from greval.columns.qrels import Qrels
-from greval.columns.rankings import Hits
-from greval.columns.stretches import Flags, Ints
 from greval.errors import DefinitionError
+from greval.metrics.columns.chunked_array import Flags, Ints
+from greval.metrics.columns.qrels import Qrels
+from greval.metrics.columns.rankings import Hits
 
 Floats = npt.NDArray[np.float64]
 _NAME = re.compile(r"(?P<base>[a-z_]+)(?:@(?P<cut>[1-9][0-9]{0,8}))?(?P<exponential>-exponential)?")

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from greval.columns.names import Names
-from greval.columns.part import BLOCK
-from greval.columns.reading import texts_of
-from greval.columns.stretches import Ints, Numbers, spans
-from greval.columns.texts import Texts
 from greval.errors import DataError
+from greval.metrics.columns.chunked_array import Ints, Numbers, spans
+from greval.metrics.columns.column_readers import texts_of
+from greval.metrics.columns.lazy_names import Names
+from greval.metrics.columns.text_chunks import BLOCK
+from greval.metrics.columns.text_column import Texts
 
 _FILLED = 2
 

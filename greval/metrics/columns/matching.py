@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from greval.columns.grouping import Grouped, blocks
-from greval.columns.pairing import JUDGED, Documents, equal_pairs
-from greval.columns.part import BLOCK
-from greval.columns.stretches import RANK_BITS, Ints
+from greval.metrics.columns.chunked_array import RANK_BITS, Ints
+from greval.metrics.columns.grouping import Grouped, blocks
+from greval.metrics.columns.id_join import JUDGED, Documents, equal_pairs
+from greval.metrics.columns.text_chunks import BLOCK
 
 BATCH = 8 * BLOCK
 """Documents whose finds are handled at once: they are few, and each step has its price."""

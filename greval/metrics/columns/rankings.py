@@ -10,13 +10,13 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from greval.columns.grouping import Grouped, arranged, group, group_lists
-from greval.columns.lookup import lookups
-from greval.columns.matching import found_in
-from greval.columns.qrels import Qrels
-from greval.columns.reading import numbers_of
-from greval.columns.stretches import Ints
 from greval.errors import DataError
+from greval.metrics.columns.chunked_array import Ints
+from greval.metrics.columns.column_readers import numbers_of
+from greval.metrics.columns.grouping import Grouped, arranged, group, group_lists
+from greval.metrics.columns.lookup import lookups
+from greval.metrics.columns.matching import found_in
+from greval.metrics.columns.qrels import Qrels
 from greval.records.case import Case
 
 Ties = Literal["given", "trec_eval"]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from greval.columns.stretches import Ints
+from greval.metrics.columns.chunked_array import Ints
 
 Words = npt.NDArray[np.uint64]
 Edges = npt.NDArray[np.integer[Any]]

@@ -8,8 +8,8 @@ from typing import overload
 
 import numpy as np
 
-from greval.columns.stretches import Ints
-from greval.columns.texts import Texts
+from greval.metrics.columns.chunked_array import Ints
+from greval.metrics.columns.text_column import Texts
 
 
 class Names(Sequence[str]):

@@ -1,0 +1,7 @@
+"""Ranking measures over whole runs: judgements and rankings as arrays, millions of rows in a second."""
+
+from greval.metrics.columns.qrels import Qrels
+from greval.metrics.columns.rankings import Rankings
+from greval.metrics.columns.run_measures import Figure, Measured, measure
+
+__all__ = ["Figure", "Measured", "Qrels", "Rankings", "measure"]
