@@ -25,7 +25,7 @@ from client_overhead import bare, cpu_ms, serving
 from openai import DefaultAioHttpClient
 
 from greval import Case, Judge, evaluate_async, load
-from greval.metrics import COMPUTED
+from greval.metrics.computed import COMPUTED
 
 METRIC = "answer_alignment"
 CONCURRENCY = 50

@@ -25,7 +25,7 @@ from greval.errors import DataError, GrevalError, MissingExtraError, StoreError
 from greval.evaluation import Run, evaluate_async
 from greval.judge import Judge
 from greval.merging import merge
-from greval.metrics import parse
+from greval.metrics.computed import parse
 from greval.metrics.library import load, with_dependencies
 from greval.options import Options
 from greval.progress import Progress

@@ -10,11 +10,11 @@ from langchain_core.runnables import RunnableConfig
 
 from greval.asking import Asking, ended
 from greval.client import JudgeClient
-from greval.computing import compute_outcome
 from greval.datasets.case_records import CaseLike, as_case
 from greval.errors import JudgeError, StoppedError
 from greval.guard import Guard
 from greval.judge import Judge
+from greval.metrics.computed.outcomes import compute_outcome
 from greval.metrics.dependencies import built_on as built_on_by
 from greval.metrics.library import find_dependencies
 from greval.progress import Progress

@@ -90,7 +90,7 @@ class Run:
 
         Example:
             >>> import tempfile
-            >>> from greval.metrics import COMPUTED
+            >>> from greval.metrics.computed import COMPUTED
             >>> cases = [{"id": f"q{n}", "question": "?", "usage": {"latency": n}} for n in (1.0, 2.0, 6.0)]
             >>> run = evaluate(cases, [COMPUTED["latency"]], out=tempfile.mkdtemp())
             >>> (summary,) = run.summary()
@@ -131,7 +131,7 @@ def evaluate(
 
     Example:
         >>> import tempfile
-        >>> from greval.metrics import COMPUTED
+        >>> from greval.metrics.computed import COMPUTED
         >>> case = {"id": "q1", "question": "Who?", "usage": {"latency": 1.5}}
         >>> run = evaluate([case], [COMPUTED["latency"]], out=tempfile.mkdtemp())
         >>> [result.judgements[0].value for result in run.results()]

@@ -10,7 +10,7 @@ from greval.annotations import match
 from greval.annotations.shown import contents, shown
 from greval.argilla.things import metric_of
 from greval.errors import DataError
-from greval.metrics import COMPUTED
+from greval.metrics.computed import COMPUTED
 from greval.records.annotation import Annotation
 from greval.store import Store
 from greval.testing import ScriptedJudge

@@ -30,7 +30,7 @@ from greval import (
     read_cases,
 )
 from greval.cluster import evaluate_on_ray
-from greval.metrics import COMPUTED
+from greval.metrics.computed import COMPUTED
 from greval.records.result import Judgement
 from greval.shard import Shard
 

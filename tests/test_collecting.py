@@ -17,7 +17,7 @@ from greval import Case, Response, RowFault, Sample, evaluate
 from greval.collecting import Collected, CollectProgress, collect, collect_async
 from greval.collecting.asking import GRACE_SECONDS
 from greval.errors import DataError, MethodError, StoreError
-from greval.metrics import COMPUTED
+from greval.metrics.computed import COMPUTED
 
 
 def samples(count=5, **fields):

@@ -7,7 +7,7 @@ from compared_runs import MISSING, content, rows, write
 
 from greval.comparison import compare
 from greval.evaluation import evaluate
-from greval.metrics import parse
+from greval.metrics.computed import parse
 from greval.stats.mcnemar import mcnemar
 
 WIKI = "multihop_2wiki_51_systems"

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from greval import Case, CategoricalScale, ComputedMetric, Judgement, MeasureScale, Skipped, ValueScale, evaluate
-from greval.computing import compute_outcome, describe_function
+from greval.metrics.computed.outcomes import compute_outcome, describe_function
 from greval.records.result import Failed, Scored
 from greval.records.scale import OffScaleError
 

@@ -25,7 +25,7 @@ from greval import (
     evaluate_async,
     load,
 )
-from greval.metrics import COMPUTED
+from greval.metrics.computed import COMPUTED
 from greval.report.build import build
 from greval.testing import ScriptedJudge
 

@@ -11,7 +11,7 @@ from tone_metrics import BUILT, PASSAGES, TONE, by_metric, cases
 
 from greval import Case, Judge, RowFault, evaluate
 from greval.forecasting import forecast
-from greval.metrics import COMPUTED
+from greval.metrics.computed import COMPUTED
 from greval.prices import Price, Prices
 from greval.report.forecast import render
 from greval.shard import Shard

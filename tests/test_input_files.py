@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 from greval import Case, DataError, DataWarning, evaluate, load, read_cases, with_gold
 from greval.cli.app import app
 from greval.datasets.row_faults import describe_unread
-from greval.metrics import COMPUTED
 from greval.metrics.columns.trec_files import read_qrels, read_trec
+from greval.metrics.computed import COMPUTED
 from greval.store import Store
 
 DOCUMENTS = [{"query_id": "q1", "essential_docs": ["d1"], "helpful_docs": [], "essential_repos": ["core"]}]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from strategies import cases
 
-from greval.metrics import COMPUTED
+from greval.metrics.computed import COMPUTED
 from greval.records.case import Case
 from greval.records.result import Skipped
 

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from greval import Case, compile_metric
-from greval.metrics.formulas import ndcg
+from greval.metrics.computed.formulas import ndcg
+from greval.metrics.computed.ranking import FAMILIES
 from greval.metrics.library import load
-from greval.metrics.ranking import FAMILIES
 from greval.records.metric_input import seen
 from greval.records.result import Skipped
 

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from strategies import cases
 
 from greval import Case, compile_metric
-from greval.metrics.containment import contains
-from greval.metrics.dates import dates
+from greval.metrics.computed.containment import contains
+from greval.metrics.computed.dates import dates
+from greval.metrics.computed.text import token_f1
+from greval.metrics.computed.tokenisation import told, words, written
 from greval.metrics.library import load
-from greval.metrics.text import token_f1
-from greval.metrics.words import told, words, written
 from greval.records.result import Skipped
 
 NAMES = ("exact_match", "token_f1", "fuzzy_containment@0.80", "fuzzy_containment@0.90")

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from greval import Case
-from greval.metrics import formulas
+from greval.metrics.computed import formulas
+from greval.metrics.computed.traversal import FAMILIES
 from greval.metrics.library import load
-from greval.metrics.traversal import FAMILIES
 from greval.records.result import Skipped
 
 AB, BC, CD = ("a", "calls", "b"), ("b", "owns", "c"), ("c", "calls", "d")

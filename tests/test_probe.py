@@ -32,7 +32,7 @@ from strategies import metrics as any_metric
 
 from greval import load
 from greval.errors import DataError
-from greval.metrics import COMPUTED
+from greval.metrics.computed import COMPUTED
 from greval.probing import CHECK_NAMES, foretell, probe
 from greval.probing.checks import CHECKS, Setting
 from greval.probing.standing import Relation, best, holds, standing

@@ -22,7 +22,7 @@ from greval.compile import compile_metric
 from greval.direct import body_of
 from greval.errors import DefinitionError, MalformedVerdictError
 from greval.forecasting import forecast, output_per_verdict
-from greval.metrics import COMPUTED
+from greval.metrics.computed import COMPUTED
 from greval.prompt import example_texts, system_text
 from greval.question import native
 from greval.records.metric import ManyCategoricalMetric, define, set_reason_depth

@@ -69,7 +69,7 @@ def agreement(
     Example:
         >>> import tempfile
         >>> from greval.evaluation import evaluate
-        >>> from greval.metrics import COMPUTED
+        >>> from greval.metrics.computed import COMPUTED
         >>> cases = [{"id": f"q{n}", "question": "?", "usage": {"latency": n}} for n in range(6)]
         >>> run = evaluate(cases, [COMPUTED["latency"]], out=tempfile.mkdtemp())
         >>> said = [Annotation(sample_id=f"q{n}", metric="latency", annotator="ana", value=n + 1) for n in range(6)]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from greval.computing import compute_outcome
-from greval.metrics.naming import parse
-from greval.metrics.text import expected
-from greval.metrics.walk import plain
+from greval.metrics.computed.graph_walk import plain
+from greval.metrics.computed.metric_names import parse
+from greval.metrics.computed.outcomes import compute_outcome
+from greval.metrics.computed.text import expected
 from greval.records.case import Case
 from greval.records.result import Scored, Skipped
 

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from greval.diagnosis.causes import Cause, Evidence
 from greval.diagnosis.trail import Trail
-from greval.metrics.walk import depths
+from greval.metrics.computed.graph_walk import depths
 
 
 class Entry:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from greval.diagnosis.causes import Cause, Evidence
 from greval.diagnosis.entry import Entry
 from greval.diagnosis.trail import Trail
-from greval.metrics.walk import write_edge
+from greval.metrics.computed.graph_walk import write_edge
 from greval.records.case import Edge
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import cached_property
 
 from greval.gold.holdings import Documents, Holdings, Names, Ties
-from greval.metrics.walk import plain
+from greval.metrics.computed.graph_walk import plain
 from greval.records.case import Case, Edge, Gold
 
 

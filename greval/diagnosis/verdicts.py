@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from greval.computing import compute_outcome
 from greval.errors import DataError, DefinitionError
+from greval.metrics.computed.outcomes import compute_outcome
 from greval.metrics.library import load
 from greval.records.case import Case
 from greval.records.metric import ComputedMetric

@@ -93,7 +93,7 @@ def estimate(
         >>> import tempfile
         >>> from greval.records.annotation import Annotation
         >>> from greval.evaluation import evaluate
-        >>> from greval.metrics import COMPUTED
+        >>> from greval.metrics.computed import COMPUTED
         >>> cases = [{"id": f"q{n}", "question": "?", "method": "walk", "usage": {"latency": n % 4}} for n in range(40)]
         >>> run = evaluate(cases, [COMPUTED["latency"]], out=tempfile.mkdtemp())
         >>> said = [Annotation(sample_id=f"q{n}", method="walk", metric="latency", annotator="ana",

@@ -8,7 +8,7 @@ from itertools import repeat
 from greval.gold.finding import Finding, Level
 from greval.gold.holdings import Holdings
 from greval.gold.rules import Told, in_index, in_itself
-from greval.metrics.walk import plain
+from greval.metrics.computed.graph_walk import plain
 from greval.records.case import Gold, Sample
 from greval.records.inventory import Inventory
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from itertools import product
 
-from greval.metrics.walk import plain
+from greval.metrics.computed.graph_walk import plain
 from greval.records.case import Edge, Gold
 from greval.records.inventory import RELATED, Inventory
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator
 from greval._util.wording import names
 from greval.gold.finding import Level
 from greval.gold.holdings import Holdings, Names
-from greval.metrics.walk import plain, write_edge
+from greval.metrics.computed.graph_walk import plain, write_edge
 from greval.records.case import Edge, Gold
 
 Told = tuple[Level, str]

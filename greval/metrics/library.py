@@ -10,7 +10,7 @@ from pathlib import Path
 from greval._util.arguments import several
 from greval.errors import DefinitionError
 from greval.metric_file import did_you_mean, read_metric
-from greval.metrics import COMPUTED, misnamed, parse, variants
+from greval.metrics.computed import COMPUTED, misnamed, parse, variants
 from greval.metrics.dependencies import built_on, missing, ordered
 from greval.records.metric import ComputedMetric, JudgedMetric, Metric
 

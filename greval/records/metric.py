@@ -34,7 +34,7 @@ from greval.records.scale import (
 )
 
 Computation = Value | tuple[Value, str] | Judgement | Iterable[Judgement] | Skipped
-"""What the function of a computed metric may return; `greval.computing` makes an outcome of it."""
+"""What the function of a computed metric may return; `greval.metrics.computed.outcomes` makes an outcome of it."""
 
 ReasonDepth = Literal["brief", "detailed", "steps"]
 """How much a judge writes for a verdict: a sentence, some sentences, or a finding for each step and a sentence."""

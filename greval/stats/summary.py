@@ -142,7 +142,7 @@ def summarise(
 
     Example:
         >>> from greval.compile import compile_metric
-        >>> from greval.metrics import COMPUTED
+        >>> from greval.metrics.computed import COMPUTED
         >>> cases = [{"question": "?", "usage": {"latency": seconds}} for seconds in (1.0, 2.0)]
         >>> results = compile_metric(COMPUTED["latency"]).batch(cases)
         >>> (summary,) = summarise(results, [COMPUTED["latency"]])

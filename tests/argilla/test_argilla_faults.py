@@ -13,7 +13,7 @@ from proxy import DROP, DROP_AFTER, PASS
 from greval import Case, evaluate
 from greval.argilla import ArgillaError, pull, push
 from greval.errors import DataError, StoreError
-from greval.metrics import COMPUTED
+from greval.metrics.computed import COMPUTED
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Literal
 
 from greval._util.wording import counted, names, shares
-from greval.metrics import formulas
-from greval.metrics.making import Family, Setting, judged, share
-from greval.metrics.walk import UNDIRECTED, UNLABELLED, Walk, depths, read, unwalked
+from greval.metrics.computed import formulas
+from greval.metrics.computed.families import Family, Setting, judged, share
+from greval.metrics.computed.graph_walk import UNDIRECTED, UNLABELLED, Walk, depths, read, unwalked
 from greval.records.case import Case, Edge
 from greval.records.metric import ComputedMetric
 from greval.records.result import Judgement, Skipped

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from greval._util.wording import counted, names, shares
-from greval.metrics import formulas
-from greval.metrics.making import Compute, Family, Setting, judged, share, yes_no
+from greval.metrics.computed import formulas
+from greval.metrics.computed.families import Compute, Family, Setting, judged, share, yes_no
 from greval.records.case import Case
 from greval.records.metric import ComputedMetric
 from greval.records.result import Judgement, Skipped

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from greval._util.wording import shares
-from greval.metrics import formulas
-from greval.metrics.making import Family, Setting, judged, share, within, yes_no
+from greval.metrics.computed import formulas
+from greval.metrics.computed.families import Family, Setting, judged, share, within, yes_no
 from greval.records.case import ESSENTIAL, HELPFUL, Case
 from greval.records.metric import ComputedMetric
 from greval.records.result import Judgement, Skipped

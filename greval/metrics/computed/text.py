@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Callable
 
 from greval._util.wording import names, short
-from greval.metrics.containment import contains
-from greval.metrics.making import Family, Setting, judged, share, yes_no
-from greval.metrics.words import told, words, written
+from greval.metrics.computed.containment import contains
+from greval.metrics.computed.families import Family, Setting, judged, share, yes_no
+from greval.metrics.computed.tokenisation import told, words, written
 from greval.records.case import Case
 from greval.records.metric import ComputedMetric
 from greval.records.result import Judgement, Skipped

@@ -10,8 +10,8 @@ from decimal import Decimal
 from difflib import get_close_matches
 from functools import cache
 
-from greval.metrics import efficiency, ranking, repository, text, traversal
-from greval.metrics.making import Family, Setting
+from greval.metrics.computed import efficiency, ranking, repository, text, traversal
+from greval.metrics.computed.families import Family, Setting
 from greval.records.metric import ComputedMetric
 
 FAMILIES: dict[str, Family] = {

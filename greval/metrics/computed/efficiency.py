@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from greval._util.wording import counted
-from greval.metrics.making import Family, judged
+from greval.metrics.computed.families import Family, judged
 from greval.records.case import Case
 from greval.records.metric import ComputedMetric
 from greval.records.result import Judgement, Skipped

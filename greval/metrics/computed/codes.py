@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from greval.metrics.words import Word
+from greval.metrics.computed.tokenisation import Word
 
 DIGIT = re.compile(r"\d")
 GAP = re.compile("[ -]{0,2}")
@@ -33,7 +33,7 @@ def join_codes(
         The words of both, or None if no code is divided differently in the two.
 
     Example:
-        >>> from greval.metrics.words import words
+        >>> from greval.metrics.computed.tokenisation import words
         >>> texts = "Sony WH1000XM4", "WH-1000XM4"
         >>> [[word.key for word in found] for found in join_codes(words(texts[0]), words(texts[1]), texts)]
         [['sony', 'wh1000xm4'], ['wh1000xm4']]

@@ -3,7 +3,7 @@
 Numbers, dates, units, words that hold a digit and words under five letters must be there exactly
 and in order; what stands between may differ a little. The words are compared in windows that begin
 and end at whole words. A code counts as the same with and without its hyphens and spaces
-(`greval.metrics.codes`).
+(`greval.metrics.computed.codes`).
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from greval.metrics.codes import DIGIT, join_codes
-from greval.metrics.words import Word, told, words, written
+from greval.metrics.computed.codes import DIGIT, join_codes
+from greval.metrics.computed.tokenisation import Word, told, words, written
 
 EXACT_UNDER = 5
 MOST_SLACK = 5

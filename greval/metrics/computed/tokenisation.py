@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import zip_longest
 from typing import Literal, NamedTuple
 
-from greval.metrics.dates import Date, dates
+from greval.metrics.computed.dates import Date, dates
 
 Kind = Literal["word", "name", "letter", "number", "unit", "date", "symbol"]
 """A name is the A of A-10, which is no article."""

@@ -1,0 +1,20 @@
+"""Computed metrics: functions of a case with the same definition, scale and result as judged ones."""
+
+from __future__ import annotations
+
+from greval.metrics.computed.metric_names import FAMILIES, misnamed, parse, variants
+from greval.records.metric import ComputedMetric
+
+__all__ = ["COMPUTED", "FAMILIES", "misnamed", "parse", "variants"]
+
+_NAMES = (
+    *("ndcg@10", "essential_recall@20", "recall@10", "precision@10", "hit_rate@10", "perfect_recall@10", "mrr", "map"),
+    *("cross_repo_precision@5", "repo_recall", "version_coherence"),
+    *("edge_recall", "edge_precision", "node_recall", "node_precision", "path_order", "hop_depth"),
+    *("spurious_edge_rate", "entry_recall"),
+    *("exact_match", "token_f1", "fuzzy_containment@0.80", "fuzzy_containment@0.90"),
+    *("latency", "llm_calls", "prompt_tokens", "output_tokens", "cost"),
+)
+
+COMPUTED: dict[str, ComputedMetric] = {name: metric for name in _NAMES if (metric := parse(name))}
+"""The computed metrics that are listed, by name; `parse` gives those of every other setting."""
