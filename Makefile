@@ -58,7 +58,7 @@ docs: $(DEV)
 	$(BIN)/python -m pytest tests/test_docs.py
 
 golden: $(DEV)
-	$(BIN)/python -m greval.metric_file > metric_library/metric.schema.json
+	$(BIN)/python -m greval.metrics.files > metric_library/metric.schema.json
 	GREVAL_WRITE_GOLDEN=1 $(BIN)/python -m pytest -q tests/test_golden.py
 
 clean:

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from greval.methods import Method
     from greval.methods.inventories import read_inventory
     from greval.methods.loading import load_method
-    from greval.metric_file import parse_metric, read_metric, write_metric
+    from greval.metrics.files import parse_metric, read_metric, write_metric
     from greval.metrics.library import load, load_folder, predefined
     from greval.panels import Panel, panel, panel_annotations
     from greval.prices import Prices
@@ -111,7 +111,7 @@ _HOME = {
     "records.metric": (
         *("CategoricalMetric", "ComputedMetric", "ManyCategoricalMetric", "ManyValueMetric", "Metric", "ValueMetric"),
     ),
-    "metric_file": ("parse_metric", "read_metric", "write_metric"),
+    "metrics.files": ("parse_metric", "read_metric", "write_metric"),
     "panels": ("Panel", "panel", "panel_annotations"),
     "prices": ("Prices",),
     "probing": ("Probe", "probe", "probe_async"),

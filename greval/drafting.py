@@ -64,7 +64,7 @@ def draft(
         judge: The model that writes.
 
     Returns:
-        A complete definition that was checked; write it with `greval.metric_file.write_metric` and review it.
+        A complete definition that was checked; write it with `greval.metrics.files.write_metric` and review it.
 
     Raises:
         DefinitionError: Where the name, the description or the scale cannot be those of a metric; nothing is asked.

@@ -11,14 +11,14 @@ from pydantic import Field, ValidationError, model_validator
 
 from greval.advice import LOCAL
 from greval.errors import DataError
-from greval.metric_file.source import read_source
+from greval.metrics.files.yaml_reader import read_source
 from greval.records.record import Record
 from greval.records.result import Usage
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
-    from greval.metric_file.source import Source
+    from greval.metrics.files.yaml_reader import Source
 
 SHIPPED = Path(__file__).with_name("prices.yaml")
 MILLION = 1_000_000

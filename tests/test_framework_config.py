@@ -14,7 +14,7 @@ from greval.errors import DataError, MethodError
 from greval.framework.config import Config, read_config, with_provider
 from greval.framework.dataset import read_questions
 from greval.framework.methods import load_group_methods
-from greval.metric_file.source import read_source
+from greval.metrics.files.yaml_reader import read_source
 
 PUBLISHED = """
 dataset:

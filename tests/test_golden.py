@@ -148,7 +148,7 @@ def test_the_console_report(tmp_path, monkeypatch):
 
 
 def test_the_schema_of_metric_files_is_the_one_that_greval_checks_by():
-    """metric_library/metric.schema.json is what `python -m greval.metric_file` prints."""
-    command = [sys.executable, "-m", "greval.metric_file"]
+    """metric_library/metric.schema.json is what `python -m greval.metrics.files` prints."""
+    command = [sys.executable, "-m", "greval.metrics.files"]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     same(ROOT / "metric_library" / "metric.schema.json", printed)

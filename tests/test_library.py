@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from greval.errors import DefinitionError
-from greval.metric_file import write_metric
 from greval.metrics.computed import COMPUTED
+from greval.metrics.files import write_metric
 from greval.metrics.library import load, load_folder, predefined, predefined_folder, with_dependencies
 from greval.records.metric import ComputedMetric, JudgedMetric, define
 

@@ -14,7 +14,7 @@ from ruamel.yaml import YAML
 from strategies import AWKWARD, SCRIPTS, metrics
 
 from greval.errors import DefinitionError
-from greval.metric_file import MAX_BYTES, file_schema, parse_metric, read_metric, write_metric
+from greval.metrics.files import MAX_BYTES, file_schema, parse_metric, read_metric, write_metric
 from greval.metrics.library import predefined_folder
 from greval.records.metric import CategoricalMetric, JudgedMetric, ManyValueMetric
 
@@ -357,7 +357,7 @@ class TestSchema:
 
     def test_command(self):
         """The command that regenerates the schema prints it to the letter."""
-        command = [sys.executable, "-m", "greval.metric_file"]
+        command = [sys.executable, "-m", "greval.metrics.files"]
         printed = subprocess.run(command, capture_output=True, check=True, encoding="utf-8").stdout
         assert printed == (predefined_folder() / "metric.schema.json").read_text("utf-8")
 

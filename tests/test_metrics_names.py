@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from greval.errors import DefinitionError
-from greval.metric_file import write_metric
 from greval.metrics.computed import COMPUTED, FAMILIES, misnamed, parse, variants
+from greval.metrics.files import write_metric
 from greval.metrics.library import load, predefined
 from greval.records.metric import ComputedMetric, define
 

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from greval.cli.probe import probe
 from greval.errors import DataError
-from greval.metric_file import write_metric
+from greval.metrics.files import write_metric
 from greval.probing import Probe
 
 app = typer.Typer()

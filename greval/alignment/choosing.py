@@ -13,7 +13,7 @@ from greval.alignment.rewriting import rewritten
 from greval.alignment.showing import shown
 from greval.alignment.splitting import within
 from greval.alignment.writing import Writer
-from greval.metric_file import write_metric
+from greval.metrics.files import write_metric
 from greval.records.metric import JudgedMetric
 from greval.records.scale import Scale
 

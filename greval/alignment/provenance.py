@@ -8,7 +8,7 @@ from difflib import unified_diff
 from pathlib import Path
 
 from greval.alignment.records import Alignment
-from greval.metric_file import write_metric
+from greval.metrics.files import write_metric
 from greval.records.metric import JudgedMetric
 
 HEAD = "# yaml-language-server:"

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from greval.cli.options import BaseUrl, Folders, JudgeName, Temperature, needed_judge, page
 from greval.errors import DefinitionError
-from greval.metric_file import read_metric, write_metric
+from greval.metrics.files import read_metric, write_metric
 from greval.metrics.library import load, load_folder, predefined
 from greval.metrics.lint import lint
 from greval.records.case import Over

@@ -13,8 +13,8 @@ from greval.errors import DataError
 from greval.framework import PUBLISHED
 from greval.generation import ContextMode
 from greval.judge import Judge
-from greval.metric_file.fault import Fault, did_you_mean, from_errors, line_of
-from greval.metric_file.source import Source, read_source
+from greval.metrics.files.faults import Fault, did_you_mean, from_errors, line_of
+from greval.metrics.files.yaml_reader import Source, read_source
 from greval.records.record import Record, Text
 
 if TYPE_CHECKING:

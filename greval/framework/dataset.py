@@ -12,7 +12,7 @@ from greval.datasets.field_names import FIELD_OF, dotted, names_of, shown
 from greval.datasets.json_text import Raw
 from greval.datasets.row_faults import describe_unread
 from greval.errors import DataError
-from greval.metric_file import did_you_mean
+from greval.metrics.files import did_you_mean
 from greval.records.case import Case, Sample
 
 ANSWER = "answer"

@@ -12,7 +12,7 @@ from greval.framework.config import INDEX, Config
 from greval.generation.wrapping import with_generator
 from greval.methods import Method
 from greval.methods.loading import load_method
-from greval.metric_file import did_you_mean
+from greval.metrics.files import did_you_mean
 from greval.records.case import Response, Sample
 
 INDEX_TAG = "index"

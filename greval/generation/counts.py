@@ -10,7 +10,7 @@ from pathlib import Path
 
 from greval.errors import DataError
 from greval.generation import Aggregate
-from greval.metric_file import did_you_mean
+from greval.metrics.files import did_you_mean
 from greval.records.case import Chunk, Sample
 
 Fact = Mapping[str, tuple[str, ...]]

@@ -24,8 +24,8 @@ from pydantic import Field, JsonValue, ValidationError, field_validator, model_v
 from greval.errors import MethodError
 from greval.methods.filling import check_fields, variables_in
 from greval.methods.reply_form import ReplyForm
-from greval.metric_file.fault import did_you_mean
-from greval.metric_file.source import Source, read_source
+from greval.metrics.files.faults import did_you_mean
+from greval.metrics.files.yaml_reader import Source, read_source
 from greval.records.record import Record
 
 QUESTION: JsonValue = {"question": "{question}"}

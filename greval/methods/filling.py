@@ -11,7 +11,7 @@ from urllib.parse import quote
 from pydantic import JsonValue
 
 from greval.errors import MethodError
-from greval.metric_file.fault import did_you_mean
+from greval.metrics.files.faults import did_you_mean
 from greval.records.case import Gold, Sample
 
 PLACE = re.compile(r"\{\{(?P<kept>[A-Za-z_][\w.]*)\}\}|\$\{(?P<variable>\w+)\}|\{(?P<field>[A-Za-z_][\w.]*)\}")

@@ -165,7 +165,7 @@ def _attribute(module: ModuleType, name: str, spec: str) -> Any:  # noqa: ANN401
     value: Any = module
     for part in name.split("."):
         if not hasattr(value, part):
-            from greval.metric_file.fault import did_you_mean  # noqa: PLC0415 - for faults only
+            from greval.metrics.files.faults import did_you_mean  # noqa: PLC0415 - for faults only
 
             near = did_you_mean(part, [known for known in vars(value) if not known.startswith("_")])
             raise MethodError(f"{spec}: there is no {part!r} in it{near}")

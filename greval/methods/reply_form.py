@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from greval.errors import MethodError
 from greval.methods.paths import Path
-from greval.metric_file.fault import did_you_mean
+from greval.metrics.files.faults import did_you_mean
 from greval.records.case import Chunk, Effort, Response, Traversal, Triple
 
 EDGE = ("source", "label", "target")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from greval.errors import MethodError
-from greval.metric_file.fault import did_you_mean
+from greval.metrics.files.faults import did_you_mean
 from greval.records.case import Response
 
 if TYPE_CHECKING:

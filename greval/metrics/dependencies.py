@@ -7,7 +7,7 @@ from graphlib import CycleError, TopologicalSorter
 from typing import assert_never
 
 from greval.errors import DefinitionError
-from greval.metric_file import did_you_mean
+from greval.metrics.files import did_you_mean
 from greval.records.metric import JudgedMetric, Metric, Use
 from greval.records.scale import CategoricalScale, MeasureScale, Value, ValueScale
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from greval._util.arguments import several
 from greval.errors import DefinitionError
-from greval.metric_file import did_you_mean, read_metric
 from greval.metrics.computed import COMPUTED, misnamed, parse, variants
 from greval.metrics.dependencies import built_on, missing, ordered
+from greval.metrics.files import did_you_mean, read_metric
 from greval.records.metric import ComputedMetric, JudgedMetric, Metric
 
 ENDING = ".yaml"

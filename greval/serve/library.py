@@ -14,9 +14,9 @@ from uuid import uuid4
 
 from greval._util.whole_file import write_whole
 from greval.errors import DefinitionError
-from greval.metric_file import did_you_mean, parse_metric, read_metric
 from greval.metrics.computed import misnamed, parse
 from greval.metrics.dependencies import missing, ordered
+from greval.metrics.files import did_you_mean, parse_metric, read_metric
 from greval.metrics.library import ENDING, predefined, predefined_folder
 from greval.records.metric import JudgedMetric, Metric
 from greval.serve.logs import ERRORS

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query
 from greval.client import JudgeClient
 from greval.drafting import DraftScale, draft_async
 from greval.errors import DefinitionError
-from greval.metric_file import parse_metric, write_metric
+from greval.metrics.files import parse_metric, write_metric
 from greval.metrics.lint import lint
 from greval.records.metric import ComputedMetric, JudgedMetric
 from greval.serve.library import Found

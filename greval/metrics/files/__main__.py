@@ -1,11 +1,11 @@
-"""Print the JSON schema of metric files: `python -m greval.metric_file > metric_library/metric.schema.json`."""
+"""Print the JSON schema of metric files: `python -m greval.metrics.files > metric_library/metric.schema.json`."""
 
 from __future__ import annotations
 
 import json
 import sys
 
-from greval.metric_file.form import file_schema
+from greval.metrics.files.json_schema import file_schema
 
 if __name__ == "__main__":
     sys.stdout.write(json.dumps(file_schema(), indent=2, ensure_ascii=False) + "\n")

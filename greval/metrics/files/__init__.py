@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from greval.errors import DefinitionError
-from greval.metric_file.fault import did_you_mean
-from greval.metric_file.form import file_schema
+from greval.metrics.files.faults import did_you_mean
+from greval.metrics.files.json_schema import file_schema
 from greval.records.metric import JudgedMetric
 
 __all__ = ["MAX_BYTES", "did_you_mean", "file_schema", "parse_metric", "read_metric", "write_metric"]
@@ -71,8 +71,8 @@ def parse_metric(text: str, source: str = "metric") -> JudgedMetric:
         tone.yaml:3: needs.1: 'answr' is no field of a case; did you mean answer?
         tone.yaml:5: scale.range: must rise, got 5 to 1
     """
-    from greval.metric_file.checking import checked  # noqa: PLC0415 - brings ruamel
-    from greval.metric_file.source import read_source  # noqa: PLC0415 - ruamel costs 45 ms
+    from greval.metrics.files.validation import checked  # noqa: PLC0415 - brings ruamel
+    from greval.metrics.files.yaml_reader import read_source  # noqa: PLC0415 - ruamel costs 45 ms
 
     _refuse_large(len(text.encode(errors="replace")), source)
     found = checked(read_source(text))
@@ -98,7 +98,7 @@ def write_metric(metric: JudgedMetric) -> str:
         >>> parse_metric(write_metric(metric)) == metric
         True
     """
-    from greval.metric_file.writing import write  # noqa: PLC0415 - ruamel costs 45 ms
+    from greval.metrics.files.yaml_writer import write  # noqa: PLC0415 - ruamel costs 45 ms
 
     return write(metric)
 

@@ -22,7 +22,7 @@ from ruamel.yaml.events import (
 )
 from ruamel.yaml.reader import ReaderError
 
-from greval.metric_file.fault import Fault, Path
+from greval.metrics.files.faults import Fault, Path
 
 MAX_DEPTH = 12
 _CONSTANTS = {"true": True, "false": False, "null": None, "~": None, "": None}

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from greval.metric_file.fault import Fault, Path, did_you_mean, from_errors, line_of, shown
-from greval.metric_file.form import LEVEL
+from greval.metrics.files.faults import Fault, Path, did_you_mean, from_errors, line_of, shown
+from greval.metrics.files.json_schema import LEVEL
 from greval.records.metric import JudgedMetric, define
 from greval.records.needs import PROMPT_FIELDS
 
 if TYPE_CHECKING:
-    from greval.metric_file.source import Source
+    from greval.metrics.files.yaml_reader import Source
 
 _OF_A_SCALE = ("categories", "ordered", "range", "levels", "better")
 _STAND_IN: dict[str, Any] = {
