@@ -26,11 +26,11 @@ from openai import DefaultAioHttpClient
 
 from greval.compile import compile_metric
 from greval.judge import Judge
-from greval.prompt import case_text, system_text
+from greval.judging.answer_schema import answer_schema
+from greval.judging.prompt import case_text, system_text
 from greval.records.case import Case
 from greval.records.metric import CategoricalMetric
 from greval.records.result import Scored
-from greval.schema import answer_schema
 
 TARGET = 1.25
 SERVER = Path(__file__).parents[1] / "tests" / "fault_server.py"

@@ -28,8 +28,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import cohen_kappa_score, roc_auc_score
 
 from greval import load
+from greval.judging.prompt import case_text, system_text
 from greval.local import serve
-from greval.prompt import case_text, system_text
 
 METRIC = load("correctness")
 LABELS = {

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from greval.alignment import Alignment, align, align_async, foresee
     from greval.annotations.adjudicating import adjudicated
     from greval.annotations.files import read_annotations, write_annotations
-    from greval.capabilities import Capabilities, check
     from greval.client import JudgeClient
     from greval.collecting import Collected, CollectProgress, collect, collect_async
     from greval.comparison import Comparison, Contrast, compare
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from greval.datasets import RowFault, read_cases
     from greval.datasets.chunk_sources import fill_sources
     from greval.diagnosis import Diagnosis, diagnose, diagnose_run
-    from greval.drafting import draft
     from greval.errors import (
         ArgillaError,
         DataError,
@@ -43,6 +41,9 @@ if TYPE_CHECKING:
     from greval.generation.parity import Audit, audit
     from greval.gold import Finding, check_gold, with_gold
     from greval.judge import Judge
+    from greval.judging.judge_check import Capabilities, check
+    from greval.judging.metric_draft import draft
+    from greval.judging.metric_runnable import MetricRunnable
     from greval.merging import merge
     from greval.methods import Method
     from greval.methods.inventories import read_inventory
@@ -65,7 +66,6 @@ if TYPE_CHECKING:
     )
     from greval.records.result import Failed, Failure, Judgement, Result, Scored, Skipped, Usage
     from greval.records.scale import CategoricalScale, Category, MeasureScale, ValueScale
-    from greval.runnable import MetricRunnable
     from greval.shard import Shard
     from greval.stats.summary import Summary, summarise
     from greval.store import Store
@@ -78,7 +78,7 @@ _HOME = {
     "records.annotation": ("Annotation",),
     "annotations.adjudicating": ("adjudicated",),
     "annotations.files": ("read_annotations", "write_annotations"),
-    "capabilities": ("Capabilities", "check"),
+    "judging.judge_check": ("Capabilities", "check"),
     "records.case": ("Case", "Chunk", "Effort", "Gold", "Node", "Response", "Sample", "Traversal", "Triple"),
     "client": ("JudgeClient",),
     "collecting": ("CollectProgress", "Collected", "collect", "collect_async"),
@@ -87,7 +87,7 @@ _HOME = {
     "datasets": ("RowFault", "read_cases"),
     "datasets.chunk_sources": ("fill_sources",),
     "diagnosis": ("Diagnosis", "diagnose", "diagnose_run"),
-    "drafting": ("draft",),
+    "judging.metric_draft": ("draft",),
     "errors": (
         *("ArgillaError", "DataError", "DataWarning", "DefinitionError", "GrevalError", "JudgeError"),
         *("JudgeUnavailableError", "MalformedVerdictError", "MethodError", "MissingExtraError", "OutcomeError"),
@@ -116,7 +116,7 @@ _HOME = {
     "prices": ("Prices",),
     "probing": ("Probe", "probe", "probe_async"),
     "records.result": ("Failed", "Failure", "Judgement", "Result", "Scored", "Skipped", "Usage"),
-    "runnable": ("MetricRunnable",),
+    "judging.metric_runnable": ("MetricRunnable",),
     "records.scale": ("CategoricalScale", "Category", "MeasureScale", "ValueScale"),
     "shard": ("Shard",),
     "stats.summary": ("Summary", "summarise"),

@@ -8,23 +8,23 @@ from copy import copy
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import RunnableConfig
 
-from greval.asking import Asking, ended
 from greval.client import JudgeClient
 from greval.datasets.case_records import CaseLike, as_case
 from greval.errors import JudgeError, StoppedError
 from greval.guard import Guard
 from greval.judge import Judge
+from greval.judging.metric_judge import Asking, ended
+from greval.judging.metric_runnable import Judging, MetricRunnable
+from greval.judging.prompt import PROMPT_VERSION
+from greval.judging.repeats import merged
 from greval.metrics.computed.outcomes import compute_outcome
 from greval.metrics.dependencies import built_on as built_on_by
 from greval.metrics.library import find_dependencies
 from greval.progress import Progress
-from greval.prompt import PROMPT_VERSION
 from greval.records.case import Case
 from greval.records.fingerprint import fingerprint
 from greval.records.metric import ComputedMetric, JudgedMetric, Metric
 from greval.records.result import Outcome, Result, Usage
-from greval.repeats import merged
-from greval.runnable import Judging, MetricRunnable
 from greval.work import MemoryLog, Work
 
 

@@ -32,6 +32,7 @@ from greval.errors import DataWarning, DefinitionError, JudgeError
 from greval.facts import put_metrics, put_spending, read_spending, refuse_probe
 from greval.guard import Guard, Spending
 from greval.judge import Judge
+from greval.judging.metric_runnable import run_sync
 from greval.metrics.library import with_dependencies
 from greval.options import Options, prices_of, shard_of, source_of, total_of, width_of
 from greval.progress import Progress
@@ -40,7 +41,6 @@ from greval.records.metric import Metric, set_reason_depth
 from greval.records.result import Result
 from greval.replies import Replies, cache_file, forget
 from greval.run_summary import missing_tag, summarise_run
-from greval.runnable import run_sync
 from greval.share_summary import ShareSummary, summarise_shares
 from greval.stats.summary import Summary
 from greval.store import Store

@@ -9,7 +9,6 @@ from typing import Unpack
 from langchain_core.language_models import BaseChatModel
 
 from greval._util.arguments import known_options
-from greval.asking import Asking
 from greval.client import JudgeClient
 from greval.compile import compile_metrics
 from greval.datasets import RowFault
@@ -19,6 +18,8 @@ from greval.errors import DataError
 from greval.facts import read_spending, refuse_probe
 from greval.guard import Spending
 from greval.judge import Judge
+from greval.judging.metric_judge import Asking
+from greval.judging.metric_runnable import run_sync
 from greval.metrics.dependencies import built_on
 from greval.metrics.library import with_dependencies
 from greval.options import Options, prices_of, shard_of
@@ -29,7 +30,6 @@ from greval.records.metric import JudgedMetric, Metric, set_reason_depth
 from greval.records.metric_input import lacking
 from greval.records.record import Record
 from greval.records.result import Failure, Result, Usage
-from greval.runnable import run_sync
 from greval.store import FILE, Store
 from greval.tokens import TokenCounter, counter
 from greval.work import left, narrow, read_case, written

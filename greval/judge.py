@@ -23,9 +23,9 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, SecretStr, field_v
 
 from greval.advice import LOCAL, named
 from greval.errors import JudgeError, JudgeUnavailableError, MissingExtraError
+from greval.judging.answer_schema import Reason
 from greval.pace import Pace, pace_of
 from greval.records.record import Record
-from greval.schema import Reason
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

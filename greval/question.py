@@ -11,8 +11,8 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 
 from greval import direct
+from greval.judging.answer_schema import schema_name
 from greval.records.result import Tier
-from greval.schema import schema_name
 
 if TYPE_CHECKING:
     from langchain_core.runnables import Runnable, RunnableConfig

@@ -20,6 +20,7 @@ from greval.client import clock
 from greval.datasets import RowFault
 from greval.errors import DataError, StoppedError
 from greval.guard import Guard
+from greval.judging.metric_runnable import MetricRunnable
 from greval.metrics.dependencies import built_on
 from greval.progress import Progress
 from greval.records.case import Case
@@ -27,7 +28,6 @@ from greval.records.fingerprint import case_key, content_key
 from greval.records.metric import JudgedMetric, Metric
 from greval.records.metric_input import keep, lacking, narrowed
 from greval.records.result import Failed, Failure, FailureKind, Judgement, Result, Scored, Usage
-from greval.runnable import MetricRunnable
 from greval.shard import Shard
 
 MAY_MEND: frozenset[FailureKind] = frozenset(

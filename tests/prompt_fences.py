@@ -1,6 +1,6 @@
 """A scanner for the fences of a prompt, and texts that try to look like fences.
 
-The scanner knows nothing of `greval.prompt`: it folds a message to what a reader could take it for
+The scanner knows nothing of `greval.judging.prompt`: it folds a message to what a reader could take it for
 (compatibility forms, case, nothing unseen) and lists every fence in it.
 """
 

@@ -17,12 +17,12 @@ from greval.client import JudgeClient
 from greval.compile import compile_metric
 from greval.errors import DataError, DataWarning, JudgeError
 from greval.judge import Judge
+from greval.judging.metric_runnable import _end
 from greval.metrics.library import load
 from greval.records.case import Case
 from greval.records.metric import CategoricalMetric, ComputedMetric, ValueMetric
 from greval.records.result import Failed, Judgement, Result, Scored, Skipped, Usage
 from greval.records.scale import MeasureScale
-from greval.runnable import _end
 from greval.testing import ScriptedJudge
 
 BASE = {"description": "d", "steps": ["s"]}

@@ -8,7 +8,7 @@ import fault_server as fault
 import pytest
 
 from greval import Case, Judge, JudgeError, compile_metric, draft, parse_metric, write_metric
-from greval.drafting import _schema
+from greval.judging.metric_draft import _schema
 from greval.testing import ScriptedJudge
 
 STEPS = ["Read the answer.", "Weigh what it says."]

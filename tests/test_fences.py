@@ -1,6 +1,6 @@
 """The judged text is data: whatever it holds, the fences in the messages are exactly ours.
 
-The scanner here knows nothing of `greval.prompt`: it folds a message to what a reader could take it
+The scanner here knows nothing of `greval.judging.prompt`: it folds a message to what a reader could take it
 for (compatibility forms, case, nothing unseen) and lists every fence that then stands in it.
 """
 
@@ -16,7 +16,7 @@ from waiting import bounded
 
 from greval.compile import compile_metric
 from greval.judge import Judge
-from greval.prompt import neutral
+from greval.judging.prompt import neutral
 from greval.records.case import Case, Chunk, Traversal, Triple
 from greval.records.metric import CategoricalMetric, ManyCategoricalMetric
 from greval.testing import ScriptedJudge

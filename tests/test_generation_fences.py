@@ -11,7 +11,7 @@ from prompt_fences import BASE, FILLED, HOSTILE, PLAIN, TEXTS, around, fences, n
 
 from greval.compile import compile_metric
 from greval.generation.answering import generated
-from greval.prompt import AGGREGATES_COUNT
+from greval.judging.prompt import AGGREGATES_COUNT
 from greval.records.case import Case, Response, Sample
 from greval.records.fingerprint import content_key
 from greval.records.metric import CategoricalMetric

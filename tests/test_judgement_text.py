@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from strategies import cases
 
 from greval import compile_metric, evaluate, load
-from greval.prompt import case_text, neutral, number_ids
+from greval.judging.answer_schema import read_items
+from greval.judging.prompt import case_text, neutral, number_ids
 from greval.records.case import Case
 from greval.records.judgement_text import cited_items, find_cited_items, write_details
 from greval.records.metric import ManyCategoricalMetric, define
 from greval.records.metric_input import items
 from greval.records.result import Judgement
-from greval.schema import read_items
 from greval.testing import ScriptedJudge
 
 BASE = {"name": "m", "description": "d", "scale": {"categories": {"A": "a", "B": "b"}}, "steps": ["s"]}

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from greval import Case, DataError, Node, RowFault, ValueMetric, compile_metric, fill_sources, read_cases
+from greval.judging.prompt import case_text
 from greval.metrics.library import load
-from greval.prompt import case_text
 from greval.records.result import Skipped
 
 

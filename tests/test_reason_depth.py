@@ -16,17 +16,17 @@ from served_runs import ended, started, uploaded
 from strategies import metrics
 
 from greval import Judge, Result, ValueMetric, evaluate, load
-from greval.asking import Asking, answer_limit
 from greval.client import JudgeClient
 from greval.compile import compile_metric
 from greval.direct import body_of
 from greval.errors import DefinitionError, MalformedVerdictError
 from greval.forecasting import forecast, output_per_verdict
+from greval.judging.answer_schema import answer_schema, read_verdict, verdict_parts
+from greval.judging.metric_judge import Asking, answer_limit
+from greval.judging.prompt import example_texts, system_text
 from greval.metrics.computed import COMPUTED
-from greval.prompt import example_texts, system_text
 from greval.question import native
 from greval.records.metric import ManyCategoricalMetric, define, set_reason_depth
-from greval.schema import answer_schema, read_verdict, verdict_parts
 from greval.testing import ScriptedJudge
 
 SCALE = {"range": (0, 1), "levels": {0: "No.", 1: "Yes."}}

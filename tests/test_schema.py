@@ -13,10 +13,10 @@ from jsonschema import Draft202012Validator
 
 from greval import evaluate
 from greval.errors import MalformedVerdictError
-from greval.prompt import system_text
+from greval.judging.answer_schema import answer_schema, read_items, read_verdict, schema_name
+from greval.judging.prompt import system_text
 from greval.records.metric import CategoricalMetric, ManyCategoricalMetric, ManyValueMetric, ValueMetric
 from greval.records.result import Judgement
-from greval.schema import answer_schema, read_items, read_verdict, schema_name
 from greval.testing import ScriptedJudge
 
 BASE = {"description": "d", "steps": ["s"]}

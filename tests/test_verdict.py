@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from greval.errors import MalformedVerdictError
-from greval.verdict import find, locate, parse, probability
+from greval.judging.reply_json import find, locate, parse, probability
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 PLAIN = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="{}"), max_size=30)

@@ -20,10 +20,10 @@ from greval.alignment.writing import Writer
 from greval.annotations.giving import Source
 from greval.errors import StoreError
 from greval.judge import Judge
+from greval.judging.metric_runnable import run_sync
 from greval.metrics.files import write_metric
 from greval.options import prices_of
 from greval.records.metric import JudgedMetric, Metric
-from greval.runnable import run_sync
 from greval.stats.interval import LEVEL
 
 if TYPE_CHECKING:

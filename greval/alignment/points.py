@@ -15,7 +15,7 @@ from greval.annotations.matching import Matched, match
 from greval.annotations.shown import Who, definitions, judged_cases
 from greval.argilla.things import metric_of
 from greval.errors import DataError
-from greval.prompt import case_text
+from greval.judging.prompt import case_text
 from greval.records.case import Case
 from greval.records.metric import JudgedMetric, define
 from greval.records.metric_input import keep, listed

@@ -14,10 +14,10 @@ from greval.alignment.points import Point
 from greval.alignment.showing import apart, text_of
 from greval.alignment.writing import Writer
 from greval.errors import MalformedVerdictError
-from greval.prompt import neutral
+from greval.judging.answer_schema import object_schema
+from greval.judging.prompt import neutral
 from greval.records.metric import JudgedMetric, define
 from greval.records.scale import CategoricalScale, Value
-from greval.schema import object_schema
 
 SHOWN = 6
 MOST_LETTERS = 3_000

@@ -18,7 +18,8 @@ from greval.alignment.writing import Writer
 from greval.annotations.values import on_scale
 from greval.errors import MalformedVerdictError
 from greval.judge import LOCAL_REASON_LENGTH
-from greval.prompt import system_text
+from greval.judging.answer_schema import answer_schema, read_verdict
+from greval.judging.prompt import system_text
 from greval.records.case import Case
 from greval.records.example import Example
 from greval.records.metric import JudgedMetric, define
@@ -26,7 +27,6 @@ from greval.records.needs import TAG
 from greval.records.note import ShareNote
 from greval.records.result import Judgement
 from greval.records.scale import CategoricalScale, Value, ValueScale
-from greval.schema import answer_schema, read_verdict
 
 FEWEST, MOST = 4, 6
 MOST_LETTERS = 4_000

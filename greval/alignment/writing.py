@@ -12,15 +12,15 @@ from pydantic import ValidationError
 
 from greval._util.files import Closing
 from greval.alignment.judging import Spent
-from greval.asking import MAX_OBJECTION
 from greval.client import JudgeClient
 from greval.errors import MalformedVerdictError
 from greval.judge import Judge
-from greval.prompt import neutral
+from greval.judging.metric_judge import MAX_OBJECTION
+from greval.judging.prompt import neutral
+from greval.judging.reply_json import parse
 from greval.question import Question
 from greval.records.result import Failure
 from greval.replies import Replies
-from greval.verdict import parse
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

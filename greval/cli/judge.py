@@ -12,7 +12,7 @@ from greval.cli.options import BaseUrl, JudgeName, Timeout, needed_judge, page
 from greval.errors import JudgeUnavailableError
 
 if TYPE_CHECKING:
-    from greval.capabilities import Capabilities
+    from greval.judging.judge_check import Capabilities
 
 app = typer.Typer(help="Find out what a judge can do.", no_args_is_help=True)
 
@@ -27,8 +27,8 @@ def _group() -> None:
 @app.command("check")
 def check(judge: JudgeName = None, base_url: BaseUrl = None, timeout: Timeout = 60.0) -> None:
     """Ask a judge four small questions, and say what it can do; nothing is remembered."""
-    from greval.capabilities import check as check_judge  # noqa: PLC0415 - LangChain takes most of a second
-    from greval.runnable import run_sync  # noqa: PLC0415 - the same
+    from greval.judging.judge_check import check as check_judge  # noqa: PLC0415 - LangChain takes most of a second
+    from greval.judging.metric_runnable import run_sync  # noqa: PLC0415 - the same
 
     found = run_sync(check_judge(needed_judge(judge, base_url=base_url, timeout=timeout)))
     _print(found)

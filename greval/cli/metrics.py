@@ -19,7 +19,7 @@ from greval.records.metric import ComputedMetric, JudgedMetric, Metric
 from greval.records.scale import CategoricalScale, MeasureScale
 
 if TYPE_CHECKING:
-    from greval.drafting import DraftScale
+    from greval.judging.metric_draft import DraftScale
 
 app = typer.Typer(help="List, show, check and draft metrics.", no_args_is_help=True)
 
@@ -88,7 +88,7 @@ def draft(  # noqa: PLR0913 - the options of a command
 ) -> None:
     """Draft a complete metric with a model; review it, then keep it as a file."""
     model = needed_judge(judge, base_url=base_url, temperature=temperature)
-    from greval.drafting import draft as draft_metric  # noqa: PLC0415 - LangChain takes most of a second
+    from greval.judging.metric_draft import draft as draft_metric  # noqa: PLC0415 - LangChain takes most of a second
 
     metric = draft_metric(name, description, scale=_wanted(scale), over=over, judge=model)
     typer.echo(write_metric(metric), nl=False)

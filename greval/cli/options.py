@@ -15,8 +15,8 @@ from greval.advice import named
 from greval.cli.page import Page
 from greval.errors import JudgeError
 from greval.judge import HOW_TO_NAME_A_JUDGE, Judge, Structured
+from greval.judging.answer_schema import Reason
 from greval.records.metric import ReasonDepth
-from greval.schema import Reason
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails

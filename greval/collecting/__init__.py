@@ -21,11 +21,11 @@ from greval.collecting.work import Collecting, SampleLike
 from greval.datasets import RowFault
 from greval.datasets.case_records import read_given
 from greval.errors import MethodError
+from greval.judging.metric_runnable import run_sync
 from greval.methods import Method
 from greval.methods.loading import as_method
 from greval.methods.threads import Threads
 from greval.records.case import Case, Sample
-from greval.runnable import run_sync
 
 __all__ = ["CollectProgress", "Collected", "collect", "collect_async", "read_responses"]
 

@@ -25,11 +25,11 @@ from greval.framework.methods import chosen, load_group_methods
 from greval.framework.output import DETAILED, EFFORT, JUDGED, SUMMARY, Asked, write_json
 from greval.framework.writing import RESPONSES, RUN, Writer, current, saving
 from greval.judge import Judge
+from greval.judging.metric_runnable import run_sync
 from greval.methods import Method
 from greval.metrics.library import load
 from greval.options import DEFAULT_CONCURRENCY, Options
 from greval.records.metric import set_reason_depth
-from greval.runnable import run_sync
 from greval.store.disk import lock
 
 SETUP = "setup.json"

@@ -12,10 +12,10 @@ from greval.client import JudgeClient, clock
 from greval.errors import MethodError
 from greval.generation import Aggregate, ContextMode
 from greval.judge import Judge
+from greval.judging.prompt import fenced
 from greval.methods import Method
 from greval.methods.loading import as_method
 from greval.prices import Prices
-from greval.prompt import fenced
 from greval.question import Question
 from greval.records.case import Case, Effort, Response, Sample
 from greval.records.result import Usage

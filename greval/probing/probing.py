@@ -11,11 +11,12 @@ from typing import Unpack
 from langchain_core.language_models import BaseChatModel
 
 from greval._util.arguments import known_options
-from greval.asking import Asking
 from greval.client import JudgeClient
 from greval.datasets.case_records import GivenCases
 from greval.errors import DataError
 from greval.judge import Judge
+from greval.judging.metric_judge import Asking
+from greval.judging.metric_runnable import run_sync
 from greval.metrics.library import definition, find_dependencies
 from greval.probing.bases import POOL, Bases, bases, demo_cases
 from greval.probing.checks import CHECKS, NAMES, REPEATS, Check, Setting
@@ -27,7 +28,6 @@ from greval.records.case import Case
 from greval.records.metric import JudgedMetric, Metric
 from greval.records.metric_input import lacking
 from greval.records.result import Result
-from greval.runnable import run_sync
 from greval.work import narrow
 
 LIMIT = 20

@@ -8,11 +8,11 @@ from functools import lru_cache
 from greval.client import JudgeClient
 from greval.compile import compile_metric, compile_metrics
 from greval.guard import Guard
+from greval.judging.metric_runnable import MetricRunnable
 from greval.progress import Progress
 from greval.records.case import Case
 from greval.records.metric import JudgedMetric
 from greval.records.result import Failed, Failure, Result
-from greval.runnable import MetricRunnable
 from greval.serve.library import Found
 from greval.serve.service import Service, Tenant
 from greval.work import MemoryLog, Work

@@ -11,9 +11,9 @@ from pydantic import JsonValue
 
 from greval._util.concurrency import all_of
 from greval.datasets.case_records import CaseLike
+from greval.judging.metric_runnable import MetricRunnable, run_sync
 from greval.records.case import Case
 from greval.records.result import Result
-from greval.runnable import MetricRunnable, run_sync
 from greval.serve.judging import Bench
 from greval.serve.library import Found
 from greval.serve.service import Service, Tenant

@@ -11,11 +11,11 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from greval.client import JudgeClient, clock
 from greval.errors import MalformedVerdictError
 from greval.judge import Judge
+from greval.judging.reply_json import parse, probability
 from greval.question import Question
 from greval.records.record import Record
 from greval.records.result import FailureKind, Tier, Usage
 from greval.reply import Reply
-from greval.verdict import parse, probability
 
 Finding = Literal["yes", "no", "not told"]
 SCHEMA: Mapping[str, Any] = {

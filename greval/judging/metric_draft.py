@@ -13,14 +13,14 @@ from greval.advice import FINAL, advice
 from greval.client import JudgeClient
 from greval.errors import DefinitionError, JudgeError, JudgeUnavailableError, MalformedVerdictError
 from greval.judge import Judge
-from greval.prompt import neutral
+from greval.judging.answer_schema import object_schema
+from greval.judging.metric_runnable import run_sync
+from greval.judging.prompt import neutral
+from greval.judging.reply_json import parse
 from greval.question import Question
 from greval.records.case import Over
 from greval.records.metric import JudgedMetric, define
 from greval.records.needs import PROMPT_FIELDS
-from greval.runnable import run_sync
-from greval.schema import object_schema
-from greval.verdict import parse
 
 ScaleKind = Literal["categorical", "value"]
 DraftScale = ScaleKind | tuple[int, int] | Sequence[str]

@@ -13,13 +13,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
+from greval.judging.answer_schema import Reason, step_names, verdict_parts
 from greval.records.case import Case, Chunk, Traversal
 from greval.records.metric import FINDINGS, JudgedMetric, ReasonDepth
 from greval.records.metric_input import Item, listed
 from greval.records.needs import TAG
 from greval.records.note import ListNote, Note, ShareNote, TextNote
 from greval.records.result import ShownIds
-from greval.schema import Reason, step_names, verdict_parts
 
 PROMPT_VERSION = "1"
 """Part of every fingerprint: raise it whenever a message changes."""

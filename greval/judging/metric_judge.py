@@ -17,15 +17,15 @@ from langchain_core.runnables import RunnableConfig
 from greval.client import LETTERS_PER_TOKEN, JudgeClient
 from greval.errors import MalformedVerdictError
 from greval.judge import LOCAL_MAX_TOKENS, LOCAL_REASON_LENGTH
-from greval.prompt import case_text, example_texts, neutral, number_ids, system_text
+from greval.judging.answer_schema import DETAILED_LENGTH, answer_schema, read_items, read_verdict
+from greval.judging.prompt import case_text, example_texts, neutral, number_ids, system_text
+from greval.judging.reply_json import Path, parse, probability
 from greval.question import Question
 from greval.records.case import Case
 from greval.records.metric import JudgedMetric
 from greval.records.metric_input import Item, items
 from greval.records.result import Failure, FailureKind, Judgement, Outcome, ShownIds, Usage, build_outcome
 from greval.reply import Reply
-from greval.schema import DETAILED_LENGTH, answer_schema, read_items, read_verdict
-from greval.verdict import Path, parse, probability
 
 DEFAULT_MAX_ITEMS = 10
 LOCAL_MAX_ITEMS = 1

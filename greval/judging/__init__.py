@@ -1,0 +1,1 @@
+"""Ask a model and read its verdict."""
