@@ -28,8 +28,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import cohen_kappa_score, roc_auc_score
 
 from greval import load
+from greval.judging.local import serve
 from greval.judging.prompt import case_text, system_text
-from greval.local import serve
 
 METRIC = load("correctness")
 LABELS = {

@@ -123,7 +123,7 @@ class Judge(Record):
         """The name under which results tell which judge it was, the embedded model's own name included."""
         if self.model != LOCAL:
             return self.model
-        from greval.local import DEFAULT_MODEL, MODEL_VARIABLE  # noqa: PLC0415 - only where it is asked for by name
+        from greval.judging.local import DEFAULT_MODEL, MODEL_VARIABLE  # noqa: PLC0415 - only where it is asked for by name
 
         own = os.environ.get(MODEL_VARIABLE)
         return f"{LOCAL}:{Path(own).name if own else DEFAULT_MODEL}"
@@ -175,7 +175,7 @@ def check_judge(judge: Judge) -> None:
     """
     provider, name = named(judge.model)
     if provider == LOCAL:
-        from greval.local import check_model  # noqa: PLC0415 - only where it is asked for by name
+        from greval.judging.local import check_model  # noqa: PLC0415 - only where it is asked for by name
 
         check_model(name or None)
     elif provider == "openai":
@@ -207,7 +207,10 @@ async def _build(judge: Judge) -> BaseChatModel:
 
 async def _local(judge: Judge, name: str) -> BaseChatModel:
     """Start the embedded model (once in a process), say what it is, and speak to it as to any server."""
-    from greval.local import describe, serve  # noqa: PLC0415 - only where it is asked for by name
+    from greval.judging.local import (
+        describe,
+        serve,
+    )
 
     server = await asyncio.to_thread(serve, name or None)
     if server.path not in _TOLD:

@@ -20,7 +20,7 @@ from waiting import until
 
 import greval
 from greval.cli.bar import Bar
-from greval.local import MODELS
+from greval.judging.local import MODELS
 from greval.progress import Progress
 
 pytestmark = pytest.mark.usefixtures("empty_folder")

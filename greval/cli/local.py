@@ -10,8 +10,8 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 from rich.table import Table
 
 from greval.cli.options import page
-from greval.local import DEFAULT_MODEL, MODELS, FetchProgress, cached_path
-from greval.local import fetch as fetch_model
+from greval.judging.local import DEFAULT_MODEL, MODELS, FetchProgress, cached_path
+from greval.judging.local import fetch as fetch_model
 
 app = typer.Typer(help="Fetch and list the embedded judge models.", no_args_is_help=True)
 

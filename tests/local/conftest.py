@@ -15,7 +15,7 @@ from zipfile import ZipFile
 import pytest
 
 import greval
-from greval.local import LocalModel, LocalServer, Package, cache_dir, fetch, serve
+from greval.judging.local import LocalModel, LocalServer, Package, cache_dir, fetch, serve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

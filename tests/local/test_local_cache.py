@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from greval.local import LocalModel, cache_dir, cached_path
-from greval.local.cache import locked
+from greval.judging.local import LocalModel, cache_dir, cached_path
+from greval.judging.local.cache import locked
 
 if TYPE_CHECKING:
     import subprocess
@@ -101,7 +101,7 @@ def test_lock_dies_with_its_process(tmp_path: Path, python: Callable[..., subpro
     """A process that is killed while it holds the lock does not block the next."""
     path = tmp_path / "lock"
     code = (
-        "import pathlib, sys, time\nfrom greval.local.cache import locked\n"
+        "import pathlib, sys, time\nfrom greval.judging.local.cache import locked\n"
         "with locked(pathlib.Path(sys.argv[1]), lambda: None):\n"
         "    print('held', flush=True)\n    time.sleep(60)\n"
     )

@@ -9,7 +9,7 @@ from zipfile import ZipFile
 import pytest
 
 from greval.errors import JudgeUnavailableError
-from greval.local.join import join
+from greval.judging.local.join import join
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-import greval.local
+import greval.judging.local
 from greval.errors import JudgeUnavailableError
-from greval.local import DEFAULT_MODEL, MODELS, LocalModel, Package, find_model
-from greval.local.models import parse_packages
+from greval.judging.local import DEFAULT_MODEL, MODELS, LocalModel, Package, find_model
+from greval.judging.local.models import parse_packages
 
 HASH = "ab" * 32
 
@@ -46,7 +46,7 @@ def test_notes_are_honest(model: LocalModel) -> None:
 
 def test_no_address_is_shipped() -> None:
     """No file of the package names a registry, a host or a path of some machine."""
-    folder = Path(greval.local.__file__).parent
+    folder = Path(greval.judging.local.__file__).parent
     for path in [*folder.glob("*.py"), *folder.glob("packages/*.txt")]:
         text = path.read_text("utf-8")
         assert "https://" not in text, path
@@ -102,7 +102,7 @@ def test_a_name_cannot_leave_the_cache() -> None:
 
 def test_exported_names_are_sorted_and_exist() -> None:
     """`__all__` is complete, sorted and true."""
-    names = greval.local.__all__
-    assert all(hasattr(greval.local, name) for name in names)
+    names = greval.judging.local.__all__
+    assert all(hasattr(greval.judging.local, name) for name in names)
     order = [n for n in names if n.isupper()] + sorted(n for n in names if n[0].isupper() and not n.isupper())
     assert names == [*order, *sorted(n for n in names if n[0].islower())]

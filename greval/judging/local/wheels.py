@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from greval.errors import JudgeUnavailableError
-from greval.local.cache import file_sha256
+from greval.judging.local.cache import file_sha256
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
     from pathlib import Path
 
-    from greval.local.models import Package
+    from greval.judging.local.models import Package
 
 AT_ONCE = 3
 """Downloads at a time: while one transfers, the next pip starts (half a second)."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from greval.local.models import LocalModel, find_model
+from greval.judging.local.models import LocalModel, find_model
 from greval.records.record import Record
 
 if TYPE_CHECKING:

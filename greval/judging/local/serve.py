@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from greval.errors import JudgeUnavailableError, MissingExtraError
-from greval.local.cache import cached_path, model_path
-from greval.local.fetch import OTHER_WAYS, fetch
-from greval.local.models import DEFAULT_MODEL, MODELS, LocalModel, find_model
+from greval.judging.local.cache import cached_path, model_path
+from greval.judging.local.fetch import OTHER_WAYS, fetch
+from greval.judging.local.models import DEFAULT_MODEL, MODELS, LocalModel, find_model
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -82,7 +82,7 @@ def serve(
         MissingExtraError: The package that runs models is not installed.
 
     Example:
-        >>> from greval.local import serve
+        >>> from greval.judging.local import serve
         >>> serve("smollm2-135m").base_url  # doctest: +SKIP
         'http://127.0.0.1:43111/v1'
     """
