@@ -25,8 +25,8 @@ from langchain_openai import ChatOpenAI
 from openai import DefaultAioHttpClient
 
 from greval.compile import compile_metric
-from greval.judge import Judge
 from greval.judging.answer_schema import answer_schema
+from greval.judging.model.judge import Judge
 from greval.judging.prompt import case_text, system_text
 from greval.records.case import Case
 from greval.records.metric import CategoricalMetric

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from greval.alignment import Alignment, align, align_async, foresee
     from greval.annotations.adjudicating import adjudicated
     from greval.annotations.files import read_annotations, write_annotations
-    from greval.client import JudgeClient
     from greval.collecting import Collected, CollectProgress, collect, collect_async
     from greval.comparison import Comparison, Contrast, compare
     from greval.compile import compile_metric
@@ -40,10 +39,12 @@ if TYPE_CHECKING:
     from greval.generation.counts import counts_by
     from greval.generation.parity import Audit, audit
     from greval.gold import Finding, check_gold, with_gold
-    from greval.judge import Judge
     from greval.judging.judge_check import Capabilities, check
     from greval.judging.metric_draft import draft
     from greval.judging.metric_runnable import MetricRunnable
+    from greval.judging.model.client import JudgeClient
+    from greval.judging.model.judge import Judge
+    from greval.judging.model.prices import Prices
     from greval.merging import merge
     from greval.methods import Method
     from greval.methods.inventories import read_inventory
@@ -51,7 +52,6 @@ if TYPE_CHECKING:
     from greval.metrics.files import parse_metric, read_metric, write_metric
     from greval.metrics.library import load, load_folder, predefined
     from greval.panels import Panel, panel, panel_annotations
-    from greval.prices import Prices
     from greval.probing import Probe, probe, probe_async
     from greval.records.annotation import Annotation
     from greval.records.case import Case, Chunk, Effort, Gold, Node, Response, Sample, Traversal, Triple
@@ -80,7 +80,7 @@ _HOME = {
     "annotations.files": ("read_annotations", "write_annotations"),
     "judging.judge_check": ("Capabilities", "check"),
     "records.case": ("Case", "Chunk", "Effort", "Gold", "Node", "Response", "Sample", "Traversal", "Triple"),
-    "client": ("JudgeClient",),
+    "judging.model.client": ("JudgeClient",),
     "collecting": ("CollectProgress", "Collected", "collect", "collect_async"),
     "comparison": ("Comparison", "Contrast", "compare"),
     "compile": ("compile_metric",),
@@ -102,7 +102,7 @@ _HOME = {
     "generation.parity": ("Audit", "audit"),
     "gold": ("Finding", "check_gold", "with_gold"),
     "records.inventory": ("Inventory",),
-    "judge": ("Judge",),
+    "judging.model.judge": ("Judge",),
     "metrics.library": ("load", "load_folder", "predefined"),
     "merging": ("merge",),
     "methods": ("Method",),
@@ -113,7 +113,7 @@ _HOME = {
     ),
     "metrics.files": ("parse_metric", "read_metric", "write_metric"),
     "panels": ("Panel", "panel", "panel_annotations"),
-    "prices": ("Prices",),
+    "judging.model.prices": ("Prices",),
     "probing": ("Probe", "probe", "probe_async"),
     "records.result": ("Failed", "Failure", "Judgement", "Result", "Scored", "Skipped", "Usage"),
     "judging.metric_runnable": ("MetricRunnable",),

@@ -15,26 +15,26 @@ from typing import TYPE_CHECKING, NoReturn, Unpack, cast
 
 from pydantic import JsonValue, ValidationError
 
-from greval.advice import LOCAL
-from greval.batch_api import BatchFiles, BatchState, read_line, request_line
-from greval.client import Desk, JudgeClient, Line, reply_of
 from greval.datasets import RowFault
 from greval.datasets.case_records import GivenCases, read_given
 from greval.datasets.file_identity import identify_file
 from greval.datasets.row_faults import none_readable
 from greval.errors import DataError, JudgeError, StoppedError
 from greval.evaluation import JOURNAL, Run, evaluate_async
-from greval.judge import Judge
+from greval.judging.model.answer_format import Question, native
+from greval.judging.model.client import Desk, JudgeClient, Line, reply_of
+from greval.judging.model.hints import LOCAL
+from greval.judging.model.judge import Judge
+from greval.judging.model.openai_batch import BatchFiles, BatchState, read_line, request_line
+from greval.judging.model.prices import FREE, Prices
+from greval.judging.model.reply import Reply
+from greval.judging.model.reply_cache import Replies
 from greval.metrics.library import load, with_dependencies
 from greval.options import Options, prices_of
-from greval.prices import FREE, Prices
-from greval.question import Question, native
 from greval.records.case import Case
 from greval.records.metric import JudgedMetric, Metric, ReasonDepth, define, set_reason_depth
 from greval.records.record import Record
 from greval.records.result import Failure, Usage
-from greval.replies import Replies
-from greval.reply import Reply
 from greval.work import read_case, written
 
 if TYPE_CHECKING:

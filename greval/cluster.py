@@ -19,11 +19,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Unpack, cast
 
-from greval.client import JudgeClient
 from greval.datasets import read_cases
 from greval.errors import DataError, GrevalError, MissingExtraError, StoreError
 from greval.evaluation import Run, evaluate_async
-from greval.judge import Judge
+from greval.judging.model.client import JudgeClient
+from greval.judging.model.judge import Judge
 from greval.merging import merge
 from greval.metrics.computed import parse
 from greval.metrics.library import load, with_dependencies
@@ -260,7 +260,7 @@ async def _settle(judge: Judge) -> None:
 
 
 def _refilled(judge: Judge) -> float:
-    """Give the seconds of quiet after which all limits allow a burst again (see `greval.pace.Bucket`)."""
+    """Give the seconds of quiet after which all limits allow a burst again (see `greval.judging.model.rate_limit.Bucket`)."""
     limits = (getattr(judge, name) for name in LIMITS)
     return max((MINUTE / min(MINUTE - 1, limit) for limit in limits if limit), default=0.0)
 

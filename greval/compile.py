@@ -8,13 +8,13 @@ from copy import copy
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import RunnableConfig
 
-from greval.client import JudgeClient
 from greval.datasets.case_records import CaseLike, as_case
 from greval.errors import JudgeError, StoppedError
-from greval.guard import Guard
-from greval.judge import Judge
 from greval.judging.metric_judge import Asking, ended
 from greval.judging.metric_runnable import Judging, MetricRunnable
+from greval.judging.model.budget import Guard
+from greval.judging.model.client import JudgeClient
+from greval.judging.model.judge import Judge
 from greval.judging.prompt import PROMPT_VERSION
 from greval.judging.repeats import merged
 from greval.metrics.computed.outcomes import compute_outcome

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from greval.errors import MissingExtraError
-from greval.faults import redacted
+from greval.judging.model.failures import redacted
 from greval.records.result import Failure, Judgement, Result
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from pathlib import Path
 from pydantic import JsonValue, TypeAdapter
 
 from greval.errors import StoreError
-from greval.guard import Spending
-from greval.prices import Prices
+from greval.judging.model.budget import Spending
+from greval.judging.model.prices import Prices
 from greval.records.scale import Scale
 from greval.store import FILE, Store
 

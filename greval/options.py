@@ -10,13 +10,13 @@ from typing import TypedDict
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import RunnableConfig
 
-from greval.client import Desk
 from greval.datasets import Reading
 from greval.datasets.case_records import GivenCases
 from greval.datasets.file_identity import UNKNOWN, Source
 from greval.errors import DataError
-from greval.judge import Judge
-from greval.prices import Prices
+from greval.judging.model.client import Desk
+from greval.judging.model.judge import Judge
+from greval.judging.model.prices import Prices
 from greval.progress import Progress
 from greval.records.metric import ReasonDepth
 from greval.records.result import Result

@@ -16,11 +16,11 @@ from typing import Protocol
 from langchain_core.runnables import RunnableConfig
 
 from greval._util.concurrency import all_of
-from greval.client import clock
 from greval.datasets import RowFault
 from greval.errors import DataError, StoppedError
-from greval.guard import Guard
 from greval.judging.metric_runnable import MetricRunnable
+from greval.judging.model.budget import Guard
+from greval.judging.model.client import clock
 from greval.metrics.dependencies import built_on
 from greval.progress import Progress
 from greval.records.case import Case

@@ -19,7 +19,7 @@ import uvicorn
 from fastapi import FastAPI
 from waiting import SECONDS, until
 
-from greval.judge import Judge
+from greval.judging.model.judge import Judge
 from greval.serve.app import create_app
 from greval.serve.service import Service
 from greval.serve.settings import Limits, Settings

@@ -26,7 +26,7 @@ from greval import Annotation, evaluate, load, parse_metric, read_metric, write_
 from greval.alignment import align, align_async, foresee
 from greval.annotations.shown import shown
 from greval.errors import DataError, DefinitionError, JudgeError, StoppedError, StoreError
-from greval.prices import Price, Prices
+from greval.judging.model.prices import Price, Prices
 from greval.store import Store
 from greval.testing import ScriptedJudge
 

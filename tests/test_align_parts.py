@@ -23,8 +23,8 @@ from greval.alignment.rewriting import rewritten
 from greval.alignment.showing import chosen_from, shown
 from greval.alignment.splitting import clusters, folds, within
 from greval.alignment.writing import Writer
+from greval.judging.model.prices import Prices
 from greval.metrics.files import parse_metric, write_metric
-from greval.prices import Prices
 from greval.records.case import Case
 from greval.records.metric import set_reason_depth
 from greval.records.result import Judgement

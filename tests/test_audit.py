@@ -13,9 +13,9 @@ from typer.testing import CliRunner
 
 from greval.cli.audit import audit as command
 from greval.generation.parity import audit
+from greval.judging.model.tokens import TokenCounter
 from greval.records.case import Case
 from greval.report.audit import ALIKE, ALONE, render
-from greval.tokens import TokenCounter
 
 
 def case(method, n=0, **fields):

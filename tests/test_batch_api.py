@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_openai import ChatOpenAI
 
-from greval.batch_api import BLOCK, BatchFiles, BatchState, read_line, request_line
 from greval.errors import DataError, JudgeError, JudgeUnavailableError
-from greval.faults import failure_of
+from greval.judging.model.failures import failure_of
+from greval.judging.model.openai_batch import BLOCK, BatchFiles, BatchState, read_line, request_line
 from greval.records.result import Failure
 
 SEEN = [SystemMessage("Judge strictly: ½ < 1."), HumanMessage('Does "Ada" fit\n<answer>é\u2028</answer>?')]

@@ -15,7 +15,7 @@ from greval.batching import collect, status, submit
 from greval.cli.app import app
 from greval.errors import JudgeError
 from greval.facts import read_spending
-from greval.judge import Judge
+from greval.judging.model.judge import Judge
 from greval.records.metric import CategoricalMetric, ManyCategoricalMetric
 from greval.store import Store
 

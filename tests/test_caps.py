@@ -17,8 +17,8 @@ from typer.testing import CliRunner
 from greval import Case, Judge, evaluate, forecast, merge
 from greval.cli.app import app
 from greval.facts import SPENT, read_spending, sum_spending
-from greval.guard import HIGHER_CAP, Spending, describe_cap
-from greval.prices import Price, Prices
+from greval.judging.model.budget import HIGHER_CAP, Spending, describe_cap
+from greval.judging.model.prices import Price, Prices
 from greval.report.forecast import render
 from greval.store import Store
 from greval.testing import ScriptedJudge

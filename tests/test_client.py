@@ -18,10 +18,10 @@ from pydantic import SecretStr
 from virtual_time import in_virtual_time, now
 from waiting import SECONDS
 
-from greval.client import JudgeClient
 from greval.compile import compile_metric
-from greval.judge import Judge
-from greval.question import Question, best_tier
+from greval.judging.model.answer_format import Question, best_tier
+from greval.judging.model.client import JudgeClient
+from greval.judging.model.judge import Judge
 from greval.records.metric import CategoricalMetric
 from greval.records.result import Usage
 from greval.testing import ScriptedJudge
@@ -338,5 +338,5 @@ except KeyboardInterrupt:
 
 def test_base_model_is_not_imported_for_its_name():
     """Whether a model is OpenAI's is told by its class, without importing that package."""
-    code = "import sys, greval.client, greval.compile; print({'openai', 'langchain_openai', 'pandas'} & {*sys.modules})"
+    code = "import sys, greval.judging.model.client, greval.compile; print({'openai', 'langchain_openai', 'pandas'} & {*sys.modules})"
     assert run(code) == ["set()"]

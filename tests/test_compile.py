@@ -13,11 +13,11 @@ from langchain_core.callbacks import AsyncCallbackHandler
 from langchain_core.runnables import Runnable, RunnableLambda, RunnableParallel
 from traced_runs import Tracing
 
-from greval.client import JudgeClient
 from greval.compile import compile_metric
 from greval.errors import DataError, DataWarning, JudgeError
-from greval.judge import Judge
 from greval.judging.metric_runnable import _end
+from greval.judging.model.client import JudgeClient
+from greval.judging.model.judge import Judge
 from greval.metrics.library import load
 from greval.records.case import Case
 from greval.records.metric import CategoricalMetric, ComputedMetric, ValueMetric

@@ -11,12 +11,12 @@ from tone_metrics import BUILT, PASSAGES, by_metric, cases
 from traced_runs import Tracing
 from waiting import SECONDS
 
-from greval.client import JudgeClient
 from greval.compile import compile_metric
 from greval.errors import DataError, DefinitionError, JudgeError, StoppedError
 from greval.evaluation import evaluate
-from greval.guard import Guard
-from greval.judge import Judge
+from greval.judging.model.budget import Guard
+from greval.judging.model.client import JudgeClient
+from greval.judging.model.judge import Judge
 from greval.metrics.library import load
 from greval.records.result import Result, Usage
 from greval.testing import ScriptedJudge

@@ -7,10 +7,10 @@ import pytest
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import HumanMessage, SystemMessage
 
-from greval.client import JudgeClient
-from greval.direct import can_ask
-from greval.judge import Judge, chat_model
-from greval.question import Question
+from greval.judging.model.answer_format import Question
+from greval.judging.model.client import JudgeClient
+from greval.judging.model.judge import Judge, chat_model
+from greval.judging.model.openai_direct import can_ask
 
 SCHEMA = {
     "type": "object",

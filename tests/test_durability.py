@@ -13,7 +13,7 @@ from tone_metrics import TONE, cases
 from virtual_time import in_virtual_time, now
 
 from greval import Judge, evaluate_async
-from greval.retrying import FIRST_SECONDS
+from greval.judging.model.retries import FIRST_SECONDS
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 import durability

@@ -15,7 +15,7 @@ from prompt_fences import ANY, BASE, FILLED, HOSTILE, PLAIN, TEMPLATES, TEXTS, a
 from waiting import bounded
 
 from greval.compile import compile_metric
-from greval.judge import Judge
+from greval.judging.model.judge import Judge
 from greval.judging.prompt import neutral
 from greval.records.case import Case, Chunk, Traversal, Triple
 from greval.records.metric import CategoricalMetric, ManyCategoricalMetric

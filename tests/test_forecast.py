@@ -11,12 +11,12 @@ from tone_metrics import BUILT, PASSAGES, TONE, by_metric, cases
 
 from greval import Case, Judge, RowFault, evaluate
 from greval.forecasting import forecast
+from greval.judging.model.prices import Price, Prices
+from greval.judging.model.tokens import estimated
 from greval.metrics.computed import COMPUTED
-from greval.prices import Price, Prices
 from greval.report.forecast import render
 from greval.shard import Shard
 from greval.testing import ScriptedJudge
-from greval.tokens import estimated
 
 PRICES = Prices(models={"openai:fake": Price(input=10, output=100)}, as_of="2026-11-21", source="test")
 

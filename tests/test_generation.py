@@ -15,7 +15,7 @@ from greval.generation.answering import generated
 from greval.generation.counts import counts_by
 from greval.generation.parity import audit
 from greval.generation.wrapping import with_generator
-from greval.judge import Judge
+from greval.judging.model.judge import Judge
 from greval.metrics.library import load
 from greval.records.case import Case, Effort, Response, Sample
 from greval.testing import USAGE, ScriptedJudge

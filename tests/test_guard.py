@@ -12,12 +12,12 @@ from tone_metrics import TONE, by_metric, cases
 from virtual_time import ManualClock, in_virtual_time, now
 
 from greval import Judge, Usage, evaluate, evaluate_async
-from greval.advice import advice
 from greval.errors import StoppedError
-from greval.guard import FIRST_OUTPUT, IN_A_ROW, NEVER_SECONDS, REFUSED_IN_A_ROW, Guard
-from greval.prices import Price, Prices
+from greval.judging.model.budget import FIRST_OUTPUT, IN_A_ROW, NEVER_SECONDS, REFUSED_IN_A_ROW, Guard
+from greval.judging.model.hints import advice
+from greval.judging.model.prices import Price, Prices
+from greval.judging.model.reply import Reply
 from greval.records.result import Failure
-from greval.reply import Reply
 from greval.testing import ScriptedJudge
 
 GOOD = Reply("{}", Usage(calls=1, input_tokens=100, output_tokens=20))

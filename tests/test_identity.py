@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from greval.compile import compile_metric
-from greval.judge import Judge
+from greval.judging.model.judge import Judge
 from greval.records.case import Case
 from greval.records.fingerprint import DIGITS, case_key, content_key, digest, fingerprint
 from greval.records.metric import CategoricalMetric, ComputedMetric, ManyCategoricalMetric, Use

@@ -18,8 +18,8 @@ from pydantic import ValidationError
 from greval import load
 from greval.compile import compile_metric
 from greval.errors import JudgeError, JudgeUnavailableError, MissingExtraError
-from greval.judge import LOCAL_MAX_TOKENS, LOCAL_TIMEOUT, Judge, chat_model
-from greval.question import MAX_MODELS
+from greval.judging.model.answer_format import MAX_MODELS
+from greval.judging.model.judge import LOCAL_MAX_TOKENS, LOCAL_TIMEOUT, Judge, chat_model
 from greval.records.metric import CategoricalMetric
 
 URL = "http://127.0.0.1:9/v1"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from greval.errors import DataError
-from greval.prices import SHIPPED, Price, Prices
+from greval.judging.model.prices import SHIPPED, Price, Prices
 from greval.records.result import Usage
 
 JUDGE = "openai:fine"

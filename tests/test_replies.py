@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from greval.errors import StoreError
+from greval.judging.model.reply import Reply
+from greval.judging.model.reply_cache import FILE, Replies, cache_file, forget, reply_key
 from greval.records.result import Usage
-from greval.replies import FILE, Replies, cache_file, forget, reply_key
-from greval.reply import Reply
 
 COST = Usage(calls=2, input_tokens=100, output_tokens=20)
 
@@ -77,8 +77,8 @@ def test_several_processes_remember_at_once(tmp_path):
     code = """
     import sys
     from pathlib import Path
-    from greval.replies import Replies
-    from greval.reply import Reply
+    from greval.judging.model.reply_cache import Replies
+    from greval.judging.model.reply import Reply
     from greval.records.result import Usage
     with Replies(Path(sys.argv[1])) as replies:
         for n in range(60):

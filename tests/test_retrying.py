@@ -15,9 +15,9 @@ from virtual_time import in_virtual_time, now
 from greval import Judge
 from greval.compile import compile_metric
 from greval.errors import StoppedError
+from greval.judging.model.reply import Reply
+from greval.judging.model.retries import CEILING_SECONDS, FIRST_SECONDS, PASSING, retrying
 from greval.records.result import Failure, FailureKind, Usage
-from greval.reply import Reply
-from greval.retrying import CEILING_SECONDS, FIRST_SECONDS, PASSING, retrying
 
 KINDS = get_args(FailureKind)
 

@@ -16,7 +16,7 @@ from served_runs import YES, ended, rows, serving, started, two_tenants, uploade
 from waiting import until
 
 import greval
-from greval.judge import Judge
+from greval.judging.model.judge import Judge
 from greval.progress import Progress
 from greval.serve import manager
 from greval.serve.folders import ORDER

@@ -21,7 +21,7 @@ from waiting import SECONDS, until
 
 from greval.cli.serve import serve
 from greval.errors import GrevalError, JudgeError, MissingExtraError
-from greval.judge import Judge
+from greval.judging.model.judge import Judge
 from greval.records.result import Failed, Failure, Result, Usage
 from greval.serve.app import create_app
 from greval.serve.settings import Limits, Settings

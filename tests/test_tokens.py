@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from langchain_openai import ChatOpenAI
 from waiting import SECONDS
 
-from greval.judge import Judge, chat_model
+from greval.judging.model.judge import Judge, chat_model
+from greval.judging.model.tokens import ESTIMATED, OWN, TokenCount, _encoding, counter, estimated, with_encoding
 from greval.testing import ScriptedJudge
-from greval.tokens import ESTIMATED, OWN, TokenCount, _encoding, counter, estimated, with_encoding
 
 texts = st.text(max_size=200)
 
@@ -167,7 +167,7 @@ def test_a_server_that_goes_away_is_estimated_from_then_on(ask, words):
 
 HANGING = """
 from langchain_openai import ChatOpenAI
-from greval.tokens import counter
+from greval.judging.model.tokens import counter
 
 model = ChatOpenAI(model="gpt-4.1-mini", base_url="https://api.openai.com/v1", api_key="key")
 count = counter(model)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tone_metrics import PASSAGES, TONE, by_metric, cases
 
 from greval import Judge, evaluate
-from greval.guard import CAUTIOUS, FIRST_WORDS, UNREADABLE, UNREADABLE_IN_A_ROW, Guard
+from greval.judging.model.budget import CAUTIOUS, FIRST_WORDS, UNREADABLE, UNREADABLE_IN_A_ROW, Guard
 from greval.records.result import Failure
 from greval.testing import ScriptedJudge
 

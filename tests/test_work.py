@@ -20,8 +20,8 @@ from virtual_time import in_virtual_time, now
 from waiting import until
 
 from greval import Case, ComputedMetric, Judge, Judgement, MeasureScale, Store, evaluate, evaluate_async, load
+from greval.judging.model.reply_cache import Replies
 from greval.records.result import Usage
-from greval.replies import Replies
 from greval.testing import ScriptedJudge
 
 REFUSAL = fault.refuses()

@@ -19,8 +19,8 @@ from greval.alignment.records import Alignment, Attempt, Gain
 from greval.alignment.writing import Writer
 from greval.annotations.giving import Source
 from greval.errors import StoreError
-from greval.judge import Judge
 from greval.judging.metric_runnable import run_sync
+from greval.judging.model.judge import Judge
 from greval.metrics.files import write_metric
 from greval.options import prices_of
 from greval.records.metric import JudgedMetric, Metric

@@ -13,11 +13,11 @@ from greval.alignment.records import Foreseen
 from greval.alignment.rewriting import TRIES
 from greval.alignment.showing import MOST
 from greval.annotations.giving import Source
-from greval.client import JudgeClient
 from greval.errors import DataError
 from greval.forecasting import forecast
-from greval.judge import Judge
 from greval.judging.metric_judge import Asking
+from greval.judging.model.client import JudgeClient
+from greval.judging.model.judge import Judge
 from greval.options import prices_of
 from greval.records.case import Case
 from greval.records.metric import Metric

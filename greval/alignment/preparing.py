@@ -13,9 +13,9 @@ from greval.alignment.records import Way
 from greval.alignment.splitting import folds, within
 from greval.annotations.giving import Source
 from greval.errors import DataError, DefinitionError
-from greval.judge import Judge
+from greval.judging.model.judge import Judge
+from greval.judging.model.prices import Prices
 from greval.metrics.library import load
-from greval.prices import Prices
 from greval.records.metric import JudgedMetric, Metric
 from greval.stats.interval import LEVEL
 

@@ -17,8 +17,8 @@ from greval.alignment.points import Point, one_item, shown_text
 from greval.alignment.writing import Writer
 from greval.annotations.values import on_scale
 from greval.errors import MalformedVerdictError
-from greval.judge import LOCAL_REASON_LENGTH
 from greval.judging.answer_schema import answer_schema, read_verdict
+from greval.judging.model.judge import LOCAL_REASON_LENGTH
 from greval.judging.prompt import system_text
 from greval.records.case import Case
 from greval.records.example import Example

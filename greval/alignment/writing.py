@@ -12,15 +12,15 @@ from pydantic import ValidationError
 
 from greval._util.files import Closing
 from greval.alignment.judging import Spent
-from greval.client import JudgeClient
 from greval.errors import MalformedVerdictError
-from greval.judge import Judge
 from greval.judging.metric_judge import MAX_OBJECTION
+from greval.judging.model.answer_format import Question
+from greval.judging.model.client import JudgeClient
+from greval.judging.model.judge import Judge
+from greval.judging.model.reply_cache import Replies
 from greval.judging.prompt import neutral
 from greval.judging.reply_json import parse
-from greval.question import Question
 from greval.records.result import Failure
-from greval.replies import Replies
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

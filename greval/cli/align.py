@@ -41,7 +41,7 @@ from greval.metrics.library import load
 if TYPE_CHECKING:
     from greval.alignment.preparing import Wishes
     from greval.alignment.records import Alignment
-    from greval.judge import Judge
+    from greval.judging.model.judge import Judge
     from greval.records.metric import Metric
 
 
@@ -88,7 +88,7 @@ def align(  # noqa: PLR0913 - the options of a command
     form: Form = ReportFormat.table,
 ) -> None:
     """Improve a metric from its disagreements with people; what does not help for sure is not written."""
-    from greval.prices import Prices  # noqa: PLC0415 - only where it is asked for
+    from greval.judging.model.prices import Prices  # noqa: PLC0415 - only where it is asked for
 
     settings: dict[str, Any] = {
         "base_url": base_url,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from greval.replies import Replies, cache_file
+from greval.judging.model.reply_cache import Replies, cache_file
 
 app = typer.Typer(help="The answers kept with --cache.", no_args_is_help=True)
 

@@ -19,7 +19,7 @@ from greval.datasets.row_faults import describe_unread
 from greval.errors import DataError
 from greval.framework.config import with_provider
 from greval.generation import ContextMode
-from greval.judge import Judge
+from greval.judging.model.judge import Judge
 from greval.progress import Progress
 from greval.records.case import Case
 

@@ -27,8 +27,8 @@ from greval.cli.stopping import stop_on_signals
 from greval.datasets.row_faults import describe_unread
 from greval.framework import CONFIG, PUBLISHED
 from greval.framework.config import located, read_config, with_provider
-from greval.judge import Judge
-from greval.prices import Prices
+from greval.judging.model.judge import Judge
+from greval.judging.model.prices import Prices
 
 if TYPE_CHECKING:
     from greval.collecting import CollectProgress

@@ -52,9 +52,9 @@ from greval.cli.stopping import describe_stop, stop_on_signals
 from greval.datasets.chunk_sources import read_pattern
 from greval.datasets.row_faults import describe_unread
 from greval.errors import GrevalError
-from greval.judge import Judge
+from greval.judging.model.judge import Judge
+from greval.judging.model.prices import Prices
 from greval.metrics.library import load, with_dependencies
-from greval.prices import Prices
 from greval.records.metric import ComputedMetric, Metric
 from greval.records.result import Result
 from greval.report.build import build

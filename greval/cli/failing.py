@@ -8,8 +8,8 @@ from typing import cast, get_args
 
 import typer
 
-from greval.advice import advice
 from greval.cli.page import visible
+from greval.judging.model.hints import advice
 from greval.records.result import Failure, FailureKind, Result
 from greval.report.build import Report
 from greval.store.pages import Pages, Wanted

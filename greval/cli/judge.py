@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import typer
 from rich.table import Table
 
-from greval.advice import advice
 from greval.cli.options import BaseUrl, JudgeName, Timeout, needed_judge, page
 from greval.errors import JudgeUnavailableError
+from greval.judging.model.hints import advice
 
 if TYPE_CHECKING:
     from greval.judging.judge_check import Capabilities

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from pydantic import ValidationError
 
-from greval.advice import named
 from greval.cli.page import Page
 from greval.errors import JudgeError
-from greval.judge import HOW_TO_NAME_A_JUDGE, Judge, Structured
 from greval.judging.answer_schema import Reason
+from greval.judging.model.hints import named
+from greval.judging.model.judge import HOW_TO_NAME_A_JUDGE, Judge, Structured
 from greval.records.metric import ReasonDepth
 
 if TYPE_CHECKING:

@@ -34,9 +34,9 @@ from greval.cli.options import (
 )
 from greval.cli.stopping import describe_stop, stop_on_signals
 from greval.datasets import read_cases
-from greval.judge import Judge
+from greval.judging.model.judge import Judge
+from greval.judging.model.prices import Prices
 from greval.metrics.library import load, with_dependencies
-from greval.prices import Prices
 from greval.records.metric import Metric, set_reason_depth
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import typer
 
 from greval.cli.options import AnswerForm, BaseUrl, MaxRetries, ReasonPlace, Temperature, Timeout, needed_judge
 from greval.errors import GrevalError
-from greval.judge import Judge
+from greval.judging.model.judge import Judge
 from greval.serve.settings import MEGABYTE, Limits, Settings
 
 USAGE = 2

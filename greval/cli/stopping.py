@@ -6,7 +6,7 @@ import asyncio
 import signal
 import sys
 
-from greval.guard import HIGHER_CAP
+from greval.judging.model.budget import HIGHER_CAP
 
 NUMBERS = (signal.SIGINT, signal.SIGTERM)
 

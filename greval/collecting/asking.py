@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import traceback
 
-from greval.client import clock
 from greval.errors import MethodError
-from greval.faults import MAX_MESSAGE, redacted
+from greval.judging.model.client import clock
+from greval.judging.model.failures import MAX_MESSAGE, redacted
 from greval.methods import Method
 from greval.methods.responses import as_response
 from greval.records.case import Case, Effort, Response, Sample

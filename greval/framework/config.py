@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 from pydantic import BeforeValidator, Field, ValidationError
 
-from greval.advice import LOCAL
 from greval.errors import DataError
 from greval.framework import PUBLISHED
 from greval.generation import ContextMode
-from greval.judge import Judge
+from greval.judging.model.hints import LOCAL
+from greval.judging.model.judge import Judge
 from greval.metrics.files.faults import Fault, did_you_mean, from_errors, line_of
 from greval.metrics.files.yaml_reader import Source, read_source
 from greval.records.record import Record, Text

@@ -14,7 +14,7 @@ from greval.framework import CONFIG
 from greval.framework.output import JUDGED
 from greval.framework.running import Plan, Selection, planned
 from greval.framework.writing import RESPONSES, RUN, current
-from greval.judge import Judge
+from greval.judging.model.judge import Judge
 from greval.metrics.library import load
 from greval.options import Options
 from greval.records.case import Case, Chunk, Sample

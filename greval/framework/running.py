@@ -24,8 +24,8 @@ from greval.framework.dataset import Questions, groups, read_questions
 from greval.framework.methods import chosen, load_group_methods
 from greval.framework.output import DETAILED, EFFORT, JUDGED, SUMMARY, Asked, write_json
 from greval.framework.writing import RESPONSES, RUN, Writer, current, saving
-from greval.judge import Judge
 from greval.judging.metric_runnable import run_sync
+from greval.judging.model.judge import Judge
 from greval.methods import Method
 from greval.metrics.library import load
 from greval.options import DEFAULT_CONCURRENCY, Options

@@ -8,18 +8,18 @@ from typing import TypeVar
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import HumanMessage, SystemMessage
 
-from greval.client import JudgeClient, clock
 from greval.errors import MethodError
 from greval.generation import Aggregate, ContextMode
-from greval.judge import Judge
+from greval.judging.model.answer_format import Question
+from greval.judging.model.client import JudgeClient, clock
+from greval.judging.model.judge import Judge
+from greval.judging.model.prices import Prices
+from greval.judging.model.reply import Reply
 from greval.judging.prompt import fenced
 from greval.methods import Method
 from greval.methods.loading import as_method
-from greval.prices import Prices
-from greval.question import Question
 from greval.records.case import Case, Effort, Response, Sample
 from greval.records.result import Usage
-from greval.reply import Reply
 
 SYSTEM = """\
 Answer the question from the given context, and from nothing else.

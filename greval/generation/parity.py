@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from greval._util.arguments import several
+from greval.judging.model.tokens import ESTIMATED, TokenCounter, estimated
 from greval.records.case import Case
 from greval.records.record import Record
-from greval.tokens import ESTIMATED, TokenCounter, estimated
 
 RATIO = 1.25
 """Mean sizes that differ by more than this factor are told."""

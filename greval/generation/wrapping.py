@@ -7,12 +7,12 @@ from pathlib import Path
 
 from langchain_core.language_models import BaseChatModel
 
-from greval.client import JudgeClient
 from greval.errors import MethodError
 from greval.generation import ContextMode
 from greval.generation.answering import generated
 from greval.generation.counts import counts_by
-from greval.judge import Judge
+from greval.judging.model.client import JudgeClient
+from greval.judging.model.judge import Judge
 from greval.methods import Method
 from greval.methods.loading import as_method
 from greval.records.case import Sample

@@ -8,14 +8,14 @@ from typing import Any, Literal
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
-from greval.client import JudgeClient, clock
 from greval.errors import MalformedVerdictError
-from greval.judge import Judge
+from greval.judging.model.answer_format import Question
+from greval.judging.model.client import JudgeClient, clock
+from greval.judging.model.judge import Judge
+from greval.judging.model.reply import Reply
 from greval.judging.reply_json import parse, probability
-from greval.question import Question
 from greval.records.record import Record
 from greval.records.result import FailureKind, Tier, Usage
-from greval.reply import Reply
 
 Finding = Literal["yes", "no", "not told"]
 SCHEMA: Mapping[str, Any] = {

@@ -9,15 +9,15 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from pydantic import ValidationError
 
-from greval.advice import FINAL, advice
-from greval.client import JudgeClient
 from greval.errors import DefinitionError, JudgeError, JudgeUnavailableError, MalformedVerdictError
-from greval.judge import Judge
 from greval.judging.answer_schema import object_schema
 from greval.judging.metric_runnable import run_sync
+from greval.judging.model.answer_format import Question
+from greval.judging.model.client import JudgeClient
+from greval.judging.model.hints import FINAL, advice
+from greval.judging.model.judge import Judge
 from greval.judging.prompt import neutral
 from greval.judging.reply_json import parse
-from greval.question import Question
 from greval.records.case import Over
 from greval.records.metric import JudgedMetric, define
 from greval.records.needs import PROMPT_FIELDS

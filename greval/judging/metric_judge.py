@@ -14,18 +14,18 @@ from typing import Any, TypeVar, cast
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 
-from greval.client import LETTERS_PER_TOKEN, JudgeClient
 from greval.errors import MalformedVerdictError
-from greval.judge import LOCAL_MAX_TOKENS, LOCAL_REASON_LENGTH
 from greval.judging.answer_schema import DETAILED_LENGTH, answer_schema, read_items, read_verdict
+from greval.judging.model.answer_format import Question
+from greval.judging.model.client import LETTERS_PER_TOKEN, JudgeClient
+from greval.judging.model.judge import LOCAL_MAX_TOKENS, LOCAL_REASON_LENGTH
+from greval.judging.model.reply import Reply
 from greval.judging.prompt import case_text, example_texts, neutral, number_ids, system_text
 from greval.judging.reply_json import Path, parse, probability
-from greval.question import Question
 from greval.records.case import Case
 from greval.records.metric import JudgedMetric
 from greval.records.metric_input import Item, items
 from greval.records.result import Failure, FailureKind, Judgement, Outcome, ShownIds, Usage, build_outcome
-from greval.reply import Reply
 
 DEFAULT_MAX_ITEMS = 10
 LOCAL_MAX_ITEMS = 1

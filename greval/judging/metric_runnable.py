@@ -14,9 +14,9 @@ from typing import Any, TypeVar, cast
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ensure_config, get_async_callback_manager_for_config
 
-from greval.client import clock
 from greval.datasets.case_records import CaseLike, as_case
 from greval.errors import DataError
+from greval.judging.model.client import clock
 from greval.records.case import Case
 from greval.records.metric import Metric
 from greval.records.metric_input import lacking

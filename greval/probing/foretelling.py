@@ -8,7 +8,7 @@ from typing import Unpack
 from greval.datasets.case_records import GivenCases
 from greval.facts import PROBE
 from greval.forecasting import Expected, Forecast, forecast
-from greval.judge import Judge
+from greval.judging.model.judge import Judge
 from greval.options import Options
 from greval.probing.plan import MAIN, OTHER_ORDER, Plan, named_bases, plan
 from greval.probing.probing import BUILT_ON, Task, folder_of, task_of

@@ -11,12 +11,12 @@ from typing import Unpack
 from langchain_core.language_models import BaseChatModel
 
 from greval._util.arguments import known_options
-from greval.client import JudgeClient
 from greval.datasets.case_records import GivenCases
 from greval.errors import DataError
-from greval.judge import Judge
 from greval.judging.metric_judge import Asking
 from greval.judging.metric_runnable import run_sync
+from greval.judging.model.client import JudgeClient
+from greval.judging.model.judge import Judge
 from greval.metrics.library import definition, find_dependencies
 from greval.probing.bases import POOL, Bases, bases, demo_cases
 from greval.probing.checks import CHECKS, NAMES, REPEATS, Check, Setting

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pydantic import JsonValue
 
-from greval.prices import Price
+from greval.judging.model.prices import Price
 from greval.records.record import Record
 from greval.records.result import Usage
 from greval.stats.summary import Summary

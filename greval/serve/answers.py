@@ -10,7 +10,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from greval.errors import GrevalError
-from greval.faults import whole
+from greval.judging.model.failures import whole
 from greval.serve.problems import MEDIA_TYPE, ServeError, problem_of
 
 MOST_FAULTS = 50

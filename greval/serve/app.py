@@ -26,7 +26,7 @@ from greval.serve.work import Working
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
-    from greval.judge import Judge
+    from greval.judging.model.judge import Judge
 
 LAYERS = (Observing, Access, Admission, Incoming, Working)
 """What a request passes, from the outside."""

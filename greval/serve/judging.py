@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from greval.client import JudgeClient
 from greval.compile import compile_metric, compile_metrics
-from greval.guard import Guard
 from greval.judging.metric_runnable import MetricRunnable
+from greval.judging.model.budget import Guard
+from greval.judging.model.client import JudgeClient
 from greval.progress import Progress
 from greval.records.case import Case
 from greval.records.metric import JudgedMetric

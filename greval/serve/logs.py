@@ -8,7 +8,7 @@ import traceback
 from datetime import UTC, datetime
 from typing import Any
 
-from greval.faults import redacted
+from greval.judging.model.failures import redacted
 
 ACCESS = logging.getLogger("greval.access")
 ERRORS = logging.getLogger("greval.server")

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from greval.client import JudgeClient
-from greval.prices import Prices
+from greval.judging.model.client import JudgeClient
+from greval.judging.model.prices import Prices
 from greval.records.metric import JudgedMetric, Metric
 from greval.serve.folders import CANCEL, Claim, Queue, make, order_of, put_order, put_state, state_of
 from greval.serve.names import made_id, now

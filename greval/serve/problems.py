@@ -14,7 +14,7 @@ from greval.errors import (
     MissingExtraError,
     StoreError,
 )
-from greval.faults import redacted
+from greval.judging.model.failures import redacted
 from greval.records.record import Record
 
 MEDIA_TYPE = "application/problem+json"

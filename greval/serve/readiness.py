@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 import httpx
 
 from greval.errors import GrevalError
-from greval.judge import KEY_VARIABLE, URL_VARIABLE, Judge, chat_model
+from greval.judging.model.judge import KEY_VARIABLE, URL_VARIABLE, Judge, chat_model
 from greval.records.record import Record
 from greval.serve.logs import ERRORS
 from greval.serve.settings import Settings

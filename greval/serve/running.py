@@ -13,7 +13,7 @@ from greval._util.concurrency import beside
 from greval.datasets.file_identity import Source
 from greval.errors import GrevalError, StoreError
 from greval.evaluation import Run, evaluate_async
-from greval.faults import redacted
+from greval.judging.model.failures import redacted
 from greval.metrics.library import load
 from greval.options import Options, width_of
 from greval.progress import Progress

@@ -13,8 +13,8 @@ from typing import Annotated, cast
 from fastapi import Depends, Request
 from langchain_core.language_models import BaseChatModel
 
-from greval.client import JudgeClient
-from greval.judge import HOW_TO_NAME_A_JUDGE, Judge
+from greval.judging.model.client import JudgeClient
+from greval.judging.model.judge import HOW_TO_NAME_A_JUDGE, Judge
 from greval.serve.gate import FairGate
 from greval.serve.meters import Meters
 from greval.serve.problems import ServeError

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from greval.judge import Judge
+from greval.judging.model.judge import Judge
 from greval.records.record import Record
 
 LOCAL_HOSTS = frozenset({"127.0.0.1", "::1", "localhost"})

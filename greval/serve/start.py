@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from greval.errors import GrevalError, MissingExtraError
-from greval.judge import check_judge
+from greval.judging.model.judge import check_judge
 from greval.serve.logs import ERRORS, LOGGING
 from greval.serve.settings import Settings
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from greval import Case, Judge, ManyCategoricalMetric, compile_metric, evaluate, judge, load
+from greval import Case, Judge, ManyCategoricalMetric, compile_metric, evaluate, load
+from greval.judging.model import judge
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,9 +6,9 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
 
-from greval.client import JudgeClient
 from greval.errors import DefinitionError
 from greval.judging.metric_draft import DraftScale, draft_async
+from greval.judging.model.client import JudgeClient
 from greval.metrics.files import parse_metric, write_metric
 from greval.metrics.lint import lint
 from greval.records.metric import ComputedMetric, JudgedMetric

@@ -11,12 +11,12 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from greval.advice import advice
 from greval.errors import StoppedError
-from greval.faults import redacted
+from greval.judging.model.failures import redacted
+from greval.judging.model.hints import advice
+from greval.judging.model.reply import Reply
 from greval.records.record import Record
 from greval.records.result import Failure, FailureKind, Usage
-from greval.reply import Reply
 
 SORTS: Mapping[str, frozenset[FailureKind]] = {
     "refused": frozenset({"authentication", "quota"}),

@@ -13,10 +13,10 @@ from typing import IO, TYPE_CHECKING, Any, Literal, cast, get_args
 
 from pydantic import JsonValue
 
-from greval.advice import advice
-from greval.direct import NOT_SENT, body_of, read
 from greval.errors import DataError, JudgeError, JudgeUnavailableError
-from greval.faults import failure_of, secrets_of
+from greval.judging.model.failures import failure_of, secrets_of
+from greval.judging.model.hints import advice
+from greval.judging.model.openai_direct import NOT_SENT, body_of, read
 from greval.records.record import Record
 from greval.records.result import Failure, FailureKind
 

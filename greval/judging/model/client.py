@@ -16,17 +16,17 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from pydantic import JsonValue
 
-from greval.direct import can_ask
 from greval.errors import JudgeError
-from greval.faults import cut_short, failure_of, secrets_of, whole
-from greval.guard import Guard
-from greval.judge import LOCAL_TIMEOUT, Judge, chat_model, environment
-from greval.pace import Pace, asked_pause, pace_of
-from greval.question import Question, best_tier
+from greval.judging.model.answer_format import Question, best_tier
+from greval.judging.model.budget import Guard
+from greval.judging.model.failures import cut_short, failure_of, secrets_of, whole
+from greval.judging.model.judge import LOCAL_TIMEOUT, Judge, chat_model, environment
+from greval.judging.model.openai_direct import can_ask
+from greval.judging.model.rate_limit import Pace, asked_pause, pace_of
+from greval.judging.model.reply import Reply
+from greval.judging.model.reply_cache import Replies, reply_key
+from greval.judging.model.retries import retrying
 from greval.records.result import Failure, Tier, Usage
-from greval.replies import Replies, reply_key
-from greval.reply import Reply
-from greval.retrying import retrying
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig

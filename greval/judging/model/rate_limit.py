@@ -15,7 +15,7 @@ from re import fullmatch
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from greval.faults import secrets_of
+from greval.judging.model.failures import secrets_of
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, cast
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 
-from greval import direct
 from greval.judging.answer_schema import schema_name
+from greval.judging.model import openai_direct as direct
 from greval.records.result import Tier
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Question:
             model: The model.
             messages: What is asked.
             config: LangChain's.
-            plain: Whether the model can be asked without LangChain's way to it (`greval.direct`).
+            plain: Whether the model can be asked without LangChain's way to it (`greval.judging.model.openai_direct`).
         """
         if plain and self.tier != "tools" and not config.get("callbacks"):
             arguments = self._once(model, native) if self.tier == "schema" else limits(self)

@@ -21,10 +21,10 @@ from weakref import WeakKeyDictionary
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, SecretStr, field_validator
 
-from greval.advice import LOCAL, named
 from greval.errors import JudgeError, JudgeUnavailableError, MissingExtraError
 from greval.judging.answer_schema import Reason
-from greval.pace import Pace, pace_of
+from greval.judging.model.hints import LOCAL, named
+from greval.judging.model.rate_limit import Pace, pace_of
 from greval.records.record import Record
 
 if TYPE_CHECKING:
@@ -237,7 +237,7 @@ async def _openai(judge: Judge, name: str, *, base_url: str | None, key: str) ->
         model=name,
         api_key=SecretStr(key),
         timeout=judge.timeout,
-        max_retries=0,  # retries are made in one layer, greval.retrying
+        max_retries=0,  # retries are made in one layer, greval.judging.model.retries
         http_async_client=client,
         **{setting: value for setting, value in settings.items() if value is not None},
         **judge.options,

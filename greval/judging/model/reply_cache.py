@@ -14,8 +14,8 @@ from pathlib import Path
 
 from greval._util.files import Closing
 from greval.errors import StoreError
+from greval.judging.model.reply import Reply
 from greval.records.record import Record
-from greval.reply import Reply
 
 FILE = "replies.sqlite"
 WAIT_SECONDS = 30.0

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from langchain_core.messages import BaseMessage
 
-from greval.faults import redacted
+from greval.judging.model.failures import redacted
+from greval.judging.model.reply import Reply
 from greval.records.result import Failure
-from greval.reply import Reply
 
 FILE = "debug.jsonl"
 

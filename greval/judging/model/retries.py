@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_result, stop_after_attempt, wait_random_exponential
 
-from greval.pace import MAX_PAUSE
+from greval.judging.model.rate_limit import MAX_PAUSE
+from greval.judging.model.reply import Reply
 from greval.records.result import FailureKind
-from greval.reply import Reply
 
 PASSING: frozenset[FailureKind] = frozenset({"rate_limit", "timeout", "connection", "server"})
 """What may be gone a moment later. A refused key, a wrong request or a refusal to judge comes again."""

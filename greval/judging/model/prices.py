@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Self
 
 from pydantic import Field, ValidationError, model_validator
 
-from greval.advice import LOCAL
 from greval.errors import DataError
+from greval.judging.model.hints import LOCAL
 from greval.metrics.files.yaml_reader import read_source
 from greval.records.record import Record
 from greval.records.result import Usage
