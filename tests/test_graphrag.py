@@ -12,7 +12,7 @@ from greval.errors import MethodError
 from greval.methods.graphrag import GraphRagMethod, load
 from greval.methods.graphrag.engines import search_of
 from greval.methods.graphrag.records import Ids, response_of
-from greval.methods.watch import current, watched, watching
+from greval.methods.query_trace import current, watched, watching
 from greval.records.case import Effort, Sample, Traversal
 
 TABLES = {

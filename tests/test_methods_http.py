@@ -16,11 +16,11 @@ from waiting import SECONDS
 from greval import Sample
 from greval.errors import MethodError
 from greval.methods.endpoint import Endpoint, read_endpoint
-from greval.methods.filling import fill, fill_url
 from greval.methods.http import HttpMethod
+from greval.methods.json_path import Path
 from greval.methods.loading import load_method
-from greval.methods.paths import Path
-from greval.methods.reply_form import ReplyForm
+from greval.methods.reply_mapping import ReplyForm
+from greval.methods.templates import fill, fill_url
 
 SAMPLE = Sample(
     id="q1",

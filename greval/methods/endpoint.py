@@ -22,8 +22,8 @@ from urllib.parse import urlsplit
 from pydantic import Field, JsonValue, ValidationError, field_validator, model_validator
 
 from greval.errors import MethodError
-from greval.methods.filling import check_fields, variables_in
-from greval.methods.reply_form import ReplyForm
+from greval.methods.reply_mapping import ReplyForm
+from greval.methods.templates import check_fields, variables_in
 from greval.metrics.files.faults import did_you_mean
 from greval.metrics.files.yaml_reader import Source, read_source
 from greval.records.record import Record

@@ -12,9 +12,9 @@ from pydantic import JsonValue, ValidationError
 
 from greval.errors import MethodError
 from greval.methods.endpoint import Endpoint, read_endpoint
-from greval.methods.filling import fill, fill_url, read_variables
-from greval.methods.reply_form import ReplyForm
+from greval.methods.reply_mapping import ReplyForm
 from greval.methods.responses import as_response
+from greval.methods.templates import fill, fill_url, read_variables
 from greval.records.case import Response, Sample
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from greval.datasets.langchain_documents import find_first, read_document
 from greval.errors import MethodError
-from greval.methods.counting import CallCounter
+from greval.methods.call_counter import CallCounter
 from greval.methods.responses import as_response
 from greval.records.case import Effort, Response, Sample
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from greval.errors import MethodError
 from greval.methods.graphrag.method import Search
-from greval.methods.watch import current, once, watched
+from greval.methods.query_trace import current, once, watched
 
 NEEDED = {
     "local": ("entities", "communities", "community_reports", "text_units", "relationships"),

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 from greval.errors import MethodError
 from greval.methods.graphrag.records import Ids, Reports, response_of
-from greval.methods.watch import watching
+from greval.methods.query_trace import watching
 from greval.records.case import Response, Sample
 
 Search = Callable[[str], Awaitable[str]]
@@ -19,7 +19,7 @@ class GraphRagMethod:
     here such an error is raised.
 
     Args:
-        search: Gives the answer to a question, and tells `greval.methods.watch.current` of its contexts.
+        search: Gives the answer to a question, and tells `greval.methods.query_trace.current` of its contexts.
         ids: The ids of the index.
         reports: Whether community reports are chunks or aggregates.
     """

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 from greval.errors import MethodError
 from greval.methods.lightrag.records import path_of, response_of
-from greval.methods.watch import current, once, watching
+from greval.methods.query_trace import current, once, watching
 from greval.records.case import Response, Sample
 
 DocumentName = Literal["id", "path"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from greval.errors import MethodError
-from greval.methods.paths import Path
+from greval.methods.json_path import Path
 from greval.metrics.files.faults import did_you_mean
 from greval.records.case import Chunk, Effort, Response, Traversal, Triple
 
