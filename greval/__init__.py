@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from greval.alignment import Alignment, align, align_async, foresee
     from greval.annotations.adjudicating import adjudicated
     from greval.annotations.files import read_annotations, write_annotations
-    from greval.collecting import Collected, CollectProgress, collect, collect_async
     from greval.comparison import Comparison, Contrast, compare
     from greval.compile import compile_metric
     from greval.datasets import RowFault, read_cases
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
     from greval.judging.model.prices import Prices
     from greval.merging import merge
     from greval.methods import Method
+    from greval.methods.collecting import Collected, CollectProgress, collect, collect_async
     from greval.methods.inventories import read_inventory
     from greval.methods.loading import load_method
     from greval.metrics.files import parse_metric, read_metric, write_metric
@@ -81,7 +81,7 @@ _HOME = {
     "judging.judge_check": ("Capabilities", "check"),
     "records.case": ("Case", "Chunk", "Effort", "Gold", "Node", "Response", "Sample", "Traversal", "Triple"),
     "judging.model.client": ("JudgeClient",),
-    "collecting": ("CollectProgress", "Collected", "collect", "collect_async"),
+    "methods.collecting": ("CollectProgress", "Collected", "collect", "collect_async"),
     "comparison": ("Comparison", "Contrast", "compare"),
     "compile": ("compile_metric",),
     "datasets": ("RowFault", "read_cases"),

@@ -17,8 +17,8 @@ from waiting import SECONDS, until
 
 from greval import Case
 from greval.cli.collect import collect, read_wanted, tagged
-from greval.collecting.file import read_responses
 from greval.errors import DataError, GrevalError, MethodError, StoreError
+from greval.methods.collecting.response_file import read_responses
 
 METHODS = """\
 import asyncio, os, time

@@ -14,9 +14,9 @@ from virtual_time import in_virtual_time, now
 from waiting import SECONDS
 
 from greval import Case, Response, RowFault, Sample, evaluate
-from greval.collecting import Collected, CollectProgress, collect, collect_async
-from greval.collecting.asking import GRACE_SECONDS
 from greval.errors import DataError, MethodError, StoreError
+from greval.methods.collecting import Collected, CollectProgress, collect, collect_async
+from greval.methods.collecting.method_call import GRACE_SECONDS
 from greval.metrics.computed import COMPUTED
 
 

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from greval import Case, read_cases
-from greval.collecting.file import ResponseFile, content_of, read_responses
 from greval.errors import StoreError
+from greval.methods.collecting.response_file import ResponseFile, content_of, read_responses
 
 
 def response(sample_id, method="walk", answer="Ada.", **fields):
@@ -194,7 +194,7 @@ def test_killed_while_writing(path):
     """A process that is killed after `append` loses nothing, and lets go of the file."""
     code = (
         "import os, signal, sys\nfrom pathlib import Path\nfrom greval import Case\n"
-        "from greval.collecting.file import ResponseFile\n"
+        "from greval.methods.collecting.response_file import ResponseFile\n"
         "file = ResponseFile.open(Path(sys.argv[1]))\n"
         "file.append(Case(id='q1', question='?', method='walk', answer='Ada.'))\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"

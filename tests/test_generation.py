@@ -8,7 +8,6 @@ import pytest
 from fault_server import says
 from langchain_core.messages import AIMessage
 
-from greval.collecting import collect
 from greval.compile import compile_metric
 from greval.errors import MethodError
 from greval.generation.answering import generated
@@ -16,6 +15,7 @@ from greval.generation.counts import counts_by
 from greval.generation.parity import audit
 from greval.generation.wrapping import with_generator
 from greval.judging.model.judge import Judge
+from greval.methods.collecting import collect
 from greval.metrics.library import load
 from greval.records.case import Case, Effort, Response, Sample
 from greval.testing import USAGE, ScriptedJudge

@@ -24,8 +24,8 @@ from greval.progress import Progress
 from greval.records.case import Case
 
 if TYPE_CHECKING:
-    from greval.collecting import Collected, CollectProgress
     from greval.methods import Method
+    from greval.methods.collecting import Collected, CollectProgress
 
 MOST_TOLD = 5
 MOST_VALUES = 10
@@ -125,7 +125,7 @@ async def _collect(  # noqa: PLR0913 - the options of a command
     debug: bool,
 ) -> Collected:
     """Collect with a progress bar; the first Ctrl-C finishes what is in flight, the second stops at once."""
-    from greval.collecting import collect_async  # noqa: PLC0415 - LangChain takes most of a second
+    from greval.methods.collecting import collect_async  # noqa: PLC0415 - LangChain takes most of a second
     from greval.methods.threads import Threads  # noqa: PLC0415 - the same
 
     stop = asyncio.Event()

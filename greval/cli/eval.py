@@ -31,8 +31,8 @@ from greval.judging.model.judge import Judge
 from greval.judging.model.prices import Prices
 
 if TYPE_CHECKING:
-    from greval.collecting import CollectProgress
     from greval.framework.running import Evaluation, Selection
+    from greval.methods.collecting import CollectProgress
     from greval.options import Options
     from greval.progress import Progress
 

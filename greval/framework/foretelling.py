@@ -8,13 +8,13 @@ from typing import Unpack
 
 from langchain_core.language_models import BaseChatModel
 
-from greval.collecting.file import read_responses
 from greval.forecasting import Forecast, forecast
 from greval.framework import CONFIG
 from greval.framework.output import JUDGED
 from greval.framework.running import Plan, Selection, planned
 from greval.framework.writing import RESPONSES, RUN, current
 from greval.judging.model.judge import Judge
+from greval.methods.collecting.response_file import read_responses
 from greval.metrics.library import load
 from greval.options import Options
 from greval.records.case import Case, Chunk, Sample

@@ -13,8 +13,6 @@ from typing import Any, Unpack
 from langchain_core.language_models import BaseChatModel
 
 from greval._util.arguments import known_options
-from greval.collecting import Collected, CollectProgress, collect_async
-from greval.collecting.file import ResponseFile
 from greval.datasets.case_records import read_given
 from greval.errors import JudgeError, StoreError
 from greval.evaluation import Run, evaluate_async, unused
@@ -27,6 +25,8 @@ from greval.framework.writing import RESPONSES, RUN, Writer, current, saving
 from greval.judging.metric_runnable import run_sync
 from greval.judging.model.judge import Judge
 from greval.methods import Method
+from greval.methods.collecting import Collected, CollectProgress, collect_async
+from greval.methods.collecting.response_file import ResponseFile
 from greval.metrics.library import load
 from greval.options import DEFAULT_CONCURRENCY, Options
 from greval.records.metric import set_reason_depth

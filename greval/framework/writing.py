@@ -9,13 +9,13 @@ from pathlib import Path
 
 from langchain_core.language_models import BaseChatModel
 
-from greval.collecting import read_responses
-from greval.collecting.file import content_of
 from greval.compile import compile_metric
 from greval.errors import StoreError
 from greval.framework.output import DETAILED, SUMMARY, Asked, Find, detailed, summary, write_json
 from greval.judging.model.client import JudgeClient, clock
 from greval.judging.model.judge import Judge
+from greval.methods.collecting import read_responses
+from greval.methods.collecting.response_file import content_of
 from greval.records.case import Case
 from greval.records.fingerprint import case_key, content_key
 from greval.records.metric import Metric

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from greval.collecting.asking import ask
-from greval.collecting.file import Key, ResponseFile, content_of
-from greval.collecting.progress import CollectProgress
 from greval.datasets import RowFault
 from greval.errors import DataError
 from greval.judging.model.client import clock
 from greval.methods import Method
+from greval.methods.collecting.method_call import ask
+from greval.methods.collecting.progress import CollectProgress
+from greval.methods.collecting.response_file import Key, ResponseFile, content_of
 from greval.records.case import Case, Sample
 from greval.work import MOST_TOLD, read_case, written
 

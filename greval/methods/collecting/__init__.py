@@ -15,14 +15,14 @@ from typing import Any
 from langchain_core.runnables import Runnable
 
 from greval._util.concurrency import all_of, beside
-from greval.collecting.file import ResponseFile, read_responses
-from greval.collecting.progress import CollectProgress
-from greval.collecting.work import Collecting, SampleLike
 from greval.datasets import RowFault
 from greval.datasets.case_records import read_given
 from greval.errors import MethodError
 from greval.judging.metric_runnable import run_sync
 from greval.methods import Method
+from greval.methods.collecting.progress import CollectProgress
+from greval.methods.collecting.response_file import ResponseFile, read_responses
+from greval.methods.collecting.worker import Collecting, SampleLike
 from greval.methods.loading import as_method
 from greval.methods.threads import Threads
 from greval.records.case import Case, Sample
