@@ -34,9 +34,6 @@ if TYPE_CHECKING:
     from greval.evaluation import Run, evaluate, evaluate_async
     from greval.forecasting import Forecast, forecast
     from greval.framework.running import Evaluation, evaluate_config, evaluate_config_async
-    from greval.generation.answering import generated
-    from greval.generation.counts import counts_by
-    from greval.generation.parity import Audit, audit
     from greval.gold import Finding, check_gold, with_gold
     from greval.judging.judge_check import Capabilities, check
     from greval.judging.metric_draft import draft
@@ -47,6 +44,9 @@ if TYPE_CHECKING:
     from greval.merging import merge
     from greval.methods import Method
     from greval.methods.collecting import Collected, CollectProgress, collect, collect_async
+    from greval.methods.fair_context.answer_generation import generated
+    from greval.methods.fair_context.context_audit import Audit, audit
+    from greval.methods.fair_context.counts import counts_by
     from greval.methods.inventories import read_inventory
     from greval.methods.loading import load_method
     from greval.metrics.files import parse_metric, read_metric, write_metric
@@ -97,9 +97,9 @@ _HOME = {
     "evaluation": ("Run", "evaluate", "evaluate_async"),
     "forecasting": ("Forecast", "forecast"),
     "framework.running": ("Evaluation", "evaluate_config", "evaluate_config_async"),
-    "generation.answering": ("generated",),
-    "generation.counts": ("counts_by",),
-    "generation.parity": ("Audit", "audit"),
+    "methods.fair_context.answer_generation": ("generated",),
+    "methods.fair_context.counts": ("counts_by",),
+    "methods.fair_context.context_audit": ("Audit", "audit"),
     "gold": ("Finding", "check_gold", "with_gold"),
     "records.inventory": ("Inventory",),
     "judging.model.judge": ("Judge",),

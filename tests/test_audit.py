@@ -12,8 +12,8 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from greval.cli.audit import audit as command
-from greval.generation.parity import audit
 from greval.judging.model.tokens import TokenCounter
+from greval.methods.fair_context.context_audit import audit
 from greval.records.case import Case
 from greval.report.audit import ALIKE, ALONE, render
 

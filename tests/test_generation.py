@@ -10,12 +10,12 @@ from langchain_core.messages import AIMessage
 
 from greval.compile import compile_metric
 from greval.errors import MethodError
-from greval.generation.answering import generated
-from greval.generation.counts import counts_by
-from greval.generation.parity import audit
-from greval.generation.wrapping import with_generator
 from greval.judging.model.judge import Judge
 from greval.methods.collecting import collect
+from greval.methods.fair_context.answer_generation import generated
+from greval.methods.fair_context.context_audit import audit
+from greval.methods.fair_context.counts import counts_by
+from greval.methods.fair_context.generator import with_generator
 from greval.metrics.library import load
 from greval.records.case import Case, Effort, Response, Sample
 from greval.testing import USAGE, ScriptedJudge

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from greval.errors import DataError
-from greval.generation.counts import counts_by, read_facts
+from greval.methods.fair_context.counts import counts_by, read_facts
 from greval.records.case import Chunk, Sample
 
 SAMPLE = Sample(question="What fails?")

@@ -11,7 +11,7 @@ from greval.cli.evaluate import FAILED
 from greval.cli.options import Form, ReportFormat, page
 from greval.datasets import RowFault, read_cases
 from greval.datasets.row_faults import describe_unread
-from greval.generation.parity import audit as audited
+from greval.methods.fair_context.context_audit import audit as audited
 from greval.records.case import Case
 from greval.report.audit import render
 

@@ -18,8 +18,8 @@ from greval.datasets import RowFault, read_cases
 from greval.datasets.row_faults import describe_unread
 from greval.errors import DataError
 from greval.framework.config import with_provider
-from greval.generation import ContextMode
 from greval.judging.model.judge import Judge
+from greval.methods.fair_context import ContextMode
 from greval.progress import Progress
 from greval.records.case import Case
 
@@ -105,7 +105,7 @@ def _answering(
         if context or facts:
             raise typer.BadParameter("--context and --facts need --generator, the model that answers for all methods")
         return methods
-    from greval.generation.wrapping import with_generator  # noqa: PLC0415 - LangChain takes most of a second
+    from greval.methods.fair_context.generator import with_generator  # noqa: PLC0415 - LangChain takes most of a second
 
     mode = context or "fair"
     answering = with_generator(methods, Judge(with_provider(generator)), context=mode, facts=facts)

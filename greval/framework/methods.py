@@ -9,8 +9,8 @@ from pathlib import Path
 
 from greval.errors import DataError, GrevalError, MethodError
 from greval.framework.config import INDEX, Config
-from greval.generation.wrapping import with_generator
 from greval.methods import Method
+from greval.methods.fair_context.generator import with_generator
 from greval.methods.loading import load_method
 from greval.metrics.files import did_you_mean
 from greval.records.case import Response, Sample

@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from greval.generation.parity import SIZES, Audit, Given, Spread
+from greval.methods.fair_context.context_audit import SIZES, Audit, Given, Spread
 
 ALIKE = "The methods were given the same kinds of context, and sizes that differ by a quarter at most."
 ALONE = "There is one method only: nothing to compare it with."

@@ -8,12 +8,12 @@ from pathlib import Path
 from langchain_core.language_models import BaseChatModel
 
 from greval.errors import MethodError
-from greval.generation import ContextMode
-from greval.generation.answering import generated
-from greval.generation.counts import counts_by
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge
 from greval.methods import Method
+from greval.methods.fair_context import ContextMode
+from greval.methods.fair_context.answer_generation import generated
+from greval.methods.fair_context.counts import counts_by
 from greval.methods.loading import as_method
 from greval.records.case import Sample
 

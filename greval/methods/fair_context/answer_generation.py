@@ -9,7 +9,6 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import HumanMessage, SystemMessage
 
 from greval.errors import MethodError
-from greval.generation import Aggregate, ContextMode
 from greval.judging.model.answer_format import Question
 from greval.judging.model.client import JudgeClient, clock
 from greval.judging.model.judge import Judge
@@ -17,6 +16,7 @@ from greval.judging.model.prices import Prices
 from greval.judging.model.reply import Reply
 from greval.judging.prompt import fenced
 from greval.methods import Method
+from greval.methods.fair_context import Aggregate, ContextMode
 from greval.methods.loading import as_method
 from greval.records.case import Case, Effort, Response, Sample
 from greval.records.result import Usage

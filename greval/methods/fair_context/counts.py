@@ -9,7 +9,7 @@ from itertools import combinations, product
 from pathlib import Path
 
 from greval.errors import DataError
-from greval.generation import Aggregate
+from greval.methods.fair_context import Aggregate
 from greval.metrics.files import did_you_mean
 from greval.records.case import Chunk, Sample
 
