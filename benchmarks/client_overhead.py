@@ -24,13 +24,13 @@ from langchain_core.messages import HumanMessage, SystemMessage
 from langchain_openai import ChatOpenAI
 from openai import DefaultAioHttpClient
 
-from greval.compile import compile_metric
 from greval.judging.answer_schema import answer_schema
 from greval.judging.model.judge import Judge
 from greval.judging.prompt import case_text, system_text
 from greval.records.case import Case
 from greval.records.metric import CategoricalMetric
 from greval.records.result import Scored
+from greval.runs.runnable import compile_metric
 
 TARGET = 1.25
 SERVER = Path(__file__).parents[1] / "tests" / "fault_server.py"

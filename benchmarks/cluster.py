@@ -28,7 +28,7 @@ import psutil
 from aiohttp import web
 
 from greval import Judge, StoreError, evaluate, load, read_cases
-from greval.cluster import evaluate_on_ray
+from greval.runs.ray_cluster import evaluate_on_ray
 from greval.store import FILE, Store
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))

@@ -29,7 +29,7 @@ from typing import Any
 from fault_scene import KEY, LATENCY, WIDTH, full_disk, number_of, scene, unbroken, well
 from fault_server import Behaviour, Body, error, hangs, keyed, ok, resets, says
 
-from greval.evaluation import SPARE
+from greval.runs.evaluation import SPARE
 
 WRONG_KEY = "sk-wrong"
 FOR_EVER = 3600.0

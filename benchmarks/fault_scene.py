@@ -32,7 +32,7 @@ from fault_server import Behaviour, Body, FaultServer, ok
 
 FORKED = get_context("forkserver")
 FORKED.set_forkserver_preload(
-    ["__main__", "fault_scene", "greval.cli.app", "greval.evaluation", "langchain_openai", "httpx_aiohttp"]
+    ["__main__", "fault_scene", "greval.cli.app", "greval.runs.evaluation", "langchain_openai", "httpx_aiohttp"]
 )
 METRIC = "correctness"
 KEY = "sk-durability"

@@ -18,11 +18,11 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from greval.facts import put_metrics
 from greval.metrics.library import load
 from greval.records.fingerprint import digest
 from greval.records.result import Failed, Failure, Judgement, Outcome, Result, Scored, Usage
 from greval.report.build import build
+from greval.runs.manifest import put_metrics
 from greval.store import Store, exports
 
 REASON = "The answer names the harbour team as the owner of the booking service; the expected answer says the same."

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from greval.annotations.adjudicating import adjudicated
     from greval.annotations.files import read_annotations, write_annotations
     from greval.comparison import Comparison, Contrast, compare
-    from greval.compile import compile_metric
     from greval.datasets import RowFault, read_cases
     from greval.datasets.chunk_sources import fill_sources
     from greval.diagnosis import Diagnosis, diagnose, diagnose_run
@@ -31,8 +30,6 @@ if TYPE_CHECKING:
         StoreError,
     )
     from greval.estimates import Estimate, estimate
-    from greval.evaluation import Run, evaluate, evaluate_async
-    from greval.forecasting import Forecast, forecast
     from greval.framework.running import Evaluation, evaluate_config, evaluate_config_async
     from greval.gold import Finding, check_gold, with_gold
     from greval.judging.judge_check import Capabilities, check
@@ -41,7 +38,6 @@ if TYPE_CHECKING:
     from greval.judging.model.client import JudgeClient
     from greval.judging.model.judge import Judge
     from greval.judging.model.prices import Prices
-    from greval.merging import merge
     from greval.methods import Method
     from greval.methods.collecting import Collected, CollectProgress, collect, collect_async
     from greval.methods.fair_context.answer_generation import generated
@@ -66,7 +62,11 @@ if TYPE_CHECKING:
     )
     from greval.records.result import Failed, Failure, Judgement, Result, Scored, Skipped, Usage
     from greval.records.scale import CategoricalScale, Category, MeasureScale, ValueScale
-    from greval.shard import Shard
+    from greval.runs.evaluation import Run, evaluate, evaluate_async
+    from greval.runs.forecast import Forecast, forecast
+    from greval.runs.merging import merge
+    from greval.runs.runnable import compile_metric
+    from greval.runs.shard import Shard
     from greval.stats.summary import Summary, summarise
     from greval.store import Store
 
@@ -83,7 +83,7 @@ _HOME = {
     "judging.model.client": ("JudgeClient",),
     "methods.collecting": ("CollectProgress", "Collected", "collect", "collect_async"),
     "comparison": ("Comparison", "Contrast", "compare"),
-    "compile": ("compile_metric",),
+    "runs.runnable": ("compile_metric",),
     "datasets": ("RowFault", "read_cases"),
     "datasets.chunk_sources": ("fill_sources",),
     "diagnosis": ("Diagnosis", "diagnose", "diagnose_run"),
@@ -94,8 +94,8 @@ _HOME = {
         *("StoppedError", "StoreError"),
     ),
     "estimates": ("Estimate", "estimate"),
-    "evaluation": ("Run", "evaluate", "evaluate_async"),
-    "forecasting": ("Forecast", "forecast"),
+    "runs.evaluation": ("Run", "evaluate", "evaluate_async"),
+    "runs.forecast": ("Forecast", "forecast"),
     "framework.running": ("Evaluation", "evaluate_config", "evaluate_config_async"),
     "methods.fair_context.answer_generation": ("generated",),
     "methods.fair_context.counts": ("counts_by",),
@@ -104,7 +104,7 @@ _HOME = {
     "records.inventory": ("Inventory",),
     "judging.model.judge": ("Judge",),
     "metrics.library": ("load", "load_folder", "predefined"),
-    "merging": ("merge",),
+    "runs.merging": ("merge",),
     "methods": ("Method",),
     "methods.inventories": ("read_inventory",),
     "methods.loading": ("load_method",),
@@ -118,7 +118,7 @@ _HOME = {
     "records.result": ("Failed", "Failure", "Judgement", "Result", "Scored", "Skipped", "Usage"),
     "judging.metric_runnable": ("MetricRunnable",),
     "records.scale": ("CategoricalScale", "Category", "MeasureScale", "ValueScale"),
-    "shard": ("Shard",),
+    "runs.shard": ("Shard",),
     "stats.summary": ("Summary", "summarise"),
     "store": ("Store",),
 }

@@ -13,13 +13,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage
 
-from greval.compile import compile_metric
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge
 from greval.records.case import Case, Chunk
 from greval.records.example import Example
 from greval.records.metric import CategoricalMetric, ManyCategoricalMetric, ManyValueMetric, ValueMetric
 from greval.records.result import Failed, Scored
+from greval.runs.runnable import compile_metric
 from greval.testing import ScriptedJudge
 
 BASE = {"description": "d", "steps": ["Read.", "Weigh."]}

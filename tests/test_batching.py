@@ -11,12 +11,12 @@ from batch_server import BatchServer
 from fault_server import sample
 from typer.testing import CliRunner
 
-from greval.batching import collect, status, submit
 from greval.cli.app import app
 from greval.errors import JudgeError
-from greval.facts import read_spending
 from greval.judging.model.judge import Judge
 from greval.records.metric import CategoricalMetric, ManyCategoricalMetric
+from greval.runs.batch import collect, status, submit
+from greval.runs.manifest import read_spending
 from greval.store import Store
 
 SCALE = {"categories": {"Good": {"means": "g", "score": 1}, "Bad": {"means": "b", "score": 0}}}

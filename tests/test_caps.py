@@ -16,10 +16,10 @@ from typer.testing import CliRunner
 
 from greval import Case, Judge, evaluate, forecast, merge
 from greval.cli.app import app
-from greval.facts import SPENT, read_spending, sum_spending
 from greval.judging.model.budget import HIGHER_CAP, Spending, describe_cap
 from greval.judging.model.prices import Price, Prices
 from greval.report.forecast import render
+from greval.runs.manifest import SPENT, read_spending, sum_spending
 from greval.store import Store
 from greval.testing import ScriptedJudge
 

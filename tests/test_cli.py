@@ -21,7 +21,7 @@ from waiting import until
 import greval
 from greval.cli.bar import Bar
 from greval.judging.local import MODELS
-from greval.progress import Progress
+from greval.runs.progress import Progress
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
 PROGRAM = Path(sys.executable).with_name("greval")

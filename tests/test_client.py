@@ -18,12 +18,12 @@ from pydantic import SecretStr
 from virtual_time import in_virtual_time, now
 from waiting import SECONDS
 
-from greval.compile import compile_metric
 from greval.judging.model.answer_format import Question, best_tier
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge
 from greval.records.metric import CategoricalMetric
 from greval.records.result import Usage
+from greval.runs.runnable import compile_metric
 from greval.testing import ScriptedJudge
 
 URL = "http://127.0.0.1:9/v1"
@@ -338,5 +338,6 @@ except KeyboardInterrupt:
 
 def test_base_model_is_not_imported_for_its_name():
     """Whether a model is OpenAI's is told by its class, without importing that package."""
-    code = "import sys, greval.judging.model.client, greval.compile; print({'openai', 'langchain_openai', 'pandas'} & {*sys.modules})"
+    code = "import sys, greval.judging.model.client, greval.runs.runnable\n"
+    code += "print({'openai', 'langchain_openai', 'pandas'} & {*sys.modules})"
     assert run(code) == ["set()"]

@@ -29,10 +29,10 @@ from greval import (
     predefined,
     read_cases,
 )
-from greval.cluster import evaluate_on_ray
 from greval.metrics.computed import COMPUTED
 from greval.records.result import Judgement
-from greval.shard import Shard
+from greval.runs.ray_cluster import evaluate_on_ray
+from greval.runs.shard import Shard
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 from cluster import CONCURRENCY, Killer, Provider, rows, within, written
@@ -205,7 +205,7 @@ def test_without_ray_it_says_what_to_install(tmp_path):
     code = (
         "import sys; sys.modules['ray'] = None\n"
         "from greval import Judge, load\n"
-        "from greval.cluster import evaluate_on_ray\n"
+        "from greval.runs.ray_cluster import evaluate_on_ray\n"
         f"evaluate_on_ray({str(written(tmp_path, 1))!r}, [load('latency')], Judge('openai:fake'), out='run')"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=False)

@@ -11,11 +11,11 @@ from greval.comparison.contrasting import Names, Rules, contrast, settled
 from greval.comparison.pairs import Figures, Pairs
 from greval.comparison.records import Bounds, LeftOut
 from greval.comparison.scales import Direction
-from greval.comparison.scores import SCORED
 from greval.errors import DataError, StoreError
 from greval.records.metric import ValueMetric
 from greval.records.scale import MeasureScale
 from greval.report.comparison import legend
+from greval.runs.score_columns import SCORED
 from greval.stats.correction import Corrected
 from greval.stats.difference import FEW
 

@@ -6,8 +6,8 @@ import pytest
 from compared_runs import MISSING, content, rows, write
 
 from greval.comparison import compare
-from greval.evaluation import evaluate
 from greval.metrics.computed import parse
+from greval.runs.evaluation import evaluate
 from greval.stats.mcnemar import mcnemar
 
 WIKI = "multihop_2wiki_51_systems"

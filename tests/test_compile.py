@@ -13,7 +13,6 @@ from langchain_core.callbacks import AsyncCallbackHandler
 from langchain_core.runnables import Runnable, RunnableLambda, RunnableParallel
 from traced_runs import Tracing
 
-from greval.compile import compile_metric
 from greval.errors import DataError, DataWarning, JudgeError
 from greval.judging.metric_runnable import _end
 from greval.judging.model.client import JudgeClient
@@ -23,6 +22,7 @@ from greval.records.case import Case
 from greval.records.metric import CategoricalMetric, ComputedMetric, ValueMetric
 from greval.records.result import Failed, Judgement, Result, Scored, Skipped, Usage
 from greval.records.scale import MeasureScale
+from greval.runs.runnable import compile_metric
 from greval.testing import ScriptedJudge
 
 BASE = {"description": "d", "steps": ["s"]}

@@ -11,14 +11,14 @@ from tone_metrics import BUILT, PASSAGES, by_metric, cases
 from traced_runs import Tracing
 from waiting import SECONDS
 
-from greval.compile import compile_metric
 from greval.errors import DataError, DefinitionError, JudgeError, StoppedError
-from greval.evaluation import evaluate
 from greval.judging.model.budget import Guard
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge
 from greval.metrics.library import load
 from greval.records.result import Result, Usage
+from greval.runs.evaluation import evaluate
+from greval.runs.runnable import compile_metric
 from greval.testing import ScriptedJudge
 
 FACTS = PASSAGES.model_copy(update={"name": "facts", "over": "triples", "needs": ("question", "triples")})

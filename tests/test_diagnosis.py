@@ -19,9 +19,9 @@ from greval import Case, DataError, DefinitionError, Run, Store, StoreError, Val
 from greval.cli.diagnose import diagnose as command
 from greval.diagnosis import CAUSES, LOSSES, MEANINGS, Holdings, Verdict, diagnose, diagnose_run, tabulate
 from greval.diagnosis.verdicts import bar_of
-from greval.progress import Progress
 from greval.records.inventory import Inventory
 from greval.report.diagnosis import notes_on, render
+from greval.runs.progress import Progress
 from greval.testing import ScriptedJudge
 
 CHAIN = (("Silver Boat", "directed by", "Ada Moreau"), ("Ada Moreau", "born in", "Turin"))

@@ -16,8 +16,8 @@ from opentelemetry.semconv._incubating.attributes import gen_ai_attributes
 from opentelemetry.semconv.attributes import error_attributes
 
 from greval import compile_metric, load
-from greval.events import Events, attributes_of, emit
 from greval.records.result import Failed, Failure, Judgement, Result, Scored, Skipped
+from greval.runs.otel import Events, attributes_of, emit
 from greval.testing import ScriptedJudge
 
 KNOWN = {
@@ -165,7 +165,7 @@ WITHOUT = """
 import sys
 sys.modules["opentelemetry"] = sys.modules["opentelemetry._logs"] = None
 import greval
-from greval.events import Events
+from greval.runs.otel import Events
 try:
     Events()
 except greval.MissingExtraError as error:

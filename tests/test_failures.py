@@ -8,12 +8,12 @@ from langchain_core.messages import AIMessage
 from langchain_openai import ChatOpenAI
 from virtual_time import in_virtual_time
 
-from greval.compile import compile_metric
 from greval.judging.model.failures import MAX_MESSAGE, failure_of, redacted
 from greval.judging.model.judge import Judge
 from greval.records.case import Case
 from greval.records.metric import CategoricalMetric, ManyCategoricalMetric
 from greval.records.result import Failed, Scored, Usage
+from greval.runs.runnable import compile_metric
 from greval.testing import USAGE, ScriptedJudge
 
 TONE = CategoricalMetric(

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from prompt_fences import ANY, BASE, FILLED, HOSTILE, PLAIN, TEMPLATES, TEXTS, around, fences, nested, numbered, opened
 from waiting import bounded
 
-from greval.compile import compile_metric
 from greval.judging.model.judge import Judge
 from greval.judging.prompt import neutral
 from greval.records.case import Case, Chunk, Traversal, Triple
 from greval.records.metric import CategoricalMetric, ManyCategoricalMetric
+from greval.runs.runnable import compile_metric
 from greval.testing import ScriptedJudge
 
 MANY_EXAMPLES = settings(max_examples=1000, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -10,12 +10,12 @@ from rich.console import Console
 from tone_metrics import BUILT, PASSAGES, TONE, by_metric, cases
 
 from greval import Case, Judge, RowFault, evaluate
-from greval.forecasting import forecast
 from greval.judging.model.prices import Price, Prices
 from greval.judging.model.tokens import estimated
 from greval.metrics.computed import COMPUTED
 from greval.report.forecast import render
-from greval.shard import Shard
+from greval.runs.forecast import forecast
+from greval.runs.shard import Shard
 from greval.testing import ScriptedJudge
 
 PRICES = Prices(models={"openai:fake": Price(input=10, output=100)}, as_of="2026-11-21", source="test")

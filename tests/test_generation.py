@@ -8,7 +8,6 @@ import pytest
 from fault_server import says
 from langchain_core.messages import AIMessage
 
-from greval.compile import compile_metric
 from greval.errors import MethodError
 from greval.judging.model.judge import Judge
 from greval.methods.collecting import collect
@@ -18,6 +17,7 @@ from greval.methods.fair_context.counts import counts_by
 from greval.methods.fair_context.generator import with_generator
 from greval.metrics.library import load
 from greval.records.case import Case, Effort, Response, Sample
+from greval.runs.runnable import compile_metric
 from greval.testing import USAGE, ScriptedJudge
 
 SAMPLE = Sample(id="q1", question="What fails most?")

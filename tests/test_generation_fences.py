@@ -9,13 +9,13 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from prompt_fences import BASE, FILLED, HOSTILE, PLAIN, TEXTS, around, fences, nested, numbered, opened
 
-from greval.compile import compile_metric
 from greval.judging.prompt import AGGREGATES_COUNT
 from greval.methods.fair_context.answer_generation import generated
 from greval.records.case import Case, Response, Sample
 from greval.records.fingerprint import content_key
 from greval.records.metric import CategoricalMetric
 from greval.records.metric_input import lacking, seen
+from greval.runs.runnable import compile_metric
 from greval.testing import ScriptedJudge
 
 METRIC = CategoricalMetric(name="built", needs=["question", "context", "answer"], **BASE)

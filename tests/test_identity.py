@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from greval.compile import compile_metric
 from greval.judging.model.judge import Judge
 from greval.records.case import Case
 from greval.records.fingerprint import DIGITS, case_key, content_key, digest, fingerprint
 from greval.records.metric import CategoricalMetric, ComputedMetric, ManyCategoricalMetric, Use
 from greval.records.result import Judgement
 from greval.records.scale import MeasureScale
+from greval.runs.runnable import compile_metric
 from greval.testing import ScriptedJudge
 
 PARTS = {

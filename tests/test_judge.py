@@ -16,11 +16,11 @@ from langchain_openai import ChatOpenAI
 from pydantic import ValidationError
 
 from greval import load
-from greval.compile import compile_metric
 from greval.errors import JudgeError, JudgeUnavailableError, MissingExtraError
 from greval.judging.model.answer_format import MAX_MODELS
 from greval.judging.model.judge import LOCAL_MAX_TOKENS, LOCAL_TIMEOUT, Judge, chat_model
 from greval.records.metric import CategoricalMetric
+from greval.runs.runnable import compile_metric
 
 URL = "http://127.0.0.1:9/v1"
 METRIC = CategoricalMetric(name="m", description="d", needs=["answer"], steps=["s"], categories={"Yes": "y", "No": "n"})

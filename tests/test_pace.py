@@ -17,10 +17,10 @@ from tone_metrics import PASSAGES, TONE, cases
 from virtual_time import in_virtual_time, now
 
 from greval import Judge, evaluate_async
-from greval.compile import compile_metric
 from greval.judging.model import rate_limit as pacing
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.rate_limit import MAX_PAUSE, REFUSED_IN_A_ROW, UNPROVEN, Bucket, Pace, seconds_of
+from greval.runs.runnable import compile_metric
 
 ROUNDING = 1e-6
 

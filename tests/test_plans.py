@@ -16,10 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from greval import Judge, Store, evaluate, read_cases
-from greval.batching import collect, status, submit
-from greval.merging import merge
 from greval.records.metric import CategoricalMetric
 from greval.report.build import build
+from greval.runs.batch import collect, status, submit
+from greval.runs.merging import merge
 from greval.store.pages import Pages
 from greval.testing import ScriptedJudge
 

@@ -16,9 +16,7 @@ from served_runs import ended, started, uploaded
 from strategies import metrics
 
 from greval import Judge, Result, ValueMetric, evaluate, load
-from greval.compile import compile_metric
 from greval.errors import DefinitionError, MalformedVerdictError
-from greval.forecasting import forecast, output_per_verdict
 from greval.judging.answer_schema import answer_schema, read_verdict, verdict_parts
 from greval.judging.metric_judge import Asking, answer_limit
 from greval.judging.model.answer_format import native
@@ -27,6 +25,8 @@ from greval.judging.model.openai_direct import body_of
 from greval.judging.prompt import example_texts, system_text
 from greval.metrics.computed import COMPUTED
 from greval.records.metric import ManyCategoricalMetric, define, set_reason_depth
+from greval.runs.forecast import forecast, output_per_verdict
+from greval.runs.runnable import compile_metric
 from greval.testing import ScriptedJudge
 
 SCALE = {"range": (0, 1), "levels": {0: "No.", 1: "Yes."}}

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from greval.compile import compile_metric
 from greval.errors import JudgeError
 from greval.judging.repeats import merged
 from greval.records.metric import CategoricalMetric, ManyCategoricalMetric, ValueMetric
 from greval.records.result import Failed, Failure, Judgement, Scored
+from greval.runs.runnable import compile_metric
 from greval.testing import ScriptedJudge
 
 BASE = {"description": "d", "steps": ["s"]}

@@ -21,11 +21,11 @@ from greval import (
     evaluate,
 )
 from greval.cli.bar import Bar, line
-from greval.progress import Progress
 from greval.records.result import Failed, Failure, Result, Scored, Skipped, Usage
 from greval.report.build import build
 from greval.report.console import render
 from greval.report.spending import spendings, told
+from greval.runs.progress import Progress
 from greval.stats.summary import Summary, summarise
 from greval.testing import ScriptedJudge
 

@@ -13,11 +13,11 @@ from tone_metrics import TONE, cases
 from virtual_time import in_virtual_time, now
 
 from greval import Judge
-from greval.compile import compile_metric
 from greval.errors import StoppedError
 from greval.judging.model.reply import Reply
 from greval.judging.model.retries import CEILING_SECONDS, FIRST_SECONDS, PASSING, retrying
 from greval.records.result import Failure, FailureKind, Usage
+from greval.runs.runnable import compile_metric
 
 KINDS = get_args(FailureKind)
 

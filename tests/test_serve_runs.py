@@ -17,7 +17,7 @@ from waiting import until
 
 import greval
 from greval.judging.model.judge import Judge
-from greval.progress import Progress
+from greval.runs.progress import Progress
 from greval.serve import manager
 from greval.serve.folders import ORDER
 from greval.serve.following import events

@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 
 from greval import DataError, Run, Skipped, Store, Usage, summarise
 from greval.cli.app import app
-from greval.progress import Progress
 from greval.records.metric import Metric
 from greval.records.result import Failed, Failure, Judgement, Result, Scored
+from greval.runs.progress import Progress
 from greval.stats.summary import Summary
 
 METRICS = [

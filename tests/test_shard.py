@@ -12,8 +12,8 @@ from tone_metrics import TONE, by_metric, cases
 
 from greval import Store, evaluate
 from greval.errors import DataError
-from greval.merging import merge
-from greval.shard import Shard
+from greval.runs.merging import merge
+from greval.runs.shard import Shard
 from greval.testing import ScriptedJudge
 
 

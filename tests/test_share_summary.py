@@ -19,7 +19,7 @@ from greval.errors import DataError
 from greval.records.result import Judgement, Result, Scored
 from greval.report.build import build
 from greval.report.console import render
-from greval.share_summary import summarise_shares
+from greval.runs.share_summary import summarise_shares
 from greval.stats.mean_interval import mean_interval
 from greval.stats.number_range import NumberRange
 from greval.store import Store

@@ -25,7 +25,7 @@ from greval.stats.interval import LEVEL
 from greval.store import Store
 
 if TYPE_CHECKING:
-    from greval.evaluation import Run
+    from greval.runs.evaluation import Run
 
 NOT_TOLD = "(none)"
 METHOD = "method"
@@ -68,7 +68,7 @@ def agreement(
 
     Example:
         >>> import tempfile
-        >>> from greval.evaluation import evaluate
+        >>> from greval.runs.evaluation import evaluate
         >>> from greval.metrics.computed import COMPUTED
         >>> cases = [{"id": f"q{n}", "question": "?", "usage": {"latency": n}} for n in range(6)]
         >>> run = evaluate(cases, [COMPUTED["latency"]], out=tempfile.mkdtemp())

@@ -22,14 +22,14 @@ from greval.errors import StoreError
 from greval.judging.metric_runnable import run_sync
 from greval.judging.model.judge import Judge
 from greval.metrics.files import write_metric
-from greval.options import prices_of
 from greval.records.metric import JudgedMetric, Metric
+from greval.runs.options import prices_of
 from greval.stats.interval import LEVEL
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
-    from greval.evaluation import Run
+    from greval.runs.evaluation import Run
 
 
 def align(

@@ -14,17 +14,17 @@ from greval.alignment.rewriting import TRIES
 from greval.alignment.showing import MOST
 from greval.annotations.giving import Source
 from greval.errors import DataError
-from greval.forecasting import forecast
 from greval.judging.metric_judge import Asking
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge
-from greval.options import prices_of
 from greval.records.case import Case
 from greval.records.metric import Metric
 from greval.records.result import Usage
+from greval.runs.forecast import forecast
+from greval.runs.options import prices_of
 
 if TYPE_CHECKING:
-    from greval.evaluation import Run
+    from greval.runs.evaluation import Run
 
 WRITES = {"examples": MOST, "rewrite": TRIES}
 """Calls of the writer for one definition, at most."""

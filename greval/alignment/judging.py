@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING
 
 from greval._util.whole_file import write_whole
 from greval.alignment.points import Point
-from greval.compile import compile_metric
 from greval.errors import JudgeUnavailableError, StoppedError
-from greval.evaluation import Run, evaluate_async
-from greval.facts import sum_spending
 from greval.judging.model.budget import Spending, describe_cap
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.hints import FINAL, advice
 from greval.judging.model.judge import Judge
 from greval.judging.model.prices import Prices
-from greval.options import Options, width_of
 from greval.records.fingerprint import digest
 from greval.records.metric import JudgedMetric
 from greval.records.result import Usage
 from greval.records.scale import CategoricalScale, Scale, Value
+from greval.runs.evaluation import Run, evaluate_async
+from greval.runs.manifest import sum_spending
+from greval.runs.options import Options, width_of
+from greval.runs.runnable import compile_metric
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

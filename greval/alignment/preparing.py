@@ -22,7 +22,7 @@ from greval.stats.interval import LEVEL
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
-    from greval.evaluation import Run
+    from greval.runs.evaluation import Run
 
 WAYS: tuple[Way, ...] = ("examples", "rewrite")
 FOLDER = "align"

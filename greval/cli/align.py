@@ -133,7 +133,7 @@ async def _aligned(
 ) -> Alignment:
     """Align, telling each step; the first Ctrl-C finishes what is in flight."""
     from greval.alignment import align_async  # noqa: PLC0415 - LangChain takes most of a second
-    from greval.evaluation import STOPPED as ASKED  # noqa: PLC0415
+    from greval.runs.evaluation import STOPPED as ASKED  # noqa: PLC0415
 
     stop = asyncio.Event()
     stop_on_signals(stop)

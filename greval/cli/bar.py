@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Self
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
-from greval.progress import Progress as Snapshot
 from greval.records.result import Result
+from greval.runs.progress import Progress as Snapshot
 
 if TYPE_CHECKING:
-    from greval.evaluation import Run
+    from greval.runs.evaluation import Run
 
 EVERY_SECONDS = 5.0
 EVENT_SECONDS = 1.0

@@ -20,8 +20,8 @@ from greval.errors import DataError
 from greval.framework.config import with_provider
 from greval.judging.model.judge import Judge
 from greval.methods.fair_context import ContextMode
-from greval.progress import Progress
 from greval.records.case import Case
+from greval.runs.progress import Progress
 
 if TYPE_CHECKING:
     from greval.methods import Method

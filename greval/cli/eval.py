@@ -33,8 +33,8 @@ from greval.judging.model.prices import Prices
 if TYPE_CHECKING:
     from greval.framework.running import Evaluation, Selection
     from greval.methods.collecting import CollectProgress
-    from greval.options import Options
-    from greval.progress import Progress
+    from greval.runs.options import Options
+    from greval.runs.progress import Progress
 
 
 def evaluation(  # noqa: PLR0913 - the options of a command

@@ -59,13 +59,13 @@ from greval.records.metric import ComputedMetric, Metric
 from greval.records.result import Result
 from greval.report.build import build
 from greval.report.console import render
-from greval.shard import Shard
+from greval.runs.shard import Shard
 from greval.store import Store
 
 if TYPE_CHECKING:
-    from greval.evaluation import Run
-    from greval.options import Options
-    from greval.progress import Progress
+    from greval.runs.evaluation import Run
+    from greval.runs.options import Options
+    from greval.runs.progress import Progress
 
 FAILED = 3
 STOPPED = 130
@@ -74,7 +74,7 @@ NO_PROVIDER = """\
 --otel: this process has no OpenTelemetry provider, so no event could be emitted. Start greval with one:
   pip install opentelemetry-distro opentelemetry-exporter-otlp
   opentelemetry-instrument --logs_exporter otlp greval evaluate ... --otel
-or leave --otel out, and emit the events of a finished run with greval.events (docs/money.md)."""
+or leave --otel out, and emit the events of a finished run with greval.runs.otel (docs/money.md)."""
 DEMO_METRICS = ("correctness", "chunk_evaluation", "triple_evaluation")
 
 
@@ -216,7 +216,7 @@ def _events() -> Callable[[Result], None]:
     Raises:
         GrevalError: If nothing could be emitted, unless OpenTelemetry was switched off on purpose: then a line says so.
     """
-    from greval.events import Events  # noqa: PLC0415 - only where it is asked for
+    from greval.runs.otel import Events  # noqa: PLC0415 - only where it is asked for
 
     events = Events()
     if events.silent and os.environ.get(SWITCHED_OFF, "").lower() == "true":
@@ -235,7 +235,7 @@ async def _run(
     options: Options,
 ) -> Run:
     """Run with a progress bar; the first Ctrl-C finishes what is in flight, the second stops at once."""
-    from greval.evaluation import evaluate_async  # noqa: PLC0415 - LangChain takes most of a second
+    from greval.runs.evaluation import evaluate_async  # noqa: PLC0415 - LangChain takes most of a second
 
     stop = asyncio.Event()
     stop_on_signals(stop)
@@ -254,15 +254,15 @@ async def _run(
 
 def _foretell(rows: Rows, metrics: Sequence[Metric], judge: Judge | None, folder: Path, options: Options) -> None:
     """Print what a run would ask and cost."""
-    from greval.forecasting import forecast  # noqa: PLC0415 - LangChain takes most of a second
     from greval.report.forecast import render as render_forecast  # noqa: PLC0415
+    from greval.runs.forecast import forecast  # noqa: PLC0415 - LangChain takes most of a second
 
     render_forecast(forecast(rows, metrics, judge, out=folder, **options), page())
 
 
 def finish(run: Run, *, by: Sequence[str], show: int, quiet: bool) -> None:
     """Print the report, what failed and why it stopped, and leave with the code that tells whether all was judged."""
-    from greval.evaluation import STOPPED as ASKED  # noqa: PLC0415
+    from greval.runs.evaluation import STOPPED as ASKED  # noqa: PLC0415
 
     lacks = _lacks(run.progress)
     folder = quote(str(run.folder))

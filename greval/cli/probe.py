@@ -146,7 +146,7 @@ def _foretell(metric: Metric, judge: Judge, cases: str | None, wishes: Wishes) -
 
 def _leave(found: Probe, fail_under: float | None) -> None:
     """End with the code that tells whether the judge passed, and whether all was judged."""
-    from greval.evaluation import STOPPED as ASKED  # noqa: PLC0415
+    from greval.runs.evaluation import STOPPED as ASKED  # noqa: PLC0415
 
     below = found.below(fail_under) if fail_under is not None else ()
     if below:

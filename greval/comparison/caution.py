@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from greval.comparison.plan import Plan
 from greval.comparison.records import Contrast, LeftOut
-from greval.comparison.scores import NOT_TOLD
+from greval.runs.score_columns import NOT_TOLD
 from greval.stats.difference import FEW
 
 EVERYTHING = "all questions"

@@ -26,7 +26,7 @@ from greval.stats.interval import LEVEL
 from greval.stats.paired import RESAMPLES
 
 if TYPE_CHECKING:
-    from greval.evaluation import Run
+    from greval.runs.evaluation import Run
 
 FINER = 200
 """So many draws for each test of the family at least, so that p can come well below the level once corrected."""
@@ -72,7 +72,7 @@ def compare(
 
     Example:
         >>> import tempfile
-        >>> from greval.evaluation import evaluate
+        >>> from greval.runs.evaluation import evaluate
         >>> from greval.metrics.computed import COMPUTED
         >>> spent = {"walk": 3.0, "local": 1.0}
         >>> cases = [{"id": f"q{n}", "question": "?", "method": name, "usage": {"latency": spent[name] + n / 8}}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from greval.comparison.records import Bounds, LeftOut
 from greval.comparison.scales import Direction
-from greval.comparison.scores import FAILED, MISSING, SCORED, SKIPPED, WITHOUT_NUMBER, Scores, Side
+from greval.runs.score_columns import FAILED, MISSING, SCORED, SKIPPED, WITHOUT_NUMBER, Scores, Side
 from greval.stats.mcnemar import mcnemar
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from pydantic import JsonValue
 from greval._util.arguments import unknown
 from greval.comparison.pairs import Pairs, figures, paired
 from greval.comparison.scales import Direction, directions
-from greval.comparison.scores import NOT_TOLD, SCORED, WITHOUT_NUMBER, Scores, Side
 from greval.errors import DataError
+from greval.runs.score_columns import NOT_TOLD, SCORED, WITHOUT_NUMBER, Scores, Side
 from greval.store import Store
 
 

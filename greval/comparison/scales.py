@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from greval.facts import read_scales
 from greval.metrics.library import predefined
 from greval.records.metric import ComputedMetric
 from greval.records.scale import Better, CategoricalScale, Scale
+from greval.runs.manifest import read_scales
 from greval.stats.number_range import find_number_range
 
 

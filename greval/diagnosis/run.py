@@ -17,7 +17,7 @@ from greval.records.inventory import Inventory
 from greval.store import Store
 
 if TYPE_CHECKING:
-    from greval.evaluation import Run
+    from greval.runs.evaluation import Run
 
 
 def diagnose_run(

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from greval.evaluation import Run
+    from greval.runs.evaluation import Run
 
     Floats = NDArray[np.float64]
 
@@ -92,7 +92,7 @@ def estimate(
     Example:
         >>> import tempfile
         >>> from greval.records.annotation import Annotation
-        >>> from greval.evaluation import evaluate
+        >>> from greval.runs.evaluation import evaluate
         >>> from greval.metrics.computed import COMPUTED
         >>> cases = [{"id": f"q{n}", "question": "?", "method": "walk", "usage": {"latency": n % 4}} for n in range(40)]
         >>> run = evaluate(cases, [COMPUTED["latency"]], out=tempfile.mkdtemp())

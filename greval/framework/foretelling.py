@@ -8,7 +8,6 @@ from typing import Unpack
 
 from langchain_core.language_models import BaseChatModel
 
-from greval.forecasting import Forecast, forecast
 from greval.framework import CONFIG
 from greval.framework.output import JUDGED
 from greval.framework.running import Plan, Selection, planned
@@ -16,9 +15,10 @@ from greval.framework.writing import RESPONSES, RUN, current
 from greval.judging.model.judge import Judge
 from greval.methods.collecting.response_file import read_responses
 from greval.metrics.library import load
-from greval.options import Options
 from greval.records.case import Case, Chunk, Sample
 from greval.records.record import Record
+from greval.runs.forecast import Forecast, forecast
+from greval.runs.options import Options
 
 
 class Foretold(Record):

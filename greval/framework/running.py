@@ -15,7 +15,6 @@ from langchain_core.language_models import BaseChatModel
 from greval._util.arguments import known_options
 from greval.datasets.case_records import read_given
 from greval.errors import JudgeError, StoreError
-from greval.evaluation import Run, evaluate_async, unused
 from greval.framework import CONFIG
 from greval.framework.config import Config, located, plain, read_config
 from greval.framework.dataset import Questions, groups, read_questions
@@ -28,8 +27,9 @@ from greval.methods import Method
 from greval.methods.collecting import Collected, CollectProgress, collect_async
 from greval.methods.collecting.response_file import ResponseFile
 from greval.metrics.library import load
-from greval.options import DEFAULT_CONCURRENCY, Options
 from greval.records.metric import set_reason_depth
+from greval.runs.evaluation import Run, evaluate_async, unused
+from greval.runs.options import DEFAULT_CONCURRENCY, Options
 from greval.store.disk import lock
 
 SETUP = "setup.json"

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from langchain_core.language_models import BaseChatModel
 
-from greval.compile import compile_metric
 from greval.errors import StoreError
 from greval.framework.output import DETAILED, SUMMARY, Asked, Find, detailed, summary, write_json
 from greval.judging.model.client import JudgeClient, clock
@@ -20,6 +19,7 @@ from greval.records.case import Case
 from greval.records.fingerprint import case_key, content_key
 from greval.records.metric import Metric
 from greval.records.result import Result
+from greval.runs.runnable import compile_metric
 from greval.store import FILE, Store
 
 RESPONSES = "responses.jsonl"

@@ -26,7 +26,7 @@ from greval.stats.interval import LEVEL
 from greval.store import Store
 
 if TYPE_CHECKING:
-    from greval.evaluation import Run
+    from greval.runs.evaluation import Run
 
 PANEL = "panel"
 METHOD = "method"

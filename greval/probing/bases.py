@@ -13,7 +13,7 @@ from greval.errors import DataError
 from greval.records.case import Case
 from greval.records.metric import JudgedMetric
 from greval.records.metric_input import lacking
-from greval.work import read_case
+from greval.runs.worker import read_case
 
 POOL = 200
 """So many cases are read at least, so that something foreign is found among them."""

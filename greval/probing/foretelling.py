@@ -6,15 +6,15 @@ from collections.abc import Iterator, Sequence
 from typing import Unpack
 
 from greval.datasets.case_records import GivenCases
-from greval.facts import PROBE
-from greval.forecasting import Expected, Forecast, forecast
 from greval.judging.model.judge import Judge
-from greval.options import Options
 from greval.probing.plan import MAIN, OTHER_ORDER, Plan, named_bases, plan
 from greval.probing.probing import BUILT_ON, Task, folder_of, task_of
 from greval.probing.stages import Stages, Wishes
 from greval.records.case import Case
 from greval.records.metric import Metric
+from greval.runs.forecast import Expected, Forecast, forecast
+from greval.runs.manifest import PROBE
+from greval.runs.options import Options
 
 
 def foretell(

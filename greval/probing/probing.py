@@ -28,7 +28,7 @@ from greval.records.case import Case
 from greval.records.metric import JudgedMetric, Metric
 from greval.records.metric_input import lacking
 from greval.records.result import Result
-from greval.work import narrow
+from greval.runs.worker import narrow
 
 LIMIT = 20
 MUTANTS = 1

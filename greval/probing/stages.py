@@ -11,16 +11,16 @@ from typing import TypedDict
 from langchain_core.language_models import BaseChatModel
 
 from greval.errors import StoreError
-from greval.evaluation import evaluate_async
-from greval.facts import holds_probe, sum_spending
 from greval.judging.model.budget import Spending, describe_cap
 from greval.judging.model.judge import Judge
 from greval.judging.model.prices import Prices
-from greval.options import OnProgress, Options, prices_of
 from greval.probing.plan import Key
 from greval.records.case import Case
 from greval.records.metric import Metric
 from greval.records.result import Result, Usage
+from greval.runs.evaluation import evaluate_async
+from greval.runs.manifest import holds_probe, sum_spending
+from greval.runs.options import OnProgress, Options, prices_of
 from greval.store import FILE, Store
 
 

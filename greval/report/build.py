@@ -16,8 +16,8 @@ from greval.records.record import Record
 from greval.records.result import Result
 from greval.records.scale import MAX_ENUM_LEVELS, CategoricalScale, MeasureScale, Scale, ValueScale
 from greval.report.spending import Spending, spendings
-from greval.run_summary import missing_tag, summarise_run
-from greval.share_summary import ShareSummary, summarise_shares
+from greval.runs.run_summary import missing_tag, summarise_run
+from greval.runs.share_summary import ShareSummary, summarise_shares
 from greval.stats.summary import Summary
 from greval.store import Store
 

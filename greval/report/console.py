@@ -16,7 +16,7 @@ from greval.records.judgement_text import write_details
 from greval.report.build import Report, Verdict
 from greval.report.lines import shortened
 from greval.report.spending import told
-from greval.share_summary import ShareSummary
+from greval.runs.share_summary import ShareSummary
 from greval.stats.summary import Summary
 
 FEW = 5

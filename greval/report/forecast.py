@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rich.console import Console
 from rich.table import Table
 
-from greval.forecasting import Expected, Forecast
+from greval.runs.forecast import Expected, Forecast
 
 COLUMNS = ("judged", "kept", "skipped", "calls", "input tokens", "output tokens", "cost")
 

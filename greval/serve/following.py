@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator, Callable
 
 from fastapi.responses import StreamingResponse
 
-from greval.progress import Progress
 from greval.records.record import Record
+from greval.runs.progress import Progress
 from greval.serve.orders import ACTIVE, RunInfo
 from greval.serve.problems import ServeError
 

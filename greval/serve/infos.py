@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from greval.errors import StoreError
-from greval.progress import Progress
+from greval.runs.progress import Progress
 from greval.serve.folders import ORDER, is_run, order_of, state_of
 from greval.serve.names import absent, inside
 from greval.serve.orders import ACTIVE, Order, RunInfo, State, Status

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from greval.compile import compile_metric, compile_metrics
 from greval.judging.metric_runnable import MetricRunnable
 from greval.judging.model.budget import Guard
 from greval.judging.model.client import JudgeClient
-from greval.progress import Progress
 from greval.records.case import Case
 from greval.records.metric import JudgedMetric
 from greval.records.result import Failed, Failure, Result
+from greval.runs.progress import Progress
+from greval.runs.runnable import compile_metric, compile_metrics
+from greval.runs.worker import MemoryLog, Work
 from greval.serve.library import Found
 from greval.serve.service import Service, Tenant
-from greval.work import MemoryLog, Work
 
 CLIENTS = 128
 RUNNABLES = 1_024

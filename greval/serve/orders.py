@@ -7,9 +7,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue, StringConstraints
 
-from greval.progress import Progress
 from greval.records.metric import ReasonDepth
 from greval.records.record import Record
+from greval.runs.progress import Progress
 from greval.serve.names import PATTERN
 
 Status = Literal["queued", "running", "finished", "stopped", "failed"]

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 from greval._util.concurrency import beside
 from greval.datasets.file_identity import Source
 from greval.errors import GrevalError, StoreError
-from greval.evaluation import Run, evaluate_async
 from greval.judging.model.failures import redacted
 from greval.metrics.library import load
-from greval.options import Options, width_of
-from greval.progress import Progress
 from greval.records.metric import Metric, define
+from greval.runs.evaluation import Run, evaluate_async
+from greval.runs.options import Options, width_of
+from greval.runs.progress import Progress
 from greval.serve.folders import CANCEL, Claim, Entry, put_state, state_of
 from greval.serve.lanes import FarLane
 from greval.serve.orders import ACTIVE, Order, State, Status

@@ -141,7 +141,7 @@ def summarise(
         DefinitionError: If a result is of a metric whose definition is not given.
 
     Example:
-        >>> from greval.compile import compile_metric
+        >>> from greval.runs.runnable import compile_metric
         >>> from greval.metrics.computed import COMPUTED
         >>> cases = [{"question": "?", "usage": {"latency": seconds}} for seconds in (1.0, 2.0)]
         >>> results = compile_metric(COMPUTED["latency"]).batch(cases)

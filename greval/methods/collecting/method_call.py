@@ -11,7 +11,7 @@ from greval.judging.model.failures import MAX_MESSAGE, redacted
 from greval.methods import Method
 from greval.methods.responses import as_response
 from greval.records.case import Case, Effort, Response, Sample
-from greval.work import written
+from greval.runs.worker import written
 
 GRACE_SECONDS = 1.0
 """How long a method that is given up may take to let go of what it holds."""

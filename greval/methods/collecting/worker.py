@@ -16,7 +16,7 @@ from greval.methods.collecting.method_call import ask
 from greval.methods.collecting.progress import CollectProgress
 from greval.methods.collecting.response_file import Key, ResponseFile, content_of
 from greval.records.case import Case, Sample
-from greval.work import MOST_TOLD, read_case, written
+from greval.runs.worker import MOST_TOLD, read_case, written
 
 SampleLike = Sample | Mapping[str, object]
 

@@ -22,13 +22,13 @@ from greval.judging.metric_runnable import MetricRunnable
 from greval.judging.model.budget import Guard
 from greval.judging.model.client import clock
 from greval.metrics.dependencies import built_on
-from greval.progress import Progress
 from greval.records.case import Case
 from greval.records.fingerprint import case_key, content_key
 from greval.records.metric import JudgedMetric, Metric
 from greval.records.metric_input import keep, lacking, narrowed
 from greval.records.result import Failed, Failure, FailureKind, Judgement, Result, Scored, Usage
-from greval.shard import Shard
+from greval.runs.progress import Progress
+from greval.runs.shard import Shard
 
 MAY_MEND: frozenset[FailureKind] = frozenset(
     {"malformed", "off_scale", "missing_item", "timeout", "rate_limit", "connection", "server", "dependency"}

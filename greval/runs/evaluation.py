@@ -19,14 +19,12 @@ from langchain_core.language_models import BaseChatModel
 
 from greval._util.arguments import known_options
 from greval._util.concurrency import beside, rare_collections
-from greval.compile import compile_metrics
 from greval.datasets import RowFault
 from greval.datasets.case_reader import Reading
 from greval.datasets.case_records import GivenCases, read_given
 from greval.datasets.file_identity import Source
 from greval.datasets.row_faults import describe_unread, none_readable
 from greval.errors import DataWarning, DefinitionError, JudgeError
-from greval.facts import put_metrics, put_spending, read_spending, refuse_probe
 from greval.judging.metric_runnable import run_sync
 from greval.judging.model.budget import Guard, Spending
 from greval.judging.model.client import JudgeClient
@@ -35,17 +33,19 @@ from greval.judging.model.hints import key_hint
 from greval.judging.model.judge import Judge
 from greval.judging.model.reply_cache import Replies, cache_file, forget
 from greval.metrics.library import with_dependencies
-from greval.options import Options, prices_of, shard_of, source_of, total_of, width_of
-from greval.progress import Progress
 from greval.records.case import Case
 from greval.records.metric import Metric, set_reason_depth
 from greval.records.result import Result
-from greval.run_summary import missing_tag, summarise_run
-from greval.share_summary import ShareSummary, summarise_shares
+from greval.runs.manifest import put_metrics, put_spending, read_spending, refuse_probe
+from greval.runs.options import Options, prices_of, shard_of, source_of, total_of, width_of
+from greval.runs.progress import Progress
+from greval.runs.run_summary import missing_tag, summarise_run
+from greval.runs.runnable import compile_metrics
+from greval.runs.share_summary import ShareSummary, summarise_shares
+from greval.runs.worker import Work
 from greval.stats.summary import Summary
 from greval.store import Store
 from greval.store.plans import Mark
-from greval.work import Work
 
 SPARE = 4
 """A worker more for so many calls in flight: while some write down or wait to try again, others ask."""

@@ -9,12 +9,12 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from greval.errors import StoreError
-from greval.facts import put_metrics
 from greval.records.record import Record
 from greval.records.result import Usage
+from greval.runs.manifest import put_metrics
+from greval.runs.worker import MOST_TOLD
 from greval.store import Store
 from greval.store.plans import NO_PLAN
-from greval.work import MOST_TOLD
 
 
 class Merged(Record):

@@ -21,17 +21,17 @@ from typing import Any, Unpack, cast
 
 from greval.datasets import read_cases
 from greval.errors import DataError, GrevalError, MissingExtraError, StoreError
-from greval.evaluation import Run, evaluate_async
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge
-from greval.merging import merge
 from greval.metrics.computed import parse
 from greval.metrics.library import load, with_dependencies
-from greval.options import Options
-from greval.progress import Progress
 from greval.records.metric import Metric
 from greval.records.result import Usage
-from greval.shard import Shard
+from greval.runs.evaluation import Run, evaluate_async
+from greval.runs.merging import merge
+from greval.runs.options import Options
+from greval.runs.progress import Progress
+from greval.runs.shard import Shard
 from greval.store import FILE
 
 SHARDS = "shards"
@@ -260,7 +260,7 @@ async def _settle(judge: Judge) -> None:
 
 
 def _refilled(judge: Judge) -> float:
-    """Give the seconds of quiet after which all limits allow a burst again (see `greval.judging.model.rate_limit.Bucket`)."""
+    """Give the seconds of quiet after which all limits allow a burst again (see `rate_limit.Bucket`)."""
     limits = (getattr(judge, name) for name in LIMITS)
     return max((MINUTE / min(MINUTE - 1, limit) for limit in limits if limit), default=0.0)
 

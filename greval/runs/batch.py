@@ -20,7 +20,6 @@ from greval.datasets.case_records import GivenCases, read_given
 from greval.datasets.file_identity import identify_file
 from greval.datasets.row_faults import none_readable
 from greval.errors import DataError, JudgeError, StoppedError
-from greval.evaluation import JOURNAL, Run, evaluate_async
 from greval.judging.model.answer_format import Question, native
 from greval.judging.model.client import Desk, JudgeClient, Line, reply_of
 from greval.judging.model.hints import LOCAL
@@ -30,12 +29,13 @@ from greval.judging.model.prices import FREE, Prices
 from greval.judging.model.reply import Reply
 from greval.judging.model.reply_cache import Replies
 from greval.metrics.library import load, with_dependencies
-from greval.options import Options, prices_of
 from greval.records.case import Case
 from greval.records.metric import JudgedMetric, Metric, ReasonDepth, define, set_reason_depth
 from greval.records.record import Record
 from greval.records.result import Failure, Usage
-from greval.work import read_case, written
+from greval.runs.evaluation import JOURNAL, Run, evaluate_async
+from greval.runs.options import Options, prices_of
+from greval.runs.worker import read_case, written
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage

@@ -17,10 +17,10 @@ from greval.errors import DataError
 from greval.judging.model.client import Desk
 from greval.judging.model.judge import Judge
 from greval.judging.model.prices import Prices
-from greval.progress import Progress
 from greval.records.metric import ReasonDepth
 from greval.records.result import Result
-from greval.shard import Shard
+from greval.runs.progress import Progress
+from greval.runs.shard import Shard
 
 DEFAULT_CONCURRENCY = 8
 LOCAL_CONCURRENCY = 2

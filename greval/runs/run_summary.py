@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from greval._util.arguments import unknown
 from greval.errors import DataError
-from greval.facts import read_scales
 from greval.records.scale import Scale
+from greval.runs.manifest import read_scales
 from greval.stats.summary import METHOD, NO_VALUE, Grouping, Summary, Tallies
 from greval.store import Store
 

@@ -20,12 +20,12 @@ from greval.judging.repeats import merged
 from greval.metrics.computed.outcomes import compute_outcome
 from greval.metrics.dependencies import built_on as built_on_by
 from greval.metrics.library import find_dependencies
-from greval.progress import Progress
 from greval.records.case import Case
 from greval.records.fingerprint import fingerprint
 from greval.records.metric import ComputedMetric, JudgedMetric, Metric
 from greval.records.result import Outcome, Result, Usage
-from greval.work import MemoryLog, Work
+from greval.runs.progress import Progress
+from greval.runs.worker import MemoryLog, Work
 
 
 def compile_metric(

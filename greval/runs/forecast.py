@@ -9,12 +9,10 @@ from typing import Unpack
 from langchain_core.language_models import BaseChatModel
 
 from greval._util.arguments import known_options
-from greval.compile import compile_metrics
 from greval.datasets import RowFault
 from greval.datasets.case_records import GivenCases, read_given
 from greval.datasets.row_faults import none_readable
 from greval.errors import DataError
-from greval.facts import read_spending, refuse_probe
 from greval.judging.metric_judge import Asking
 from greval.judging.metric_runnable import run_sync
 from greval.judging.model.budget import Spending
@@ -24,15 +22,17 @@ from greval.judging.model.prices import Prices
 from greval.judging.model.tokens import TokenCounter, counter
 from greval.metrics.dependencies import built_on
 from greval.metrics.library import with_dependencies
-from greval.options import Options, prices_of, shard_of
 from greval.records.case import Case
 from greval.records.fingerprint import case_key, content_key
 from greval.records.metric import JudgedMetric, Metric, set_reason_depth
 from greval.records.metric_input import lacking
 from greval.records.record import Record
 from greval.records.result import Failure, Result, Usage
+from greval.runs.manifest import read_spending, refuse_probe
+from greval.runs.options import Options, prices_of, shard_of
+from greval.runs.runnable import compile_metrics
+from greval.runs.worker import left, narrow, read_case, written
 from greval.store import FILE, Store
-from greval.work import left, narrow, read_case, written
 
 OUTPUT_PER_VERDICT = 60
 """Output tokens counted on for a verdict with a brief reason."""
