@@ -30,7 +30,6 @@ if TYPE_CHECKING:
         StoreError,
     )
     from greval.estimates import Estimate, estimate
-    from greval.framework.running import Evaluation, evaluate_config, evaluate_config_async
     from greval.gold import Finding, check_gold, with_gold
     from greval.judging.judge_check import Capabilities, check
     from greval.judging.metric_draft import draft
@@ -64,6 +63,7 @@ if TYPE_CHECKING:
     from greval.records.scale import CategoricalScale, Category, MeasureScale, ValueScale
     from greval.runs.evaluation import Run, evaluate, evaluate_async
     from greval.runs.forecast import Forecast, forecast
+    from greval.runs.from_config.api import Evaluation, evaluate_config, evaluate_config_async
     from greval.runs.merging import merge
     from greval.runs.runnable import compile_metric
     from greval.runs.shard import Shard
@@ -96,7 +96,7 @@ _HOME = {
     "estimates": ("Estimate", "estimate"),
     "runs.evaluation": ("Run", "evaluate", "evaluate_async"),
     "runs.forecast": ("Forecast", "forecast"),
-    "framework.running": ("Evaluation", "evaluate_config", "evaluate_config_async"),
+    "runs.from_config.api": ("Evaluation", "evaluate_config", "evaluate_config_async"),
     "methods.fair_context.answer_generation": ("generated",),
     "methods.fair_context.counts": ("counts_by",),
     "methods.fair_context.context_audit": ("Audit", "audit"),

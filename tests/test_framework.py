@@ -12,8 +12,8 @@ from framework_folder import CONFIG, METHODS, ROWS, calls, make_folder, read
 from waiting import SECONDS
 
 from greval.errors import DataError, JudgeError, MethodError, StoreError
-from greval.framework.running import Selection, evaluate_config
 from greval.methods.collecting.response_file import ResponseFile
+from greval.runs.from_config.api import Selection, evaluate_config
 from greval.testing import ScriptedJudge
 
 FOUR = {"correctness", "faithfulness", "relevance", "completeness"}

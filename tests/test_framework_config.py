@@ -11,10 +11,10 @@ from framework_folder import CONFIG, ROWS, make_folder
 
 import greval
 from greval.errors import DataError, MethodError
-from greval.framework.config import Config, read_config, with_provider
-from greval.framework.dataset import read_questions
-from greval.framework.methods import load_group_methods
 from greval.metrics.files.yaml_reader import read_source
+from greval.runs.from_config.config import Config, read_config, with_provider
+from greval.runs.from_config.dataset import read_questions
+from greval.runs.from_config.methods import load_group_methods
 
 PUBLISHED = """
 dataset:

@@ -17,10 +17,10 @@ from greval.cli.stopping import stop_on_signals
 from greval.datasets import RowFault, read_cases
 from greval.datasets.row_faults import describe_unread
 from greval.errors import DataError
-from greval.framework.config import with_provider
 from greval.judging.model.judge import Judge
 from greval.methods.fair_context import ContextMode
 from greval.records.case import Case
+from greval.runs.from_config.config import with_provider
 from greval.runs.progress import Progress
 
 if TYPE_CHECKING:

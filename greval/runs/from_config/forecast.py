@@ -8,16 +8,16 @@ from typing import Unpack
 
 from langchain_core.language_models import BaseChatModel
 
-from greval.framework import CONFIG
-from greval.framework.output import JUDGED
-from greval.framework.running import Plan, Selection, planned
-from greval.framework.writing import RESPONSES, RUN, current
 from greval.judging.model.judge import Judge
 from greval.methods.collecting.response_file import read_responses
 from greval.metrics.library import load
 from greval.records.case import Case, Chunk, Sample
 from greval.records.record import Record
 from greval.runs.forecast import Forecast, forecast
+from greval.runs.from_config import CONFIG
+from greval.runs.from_config.api import Plan, Selection, planned
+from greval.runs.from_config.result_files import JUDGED
+from greval.runs.from_config.result_writer import RESPONSES, RUN, current
 from greval.runs.options import Options
 
 

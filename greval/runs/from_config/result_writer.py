@@ -10,7 +10,6 @@ from pathlib import Path
 from langchain_core.language_models import BaseChatModel
 
 from greval.errors import StoreError
-from greval.framework.output import DETAILED, SUMMARY, Asked, Find, detailed, summary, write_json
 from greval.judging.model.client import JudgeClient, clock
 from greval.judging.model.judge import Judge
 from greval.methods.collecting import read_responses
@@ -19,6 +18,7 @@ from greval.records.case import Case
 from greval.records.fingerprint import case_key, content_key
 from greval.records.metric import Metric
 from greval.records.result import Result
+from greval.runs.from_config.result_files import DETAILED, SUMMARY, Asked, Find, detailed, summary, write_json
 from greval.runs.runnable import compile_metric
 from greval.store import FILE, Store
 

@@ -15,12 +15,6 @@ from langchain_core.language_models import BaseChatModel
 from greval._util.arguments import known_options
 from greval.datasets.case_records import read_given
 from greval.errors import JudgeError, StoreError
-from greval.framework import CONFIG
-from greval.framework.config import Config, located, plain, read_config
-from greval.framework.dataset import Questions, groups, read_questions
-from greval.framework.methods import chosen, load_group_methods
-from greval.framework.output import DETAILED, EFFORT, JUDGED, SUMMARY, Asked, write_json
-from greval.framework.writing import RESPONSES, RUN, Writer, current, saving
 from greval.judging.metric_runnable import run_sync
 from greval.judging.model.judge import Judge
 from greval.methods import Method
@@ -29,6 +23,12 @@ from greval.methods.collecting.response_file import ResponseFile
 from greval.metrics.library import load
 from greval.records.metric import set_reason_depth
 from greval.runs.evaluation import Run, evaluate_async, unused
+from greval.runs.from_config import CONFIG
+from greval.runs.from_config.config import Config, located, plain, read_config
+from greval.runs.from_config.dataset import Questions, groups, read_questions
+from greval.runs.from_config.methods import chosen, load_group_methods
+from greval.runs.from_config.result_files import DETAILED, EFFORT, JUDGED, SUMMARY, Asked, write_json
+from greval.runs.from_config.result_writer import RESPONSES, RUN, Writer, current, saving
 from greval.runs.options import DEFAULT_CONCURRENCY, Options
 from greval.store.disk import lock
 

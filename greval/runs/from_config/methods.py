@@ -8,12 +8,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from greval.errors import DataError, GrevalError, MethodError
-from greval.framework.config import INDEX, Config
 from greval.methods import Method
 from greval.methods.fair_context.generator import with_generator
 from greval.methods.loading import load_method
 from greval.metrics.files import did_you_mean
 from greval.records.case import Response, Sample
+from greval.runs.from_config.config import INDEX, Config
 
 INDEX_TAG = "index"
 """The tag under which a method of one's own finds the folder of the group's index."""

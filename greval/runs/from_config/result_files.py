@@ -15,9 +15,9 @@ from typing import Any
 
 from greval._util.whole_file import write_whole
 from greval.errors import StoreError
-from greval.framework import PUBLISHED
 from greval.records.case import Case, Sample
 from greval.records.result import Result, Scored, Skipped
+from greval.runs.from_config import PUBLISHED
 
 JUDGED = ("correctness", "faithfulness", "relevance", "completeness")
 EFFORT = ("latency", "llm_calls", "prompt_tokens", "output_tokens")

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 from pydantic import BeforeValidator, Field, ValidationError
 
 from greval.errors import DataError
-from greval.framework import PUBLISHED
 from greval.judging.model.hints import LOCAL
 from greval.judging.model.judge import Judge
 from greval.methods.fair_context import ContextMode
 from greval.metrics.files.faults import Fault, did_you_mean, from_errors, line_of
 from greval.metrics.files.yaml_reader import Source, read_source
 from greval.records.record import Record, Text
+from greval.runs.from_config import PUBLISHED
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
