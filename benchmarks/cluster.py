@@ -29,7 +29,7 @@ from aiohttp import web
 
 from greval import Judge, StoreError, evaluate, load, read_cases
 from greval.runs.ray_cluster import evaluate_on_ray
-from greval.store import FILE, Store
+from greval.runs.store import FILE, Store
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from fault_server import Behaviour, Body, FaultServer, ok

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from greval.cli import main
-from greval.store import FILE, Store
+from greval.runs.store import FILE, Store
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from fault_server import Behaviour, Body, FaultServer, ok

@@ -23,7 +23,7 @@ from greval.records.fingerprint import digest
 from greval.records.result import Failed, Failure, Judgement, Outcome, Result, Scored, Usage
 from greval.report.build import build
 from greval.runs.manifest import put_metrics
-from greval.store import Store, exports
+from greval.runs.store import Store, exports
 
 REASON = "The answer names the harbour team as the owner of the booking service; the expected answer says the same."
 METHODS = ("walk", "local", "global", "vector")

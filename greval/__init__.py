@@ -67,8 +67,8 @@ if TYPE_CHECKING:
     from greval.runs.merging import merge
     from greval.runs.runnable import compile_metric
     from greval.runs.shard import Shard
+    from greval.runs.store import Store
     from greval.stats.summary import Summary, summarise
-    from greval.store import Store
 
 __version__ = "0.1.0"
 
@@ -120,7 +120,7 @@ _HOME = {
     "records.scale": ("CategoricalScale", "Category", "MeasureScale", "ValueScale"),
     "runs.shard": ("Shard",),
     "stats.summary": ("Summary", "summarise"),
-    "store": ("Store",),
+    "runs.store": ("Store",),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 

@@ -11,7 +11,7 @@ from greval.records.annotation import Annotation
 from greval.records.case import Case, Chunk
 from greval.records.result import Failed, Failure, Judgement, Result, Scored
 from greval.records.scale import CategoricalScale, MeasureScale, ValueScale
-from greval.store import Store
+from greval.runs.store import Store
 
 RELEVANT = ("Relevant", "Partly", "Irrelevant")
 YES_NO = defined("right", CategoricalScale.model_validate({"categories": {"Yes": "", "No": ""}}))

@@ -12,7 +12,7 @@ import greval
 from greval.records.metric import ComputedMetric, Metric
 from greval.records.result import Failed, Failure, Judgement, Outcome, Result, Scored, Skipped
 from greval.records.scale import CategoricalScale, MeasureScale, ValueScale
-from greval.store import Store
+from greval.runs.store import Store
 
 REAL = Path(greval.__file__).parents[2] / "shared" / "data"
 FAILED, SKIPPED, MISSING, UNSCORED = "failed", "skipped", "missing", "unscored"

@@ -12,8 +12,8 @@ from greval.errors import DataError, MissingExtraError
 from greval.records.annotation import Annotation
 from greval.records.case import Case
 from greval.records.result import Judgement
+from greval.runs.store import Store
 from greval.stats.measured import Undefined
-from greval.store import Store
 
 YES = ["Yes"] * 12 + ["No"] * 8
 MOSTLY = ["Yes"] * 10 + ["No"] * 10

@@ -27,7 +27,7 @@ from greval.alignment import align, align_async, foresee
 from greval.annotations.shown import shown
 from greval.errors import DataError, DefinitionError, JudgeError, StoppedError, StoreError
 from greval.judging.model.prices import Price, Prices
-from greval.store import Store
+from greval.runs.store import Store
 from greval.testing import ScriptedJudge
 
 pytestmark = pytest.mark.long

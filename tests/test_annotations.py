@@ -11,7 +11,7 @@ from greval.annotations import adjudicated, keep, kept, match, read_annotations,
 from greval.annotations.adjudicating import majority
 from greval.errors import DataError
 from greval.records.annotation import Annotation
-from greval.store import Store
+from greval.runs.store import Store
 
 SCALES = {name: metric.scale for name, metric in METRICS.items()}
 HEAD = "sample_id,metric,annotator,value\n"

@@ -12,7 +12,7 @@ from greval.argilla.things import metric_of
 from greval.errors import DataError
 from greval.metrics.computed import COMPUTED
 from greval.records.annotation import Annotation
-from greval.store import Store
+from greval.runs.store import Store
 from greval.testing import ScriptedJudge
 
 TONE = CategoricalMetric(

@@ -19,7 +19,7 @@ from greval.argilla.sampling import Candidate
 from greval.errors import StoreError
 from greval.records.case import Case
 from greval.records.scale import ValueScale
-from greval.store import Store
+from greval.runs.store import Store
 
 texts = st.text(st.characters(codec="utf-8"), max_size=60)
 candidates = st.lists(

@@ -17,7 +17,7 @@ from greval.judging.model.judge import Judge
 from greval.records.metric import CategoricalMetric, ManyCategoricalMetric
 from greval.runs.batch import collect, status, submit
 from greval.runs.manifest import read_spending
-from greval.store import Store
+from greval.runs.store import Store
 
 SCALE = {"categories": {"Good": {"means": "g", "score": 1}, "Bad": {"means": "b", "score": 0}}}
 TONE = CategoricalMetric(name="tone", description="d", needs=["answer"], steps=["s"], **SCALE)

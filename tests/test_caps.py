@@ -20,7 +20,7 @@ from greval.judging.model.budget import HIGHER_CAP, Spending, describe_cap
 from greval.judging.model.prices import Price, Prices
 from greval.report.forecast import render
 from greval.runs.manifest import SPENT, read_spending, sum_spending
-from greval.store import Store
+from greval.runs.store import Store
 from greval.testing import ScriptedJudge
 
 PRICES = Prices(

@@ -18,7 +18,7 @@ from pydantic import BaseModel
 from served_metrics import app_of, client_of
 
 from greval import Case, DataError, DataWarning, evaluate, load, read_cases
-from greval.store import Store
+from greval.runs.store import Store
 
 METRICS = ("token_f1", "recall@5", "edge_recall", "latency")
 DOORS = ("sdk", "file", "stdin", "rest")

@@ -11,7 +11,7 @@ from greval.estimates import Estimate, estimate
 from greval.records.annotation import Annotation
 from greval.records.result import Judgement, Result, Scored
 from greval.records.scale import CategoricalScale
-from greval.store import Store
+from greval.runs.store import Store
 
 KIND = defined(
     "kind", CategoricalScale.model_validate({"categories": {"Fact": "", "Opinion": "", "Joke": ""}, "ordered": False})

@@ -8,7 +8,7 @@ from greval import Case, CategoricalMetric, evaluate
 from greval.annotations.shown import contents
 from greval.estimates import estimate
 from greval.records.annotation import Annotation
-from greval.store import Store
+from greval.runs.store import Store
 from greval.testing import ScriptedJudge
 
 TONE = CategoricalMetric(

@@ -22,7 +22,7 @@ from greval.records.metric import JudgedMetric
 from greval.records.metric_input import items
 from greval.report.build import build
 from greval.report.console import render
-from greval.store import Store
+from greval.runs.store import Store
 from greval.testing import ScriptedJudge
 
 ROOT = Path(greval.__file__).parents[1]

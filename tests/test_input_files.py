@@ -13,7 +13,7 @@ from greval.cli.app import app
 from greval.datasets.row_faults import describe_unread
 from greval.metrics.columns.trec_files import read_qrels, read_trec
 from greval.metrics.computed import COMPUTED
-from greval.store import Store
+from greval.runs.store import Store
 
 DOCUMENTS = [{"query_id": "q1", "essential_docs": ["d1"], "helpful_docs": [], "essential_repos": ["core"]}]
 PATHS = [{"query_id": "q1", "expected_edges": [["a", "b"], ["b", "c"]], "expected_nodes": ["a", "b", "c"]}]

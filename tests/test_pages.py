@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from greval.errors import StoreError
 from greval.records.case import Case
 from greval.records.result import Failed, Failure, Judgement, Result, Scored, Skipped
-from greval.store import Store
-from greval.store import pages as module
-from greval.store.pages import Pages, Wanted
+from greval.runs.store import Store
+from greval.runs.store import pages as module
+from greval.runs.store.pages import Pages, Wanted
 
 NAMES = st.sampled_from(["a", "b", 'q"1', "ü\n", "", "a\0b", "\0"])
 OUTCOMES = {

@@ -23,8 +23,8 @@ from greval.cli.panel import panel as command
 from greval.errors import DataError
 from greval.panels import Panel, panel, panel_annotations
 from greval.panels.seating import combined
+from greval.runs.store import Store
 from greval.stats.measured import Figure, Undefined
-from greval.store import Store
 from greval.testing import ScriptedJudge
 
 app = typer.Typer()

@@ -20,7 +20,7 @@ from greval.records.metric import CategoricalMetric
 from greval.report.build import build
 from greval.runs.batch import collect, status, submit
 from greval.runs.merging import merge
-from greval.store.pages import Pages
+from greval.runs.store.pages import Pages
 from greval.testing import ScriptedJudge
 
 pytestmark = pytest.mark.usefixtures("empty_folder")

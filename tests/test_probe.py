@@ -41,9 +41,9 @@ from greval.probing.wordings import PADDING
 from greval.records.case import Case
 from greval.records.metric import CategoricalMetric, ValueMetric
 from greval.records.scale import CategoricalScale, ValueScale
+from greval.runs.store import Store
 from greval.stats.interval import wilson
 from greval.stats.measured import Figure, Undefined
-from greval.store import Store
 from greval.testing import ScriptedJudge
 
 pytestmark = pytest.mark.long

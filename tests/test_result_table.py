@@ -11,9 +11,9 @@ from hypothesis import given
 from strategies import metrics
 
 from greval import CategoricalMetric, ValueMetric, evaluate
-from greval.store import COLUMNS, Store, flat
-from greval.store.exports import write_csv, write_parquet
-from greval.store.flat import Layout, read_layout
+from greval.runs.store import COLUMNS, Store, flat
+from greval.runs.store.exports import write_csv, write_parquet
+from greval.runs.store.flat import Layout, read_layout
 from greval.testing import ScriptedJudge
 
 LISTED = {"parts": {"means": "p", "each": {"what": "w", "there": ["yes", "no"]}}}

@@ -16,7 +16,7 @@ from served_runs import ended, rows, started, uploaded, waited
 from serving import server_process
 from waiting import SECONDS, until
 
-from greval.store import Store
+from greval.runs.store import Store
 
 COUNT = 1_000
 FEWER = 400

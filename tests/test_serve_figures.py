@@ -20,9 +20,9 @@ from greval.argilla.ledger import folder_of
 from greval.comparison import compare
 from greval.estimates import estimate
 from greval.report.build import build
+from greval.runs.store import FILE, Store
+from greval.runs.store.disk import lock
 from greval.serve.figuring import Figuring
-from greval.store import FILE, Store
-from greval.store.disk import lock
 
 JSONL = {"Content-Type": "application/jsonl"}
 VERDICTS = ["Yes", "Yes", "No", "Yes", "No", "No", "Yes", "No"]

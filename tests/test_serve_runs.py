@@ -18,6 +18,7 @@ from waiting import until
 import greval
 from greval.judging.model.judge import Judge
 from greval.runs.progress import Progress
+from greval.runs.store import FILE, Store
 from greval.serve import manager
 from greval.serve.folders import ORDER
 from greval.serve.following import events
@@ -26,7 +27,6 @@ from greval.serve.ordering import MOST_QUEUED
 from greval.serve.orders import RunInfo
 from greval.serve.problems import ServeError
 from greval.serve.settings import Limits
-from greval.store import FILE, Store
 from greval.testing import ScriptedJudge
 
 MALFORMED = "no verdict"

@@ -20,9 +20,9 @@ from greval.records.result import Judgement, Result, Scored
 from greval.report.build import build
 from greval.report.console import render
 from greval.runs.share_summary import summarise_shares
+from greval.runs.store import Store
 from greval.stats.mean_interval import mean_interval
 from greval.stats.number_range import NumberRange
-from greval.store import Store
 from greval.testing import ScriptedJudge
 
 NOTES = {

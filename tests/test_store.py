@@ -24,8 +24,8 @@ from greval import evaluate, load
 from greval.errors import StoreError
 from greval.records.case import Case
 from greval.records.result import Failed, Failure, Judgement, Result, Scored, Skipped, Usage
-from greval.store import COLUMNS, FILE, Store, flat
-from greval.store.exports import write_csv, write_parquet
+from greval.runs.store import COLUMNS, FILE, Store, flat
+from greval.runs.store.exports import write_csv, write_parquet
 
 
 def row(sample="q1", value=1, **more):
@@ -171,7 +171,7 @@ WRITER = """
     import sys
     from pathlib import Path
     from greval.records.result import Judgement, Result, Scored
-    from greval.store import Store
+    from greval.runs.store import Store
     store = Store.create(Path(sys.argv[1]))
     for number in range(100000):
         outcome = Scored(judgements=(Judgement(value=1, reason="r"),))
@@ -313,7 +313,7 @@ FILLER = """
     from pathlib import Path
     from greval.errors import StoreError
     from greval.records.result import Result, Skipped
-    from greval.store import Store
+    from greval.runs.store import Store
     resource.setrlimit(resource.RLIMIT_FSIZE, (500_000, resource.RLIM_INFINITY))
 
     def append(number):

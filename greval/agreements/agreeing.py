@@ -21,8 +21,8 @@ from greval.annotations.values import scales
 from greval.errors import DataError
 from greval.records.annotation import Annotation
 from greval.records.scale import CategoricalScale, Scale
+from greval.runs.store import Store
 from greval.stats.interval import LEVEL
-from greval.store import Store
 
 if TYPE_CHECKING:
     from greval.runs.evaluation import Run

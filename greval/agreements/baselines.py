@@ -10,13 +10,13 @@ from greval.agreements.sides import Side, choices, numbers
 from greval.annotations.matching import Key, Thing
 from greval.records.case import Case
 from greval.records.scale import CategoricalScale, Scale
+from greval.runs.store import Store
 from greval.stats.confusion import Choices
 from greval.stats.confusion import compared as compared_choices
 from greval.stats.correlation import Numbers
 from greval.stats.correlation import compared as compared_numbers
 from greval.stats.measured import Measured
 from greval.stats.threshold import best_threshold, folds
-from greval.store import Store
 
 if TYPE_CHECKING:
     import numpy as np

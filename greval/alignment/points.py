@@ -21,7 +21,7 @@ from greval.records.metric import JudgedMetric, define
 from greval.records.metric_input import keep, listed
 from greval.records.result import Judgement
 from greval.records.scale import CategoricalScale, Scale, Value
-from greval.store import Store
+from greval.runs.store import Store
 
 
 class Point(NamedTuple):

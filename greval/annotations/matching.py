@@ -15,7 +15,7 @@ from greval.records.case import Tags
 from greval.records.record import Record
 from greval.records.result import Judgement, Result
 from greval.records.scale import OffScaleError, Scale, Value
-from greval.store import Store
+from greval.runs.store import Store
 
 __all__ = ["Key", "Matched", "Thing", "match", "method_of", "name", "of_another_text"]
 

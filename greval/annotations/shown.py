@@ -15,7 +15,7 @@ from greval.records.metric import JudgedMetric, define
 from greval.records.metric_input import items, narrowed
 from greval.records.record import Record
 from greval.records.result import Judgement, Result
-from greval.store import Store
+from greval.runs.store import Store
 
 Who = tuple[str, str]
 """Sample and method."""

@@ -14,7 +14,7 @@ from greval._util.whole_file import write_whole
 from greval.annotations.shown import Place
 from greval.errors import StoreError
 from greval.records.record import Record
-from greval.store.disk import lock
+from greval.runs.store.disk import lock
 
 FOLDER = "argilla"
 

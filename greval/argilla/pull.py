@@ -15,7 +15,7 @@ from greval.argilla.reading import Counts, Reading
 from greval.argilla.server import FORBIDDEN, Server
 from greval.errors import ArgillaError
 from greval.records.record import Record
-from greval.store import Store
+from greval.runs.store import Store
 
 
 class Pulled(Record):

@@ -19,7 +19,7 @@ from greval.argilla.things import metric_of
 from greval.errors import ArgillaError, DataError
 from greval.records.metric import JudgedMetric
 from greval.records.record import Record
-from greval.store import Store
+from greval.runs.store import Store
 
 BATCH = 500
 """The most records that the server takes at once; each batch is taken whole or not at all."""

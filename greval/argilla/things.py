@@ -5,7 +5,7 @@ from __future__ import annotations
 from greval.annotations.shown import definitions
 from greval.errors import ArgillaError, DataError
 from greval.records.metric import JudgedMetric, define
-from greval.store import Store
+from greval.runs.store import Store
 
 
 def metric_of(store: Store, name: str) -> JudgedMetric:

@@ -9,7 +9,7 @@ import typer
 from greval.cli.options import By, Form, ReportFormat, RunFolder, page
 from greval.cli.tags import check_tags
 from greval.datasets.field_names import nearest
-from greval.store import Store
+from greval.runs.store import Store
 
 if TYPE_CHECKING:
     from greval.diagnosis import Cause, Diagnoses, Diagnosis

@@ -60,7 +60,7 @@ from greval.records.result import Result
 from greval.report.build import build
 from greval.report.console import render
 from greval.runs.shard import Shard
-from greval.store import Store
+from greval.runs.store import Store
 
 if TYPE_CHECKING:
     from greval.runs.evaluation import Run

@@ -12,7 +12,7 @@ from greval.cli.page import visible
 from greval.judging.model.hints import advice
 from greval.records.result import Failure, FailureKind, Result
 from greval.report.build import Report
-from greval.store.pages import Pages, Wanted
+from greval.runs.store.pages import Pages, Wanted
 
 MOST_READ = 5_000
 """So many rows are looked through for a failure of each kind; what to do is said also where none is found."""

@@ -16,8 +16,8 @@ from greval.cli.options import AllRows, By, Form, ReportFormat, RunFolder, Show,
 from greval.errors import StoreError
 from greval.report.build import build
 from greval.report.console import render
-from greval.store import Store
-from greval.store.exports import write_csv, write_parquet
+from greval.runs.store import Store
+from greval.runs.store.exports import write_csv, write_parquet
 
 
 class Format(StrEnum):

@@ -13,7 +13,7 @@ from greval.cli.page import visible
 from greval.datasets.case_reader import STDIN
 from greval.datasets.file_identity import Source
 from greval.errors import StoreError
-from greval.store import FILE, Store
+from greval.runs.store import FILE, Store
 
 RUNS = Path("runs")
 

@@ -15,7 +15,7 @@ from greval.comparison.pairs import Pairs, figures, paired
 from greval.comparison.scales import Direction, directions
 from greval.errors import DataError
 from greval.runs.score_columns import NOT_TOLD, SCORED, WITHOUT_NUMBER, Scores, Side
-from greval.store import Store
+from greval.runs.store import Store
 
 
 class Wanted(NamedTuple):

@@ -14,7 +14,7 @@ from greval.diagnosis.verdicts import Verdicts
 from greval.gold.holdings import Holdings
 from greval.records.case import Case
 from greval.records.inventory import Inventory
-from greval.store import Store
+from greval.runs.store import Store
 
 if TYPE_CHECKING:
     from greval.runs.evaluation import Run

@@ -12,7 +12,7 @@ from greval.records.case import Case
 from greval.records.metric import ComputedMetric
 from greval.records.record import Record
 from greval.records.result import Failed, Outcome, Result, Scored, Skipped
-from greval.store import Store
+from greval.runs.store import Store
 
 PREFERRED = ("correctness", "answer_alignment", "fuzzy_containment@0.80", "exact_match")
 """Which metric tells right from wrong where none is named: the first that the run holds."""

@@ -19,10 +19,10 @@ from greval.estimates.judged import NOT_TOLD, Judged, judged
 from greval.estimates.labels import Labels, labelled
 from greval.estimates.records import DrawnBy, Estimate, EstimateRow, Figure
 from greval.records.annotation import Annotation
+from greval.runs.store import Store
 from greval.stats.difference import Clusters
 from greval.stats.interval import LEVEL
 from greval.stats.sampling import Drawn
-from greval.store import Store
 
 if TYPE_CHECKING:
     import numpy as np

@@ -17,7 +17,7 @@ from greval.errors import DataError
 from greval.records.outline import Outline, read
 from greval.records.result import Result
 from greval.records.scale import CategoricalScale, Scale
-from greval.store import Store
+from greval.runs.store import Store
 
 if TYPE_CHECKING:
     import numpy as np

@@ -22,8 +22,8 @@ from greval.panels.records import CombineJudges, Panel
 from greval.panels.seating import Task, combined, is_categorical, jury
 from greval.records.annotation import Annotation
 from greval.records.scale import CategoricalScale, OffScaleError, Scale, Value
+from greval.runs.store import Store
 from greval.stats.interval import LEVEL
-from greval.store import Store
 
 if TYPE_CHECKING:
     from greval.runs.evaluation import Run

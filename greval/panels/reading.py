@@ -18,7 +18,7 @@ from greval.records.metric import Metric, define
 from greval.records.metric_input import seen
 from greval.records.result import Judgement, Result
 from greval.records.scale import Scale
-from greval.store import Store
+from greval.runs.store import Store
 
 FEWEST = 2
 COMPUTED = ""

@@ -21,7 +21,7 @@ from greval.records.result import Result, Usage
 from greval.runs.evaluation import evaluate_async
 from greval.runs.manifest import holds_probe, sum_spending
 from greval.runs.options import OnProgress, Options, prices_of
-from greval.store import FILE, Store
+from greval.runs.store import FILE, Store
 
 
 class Wishes(TypedDict, total=False):

@@ -18,8 +18,8 @@ from greval.records.scale import MAX_ENUM_LEVELS, CategoricalScale, MeasureScale
 from greval.report.spending import Spending, spendings
 from greval.runs.run_summary import missing_tag, summarise_run
 from greval.runs.share_summary import ShareSummary, summarise_shares
+from greval.runs.store import Store
 from greval.stats.summary import Summary
-from greval.store import Store
 
 MOST_UNREAD = 1_000
 

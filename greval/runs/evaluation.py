@@ -42,10 +42,10 @@ from greval.runs.progress import Progress
 from greval.runs.run_summary import missing_tag, summarise_run
 from greval.runs.runnable import compile_metrics
 from greval.runs.share_summary import ShareSummary, summarise_shares
+from greval.runs.store import Store
+from greval.runs.store.plans import Mark
 from greval.runs.worker import Work
 from greval.stats.summary import Summary
-from greval.store import Store
-from greval.store.plans import Mark
 
 SPARE = 4
 """A worker more for so many calls in flight: while some write down or wait to try again, others ask."""

@@ -31,8 +31,8 @@ from greval.records.result import Failure, Result, Usage
 from greval.runs.manifest import read_spending, refuse_probe
 from greval.runs.options import Options, prices_of, shard_of
 from greval.runs.runnable import compile_metrics
+from greval.runs.store import FILE, Store
 from greval.runs.worker import left, narrow, read_case, written
-from greval.store import FILE, Store
 
 OUTPUT_PER_VERDICT = 60
 """Output tokens counted on for a verdict with a brief reason."""

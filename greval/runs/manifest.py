@@ -12,7 +12,7 @@ from greval.errors import StoreError
 from greval.judging.model.budget import Spending
 from greval.judging.model.prices import Prices
 from greval.records.scale import Scale
-from greval.store import FILE, Store
+from greval.runs.store import FILE, Store
 
 PROBE = "probe"
 """The tag of every case of a probe: what was planted."""

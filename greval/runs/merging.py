@@ -12,9 +12,9 @@ from greval.errors import StoreError
 from greval.records.record import Record
 from greval.records.result import Usage
 from greval.runs.manifest import put_metrics
+from greval.runs.store import Store
+from greval.runs.store.plans import NO_PLAN
 from greval.runs.worker import MOST_TOLD
-from greval.store import Store
-from greval.store.plans import NO_PLAN
 
 
 class Merged(Record):

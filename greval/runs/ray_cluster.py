@@ -32,7 +32,7 @@ from greval.runs.merging import merge
 from greval.runs.options import Options
 from greval.runs.progress import Progress
 from greval.runs.shard import Shard
-from greval.store import FILE
+from greval.runs.store import FILE
 
 SHARDS = "shards"
 MINUTE = 60.0

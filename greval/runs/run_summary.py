@@ -11,8 +11,8 @@ from greval._util.arguments import unknown
 from greval.errors import DataError
 from greval.records.scale import Scale
 from greval.runs.manifest import read_scales
+from greval.runs.store import Store
 from greval.stats.summary import METHOD, NO_VALUE, Grouping, Summary, Tallies
-from greval.store import Store
 
 MOST_GROUPS = 1_024
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from greval.records.outline import read
-from greval.store import Store
+from greval.runs.store import Store
 
 if TYPE_CHECKING:
     import numpy as np

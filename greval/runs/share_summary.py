@@ -15,9 +15,9 @@ from greval.records.note import ShareNote
 from greval.records.record import Record
 from greval.records.result import Result
 from greval.records.scale import MeasureScale
+from greval.runs.store import Store
 from greval.stats.interval import Interval
 from greval.stats.summary import Grouping, Summary, Tallies
-from greval.store import Store
 
 SHARE = MeasureScale(low=0.0, high=1.0, unit="share")
 NO_COST = (None,) * 5

@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 from greval.annotations.files import FILE as ANNOTATIONS
 from greval.errors import ArgillaError, DataError, StoreError
 from greval.records.record import Record
-from greval.store import FILE
+from greval.runs.store import FILE
 
 THREADS = 2
 """So many figures are worked out at once: a large comparison takes seconds of a whole processor."""

@@ -16,8 +16,8 @@ from pydantic import ValidationError
 from greval._util.files import Closing
 from greval._util.whole_file import write_whole
 from greval.records.record import Record
+from greval.runs.store import FILE
 from greval.serve.orders import Order, State
-from greval.store import FILE
 
 ORDER = "request.json"
 STATE = "state.json"

@@ -18,12 +18,12 @@ from greval.records.metric import Metric, define
 from greval.runs.evaluation import Run, evaluate_async
 from greval.runs.options import Options, width_of
 from greval.runs.progress import Progress
+from greval.runs.store import FILE
+from greval.runs.store.pages import Pages
 from greval.serve.folders import CANCEL, Claim, Entry, put_state, state_of
 from greval.serve.lanes import FarLane
 from greval.serve.orders import ACTIVE, Order, State, Status
 from greval.serve.uploads import Uploads
-from greval.store import FILE
-from greval.store.pages import Pages
 
 if TYPE_CHECKING:
     from greval.serve.service import Service, Tenant

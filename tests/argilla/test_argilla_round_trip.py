@@ -16,7 +16,7 @@ from greval.argilla.form import JUDGEMENT, WRITTEN
 from greval.errors import DataError
 from greval.records.annotation import Annotation
 from greval.records.metric import define
-from greval.store import Store
+from greval.runs.store import Store
 from greval.testing import ScriptedJudge
 
 

@@ -30,7 +30,7 @@ from greval.runs.from_config.methods import chosen, load_group_methods
 from greval.runs.from_config.result_files import DETAILED, EFFORT, JUDGED, SUMMARY, Asked, write_json
 from greval.runs.from_config.result_writer import RESPONSES, RUN, Writer, current, saving
 from greval.runs.options import DEFAULT_CONCURRENCY, Options
-from greval.store.disk import lock
+from greval.runs.store.disk import lock
 
 SETUP = "setup.json"
 SAVE_SECONDS = 5.0

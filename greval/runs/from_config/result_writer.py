@@ -20,7 +20,7 @@ from greval.records.metric import Metric
 from greval.records.result import Result
 from greval.runs.from_config.result_files import DETAILED, SUMMARY, Asked, Find, detailed, summary, write_json
 from greval.runs.runnable import compile_metric
-from greval.store import FILE, Store
+from greval.runs.store import FILE, Store
 
 RESPONSES = "responses.jsonl"
 RUN = "run"

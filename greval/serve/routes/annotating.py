@@ -15,6 +15,8 @@ from greval.argilla.ledger import folder_of
 from greval.errors import StoreError
 from greval.records.annotation import Annotation
 from greval.records.record import Record
+from greval.runs.store import Store
+from greval.runs.store.disk import lock
 from greval.serve.figuring import named
 from greval.serve.infos import judged_folder
 from greval.serve.names import Id
@@ -23,8 +25,6 @@ from greval.serve.problems import ServeError
 from greval.serve.receiving import LARGEST_WHOLE, ending_of, file_body, receive
 from greval.serve.service import TheService, TheTenant
 from greval.serve.statuses import may_answer
-from greval.store import Store
-from greval.store.disk import lock
 
 router = APIRouter()
 

@@ -19,13 +19,13 @@ from greval.estimates import estimate
 from greval.estimates.records import Estimate
 from greval.records.record import Record
 from greval.report.build import Report, build
+from greval.runs.store import Store
 from greval.serve.figuring import Figuring, named, stamp, told
 from greval.serve.infos import judged_folder
 from greval.serve.names import PATTERN, Id
 from greval.serve.service import TheTenant
 from greval.serve.statuses import may_answer
 from greval.stats.correction import Correction
-from greval.store import Store
 
 
 @asynccontextmanager

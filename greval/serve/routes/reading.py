@@ -12,6 +12,7 @@ from fastapi import APIRouter, Query, Response
 from greval.records.case import Case
 from greval.records.record import Record
 from greval.records.result import Result
+from greval.runs.store.pages import CaseLine, Pages, Wanted
 from greval.serve.figuring import named
 from greval.serve.infos import judged_folder
 from greval.serve.names import Id
@@ -19,7 +20,6 @@ from greval.serve.paging import Cursor, Limit, cursor_of, row_of
 from greval.serve.problems import ServeError
 from greval.serve.service import Tenant, TheTenant
 from greval.serve.statuses import may_answer
-from greval.store.pages import CaseLine, Pages, Wanted
 
 router = APIRouter()
 

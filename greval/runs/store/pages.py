@@ -15,8 +15,8 @@ from greval._util.files import Closing
 from greval.errors import StoreError
 from greval.records.case import Case
 from greval.records.record import Record
-from greval.store.disk import FILE, prepare, told
-from greval.store.plans import COUNTED, COUNTED_CASE
+from greval.runs.store.disk import FILE, prepare, told
+from greval.runs.store.plans import COUNTED, COUNTED_CASE
 
 NEWEST = f"NOT EXISTS (SELECT 1 FROM results AS newer WHERE newer.replaces = results.rowid) AND {COUNTED}"  # noqa: S608 - constant
 """Beside the log's own way of saying it, this one needs no list of all replaced rows for a page of a few."""
@@ -91,7 +91,7 @@ class Pages(Closing):
 
     Example:
         >>> import tempfile
-        >>> from greval.store import Store
+        >>> from greval.runs.store import Store
         >>> folder = Path(tempfile.mkdtemp()) / "run"
         >>> with Store.create(folder) as store:
         ...     store.keep_cases([Case(id="q1", question="Who?")])

@@ -25,9 +25,9 @@ from greval.records.case import Case
 from greval.records.fingerprint import digest
 from greval.records.outline import outline
 from greval.records.result import Result, Usage
-from greval.store.disk import COSTS, FILE, Disk, lock, prepare, told
-from greval.store.flat import Layout, flat, read_layout
-from greval.store.plans import (
+from greval.runs.store.disk import COSTS, FILE, Disk, lock, prepare, told
+from greval.runs.store.flat import Layout, flat, read_layout
+from greval.runs.store.plans import (
     COUNTED,
     COUNTED_CASE,
     SOURCE_OF,
@@ -78,7 +78,7 @@ class Store(Closing):
     """A run folder, opened to write (`create`) or to read (`open`); a context manager.
 
     What it reads back belongs to the last plan: results of other cases, answers, judges or
-    definitions stay in the log and are not counted (`greval.store.plans`).
+    definitions stay in the log and are not counted (`greval.runs.store.plans`).
 
     Example:
         >>> import tempfile

@@ -11,7 +11,7 @@ from typing import TextIO
 from pydantic_core import from_json
 
 from greval.errors import MissingExtraError
-from greval.store.flat import Layout
+from greval.runs.store.flat import Layout
 
 BATCH = 8192
 CARRIAGE_RETURN = "\\r"

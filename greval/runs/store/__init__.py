@@ -1,0 +1,7 @@
+"""The run folder: its log of results, and the tables that are made of it."""
+
+from greval.runs.store.disk import FILE
+from greval.runs.store.flat import COLUMNS, flat
+from greval.runs.store.log import Store
+
+__all__ = ["COLUMNS", "FILE", "Store", "flat"]
