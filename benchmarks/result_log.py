@@ -18,10 +18,10 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from greval.analysis.summary import build
 from greval.metrics.library import load
 from greval.records.fingerprint import digest
 from greval.records.result import Failed, Failure, Judgement, Outcome, Result, Scored, Usage
-from greval.report.build import build
 from greval.runs.manifest import put_metrics
 from greval.runs.store import Store, exports
 

@@ -25,8 +25,8 @@ from greval import (
     evaluate_async,
     load,
 )
+from greval.analysis.summary import build
 from greval.metrics.computed import COMPUTED
-from greval.report.build import build
 from greval.testing import ScriptedJudge
 
 

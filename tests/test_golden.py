@@ -15,12 +15,12 @@ from typer.main import get_command
 
 import greval
 from greval import Case, evaluate, load, predefined
+from greval.analysis.summary import build
 from greval.cli.app import app
 from greval.judging.answer_schema import answer_schema
 from greval.judging.prompt import case_text, system_text
 from greval.records.metric import JudgedMetric
 from greval.records.metric_input import items
-from greval.report.build import build
 from greval.report.console import render
 from greval.runs.store import Store
 from greval.testing import ScriptedJudge

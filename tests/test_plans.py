@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from greval import Judge, Store, evaluate, read_cases
+from greval.analysis.summary import build
 from greval.records.metric import CategoricalMetric
-from greval.report.build import build
 from greval.runs.batch import collect, status, submit
 from greval.runs.merging import merge
 from greval.runs.store.pages import Pages

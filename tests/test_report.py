@@ -20,11 +20,11 @@ from greval import (
     ValueMetric,
     evaluate,
 )
+from greval.analysis.spending import spendings, told
+from greval.analysis.summary import build
 from greval.cli.bar import Bar, line
 from greval.records.result import Failed, Failure, Result, Scored, Skipped, Usage
-from greval.report.build import build
 from greval.report.console import render
-from greval.report.spending import spendings, told
 from greval.runs.progress import Progress
 from greval.stats.summary import Summary, summarise
 from greval.testing import ScriptedJudge

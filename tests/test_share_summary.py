@@ -15,9 +15,9 @@ from rich.console import Console
 from served_runs import ended, serving, started, uploaded
 
 from greval import CategoricalMetric, ManyCategoricalMetric, ValueMetric, evaluate, write_metric
+from greval.analysis.summary import build
 from greval.errors import DataError
 from greval.records.result import Judgement, Result, Scored
-from greval.report.build import build
 from greval.report.console import render
 from greval.runs.share_summary import summarise_shares
 from greval.runs.store import Store

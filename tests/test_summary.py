@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from greval import Case, CategoricalMetric, ComputedMetric, DefinitionError, MeasureScale, Store, ValueMetric, evaluate
+from greval.analysis.summary import build
 from greval.metrics.library import load
 from greval.records.result import Failed, Failure, Judgement, Result, Scored, Skipped, Usage
-from greval.report.build import build
 from greval.report.console import render
 from greval.stats.summary import Tallies, summarise
 from greval.stats.tally import MOST_KINDS

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from greval._util.wording import counted
+from greval.analysis.summary import build
 from greval.cli.bar import Bar
 from greval.cli.failing import kinds, tell_failures
 from greval.cli.input import Input, Rows, open_input
@@ -57,7 +58,6 @@ from greval.judging.model.prices import Prices
 from greval.metrics.library import load, with_dependencies
 from greval.records.metric import ComputedMetric, Metric
 from greval.records.result import Result
-from greval.report.build import build
 from greval.report.console import render
 from greval.runs.shard import Shard
 from greval.runs.store import Store

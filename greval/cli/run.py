@@ -11,10 +11,10 @@ from typing import Annotated
 
 import typer
 
+from greval.analysis.summary import build
 from greval.cli.failing import kinds, tell_failures
 from greval.cli.options import AllRows, By, Form, ReportFormat, RunFolder, Show, page
 from greval.errors import StoreError
-from greval.report.build import build
 from greval.report.console import render
 from greval.runs.store import Store
 from greval.runs.store.exports import write_csv, write_parquet

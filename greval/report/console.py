@@ -11,11 +11,11 @@ from rich.table import Table
 from rich.text import Text
 
 from greval._util.wording import counted
+from greval.analysis.spending import told
+from greval.analysis.summary import Report, Verdict
 from greval.datasets.row_faults import describe_unread
 from greval.records.judgement_text import write_details
-from greval.report.build import Report, Verdict
 from greval.report.lines import shortened
-from greval.report.spending import told
 from greval.runs.share_summary import ShareSummary
 from greval.stats.summary import Summary
 

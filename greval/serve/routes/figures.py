@@ -13,12 +13,12 @@ from pydantic import StringConstraints
 
 from greval.agreements import agreement
 from greval.agreements.records import Agreement
+from greval.analysis.summary import Report, build
 from greval.comparison import compare
 from greval.comparison.records import Comparison
 from greval.estimates import estimate
 from greval.estimates.records import Estimate
 from greval.records.record import Record
-from greval.report.build import Report, build
 from greval.runs.store import Store
 from greval.serve.figuring import Figuring, named, stamp, told
 from greval.serve.infos import judged_folder

@@ -9,13 +9,13 @@ from typing import assert_never
 
 from pydantic import Field, JsonValue
 
+from greval.analysis.spending import Spending, spendings
 from greval.records.consistency import find_contradictions
 from greval.records.judgement_text import cited_items
 from greval.records.metric import JudgedMetric
 from greval.records.record import Record
 from greval.records.result import Result
 from greval.records.scale import MAX_ENUM_LEVELS, CategoricalScale, MeasureScale, Scale, ValueScale
-from greval.report.spending import Spending, spendings
 from greval.runs.run_summary import missing_tag, summarise_run
 from greval.runs.share_summary import ShareSummary, summarise_shares
 from greval.runs.store import Store

@@ -1,0 +1,1 @@
+"""What a run found: comparison, diagnosis, checks of gold, and a summary."""
