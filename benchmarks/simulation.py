@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from greval.comparison.contrasting import Kind, tested
-from greval.comparison.records import Test
+from greval.analysis.comparison.contrast import Kind, tested
+from greval.analysis.comparison.records import Test
 from greval.stats.correction import Correction, correct_discrete
 from greval.stats.difference import Clusters, clustered, intervals
 from greval.stats.interval import Interval

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from greval.agreements import Agreement, agreement
     from greval.alignment import Alignment, align, align_async, foresee
+    from greval.analysis.comparison import Comparison, Contrast, compare
     from greval.annotations.adjudicating import adjudicated
     from greval.annotations.files import read_annotations, write_annotations
-    from greval.comparison import Comparison, Contrast, compare
     from greval.datasets import RowFault, read_cases
     from greval.datasets.chunk_sources import fill_sources
     from greval.diagnosis import Diagnosis, diagnose, diagnose_run
@@ -82,7 +82,7 @@ _HOME = {
     "records.case": ("Case", "Chunk", "Effort", "Gold", "Node", "Response", "Sample", "Traversal", "Triple"),
     "judging.model.client": ("JudgeClient",),
     "methods.collecting": ("CollectProgress", "Collected", "collect", "collect_async"),
-    "comparison": ("Comparison", "Contrast", "compare"),
+    "analysis.comparison": ("Comparison", "Contrast", "compare"),
     "runs.runnable": ("compile_metric",),
     "datasets": ("RowFault", "read_cases"),
     "datasets.chunk_sources": ("fill_sources",),

@@ -7,8 +7,8 @@ import typer
 from compared_runs import FAILED, MISSING, UNSCORED, write
 from typer.testing import CliRunner
 
+from greval.analysis.comparison import Comparison
 from greval.cli.compare import compare
-from greval.comparison import Comparison
 from greval.errors import DataError
 
 KINDS = [{"kind": "multi_hop" if n % 3 else "single_fact", "doc": f"d{n % 9}"} for n in range(45)]

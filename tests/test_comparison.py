@@ -6,11 +6,11 @@ from compared_runs import FAILED, LATENCY, MISSING, SKIPPED, UNSCORED, defined, 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from greval.comparison import Comparison, compare
-from greval.comparison.contrasting import Names, Rules, contrast, settled
-from greval.comparison.pairs import Figures, Pairs
-from greval.comparison.records import Bounds, LeftOut
-from greval.comparison.scales import Direction
+from greval.analysis.comparison import Comparison, compare
+from greval.analysis.comparison.contrast import Names, Rules, contrast, settled
+from greval.analysis.comparison.pairs import Figures, Pairs
+from greval.analysis.comparison.records import Bounds, LeftOut
+from greval.analysis.comparison.scales import Direction
 from greval.errors import DataError, StoreError
 from greval.records.metric import ValueMetric
 from greval.records.scale import MeasureScale

@@ -5,8 +5,8 @@ from compared_runs import FAILED, write
 from hypothesis import given
 from hypothesis import strategies as st
 
-from greval.comparison import check, compare
-from greval.comparison.gate import FORM, NEAR, SIGNS, Limit, parse
+from greval.analysis.comparison import check, compare
+from greval.analysis.comparison.gate import FORM, NEAR, SIGNS, Limit, parse
 from greval.errors import DataError
 
 KINDS = [{"kind": "multi hop"}] * 5 + [{"kind": "10"}] * 5

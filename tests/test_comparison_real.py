@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 from compared_runs import MISSING, content, rows, write
 
-from greval.comparison import compare
+from greval.analysis.comparison import compare
 from greval.metrics.computed import parse
 from greval.runs.evaluation import evaluate
 from greval.stats.mcnemar import mcnemar

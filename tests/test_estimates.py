@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from compared_runs import FAILED, MISSING, defined, write
 
+from greval.analysis.comparison import compare
 from greval.annotations import write_annotations
-from greval.comparison import compare
 from greval.errors import DataError, StoreError
 from greval.estimates import Estimate, estimate
 from greval.records.annotation import Annotation

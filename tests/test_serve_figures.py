@@ -15,10 +15,10 @@ from served_runs import ended, rows, serving, started, two_tenants, uploaded
 from waiting import SECONDS, until
 
 from greval.agreements import agreement
+from greval.analysis.comparison import compare
 from greval.analysis.summary import build
 from greval.annotations.files import FIELDS, keep, kept, write_annotations
 from greval.argilla.ledger import folder_of
-from greval.comparison import compare
 from greval.estimates import estimate
 from greval.runs.store import FILE, Store
 from greval.runs.store.disk import lock

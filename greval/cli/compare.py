@@ -50,8 +50,8 @@ def compare(  # noqa: PLR0913 - the options of a command
     ] = None,
 ) -> None:
     """Say which method is better, on which questions, and how sure that is."""
-    from greval.comparison import check  # noqa: PLC0415 - only where it is asked for
-    from greval.comparison import compare as compared  # noqa: PLC0415
+    from greval.analysis.comparison import check  # noqa: PLC0415 - only where it is asked for
+    from greval.analysis.comparison import compare as compared  # noqa: PLC0415
     from greval.report.comparison import gate, render  # noqa: PLC0415
 
     found = compared(

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypedDict, Unpack
 
 from greval._util.arguments import known_options, run_folder, unknown
+from greval.analysis.comparison.scales import direction
 from greval.annotations.giving import Source, given
 from greval.annotations.matching import Key
 from greval.annotations.shown import contents
-from greval.comparison.scales import direction
 from greval.errors import DataError
 from greval.estimates.cells import Cell, by_question, cells, things
 from greval.estimates.drawing import drawing

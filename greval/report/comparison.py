@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from greval._util.wording import MOST_NAMES, names
-from greval.comparison.records import Check, Comparison, Contrast, Effect
+from greval.analysis.comparison.records import Check, Comparison, Contrast, Effect
 from greval.report.lines import say, say_loud, say_rest
 from greval.stats.difference import FEW
 
@@ -103,7 +103,7 @@ def changed(comparison: Comparison) -> Iterator[str]:
     Example:
         >>> one = Contrast(metric="tone", group="", method="a", baseline="b", better="higher", questions=9, n=9,
         ...                won=1, lost=2, won_questions=["q2"], lost_questions=["q3", "q7"])
-        >>> from greval.comparison.records import Family
+        >>> from greval.analysis.comparison.records import Family
         >>> family = Family(tests=1, counted=1, told="1 test", correction="bonferroni", alpha=0.05)
         >>> whole = Comparison(folder="runs/x", against=None, baseline="b", methods=["a"], by=[], cluster_by=None,
         ...                    level=0.95, family=family, contrasts=[one], levels=[])

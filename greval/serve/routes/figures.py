@@ -13,9 +13,9 @@ from pydantic import StringConstraints
 
 from greval.agreements import agreement
 from greval.agreements.records import Agreement
+from greval.analysis.comparison import compare
+from greval.analysis.comparison.records import Comparison
 from greval.analysis.summary import Report, build
-from greval.comparison import compare
-from greval.comparison.records import Comparison
 from greval.estimates import estimate
 from greval.estimates.records import Estimate
 from greval.records.record import Record

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from greval._util.arguments import known_options, run_folder
-from greval.comparison.caution import cautions
-from greval.comparison.contrasting import (
+from greval.analysis.comparison.contrast import (
     Names,
     Rules,
     contrast,
@@ -17,9 +16,10 @@ from greval.comparison.contrasting import (
     read_differences,
     settled,
 )
-from greval.comparison.pairs import Pairs, figures
-from greval.comparison.plan import Match, Plan, Wanted, planned
-from greval.comparison.records import Comparison, Contrast, Family, Level
+from greval.analysis.comparison.pairs import Pairs, figures
+from greval.analysis.comparison.plan import Match, Plan, Wanted, planned
+from greval.analysis.comparison.records import Comparison, Contrast, Family, Level
+from greval.analysis.comparison.warnings import cautions
 from greval.errors import DataError
 from greval.stats.correction import Correction, correct_discrete, count_capable
 from greval.stats.interval import LEVEL

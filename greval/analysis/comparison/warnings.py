@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from greval.comparison.plan import Plan
-from greval.comparison.records import Contrast, LeftOut
+from greval.analysis.comparison.plan import Plan
+from greval.analysis.comparison.records import Contrast, LeftOut
 from greval.runs.score_columns import NOT_TOLD
 from greval.stats.difference import FEW
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from greval._util.arguments import unknown
-from greval.comparison.records import Check, Comparison, Contrast, Level
+from greval.analysis.comparison.records import Check, Comparison, Contrast, Level
 from greval.errors import DataError
 
 NEAR = 1e-9

@@ -11,8 +11,8 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from greval._util.arguments import unknown
-from greval.comparison.pairs import Pairs, figures, paired
-from greval.comparison.scales import Direction, directions
+from greval.analysis.comparison.pairs import Pairs, figures, paired
+from greval.analysis.comparison.scales import Direction, directions
 from greval.errors import DataError
 from greval.runs.score_columns import NOT_TOLD, SCORED, WITHOUT_NUMBER, Scores, Side
 from greval.runs.store import Store

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from greval.comparison.pairs import Pairs
-from greval.comparison.records import Contrast, Effect, Test, TestName, Verdict
-from greval.comparison.scales import Direction
+from greval.analysis.comparison.pairs import Pairs
+from greval.analysis.comparison.records import Contrast, Effect, Test, TestName, Verdict
+from greval.analysis.comparison.scales import Direction
 from greval.records.scale import Better
 from greval.stats.correction import Corrected
 from greval.stats.difference import clustered, intervals

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from greval.comparison.records import Bounds, LeftOut
-from greval.comparison.scales import Direction
+from greval.analysis.comparison.records import Bounds, LeftOut
+from greval.analysis.comparison.scales import Direction
 from greval.runs.score_columns import FAILED, MISSING, SCORED, SKIPPED, WITHOUT_NUMBER, Scores, Side
 from greval.stats.mcnemar import mcnemar
 
