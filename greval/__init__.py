@@ -9,11 +9,11 @@ if TYPE_CHECKING:
     from greval.agreements import Agreement, agreement
     from greval.alignment import Alignment, align, align_async, foresee
     from greval.analysis.comparison import Comparison, Contrast, compare
+    from greval.analysis.diagnosis import Diagnosis, diagnose, diagnose_run
     from greval.annotations.adjudicating import adjudicated
     from greval.annotations.files import read_annotations, write_annotations
     from greval.datasets import RowFault, read_cases
     from greval.datasets.chunk_sources import fill_sources
-    from greval.diagnosis import Diagnosis, diagnose, diagnose_run
     from greval.errors import (
         ArgillaError,
         DataError,
@@ -86,7 +86,7 @@ _HOME = {
     "runs.runnable": ("compile_metric",),
     "datasets": ("RowFault", "read_cases"),
     "datasets.chunk_sources": ("fill_sources",),
-    "diagnosis": ("Diagnosis", "diagnose", "diagnose_run"),
+    "analysis.diagnosis": ("Diagnosis", "diagnose", "diagnose_run"),
     "judging.metric_draft": ("draft",),
     "errors": (
         *("ArgillaError", "DataError", "DataWarning", "DefinitionError", "GrevalError", "JudgeError"),

@@ -3,7 +3,7 @@
 A world of films, people, studios and cities is told by documents. A question is answered in six
 stages: index, entry linking, walk (or vector search), fusion with a cut-off, answer, judge. What the
 stages after the broken one do follows from what they are given. Nothing here is shared with
-`greval.diagnosis`: the truth is which stage was broken, not what the record looks like.
+`greval.analysis.diagnosis`: the truth is which stage was broken, not what the record looks like.
 """
 
 from __future__ import annotations

@@ -16,9 +16,9 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from greval import Case, DataError, DefinitionError, Run, Store, StoreError, ValueMetric, evaluate, load
+from greval.analysis.diagnosis import CAUSES, LOSSES, MEANINGS, Holdings, Verdict, diagnose, diagnose_run, tabulate
+from greval.analysis.diagnosis.correctness import bar_of
 from greval.cli.diagnose import diagnose as command
-from greval.diagnosis import CAUSES, LOSSES, MEANINGS, Holdings, Verdict, diagnose, diagnose_run, tabulate
-from greval.diagnosis.verdicts import bar_of
 from greval.records.inventory import Inventory
 from greval.report.diagnosis import notes_on, render
 from greval.runs.progress import Progress

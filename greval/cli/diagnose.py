@@ -12,7 +12,7 @@ from greval.datasets.field_names import nearest
 from greval.runs.store import Store
 
 if TYPE_CHECKING:
-    from greval.diagnosis import Cause, Diagnoses, Diagnosis
+    from greval.analysis.diagnosis import Cause, Diagnoses, Diagnosis
     from greval.records.inventory import Inventory
 
 QUERY_TYPE = "query_type"
@@ -39,7 +39,7 @@ def diagnose(
     form: Form = ReportFormat.table,
 ) -> None:
     """Say of each answer why it failed: the first place on its way where what was needed was lost."""
-    from greval.diagnosis import diagnose_run, tabulate  # noqa: PLC0415 - only where it is asked for
+    from greval.analysis.diagnosis import diagnose_run, tabulate  # noqa: PLC0415 - only where it is asked for
     from greval.report.diagnosis import notes_on, render  # noqa: PLC0415
 
     shown = [_cause(name) for name in show or ()]
@@ -65,7 +65,7 @@ def _cause(name: str) -> Cause:
     Raises:
         typer.BadParameter: Where it is none, with the nearest.
     """
-    from greval.diagnosis import CAUSES  # noqa: PLC0415 - as above
+    from greval.analysis.diagnosis import CAUSES  # noqa: PLC0415 - as above
 
     for cause in CAUSES:
         if cause == name.strip().lower():

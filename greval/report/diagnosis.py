@@ -9,7 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from greval.diagnosis import MEANINGS, Cause, Diagnoses, Diagnosis
+from greval.analysis.diagnosis import MEANINGS, Cause, Diagnoses, Diagnosis
 from greval.report.lines import shortened
 
 ALL = "all"

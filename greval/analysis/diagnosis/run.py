@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from greval._util.arguments import run_folder
-from greval.diagnosis.causes import Diagnosis
-from greval.diagnosis.deciding import diagnose
-from greval.diagnosis.verdicts import Verdicts
+from greval.analysis.diagnosis.api import diagnose
+from greval.analysis.diagnosis.causes import Diagnosis
+from greval.analysis.diagnosis.correctness import Verdicts
 from greval.gold.holdings import Holdings
 from greval.records.case import Case
 from greval.records.inventory import Inventory

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from greval.diagnosis.causes import CAUSES, Cause, Diagnosis
+from greval.analysis.diagnosis.causes import CAUSES, Cause, Diagnosis
 from greval.records.record import Record
 
 METHOD = "method"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from greval.diagnosis.answers import chunk_with_answer, given_rightly
-from greval.diagnosis.causes import LOSSES, Cause, Diagnosis, Evidence
-from greval.diagnosis.entry import Entry
-from greval.diagnosis.needs import needs
-from greval.diagnosis.trail import Trail
-from greval.diagnosis.verdicts import Verdict
+from greval.analysis.diagnosis.answers import chunk_with_answer, given_rightly
+from greval.analysis.diagnosis.causes import LOSSES, Cause, Diagnosis, Evidence
+from greval.analysis.diagnosis.correctness import Verdict
+from greval.analysis.diagnosis.entry_nodes import Entry
+from greval.analysis.diagnosis.evidence_path import Trail
+from greval.analysis.diagnosis.needs import needs
 from greval.gold.holdings import Holdings
 from greval.records.case import Case, Gold
 from greval.records.inventory import Inventory

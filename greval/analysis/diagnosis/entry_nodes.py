@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
-from greval.diagnosis.causes import Cause, Evidence
-from greval.diagnosis.trail import Trail
+from greval.analysis.diagnosis.causes import Cause, Evidence
+from greval.analysis.diagnosis.evidence_path import Trail
 from greval.metrics.computed.graph_walk import depths
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from greval.diagnosis.causes import Cause, Evidence
-from greval.diagnosis.entry import Entry
-from greval.diagnosis.trail import Trail
+from greval.analysis.diagnosis.causes import Cause, Evidence
+from greval.analysis.diagnosis.entry_nodes import Entry
+from greval.analysis.diagnosis.evidence_path import Trail
 from greval.metrics.computed.graph_walk import write_edge
 from greval.records.case import Edge
 
