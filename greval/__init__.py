@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from greval.alignment import Alignment, align, align_async, foresee
     from greval.analysis.comparison import Comparison, Contrast, compare
     from greval.analysis.diagnosis import Diagnosis, diagnose, diagnose_run
+    from greval.analysis.gold import Finding, check_gold, with_gold
     from greval.annotations.adjudicating import adjudicated
     from greval.annotations.files import read_annotations, write_annotations
     from greval.datasets import RowFault, read_cases
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
         StoreError,
     )
     from greval.estimates import Estimate, estimate
-    from greval.gold import Finding, check_gold, with_gold
     from greval.judging.judge_check import Capabilities, check
     from greval.judging.metric_draft import draft
     from greval.judging.metric_runnable import MetricRunnable
@@ -100,7 +100,7 @@ _HOME = {
     "methods.fair_context.answer_generation": ("generated",),
     "methods.fair_context.counts": ("counts_by",),
     "methods.fair_context.context_audit": ("Audit", "audit"),
-    "gold": ("Finding", "check_gold", "with_gold"),
+    "analysis.gold": ("Finding", "check_gold", "with_gold"),
     "records.inventory": ("Inventory",),
     "judging.model.judge": ("Judge",),
     "metrics.library": ("load", "load_folder", "predefined"),

@@ -15,9 +15,9 @@ from typer.testing import CliRunner
 import greval
 from greval import Case, DataError, Gold, RowFault, Sample, evaluate, load, read_cases
 from greval.analysis.comparison import compare
+from greval.analysis.gold import Finding, check_gold, with_gold
 from greval.cli.gold import app
 from greval.datasets.gold import read_gold
-from greval.gold import Finding, check_gold, with_gold
 from greval.records.inventory import Inventory
 
 EDGE = ("Ada", "wrote", "Notes")

@@ -5,7 +5,7 @@ from greval.analysis.diagnosis.causes import CAUSES, LOSSES, MEANINGS, Cause, Di
 from greval.analysis.diagnosis.correctness import Verdict
 from greval.analysis.diagnosis.run import diagnose_run
 from greval.analysis.diagnosis.table import Diagnoses, Group, tabulate
-from greval.gold.holdings import Holdings
+from greval.analysis.gold.index_lookup import Holdings
 
 __all__ = [
     "CAUSES",

@@ -10,7 +10,7 @@ from greval.analysis.diagnosis.correctness import Verdict
 from greval.analysis.diagnosis.entry_nodes import Entry
 from greval.analysis.diagnosis.evidence_path import Trail
 from greval.analysis.diagnosis.needs import needs
-from greval.gold.holdings import Holdings
+from greval.analysis.gold.index_lookup import Holdings
 from greval.records.case import Case, Gold
 from greval.records.inventory import Inventory
 

@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Iterable
 from functools import cached_property
 
-from greval.gold.holdings import Documents, Holdings, Names, Ties
+from greval.analysis.gold.index_lookup import Documents, Holdings, Names, Ties
 from greval.metrics.computed.graph_walk import plain
 from greval.records.case import Case, Edge, Gold
 

@@ -11,7 +11,7 @@ from greval._util.arguments import run_folder
 from greval.analysis.diagnosis.api import diagnose
 from greval.analysis.diagnosis.causes import Diagnosis
 from greval.analysis.diagnosis.correctness import Verdicts
-from greval.gold.holdings import Holdings
+from greval.analysis.gold.index_lookup import Holdings
 from greval.records.case import Case
 from greval.records.inventory import Inventory
 from greval.runs.store import Store

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 
 from greval._util.wording import names
-from greval.gold.finding import Level
-from greval.gold.holdings import Holdings, Names
+from greval.analysis.gold.finding import Level
+from greval.analysis.gold.index_lookup import Holdings, Names
 from greval.metrics.computed.graph_walk import plain, write_edge
 from greval.records.case import Edge, Gold
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import repeat
 
-from greval.gold.finding import Finding, Level
-from greval.gold.holdings import Holdings
-from greval.gold.rules import Told, in_index, in_itself
+from greval.analysis.gold.finding import Finding, Level
+from greval.analysis.gold.index_lookup import Holdings
+from greval.analysis.gold.rules import Told, in_index, in_itself
 from greval.metrics.computed.graph_walk import plain
 from greval.records.case import Gold, Sample
 from greval.records.inventory import Inventory
