@@ -6,7 +6,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from greval.agreements import Agreement, agreement
     from greval.alignment import Alignment, align, align_async, foresee
     from greval.analysis.comparison import Comparison, Contrast, compare
     from greval.analysis.diagnosis import Diagnosis, diagnose, diagnose_run
@@ -69,11 +68,12 @@ if TYPE_CHECKING:
     from greval.runs.shard import Shard
     from greval.runs.store import Store
     from greval.stats.summary import Summary, summarise
+    from greval.trust.agreement import Agreement, agreement
 
 __version__ = "0.1.0"
 
 _HOME = {
-    "agreements": ("Agreement", "agreement"),
+    "trust.agreement": ("Agreement", "agreement"),
     "alignment": ("Alignment", "align", "align_async", "foresee"),
     "records.annotation": ("Annotation",),
     "annotations.adjudicating": ("adjudicated",),

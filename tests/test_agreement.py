@@ -5,8 +5,6 @@ import sys
 import pytest
 from agreed_runs import FAILED, RELEVANT, said, write, write_chunks
 
-from greval.agreements import Agreement, agreement
-from greval.agreements.baselines import lengths
 from greval.annotations import Thing, keep, write_annotations
 from greval.errors import DataError, MissingExtraError
 from greval.records.annotation import Annotation
@@ -14,6 +12,8 @@ from greval.records.case import Case
 from greval.records.result import Judgement
 from greval.runs.store import Store
 from greval.stats.measured import Undefined
+from greval.trust.agreement import Agreement, agreement
+from greval.trust.agreement.baselines import lengths
 
 YES = ["Yes"] * 12 + ["No"] * 8
 MOSTLY = ["Yes"] * 10 + ["No"] * 10

@@ -7,9 +7,9 @@ from agreed_runs import SHIFT, defined, said, write
 from compared_runs import content, rows
 from waiting import bounded
 
-from greval.agreements import agreement
 from greval.records.annotation import Annotation
 from greval.records.scale import CategoricalScale
+from greval.trust.agreement import agreement
 
 NQ = "nq301_answer_judgments"
 PAIRS = "ragchecker_meta_eval_70"

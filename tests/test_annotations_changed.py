@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from greval import Case, CategoricalMetric, ManyCategoricalMetric, ValueMetric, evaluate
-from greval.agreements import agreement
 from greval.annotations import match
 from greval.annotations.shown import contents, shown
 from greval.argilla.things import metric_of
@@ -14,6 +13,7 @@ from greval.metrics.computed import COMPUTED
 from greval.records.annotation import Annotation
 from greval.runs.store import Store
 from greval.testing import ScriptedJudge
+from greval.trust.agreement import agreement
 
 TONE = CategoricalMetric(
     name="tone", description="d", needs=("question", "answer"), steps=["s"], categories={"Polite": "", "Rude": ""}

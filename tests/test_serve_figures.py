@@ -14,7 +14,6 @@ from agreed_runs import said, write
 from served_runs import ended, rows, serving, started, two_tenants, uploaded
 from waiting import SECONDS, until
 
-from greval.agreements import agreement
 from greval.analysis.comparison import compare
 from greval.analysis.summary import build
 from greval.annotations.files import FIELDS, keep, kept, write_annotations
@@ -23,6 +22,7 @@ from greval.estimates import estimate
 from greval.runs.store import FILE, Store
 from greval.runs.store.disk import lock
 from greval.serve.figuring import Figuring
+from greval.trust.agreement import agreement
 
 JSONL = {"Content-Type": "application/jsonl"}
 VERDICTS = ["Yes", "Yes", "No", "Yes", "No", "No", "Yes", "No"]

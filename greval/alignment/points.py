@@ -6,9 +6,6 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from greval.agreements.caution import left_out, of_this_sample
-from greval.agreements.levels import treated
-from greval.agreements.sides import Side, sides
 from greval.alignment.splitting import clusters
 from greval.annotations.giving import Source, given
 from greval.annotations.matching import Matched, match
@@ -22,6 +19,9 @@ from greval.records.metric_input import keep, listed
 from greval.records.result import Judgement
 from greval.records.scale import CategoricalScale, Scale, Value
 from greval.runs.store import Store
+from greval.trust.agreement.levels import treated
+from greval.trust.agreement.value_pairs import Side, sides
+from greval.trust.agreement.warnings import left_out, of_this_sample
 
 
 class Point(NamedTuple):

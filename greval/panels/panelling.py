@@ -7,10 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypedDict, Unpack
 
 from greval._util.arguments import known_options, run_folder, several, unknown
-from greval.agreements.agreeing import grouped
-from greval.agreements.caution import left_out, of_this_sample
-from greval.agreements.levels import treated
-from greval.agreements.records import TreatAs
 from greval.annotations.files import FILE
 from greval.annotations.giving import Source, given
 from greval.annotations.matching import Key, Thing, match, name
@@ -24,6 +20,10 @@ from greval.records.annotation import Annotation
 from greval.records.scale import CategoricalScale, OffScaleError, Scale, Value
 from greval.runs.store import Store
 from greval.stats.interval import LEVEL
+from greval.trust.agreement.api import grouped
+from greval.trust.agreement.levels import treated
+from greval.trust.agreement.records import TreatAs
+from greval.trust.agreement.warnings import left_out, of_this_sample
 
 if TYPE_CHECKING:
     from greval.runs.evaluation import Run

@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from greval.agreements.agreeing import scale_of
 from greval.annotations.matching import Key, Thing
 from greval.annotations.shown import definitions, judged_cases
 from greval.errors import DataError
@@ -19,6 +18,7 @@ from greval.records.metric_input import seen
 from greval.records.result import Judgement, Result
 from greval.records.scale import Scale
 from greval.runs.store import Store
+from greval.trust.agreement.api import scale_of
 
 FEWEST = 2
 COMPUTED = ""

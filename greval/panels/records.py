@@ -6,9 +6,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from greval.agreements.records import People, TreatAs
 from greval.records.record import Record
 from greval.stats.measured import Measured
+from greval.trust.agreement.records import People, TreatAs
 
 CombineJudges = Literal["majority", "median", "mean"]
 """What the verdict of several judges is: what most of them say, or the middle or mean of their numbers."""

@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean, median
 from typing import TYPE_CHECKING, NamedTuple
 
-from greval.agreements.judging import ratings
-from greval.agreements.people import people
 from greval.annotations.adjudicating import majority
 from greval.annotations.matching import Key, Thing
 from greval.panels.records import Against, CombineJudges, Jury, Seat
@@ -15,6 +13,8 @@ from greval.records.scale import CategoricalScale, Scale, Value
 from greval.stats.inter_rater import reliability
 from greval.stats.measured import Counted, Measured, codes, measured
 from greval.stats.resampling import Sample, sparse
+from greval.trust.agreement.figures import people
+from greval.trust.agreement.judge_figures import ratings
 
 if TYPE_CHECKING:
     from greval.stats.bootstrap import Floats

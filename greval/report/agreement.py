@@ -9,11 +9,11 @@ from rich.table import Table
 from rich.text import Text
 
 from greval._util.wording import counted
-from greval.agreements.records import Agreement, Categorical, Group, Numeric, People
 from greval.report.figures import by_question, named, number, told
 from greval.report.lines import plain_table, say, say_loud, say_rest
 from greval.stats.correlation import Spread
 from greval.stats.measured import Figure, Undefined
+from greval.trust.agreement.records import Agreement, Categorical, Group, Numeric, People
 
 LOUD = ("MIXED", "ENRICHED")
 OF_GROUPS = {"categorical": ("accuracy", "kappa", "ac1", "macro f1"), "numeric": ("mae", "bias", "pearson", "spearman")}

@@ -10,7 +10,6 @@ import pytest
 from judged_runs import CHUNK, TONE, VALUES, judged, rows
 
 from greval import Case, CategoricalMetric, evaluate
-from greval.agreements import agreement
 from greval.argilla import ArgillaError, pull, push
 from greval.argilla.form import JUDGEMENT, WRITTEN
 from greval.errors import DataError
@@ -18,6 +17,7 @@ from greval.records.annotation import Annotation
 from greval.records.metric import define
 from greval.runs.store import Store
 from greval.testing import ScriptedJudge
+from greval.trust.agreement import agreement
 
 
 def test_annotators_see_the_material_and_nothing_of_the_judge(owner, tmp_path):

@@ -11,8 +11,6 @@ from typing import Annotated, Literal, cast
 from fastapi import APIRouter, Depends, FastAPI, Query, Request, Response
 from pydantic import StringConstraints
 
-from greval.agreements import agreement
-from greval.agreements.records import Agreement
 from greval.analysis.comparison import compare
 from greval.analysis.comparison.records import Comparison
 from greval.analysis.summary import Report, build
@@ -26,6 +24,8 @@ from greval.serve.names import PATTERN, Id
 from greval.serve.service import TheTenant
 from greval.serve.statuses import may_answer
 from greval.stats.correction import Correction
+from greval.trust.agreement import agreement
+from greval.trust.agreement.records import Agreement
 
 
 @asynccontextmanager

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from greval.agreements.records import Baseline
-from greval.agreements.sides import Side, choices, numbers
 from greval.annotations.matching import Key, Thing
 from greval.records.case import Case
 from greval.records.scale import CategoricalScale, Scale
@@ -17,6 +15,8 @@ from greval.stats.correlation import Numbers
 from greval.stats.correlation import compared as compared_numbers
 from greval.stats.measured import Measured
 from greval.stats.threshold import best_threshold, folds
+from greval.trust.agreement.records import Baseline
+from greval.trust.agreement.value_pairs import Side, choices, numbers
 
 if TYPE_CHECKING:
     import numpy as np

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from greval.agreements.records import Categorical, Class, Numeric
-from greval.agreements.sides import Side, choices, numbers, places
 from greval.annotations.matching import Thing
 from greval.records.scale import CategoricalScale, Scale, Value
 from greval.stats.confusion import PARTS, confusion
@@ -14,6 +12,8 @@ from greval.stats.correlation import compared as compared_numbers
 from greval.stats.correlation import spreads
 from greval.stats.inter_rater import Distance, Ratings, reliability
 from greval.stats.measured import Measured, codes
+from greval.trust.agreement.records import Categorical, Class, Numeric
+from greval.trust.agreement.value_pairs import Side, choices, numbers, places
 
 WITH_WEIGHTS = ("people mean", "judge mean", "bias", "mae", "pearson")
 

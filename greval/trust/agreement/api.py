@@ -7,13 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypedDict, Unpack
 
 from greval._util.arguments import known_options, run_folder, unknown
-from greval.agreements.baselines import baselines, lengths
-from greval.agreements.caution import cautions
-from greval.agreements.judging import judged, weighted
-from greval.agreements.levels import treated
-from greval.agreements.people import people
-from greval.agreements.records import Agreement, Combine, Group, TreatAs
-from greval.agreements.sides import sides
 from greval.annotations.giving import given
 from greval.annotations.matching import Key, Matched, Thing, match
 from greval.annotations.shown import definitions
@@ -23,6 +16,13 @@ from greval.records.annotation import Annotation
 from greval.records.scale import CategoricalScale, Scale
 from greval.runs.store import Store
 from greval.stats.interval import LEVEL
+from greval.trust.agreement.baselines import baselines, lengths
+from greval.trust.agreement.figures import people
+from greval.trust.agreement.judge_figures import judged, weighted
+from greval.trust.agreement.levels import treated
+from greval.trust.agreement.records import Agreement, Combine, Group, TreatAs
+from greval.trust.agreement.value_pairs import sides
+from greval.trust.agreement.warnings import cautions
 
 if TYPE_CHECKING:
     from greval.runs.evaluation import Run

@@ -6,15 +6,15 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from greval.agreements.judging import ratings
-from greval.agreements.records import Pair, People
-from greval.agreements.sides import Side, choices, numbers
 from greval.annotations.matching import Thing
 from greval.records.scale import CategoricalScale, Scale
 from greval.stats.confusion import compared as compared_choices
 from greval.stats.correlation import compared as compared_numbers
 from greval.stats.inter_rater import reliability
 from greval.stats.measured import Measured
+from greval.trust.agreement.judge_figures import ratings
+from greval.trust.agreement.records import Pair, People
+from greval.trust.agreement.value_pairs import Side, choices, numbers
 
 MOST_PAIRS = 10
 OF_CATEGORIES = ("accuracy", "kappa", "kappa linear", "kappa quadratic", "ac1")

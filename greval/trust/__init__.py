@@ -1,0 +1,1 @@
+"""How far the judge can be trusted, and how people say so."""
