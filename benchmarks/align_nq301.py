@@ -27,11 +27,11 @@ from answers import case, sample
 from langchain_core.messages import BaseMessage
 
 from greval import Annotation, Case, Judge, Metric, evaluate, load, parse_metric
-from greval.alignment import Alignment, align
-from greval.alignment.gain import Pair, gained
 from greval.stats.interval import Interval, wilson
 from greval.testing import ScriptedJudge
 from greval.trust.agreement.levels import treated
+from greval.trust.alignment import Alignment, align
+from greval.trust.alignment.gain import Pair, gained
 
 METRIC = "correctness"
 WHOSE = {"people": "labels of people", "shuffled": "the same labels dealt out at random"}

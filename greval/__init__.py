@@ -6,7 +6,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from greval.alignment import Alignment, align, align_async, foresee
     from greval.analysis.comparison import Comparison, Contrast, compare
     from greval.analysis.diagnosis import Diagnosis, diagnose, diagnose_run
     from greval.analysis.gold import Finding, check_gold, with_gold
@@ -69,12 +68,13 @@ if TYPE_CHECKING:
     from greval.runs.store import Store
     from greval.stats.summary import Summary, summarise
     from greval.trust.agreement import Agreement, agreement
+    from greval.trust.alignment import Alignment, align, align_async, foresee
 
 __version__ = "0.1.0"
 
 _HOME = {
     "trust.agreement": ("Agreement", "agreement"),
-    "alignment": ("Alignment", "align", "align_async", "foresee"),
+    "trust.alignment": ("Alignment", "align", "align_async", "foresee"),
     "records.annotation": ("Annotation",),
     "annotations.adjudicating": ("adjudicated",),
     "annotations.files": ("read_annotations", "write_annotations"),

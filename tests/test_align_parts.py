@@ -14,15 +14,6 @@ from hypothesis import strategies as st
 from rich.console import Console
 from sklearn.metrics import cohen_kappa_score
 
-from greval.alignment.gain import Pair, doubt, gained
-from greval.alignment.judging import Spent
-from greval.alignment.points import Point
-from greval.alignment.provenance import with_provenance
-from greval.alignment.records import Alignment, Attempt, Gain
-from greval.alignment.rewriting import rewritten
-from greval.alignment.showing import chosen_from, shown
-from greval.alignment.splitting import clusters, folds, within
-from greval.alignment.writing import Writer
 from greval.judging.model.prices import Prices
 from greval.metrics.files import parse_metric, write_metric
 from greval.records.case import Case
@@ -32,6 +23,15 @@ from greval.records.scale import CategoricalScale, ValueScale
 from greval.report.align import render
 from greval.stats.interval import Interval
 from greval.testing import ScriptedJudge
+from greval.trust.alignment.definition_runs import Spent
+from greval.trust.alignment.few_shot import chosen_from, shown
+from greval.trust.alignment.folds import clusters, folds, within
+from greval.trust.alignment.gain import Pair, doubt, gained
+from greval.trust.alignment.labelled_items import Point
+from greval.trust.alignment.provenance import with_provenance
+from greval.trust.alignment.records import Alignment, Attempt, Gain
+from greval.trust.alignment.rewrite import rewritten
+from greval.trust.alignment.writer import Writer
 
 YES_NO = CategoricalScale.model_validate({"categories": {"Yes": "", "No": ""}})
 GRADED = CategoricalScale.model_validate({"categories": dict.fromkeys(("Good", "Fair", "Poor"), "")})

@@ -39,10 +39,10 @@ from greval.errors import StoppedError
 from greval.metrics.library import load
 
 if TYPE_CHECKING:
-    from greval.alignment.preparing import Wishes
-    from greval.alignment.records import Alignment
     from greval.judging.model.judge import Judge
     from greval.records.metric import Metric
+    from greval.trust.alignment.preparation import Wishes
+    from greval.trust.alignment.records import Alignment
 
 
 def align(  # noqa: PLR0913 - the options of a command
@@ -132,8 +132,8 @@ async def _aligned(
     run: Path, metric: Metric, judge: Judge, annotations: list[Path] | None, wishes: Wishes
 ) -> Alignment:
     """Align, telling each step; the first Ctrl-C finishes what is in flight."""
-    from greval.alignment import align_async  # noqa: PLC0415 - LangChain takes most of a second
     from greval.runs.evaluation import STOPPED as ASKED  # noqa: PLC0415
+    from greval.trust.alignment import align_async  # noqa: PLC0415 - LangChain takes most of a second
 
     stop = asyncio.Event()
     stop_on_signals(stop)
@@ -147,8 +147,8 @@ async def _aligned(
 def _foretell(
     run: Path, metric: Metric, judge: Judge, annotations: list[Path] | None, wishes: Wishes, form: ReportFormat
 ) -> None:
-    from greval.alignment import foresee  # noqa: PLC0415 - LangChain takes most of a second
     from greval.report.align import foretold  # noqa: PLC0415
+    from greval.trust.alignment import foresee  # noqa: PLC0415 - LangChain takes most of a second
 
     found = foresee(run, metric, judge, annotations, **wishes)
     if form is ReportFormat.table:

@@ -8,9 +8,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from greval.alignment.records import Alignment, Attempt, Foreseen, Gain
 from greval.report.figures import ends, number
 from greval.report.lines import plain_table, say, say_loud, say_rest
+from greval.trust.alignment.records import Alignment, Attempt, Foreseen, Gain
 
 LOUD = "ENRICHED"
 

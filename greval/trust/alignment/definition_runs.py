@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from greval._util.whole_file import write_whole
-from greval.alignment.points import Point
 from greval.errors import JudgeUnavailableError, StoppedError
 from greval.judging.model.budget import Spending, describe_cap
 from greval.judging.model.client import JudgeClient
@@ -24,6 +23,7 @@ from greval.runs.evaluation import Run, evaluate_async
 from greval.runs.manifest import sum_spending
 from greval.runs.options import Options, width_of
 from greval.runs.runnable import compile_metric
+from greval.trust.alignment.labelled_items import Point
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

@@ -7,10 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 from greval._util.arguments import run_folder
-from greval.alignment.judging import marked
-from greval.alignment.points import Labelled, labelled
-from greval.alignment.records import Way
-from greval.alignment.splitting import folds, within
 from greval.annotations.giving import Source
 from greval.errors import DataError, DefinitionError
 from greval.judging.model.judge import Judge
@@ -18,6 +14,10 @@ from greval.judging.model.prices import Prices
 from greval.metrics.library import load
 from greval.records.metric import JudgedMetric, Metric
 from greval.stats.interval import LEVEL
+from greval.trust.alignment.definition_runs import marked
+from greval.trust.alignment.folds import folds, within
+from greval.trust.alignment.labelled_items import Labelled, labelled
+from greval.trust.alignment.records import Way
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

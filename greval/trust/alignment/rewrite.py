@@ -9,15 +9,15 @@ from typing import Any
 
 from langchain_core.messages import HumanMessage, SystemMessage
 
-from greval.alignment.judging import Verdicts
-from greval.alignment.points import Point
-from greval.alignment.showing import apart, text_of
-from greval.alignment.writing import Writer
 from greval.errors import MalformedVerdictError
 from greval.judging.answer_schema import object_schema
 from greval.judging.prompt import neutral
 from greval.records.metric import JudgedMetric, define
 from greval.records.scale import CategoricalScale, Value
+from greval.trust.alignment.definition_runs import Verdicts
+from greval.trust.alignment.few_shot import apart, text_of
+from greval.trust.alignment.labelled_items import Point
+from greval.trust.alignment.writer import Writer
 
 SHOWN = 6
 MOST_LETTERS = 3_000

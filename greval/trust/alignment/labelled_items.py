@@ -6,7 +6,6 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from greval.alignment.splitting import clusters
 from greval.annotations.giving import Source, given
 from greval.annotations.matching import Matched, match
 from greval.annotations.shown import Who, definitions, judged_cases
@@ -22,6 +21,7 @@ from greval.runs.store import Store
 from greval.trust.agreement.levels import treated
 from greval.trust.agreement.value_pairs import Side, sides
 from greval.trust.agreement.warnings import left_out, of_this_sample
+from greval.trust.alignment.folds import clusters
 
 
 class Point(NamedTuple):

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from greval.alignment.gain import Pair, gained
-from greval.alignment.judging import Bench, Verdicts
-from greval.alignment.points import Point
-from greval.alignment.records import Attempt, Way
-from greval.alignment.rewriting import rewritten
-from greval.alignment.showing import shown
-from greval.alignment.splitting import within
-from greval.alignment.writing import Writer
 from greval.metrics.files import write_metric
 from greval.records.metric import JudgedMetric
 from greval.records.scale import Scale
+from greval.trust.alignment.definition_runs import Bench, Verdicts
+from greval.trust.alignment.few_shot import shown
+from greval.trust.alignment.folds import within
+from greval.trust.alignment.gain import Pair, gained
+from greval.trust.alignment.labelled_items import Point
+from greval.trust.alignment.records import Attempt, Way
+from greval.trust.alignment.rewrite import rewritten
+from greval.trust.alignment.writer import Writer
 
 LEARN = {"examples": shown, "rewrite": rewritten}
 

@@ -7,11 +7,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Unpack
 
-from greval.alignment.points import Point
-from greval.alignment.preparing import CHOOSING, Prepared, Wishes, prepared
-from greval.alignment.records import Foreseen
-from greval.alignment.rewriting import TRIES
-from greval.alignment.showing import MOST
 from greval.annotations.giving import Source
 from greval.errors import DataError
 from greval.judging.metric_judge import Asking
@@ -22,6 +17,11 @@ from greval.records.metric import Metric
 from greval.records.result import Usage
 from greval.runs.forecast import forecast
 from greval.runs.options import prices_of
+from greval.trust.alignment.few_shot import MOST
+from greval.trust.alignment.labelled_items import Point
+from greval.trust.alignment.preparation import CHOOSING, Prepared, Wishes, prepared
+from greval.trust.alignment.records import Foreseen
+from greval.trust.alignment.rewrite import TRIES
 
 if TYPE_CHECKING:
     from greval.runs.evaluation import Run

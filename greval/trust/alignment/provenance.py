@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from difflib import unified_diff
 from pathlib import Path
 
-from greval.alignment.records import Alignment
 from greval.metrics.files import write_metric
 from greval.records.metric import JudgedMetric
+from greval.trust.alignment.records import Alignment
 
 HEAD = "# yaml-language-server:"
 

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from math import isnan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from greval.alignment.records import FigureName, Gain
 from greval.records.scale import CategoricalScale, Scale, Value
 from greval.stats.confusion import figures as of_tables
 from greval.stats.paired import sign_flips
 from greval.stats.rank_correlation import directly
 from greval.stats.resampling import Statistic, intervals, sparse
 from greval.trust.agreement.value_pairs import places
+from greval.trust.alignment.records import FigureName, Gain
 
 if TYPE_CHECKING:
     from greval.stats.bootstrap import Floats

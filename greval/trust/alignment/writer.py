@@ -11,7 +11,6 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from pydantic import ValidationError
 
 from greval._util.files import Closing
-from greval.alignment.judging import Spent
 from greval.errors import MalformedVerdictError
 from greval.judging.metric_judge import MAX_OBJECTION
 from greval.judging.model.answer_format import Question
@@ -21,6 +20,7 @@ from greval.judging.model.reply_cache import Replies
 from greval.judging.prompt import neutral
 from greval.judging.reply_json import parse
 from greval.records.result import Failure
+from greval.trust.alignment.definition_runs import Spent
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

@@ -12,9 +12,6 @@ from typing import Any
 from langchain_core.messages import HumanMessage, SystemMessage
 from pydantic import JsonValue, ValidationError
 
-from greval.alignment.judging import Verdicts
-from greval.alignment.points import Point, one_item, shown_text
-from greval.alignment.writing import Writer
 from greval.annotations.values import on_scale
 from greval.errors import MalformedVerdictError
 from greval.judging.answer_schema import answer_schema, read_verdict
@@ -27,6 +24,9 @@ from greval.records.needs import TAG
 from greval.records.note import ShareNote
 from greval.records.result import Judgement
 from greval.records.scale import CategoricalScale, Value, ValueScale
+from greval.trust.alignment.definition_runs import Verdicts
+from greval.trust.alignment.labelled_items import Point, one_item, shown_text
+from greval.trust.alignment.writer import Writer
 
 FEWEST, MOST = 4, 6
 MOST_LETTERS = 4_000

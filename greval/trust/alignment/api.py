@@ -10,13 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple, Unpack
 from greval._util.arguments import known_options
 from greval._util.concurrency import rare_collections
 from greval._util.whole_file import write_whole
-from greval.alignment.choosing import Task, held_back, learned
-from greval.alignment.gain import Pair, doubt, gained
-from greval.alignment.judging import Bench, Spent, Verdicts
-from greval.alignment.preparing import CHOOSING, Prepared, Wishes, prepared
-from greval.alignment.provenance import difference, with_provenance
-from greval.alignment.records import Alignment, Attempt, Gain
-from greval.alignment.writing import Writer
 from greval.annotations.giving import Source
 from greval.errors import StoreError
 from greval.judging.metric_runnable import run_sync
@@ -25,6 +18,13 @@ from greval.metrics.files import write_metric
 from greval.records.metric import JudgedMetric, Metric
 from greval.runs.options import prices_of
 from greval.stats.interval import LEVEL
+from greval.trust.alignment.cross_validation import Task, held_back, learned
+from greval.trust.alignment.definition_runs import Bench, Spent, Verdicts
+from greval.trust.alignment.gain import Pair, doubt, gained
+from greval.trust.alignment.preparation import CHOOSING, Prepared, Wishes, prepared
+from greval.trust.alignment.provenance import difference, with_provenance
+from greval.trust.alignment.records import Alignment, Attempt, Gain
+from greval.trust.alignment.writer import Writer
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
