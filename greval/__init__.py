@@ -9,8 +9,6 @@ if TYPE_CHECKING:
     from greval.analysis.comparison import Comparison, Contrast, compare
     from greval.analysis.diagnosis import Diagnosis, diagnose, diagnose_run
     from greval.analysis.gold import Finding, check_gold, with_gold
-    from greval.annotations.adjudicating import adjudicated
-    from greval.annotations.files import read_annotations, write_annotations
     from greval.datasets import RowFault, read_cases
     from greval.datasets.chunk_sources import fill_sources
     from greval.errors import (
@@ -69,6 +67,8 @@ if TYPE_CHECKING:
     from greval.stats.summary import Summary, summarise
     from greval.trust.agreement import Agreement, agreement
     from greval.trust.alignment import Alignment, align, align_async, foresee
+    from greval.trust.annotations.adjudication import adjudicated
+    from greval.trust.annotations.files import read_annotations, write_annotations
 
 __version__ = "0.1.0"
 
@@ -76,8 +76,8 @@ _HOME = {
     "trust.agreement": ("Agreement", "agreement"),
     "trust.alignment": ("Alignment", "align", "align_async", "foresee"),
     "records.annotation": ("Annotation",),
-    "annotations.adjudicating": ("adjudicated",),
-    "annotations.files": ("read_annotations", "write_annotations"),
+    "trust.annotations.adjudication": ("adjudicated",),
+    "trust.annotations.files": ("read_annotations", "write_annotations"),
     "judging.judge_check": ("Capabilities", "check"),
     "records.case": ("Case", "Chunk", "Effort", "Gold", "Node", "Response", "Sample", "Traversal", "Triple"),
     "judging.model.client": ("JudgeClient",),

@@ -5,7 +5,6 @@ import sys
 import pytest
 from agreed_runs import FAILED, RELEVANT, said, write, write_chunks
 
-from greval.annotations import Thing, keep, write_annotations
 from greval.errors import DataError, MissingExtraError
 from greval.records.annotation import Annotation
 from greval.records.case import Case
@@ -14,6 +13,7 @@ from greval.runs.store import Store
 from greval.stats.measured import Undefined
 from greval.trust.agreement import Agreement, agreement
 from greval.trust.agreement.baselines import lengths
+from greval.trust.annotations import Thing, keep, write_annotations
 
 YES = ["Yes"] * 12 + ["No"] * 8
 MOSTLY = ["Yes"] * 10 + ["No"] * 10

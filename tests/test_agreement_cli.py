@@ -7,10 +7,10 @@ import typer
 from agreed_runs import said, write
 from typer.testing import CliRunner
 
-from greval.annotations import keep, write_annotations
 from greval.cli.agreement import agreement
 from greval.errors import DataError
 from greval.trust.agreement import Agreement
+from greval.trust.annotations import keep, write_annotations
 
 app = typer.Typer()
 app.command("agreement")(agreement)

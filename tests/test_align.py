@@ -23,12 +23,12 @@ from aligned_runs import (
 )
 
 from greval import Annotation, evaluate, load, parse_metric, read_metric, write_metric
-from greval.annotations.shown import shown
 from greval.errors import DataError, DefinitionError, JudgeError, StoppedError, StoreError
 from greval.judging.model.prices import Price, Prices
 from greval.runs.store import Store
 from greval.testing import ScriptedJudge
 from greval.trust.alignment import align, align_async, foresee
+from greval.trust.annotations.judged_items import shown
 
 pytestmark = pytest.mark.long
 

@@ -9,10 +9,10 @@ from fault_server import gives
 from typer.testing import CliRunner
 
 from greval import Judge, evaluate, read_metric, write_metric
-from greval.annotations import keep
 from greval.cli.align import align
 from greval.errors import DataError, JudgeError
 from greval.trust.alignment import Alignment, Foreseen
+from greval.trust.annotations import keep
 
 COUNT = 44
 app = typer.Typer()

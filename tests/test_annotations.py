@@ -7,11 +7,11 @@ from agreed_runs import FAILED, GRADED, METRICS, said, write, write_chunks
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from greval.annotations import adjudicated, keep, kept, match, read_annotations, write_annotations
-from greval.annotations.adjudicating import majority
 from greval.errors import DataError
 from greval.records.annotation import Annotation
 from greval.runs.store import Store
+from greval.trust.annotations import adjudicated, keep, kept, match, read_annotations, write_annotations
+from greval.trust.annotations.adjudication import majority
 
 SCALES = {name: metric.scale for name, metric in METRICS.items()}
 HEAD = "sample_id,metric,annotator,value\n"

@@ -5,8 +5,6 @@ from __future__ import annotations
 import pytest
 
 from greval import Case, CategoricalMetric, ManyCategoricalMetric, ValueMetric, evaluate
-from greval.annotations import match
-from greval.annotations.shown import contents, shown
 from greval.argilla.things import metric_of
 from greval.errors import DataError
 from greval.metrics.computed import COMPUTED
@@ -14,6 +12,8 @@ from greval.records.annotation import Annotation
 from greval.runs.store import Store
 from greval.testing import ScriptedJudge
 from greval.trust.agreement import agreement
+from greval.trust.annotations import match
+from greval.trust.annotations.judged_items import contents, shown
 
 TONE = CategoricalMetric(
     name="tone", description="d", needs=("question", "answer"), steps=["s"], categories={"Polite": "", "Rude": ""}

@@ -5,13 +5,13 @@ import pytest
 from compared_runs import FAILED, MISSING, defined, write
 
 from greval.analysis.comparison import compare
-from greval.annotations import write_annotations
 from greval.errors import DataError, StoreError
 from greval.estimates import Estimate, estimate
 from greval.records.annotation import Annotation
 from greval.records.result import Judgement, Result, Scored
 from greval.records.scale import CategoricalScale
 from greval.runs.store import Store
+from greval.trust.annotations import write_annotations
 
 KIND = defined(
     "kind", CategoricalScale.model_validate({"categories": {"Fact": "", "Opinion": "", "Joke": ""}, "ordered": False})

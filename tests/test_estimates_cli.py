@@ -6,11 +6,11 @@ import typer
 from compared_runs import write
 from typer.testing import CliRunner
 
-from greval.annotations import keep, read_annotations, write_annotations
 from greval.cli.estimate import estimate
 from greval.errors import DataError
 from greval.estimates import Estimate
 from greval.records.annotation import Annotation
+from greval.trust.annotations import keep, read_annotations, write_annotations
 
 app = typer.Typer()
 app.command("estimate")(estimate)

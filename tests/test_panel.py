@@ -18,7 +18,6 @@ from sklearn.metrics import accuracy_score, cohen_kappa_score
 from typer.testing import CliRunner
 
 from greval import ComputedMetric, Judgement, ValueScale, evaluate, load
-from greval.annotations import keep, read_annotations
 from greval.cli.panel import panel as command
 from greval.errors import DataError
 from greval.panels import Panel, panel, panel_annotations
@@ -26,6 +25,7 @@ from greval.panels.seating import combined
 from greval.runs.store import Store
 from greval.stats.measured import Figure, Undefined
 from greval.testing import ScriptedJudge
+from greval.trust.annotations import keep, read_annotations
 
 app = typer.Typer()
 app.command("panel")(command)

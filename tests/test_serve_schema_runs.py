@@ -12,10 +12,10 @@ from served_runs import YES, rows, uploaded
 from serving import served
 from waiting import SECONDS
 
-from greval.annotations.files import keep
 from greval.serve.app import create_app
 from greval.serve.settings import Settings
 from greval.testing import ScriptedJudge
+from greval.trust.annotations.files import keep
 
 RUN = "judged"
 VERDICTS = ["Yes", "Yes", "No", "Yes", "No", "No", "Yes", "No"]

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Self
 
-from greval.annotations.shown import Place, Shown
 from greval.argilla.ledger import Entry, Ledger
 from greval.argilla.sampling import Candidate, Drawn, Sample
+from greval.trust.annotations.judged_items import Place, Shown
 
 
 class Light(NamedTuple):

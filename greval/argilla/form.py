@@ -6,11 +6,11 @@ import json
 import re
 from typing import Any, assert_never
 
-from greval.annotations.showing import titles
 from greval.errors import ArgillaError
 from greval.records.fingerprint import digest
 from greval.records.metric import JudgedMetric
 from greval.records.scale import CategoricalScale, JudgedScale, Value, ValueScale
+from greval.trust.annotations.rendering import titles
 
 JUDGEMENT, COMMENT = "judgement", "comment"
 WRITTEN = "judge"

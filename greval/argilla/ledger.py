@@ -11,10 +11,10 @@ from typing import IO
 from pydantic import Field, ValidationError
 
 from greval._util.whole_file import write_whole
-from greval.annotations.shown import Place
 from greval.errors import StoreError
 from greval.records.record import Record
 from greval.runs.store.disk import lock
+from greval.trust.annotations.judged_items import Place
 
 FOLDER = "argilla"
 

@@ -6,8 +6,6 @@ from pathlib import Path
 
 from pydantic import Field
 
-from greval.annotations.files import FILE
-from greval.annotations.shown import contents
 from greval.argilla.dataset import find
 from greval.argilla.keeping import GONE, OUTDATED, beside, write
 from greval.argilla.ledger import hold, load
@@ -16,6 +14,8 @@ from greval.argilla.server import FORBIDDEN, Server
 from greval.errors import ArgillaError
 from greval.records.record import Record
 from greval.runs.store import Store
+from greval.trust.annotations.files import FILE
+from greval.trust.annotations.judged_items import contents
 
 
 class Pulled(Record):

@@ -7,7 +7,6 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from greval.annotations.shown import shown
 from greval.argilla.dataset import About, Dataset, make
 from greval.argilla.drawing import Light, changed, plan
 from greval.argilla.form import mark
@@ -20,6 +19,7 @@ from greval.errors import ArgillaError, DataError
 from greval.records.metric import JudgedMetric
 from greval.records.record import Record
 from greval.runs.store import Store
+from greval.trust.annotations.judged_items import shown
 
 BATCH = 500
 """The most records that the server takes at once; each batch is taken whole or not at all."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from greval.annotations.shown import definitions
 from greval.errors import ArgillaError, DataError
 from greval.records.metric import JudgedMetric, define
 from greval.runs.store import Store
+from greval.trust.annotations.judged_items import definitions
 
 
 def metric_of(store: Store, name: str) -> JudgedMetric:

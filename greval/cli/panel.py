@@ -47,10 +47,10 @@ def panel(  # noqa: PLR0913 - the options of a command
     form: Form = ReportFormat.table,
 ) -> None:
     """Hold several judges over the same cases against each other, and say who is apart."""
-    from greval.annotations import write_annotations  # noqa: PLC0415 - only where it is asked for
     from greval.panels import panel as held  # noqa: PLC0415
     from greval.panels import panel_annotations  # noqa: PLC0415
     from greval.report.panel import render  # noqa: PLC0415
+    from greval.trust.annotations import write_annotations  # noqa: PLC0415 - only where it is asked for
 
     wishes: Wishes = {
         "annotations": annotations or None,

@@ -8,9 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple, TypedDict, Unpack
 
 from greval._util.arguments import known_options, run_folder, unknown
 from greval.analysis.comparison.scales import direction
-from greval.annotations.giving import Source, given
-from greval.annotations.matching import Key
-from greval.annotations.shown import contents
 from greval.errors import DataError
 from greval.estimates.cells import Cell, by_question, cells, things
 from greval.estimates.drawing import drawing
@@ -23,6 +20,9 @@ from greval.runs.store import Store
 from greval.stats.difference import Clusters
 from greval.stats.interval import LEVEL
 from greval.stats.sampling import Drawn
+from greval.trust.annotations.judged_items import contents
+from greval.trust.annotations.matching import Key
+from greval.trust.annotations.sources import Source, given
 
 if TYPE_CHECKING:
     import numpy as np

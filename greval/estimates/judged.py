@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from greval._util.arguments import unknown
-from greval.annotations.shown import definitions
-from greval.annotations.values import scales
 from greval.errors import DataError
 from greval.records.outline import Outline, read
 from greval.records.result import Result
 from greval.records.scale import CategoricalScale, Scale
 from greval.runs.store import Store
+from greval.trust.annotations.judged_items import definitions
+from greval.trust.annotations.values import scales
 
 if TYPE_CHECKING:
     import numpy as np

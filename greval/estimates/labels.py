@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import fsum
 from typing import NamedTuple
 
-from greval.annotations.adjudicating import majority
-from greval.annotations.matching import Key, method_of, of_another_text
-from greval.annotations.values import on_scale
 from greval.estimates.judged import Judged, Thing
 from greval.estimates.records import NotUsed
 from greval.records.annotation import Annotation
 from greval.records.scale import OffScaleError, Value, ValueScale
+from greval.trust.annotations.adjudication import majority
+from greval.trust.annotations.matching import Key, method_of, of_another_text
+from greval.trust.annotations.values import on_scale
 
 
 class Label(NamedTuple):

@@ -7,10 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypedDict, Unpack
 
 from greval._util.arguments import known_options, run_folder, several, unknown
-from greval.annotations.files import FILE
-from greval.annotations.giving import Source, given
-from greval.annotations.matching import Key, Thing, match, name
-from greval.annotations.values import on_scale
 from greval.errors import DataError
 from greval.panels.outlier import outlier
 from greval.panels.reading import Held, benches, common, read
@@ -24,6 +20,10 @@ from greval.trust.agreement.api import grouped
 from greval.trust.agreement.levels import treated
 from greval.trust.agreement.records import TreatAs
 from greval.trust.agreement.warnings import left_out, of_this_sample
+from greval.trust.annotations.files import FILE
+from greval.trust.annotations.matching import Key, Thing, match, name
+from greval.trust.annotations.sources import Source, given
+from greval.trust.annotations.values import on_scale
 
 if TYPE_CHECKING:
     from greval.runs.evaluation import Run

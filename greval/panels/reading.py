@@ -7,8 +7,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from greval.annotations.matching import Key, Thing
-from greval.annotations.shown import definitions, judged_cases
 from greval.errors import DataError
 from greval.panels.records import Bench
 from greval.records.case import Case, Tags
@@ -19,6 +17,8 @@ from greval.records.result import Judgement, Result
 from greval.records.scale import Scale
 from greval.runs.store import Store
 from greval.trust.agreement.api import scale_of
+from greval.trust.annotations.judged_items import definitions, judged_cases
+from greval.trust.annotations.matching import Key, Thing
 
 FEWEST = 2
 COMPUTED = ""

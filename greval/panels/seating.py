@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean, median
 from typing import TYPE_CHECKING, NamedTuple
 
-from greval.annotations.adjudicating import majority
-from greval.annotations.matching import Key, Thing
 from greval.panels.records import Against, CombineJudges, Jury, Seat
 from greval.records.scale import CategoricalScale, Scale, Value
 from greval.stats.inter_rater import reliability
@@ -15,6 +13,8 @@ from greval.stats.measured import Counted, Measured, codes, measured
 from greval.stats.resampling import Sample, sparse
 from greval.trust.agreement.figures import people
 from greval.trust.agreement.judge_figures import ratings
+from greval.trust.annotations.adjudication import majority
+from greval.trust.annotations.matching import Key, Thing
 
 if TYPE_CHECKING:
     from greval.stats.bootstrap import Floats

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from greval.annotations.files import FILE as ANNOTATIONS
 from greval.errors import ArgillaError, DataError, StoreError
 from greval.records.record import Record
 from greval.runs.store import FILE
+from greval.trust.annotations.files import FILE as ANNOTATIONS
 
 THREADS = 2
 """So many figures are worked out at once: a large comparison takes seconds of a whole processor."""

@@ -12,8 +12,8 @@ from greval import (
     ValueMetric,
     evaluate,
 )
-from greval.annotations import read_annotations
 from greval.testing import ScriptedJudge
+from greval.trust.annotations import read_annotations
 
 TONE = CategoricalMetric(
     name="tone",

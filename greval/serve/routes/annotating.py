@@ -9,8 +9,6 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
 
-from greval.annotations.files import FILE, keep, kept, read_annotations
-from greval.annotations.values import scales
 from greval.argilla.ledger import folder_of
 from greval.errors import StoreError
 from greval.records.annotation import Annotation
@@ -25,6 +23,8 @@ from greval.serve.problems import ServeError
 from greval.serve.receiving import LARGEST_WHOLE, ending_of, file_body, receive
 from greval.serve.service import TheService, TheTenant
 from greval.serve.statuses import may_answer
+from greval.trust.annotations.files import FILE, keep, kept, read_annotations
+from greval.trust.annotations.values import scales
 
 router = APIRouter()
 

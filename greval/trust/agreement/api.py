@@ -7,10 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypedDict, Unpack
 
 from greval._util.arguments import known_options, run_folder, unknown
-from greval.annotations.giving import given
-from greval.annotations.matching import Key, Matched, Thing, match
-from greval.annotations.shown import definitions
-from greval.annotations.values import scales
 from greval.errors import DataError
 from greval.records.annotation import Annotation
 from greval.records.scale import CategoricalScale, Scale
@@ -23,6 +19,10 @@ from greval.trust.agreement.levels import treated
 from greval.trust.agreement.records import Agreement, Combine, Group, TreatAs
 from greval.trust.agreement.value_pairs import sides
 from greval.trust.agreement.warnings import cautions
+from greval.trust.annotations.judged_items import definitions
+from greval.trust.annotations.matching import Key, Matched, Thing, match
+from greval.trust.annotations.sources import given
+from greval.trust.annotations.values import scales
 
 if TYPE_CHECKING:
     from greval.runs.evaluation import Run

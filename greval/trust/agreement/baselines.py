@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from greval.annotations.matching import Key, Thing
 from greval.records.case import Case
 from greval.records.scale import CategoricalScale, Scale
 from greval.runs.store import Store
@@ -17,6 +16,7 @@ from greval.stats.measured import Measured
 from greval.stats.threshold import best_threshold, folds
 from greval.trust.agreement.records import Baseline
 from greval.trust.agreement.value_pairs import Side, choices, numbers
+from greval.trust.annotations.matching import Key, Thing
 
 if TYPE_CHECKING:
     import numpy as np

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from greval.annotations.matching import Thing
 from greval.records.scale import CategoricalScale, Scale
 from greval.stats.confusion import compared as compared_choices
 from greval.stats.correlation import compared as compared_numbers
@@ -15,6 +14,7 @@ from greval.stats.measured import Measured
 from greval.trust.agreement.judge_figures import ratings
 from greval.trust.agreement.records import Pair, People
 from greval.trust.agreement.value_pairs import Side, choices, numbers
+from greval.trust.annotations.matching import Thing
 
 MOST_PAIRS = 10
 OF_CATEGORIES = ("accuracy", "kappa", "kappa linear", "kappa quadratic", "ac1")

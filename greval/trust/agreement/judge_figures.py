@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from greval.annotations.matching import Thing
 from greval.records.scale import CategoricalScale, Scale, Value
 from greval.stats.confusion import PARTS, confusion
 from greval.stats.confusion import compared as compared_choices
@@ -14,6 +13,7 @@ from greval.stats.inter_rater import Distance, Ratings, reliability
 from greval.stats.measured import Measured, codes
 from greval.trust.agreement.records import Categorical, Class, Numeric
 from greval.trust.agreement.value_pairs import Side, choices, numbers, places
+from greval.trust.annotations.matching import Thing
 
 WITH_WEIGHTS = ("people mean", "judge mean", "bias", "mae", "pearson")
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from greval.annotations.matching import Thing
 from greval.errors import DataError
 from greval.records.scale import MAX_ENUM_LEVELS, CategoricalScale, MeasureScale, Scale, Value, ValueScale
 from greval.trust.agreement.records import TreatAs
+from greval.trust.annotations.matching import Thing
 
 OF_TWO = 2
 """A scale of so many levels is a choice."""

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
-from greval.annotations.adjudicating import majority
-from greval.annotations.matching import Thing
 from greval.records.scale import CategoricalScale, Scale, Value
 from greval.stats.confusion import Choices
 from greval.stats.correlation import Numbers
 from greval.stats.measured import codes
 from greval.trust.agreement.records import Combine
+from greval.trust.annotations.adjudication import majority
+from greval.trust.annotations.matching import Thing
 
 if TYPE_CHECKING:
     import numpy as np

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from greval.annotations.matching import Matched
 from greval.trust.agreement.figures import referees
 from greval.trust.agreement.records import Combine, Group
+from greval.trust.annotations.matching import Matched
 
 FEW = 30
 SHOWN = 3

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple, Unpack
 from greval._util.arguments import known_options
 from greval._util.concurrency import rare_collections
 from greval._util.whole_file import write_whole
-from greval.annotations.giving import Source
 from greval.errors import StoreError
 from greval.judging.metric_runnable import run_sync
 from greval.judging.model.judge import Judge
@@ -25,6 +24,7 @@ from greval.trust.alignment.preparation import CHOOSING, Prepared, Wishes, prepa
 from greval.trust.alignment.provenance import difference, with_provenance
 from greval.trust.alignment.records import Alignment, Attempt, Gain
 from greval.trust.alignment.writer import Writer
+from greval.trust.annotations.sources import Source
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

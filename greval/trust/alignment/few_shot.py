@@ -12,7 +12,6 @@ from typing import Any
 from langchain_core.messages import HumanMessage, SystemMessage
 from pydantic import JsonValue, ValidationError
 
-from greval.annotations.values import on_scale
 from greval.errors import MalformedVerdictError
 from greval.judging.answer_schema import answer_schema, read_verdict
 from greval.judging.model.judge import LOCAL_REASON_LENGTH
@@ -27,6 +26,7 @@ from greval.records.scale import CategoricalScale, Value, ValueScale
 from greval.trust.alignment.definition_runs import Verdicts
 from greval.trust.alignment.labelled_items import Point, one_item, shown_text
 from greval.trust.alignment.writer import Writer
+from greval.trust.annotations.values import on_scale
 
 FEWEST, MOST = 4, 6
 MOST_LETTERS = 4_000

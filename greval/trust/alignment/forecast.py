@@ -7,7 +7,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Unpack
 
-from greval.annotations.giving import Source
 from greval.errors import DataError
 from greval.judging.metric_judge import Asking
 from greval.judging.model.client import JudgeClient
@@ -22,6 +21,7 @@ from greval.trust.alignment.labelled_items import Point
 from greval.trust.alignment.preparation import CHOOSING, Prepared, Wishes, prepared
 from greval.trust.alignment.records import Foreseen
 from greval.trust.alignment.rewrite import TRIES
+from greval.trust.annotations.sources import Source
 
 if TYPE_CHECKING:
     from greval.runs.evaluation import Run

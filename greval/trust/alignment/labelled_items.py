@@ -6,9 +6,6 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from greval.annotations.giving import Source, given
-from greval.annotations.matching import Matched, match
-from greval.annotations.shown import Who, definitions, judged_cases
 from greval.argilla.things import metric_of
 from greval.errors import DataError
 from greval.judging.prompt import case_text
@@ -22,6 +19,9 @@ from greval.trust.agreement.levels import treated
 from greval.trust.agreement.value_pairs import Side, sides
 from greval.trust.agreement.warnings import left_out, of_this_sample
 from greval.trust.alignment.folds import clusters
+from greval.trust.annotations.judged_items import Who, definitions, judged_cases
+from greval.trust.annotations.matching import Matched, match
+from greval.trust.annotations.sources import Source, given
 
 
 class Point(NamedTuple):

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 from greval._util.arguments import run_folder
-from greval.annotations.giving import Source
 from greval.errors import DataError, DefinitionError
 from greval.judging.model.judge import Judge
 from greval.judging.model.prices import Prices
@@ -18,6 +17,7 @@ from greval.trust.alignment.definition_runs import marked
 from greval.trust.alignment.folds import folds, within
 from greval.trust.alignment.labelled_items import Labelled, labelled
 from greval.trust.alignment.records import Way
+from greval.trust.annotations.sources import Source
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

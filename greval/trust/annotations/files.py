@@ -11,13 +11,13 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from greval._util.whole_file import write_whole
-from greval.annotations.values import settled
 from greval.datasets import RowFault
 from greval.datasets.json_text import NoJsonError, faults_in, kind, loads
 from greval.errors import DataError
 from greval.records.annotation import Annotation
 from greval.records.record import Record
 from greval.records.scale import OffScaleError, Scale
+from greval.trust.annotations.values import settled
 
 FILE = "annotations.jsonl"
 FIELDS = tuple(Annotation.model_fields)

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from greval.annotations.files import AnnotationFile, kept, read_annotations
 from greval.errors import DataError
 from greval.records.annotation import Annotation
 from greval.records.scale import Scale
+from greval.trust.annotations.files import AnnotationFile, kept, read_annotations
 
 MOST_TOLD = 3
 Source = str | Path | Iterable[str | Path | Annotation] | None

@@ -8,14 +8,14 @@ from typing import NamedTuple
 
 from pydantic_core import from_json
 
-from greval.annotations.shown import Key, contents
-from greval.annotations.values import settled
 from greval.records.annotation import Annotation
 from greval.records.case import Tags
 from greval.records.record import Record
 from greval.records.result import Judgement, Result
 from greval.records.scale import OffScaleError, Scale, Value
 from greval.runs.store import Store
+from greval.trust.annotations.judged_items import Key, contents
+from greval.trust.annotations.values import settled
 
 __all__ = ["Key", "Matched", "Thing", "match", "method_of", "name", "of_another_text"]
 

@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import NamedTuple
 
-from greval.annotations.showing import fields
 from greval.records.case import Case, Tags
 from greval.records.fingerprint import case_key, content_key, digest
 from greval.records.metric import JudgedMetric, define
@@ -16,6 +15,7 @@ from greval.records.metric_input import items, narrowed
 from greval.records.record import Record
 from greval.records.result import Judgement, Result
 from greval.runs.store import Store
+from greval.trust.annotations.rendering import fields
 
 Who = tuple[str, str]
 """Sample and method."""
