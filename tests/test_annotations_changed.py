@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from greval import Case, CategoricalMetric, ManyCategoricalMetric, ValueMetric, evaluate
-from greval.argilla.things import metric_of
 from greval.errors import DataError
 from greval.metrics.computed import COMPUTED
 from greval.records.annotation import Annotation
@@ -14,6 +13,7 @@ from greval.testing import ScriptedJudge
 from greval.trust.agreement import agreement
 from greval.trust.annotations import match
 from greval.trust.annotations.judged_items import contents, shown
+from greval.trust.argilla.metric_lookup import metric_of
 
 TONE = CategoricalMetric(
     name="tone", description="d", needs=("question", "answer"), steps=["s"], categories={"Polite": "", "Rude": ""}

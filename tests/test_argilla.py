@@ -11,15 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from greval import CategoricalMetric, ManyCategoricalMetric, ValueMetric
-from greval.argilla import ArgillaError, Sample, pull, push
-from greval.argilla.form import MAX_GUIDELINES, WRITTEN, answered, asked, guidelines, mark, parts, question
-from greval.argilla.ledger import hold
-from greval.argilla.sampling import Candidate
 from greval.errors import StoreError
 from greval.records.case import Case
 from greval.records.scale import ValueScale
 from greval.runs.store import Store
 from greval.trust.annotations.rendering import fields, safe, titles
+from greval.trust.argilla import ArgillaError, Sample, pull, push
+from greval.trust.argilla.form import MAX_GUIDELINES, WRITTEN, answered, asked, guidelines, mark, parts, question
+from greval.trust.argilla.ledger import hold
+from greval.trust.argilla.sampling import Candidate
 
 texts = st.text(st.characters(codec="utf-8"), max_size=60)
 candidates = st.lists(

@@ -6,7 +6,7 @@ import uuid
 
 import httpx
 
-from greval.argilla.form import JUDGEMENT
+from greval.trust.argilla.form import JUDGEMENT
 
 PASSWORD = "password1"
 

@@ -16,7 +16,7 @@ import pytest
 from judged_runs import KINDS, VALUES, judged, rows
 from killing import AFTER, BEFORE, killed_at_call, killed_at_write
 
-from greval.argilla import pull, push
+from greval.trust.argilla import pull, push
 
 COUNT = 300
 PUSHES = [

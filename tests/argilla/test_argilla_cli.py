@@ -13,8 +13,8 @@ from people import Owner
 from typer.testing import CliRunner
 
 import greval
-from greval.argilla import ArgillaError
 from greval.cli.argilla import app as argilla
+from greval.trust.argilla import ArgillaError
 
 PAGE = Path(greval.__file__).parents[1] / "docs" / "argilla.md"
 app = typer.Typer()

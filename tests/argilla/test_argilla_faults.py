@@ -11,9 +11,9 @@ from killing import BEFORE, killed_at_call
 from proxy import DROP, DROP_AFTER, PASS
 
 from greval import Case, evaluate
-from greval.argilla import ArgillaError, pull, push
 from greval.errors import DataError, StoreError
 from greval.metrics.computed import COMPUTED
+from greval.trust.argilla import ArgillaError, pull, push
 
 
 @pytest.fixture

@@ -10,14 +10,14 @@ import pytest
 from judged_runs import CHUNK, TONE, VALUES, judged, rows
 
 from greval import Case, CategoricalMetric, evaluate
-from greval.argilla import ArgillaError, pull, push
-from greval.argilla.form import JUDGEMENT, WRITTEN
 from greval.errors import DataError
 from greval.records.annotation import Annotation
 from greval.records.metric import define
 from greval.runs.store import Store
 from greval.testing import ScriptedJudge
 from greval.trust.agreement import agreement
+from greval.trust.argilla import ArgillaError, pull, push
+from greval.trust.argilla.form import JUDGEMENT, WRITTEN
 
 
 def test_annotators_see_the_material_and_nothing_of_the_judge(owner, tmp_path):

@@ -7,8 +7,8 @@ import json
 import pytest
 from proxy import Proxy
 
-from greval.argilla import ArgillaError
-from greval.argilla.server import Server
+from greval.trust.argilla import ArgillaError
+from greval.trust.argilla.client import Server
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
 
-from greval.argilla.ledger import folder_of
 from greval.errors import StoreError
 from greval.records.annotation import Annotation
 from greval.records.record import Record
@@ -25,6 +24,7 @@ from greval.serve.service import TheService, TheTenant
 from greval.serve.statuses import may_answer
 from greval.trust.annotations.files import FILE, keep, kept, read_annotations
 from greval.trust.annotations.values import scales
+from greval.trust.argilla.ledger import folder_of
 
 router = APIRouter()
 

@@ -8,8 +8,6 @@ from typing import Annotated
 from fastapi import APIRouter, Response
 from pydantic import Field, StringConstraints
 
-from greval.argilla import Pulled, Pushed, pull, push
-from greval.argilla.server import KEY, URL
 from greval.records.record import Record
 from greval.serve.figuring import named, told
 from greval.serve.infos import judged_folder
@@ -18,6 +16,8 @@ from greval.serve.problems import ServeError
 from greval.serve.routes import annotating
 from greval.serve.service import TheTenant
 from greval.serve.statuses import may_answer
+from greval.trust.argilla import Pulled, Pushed, pull, push
+from greval.trust.argilla.client import KEY, URL
 
 router = APIRouter(prefix="/v1/runs", tags=["people"])
 router.include_router(annotating.router)

@@ -6,7 +6,6 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from greval.argilla.things import metric_of
 from greval.errors import DataError
 from greval.judging.prompt import case_text
 from greval.records.case import Case
@@ -22,6 +21,7 @@ from greval.trust.alignment.folds import clusters
 from greval.trust.annotations.judged_items import Who, definitions, judged_cases
 from greval.trust.annotations.matching import Matched, match
 from greval.trust.annotations.sources import Source, given
+from greval.trust.argilla.metric_lookup import metric_of
 
 
 class Point(NamedTuple):

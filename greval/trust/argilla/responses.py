@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from pydantic import ValidationError
 
-from greval.argilla.dataset import Dataset
-from greval.argilla.form import COMMENT, JUDGEMENT, WRITTEN, Json, answered
-from greval.argilla.ledger import Entry, Ledger
 from greval.records.annotation import Annotation
 from greval.records.fingerprint import digest
 from greval.records.record import Record
 from greval.trust.annotations.judged_items import Key, Place, shown_id
+from greval.trust.argilla.dataset import Dataset
+from greval.trust.argilla.form import COMMENT, JUDGEMENT, WRITTEN, Json, answered
+from greval.trust.argilla.ledger import Entry, Ledger
 
 
 class Counts(Record):

@@ -6,16 +6,16 @@ from pathlib import Path
 
 from pydantic import Field
 
-from greval.argilla.dataset import find
-from greval.argilla.keeping import GONE, OUTDATED, beside, write
-from greval.argilla.ledger import hold, load
-from greval.argilla.reading import Counts, Reading
-from greval.argilla.server import FORBIDDEN, Server
 from greval.errors import ArgillaError
 from greval.records.record import Record
 from greval.runs.store import Store
 from greval.trust.annotations.files import FILE
 from greval.trust.annotations.judged_items import contents
+from greval.trust.argilla.client import FORBIDDEN, Server
+from greval.trust.argilla.dataset import find
+from greval.trust.argilla.ledger import hold, load
+from greval.trust.argilla.responses import Counts, Reading
+from greval.trust.argilla.row_store import GONE, OUTDATED, beside, write
 
 
 class Pulled(Record):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-from greval.argilla.dataset import Dataset
-from greval.argilla.form import JUDGEMENT, WRITTEN, Json, asked, cut
-from greval.argilla.ledger import Entry
 from greval.records.judgement_text import cited_items, write_details
 from greval.trust.annotations.judged_items import Shown
 from greval.trust.annotations.rendering import safe
+from greval.trust.argilla.dataset import Dataset
+from greval.trust.argilla.form import JUDGEMENT, WRITTEN, Json, asked, cut
+from greval.trust.argilla.ledger import Entry
 
 MAX_AGENT = 200
 MAX_TERM = 1000

@@ -3,9 +3,9 @@
 This package alone knows Argilla. It speaks with the server over its REST interface, through httpx.
 """
 
-from greval.argilla.pull import Pulled, pull
-from greval.argilla.push import Pushed, push
-from greval.argilla.sampling import Sample
 from greval.errors import ArgillaError
+from greval.trust.argilla.pull import Pulled, pull
+from greval.trust.argilla.push import Pushed, push
+from greval.trust.argilla.sampling import Sample
 
 __all__ = ["ArgillaError", "Pulled", "Pushed", "Sample", "pull", "push"]

@@ -7,19 +7,19 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from greval.argilla.dataset import About, Dataset, make
-from greval.argilla.drawing import Light, changed, plan
-from greval.argilla.form import mark
-from greval.argilla.ledger import hold, keep, load
-from greval.argilla.records import record
-from greval.argilla.sampling import Sample
-from greval.argilla.server import Server
-from greval.argilla.things import metric_of
 from greval.errors import ArgillaError, DataError
 from greval.records.metric import JudgedMetric
 from greval.records.record import Record
 from greval.runs.store import Store
 from greval.trust.annotations.judged_items import shown
+from greval.trust.argilla.client import Server
+from greval.trust.argilla.dataset import About, Dataset, make
+from greval.trust.argilla.form import mark
+from greval.trust.argilla.ledger import hold, keep, load
+from greval.trust.argilla.metric_lookup import metric_of
+from greval.trust.argilla.records import record
+from greval.trust.argilla.sampling import Sample
+from greval.trust.argilla.sampling_plan import Light, changed, plan
 
 BATCH = 500
 """The most records that the server takes at once; each batch is taken whole or not at all."""

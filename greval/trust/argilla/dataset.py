@@ -7,12 +7,12 @@ from typing import Annotated
 
 from pydantic import Field, ValidationError
 
-from greval.argilla.form import Json, guidelines, parts
-from greval.argilla.server import Server
 from greval.errors import ArgillaError
 from greval.records.metric import JudgedMetric
 from greval.records.record import Record
 from greval.records.scale import JudgedScale
+from greval.trust.argilla.client import Server
+from greval.trust.argilla.form import Json, guidelines, parts
 
 OURS = "greval"
 """The name under which a dataset made here keeps what it is."""

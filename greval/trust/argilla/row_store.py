@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from greval.argilla.ledger import Ledger, folder_of, keep, pulled_of_others
 from greval.errors import DataError
 from greval.records.annotation import Annotation
 from greval.records.fingerprint import digest
 from greval.trust.annotations import AnnotationFile, read_annotations, write_annotations
 from greval.trust.annotations.files import FILE
+from greval.trust.argilla.ledger import Ledger, folder_of, keep, pulled_of_others
 
 GONE, OUTDATED = "gone", "outdated"
 

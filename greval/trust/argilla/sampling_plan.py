@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Self
 
-from greval.argilla.ledger import Entry, Ledger
-from greval.argilla.sampling import Candidate, Drawn, Sample
 from greval.trust.annotations.judged_items import Place, Shown
+from greval.trust.argilla.ledger import Entry, Ledger
+from greval.trust.argilla.sampling import Candidate, Drawn, Sample
 
 
 class Light(NamedTuple):
