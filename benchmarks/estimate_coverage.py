@@ -29,10 +29,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import greval
-from greval.estimates.figuring import QUESTIONS, Figures, Range, Sample, Scope, by_judge, figures
-from greval.estimates.records import Figure
 from greval.stats.prediction_powered import Side
 from greval.stats.sampling import drawn
+from greval.trust.estimates.figures import QUESTIONS, Figures, Range, Sample, Scope, by_judge, figures
+from greval.trust.estimates.records import Figure
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

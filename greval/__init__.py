@@ -26,7 +26,6 @@ if TYPE_CHECKING:
         StoppedError,
         StoreError,
     )
-    from greval.estimates import Estimate, estimate
     from greval.judging.judge_check import Capabilities, check
     from greval.judging.metric_draft import draft
     from greval.judging.metric_runnable import MetricRunnable
@@ -69,6 +68,7 @@ if TYPE_CHECKING:
     from greval.trust.alignment import Alignment, align, align_async, foresee
     from greval.trust.annotations.adjudication import adjudicated
     from greval.trust.annotations.files import read_annotations, write_annotations
+    from greval.trust.estimates import Estimate, estimate
 
 __version__ = "0.1.0"
 
@@ -93,7 +93,7 @@ _HOME = {
         *("JudgeUnavailableError", "MalformedVerdictError", "MethodError", "MissingExtraError", "OutcomeError"),
         *("StoppedError", "StoreError"),
     ),
-    "estimates": ("Estimate", "estimate"),
+    "trust.estimates": ("Estimate", "estimate"),
     "runs.evaluation": ("Run", "evaluate", "evaluate_async"),
     "runs.forecast": ("Forecast", "forecast"),
     "runs.from_config.api": ("Evaluation", "evaluate_config", "evaluate_config_async"),

@@ -6,12 +6,12 @@ from compared_runs import FAILED, MISSING, defined, write
 
 from greval.analysis.comparison import compare
 from greval.errors import DataError, StoreError
-from greval.estimates import Estimate, estimate
 from greval.records.annotation import Annotation
 from greval.records.result import Judgement, Result, Scored
 from greval.records.scale import CategoricalScale
 from greval.runs.store import Store
 from greval.trust.annotations import write_annotations
+from greval.trust.estimates import Estimate, estimate
 
 KIND = defined(
     "kind", CategoricalScale.model_validate({"categories": {"Fact": "", "Opinion": "", "Joke": ""}, "ordered": False})

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 
 from greval import Case, CategoricalMetric, evaluate
-from greval.estimates import estimate
 from greval.records.annotation import Annotation
 from greval.runs.store import Store
 from greval.testing import ScriptedJudge
 from greval.trust.annotations.judged_items import contents
+from greval.trust.estimates import estimate
 
 TONE = CategoricalMetric(
     name="tone", description="d", needs=("answer",), steps=["s"], categories={"Polite": "", "Rude": ""}

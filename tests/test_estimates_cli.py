@@ -8,9 +8,9 @@ from typer.testing import CliRunner
 
 from greval.cli.estimate import estimate
 from greval.errors import DataError
-from greval.estimates import Estimate
 from greval.records.annotation import Annotation
 from greval.trust.annotations import keep, read_annotations, write_annotations
+from greval.trust.estimates import Estimate
 
 app = typer.Typer()
 app.command("estimate")(estimate)

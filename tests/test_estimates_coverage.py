@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from compared_runs import real
 
-from greval.estimates.figuring import Range, Sample, Scope, figures
 from greval.stats.difference import Clusters
 from greval.stats.prediction_powered import Side
 from greval.stats.sampling import drawn
+from greval.trust.estimates.figures import Range, Sample, Scope, figures
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 

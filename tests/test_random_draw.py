@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from compared_runs import write
 
-from greval.estimates import estimate
 from greval.records.annotation import Annotation
 from greval.stats.random_draw import find_unlike_column
+from greval.trust.estimates import estimate
 
 
 def chosen(count, places):

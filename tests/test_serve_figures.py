@@ -16,13 +16,13 @@ from waiting import SECONDS, until
 
 from greval.analysis.comparison import compare
 from greval.analysis.summary import build
-from greval.estimates import estimate
 from greval.runs.store import FILE, Store
 from greval.runs.store.disk import lock
 from greval.serve.figuring import Figuring
 from greval.trust.agreement import agreement
 from greval.trust.annotations.files import FIELDS, keep, kept, write_annotations
 from greval.trust.argilla.ledger import folder_of
+from greval.trust.estimates import estimate
 
 JSONL = {"Content-Type": "application/jsonl"}
 VERDICTS = ["Yes", "Yes", "No", "Yes", "No", "No", "Yes", "No"]

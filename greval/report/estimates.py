@@ -9,8 +9,8 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from greval.estimates.records import Estimate, EstimateRow, Figure
 from greval.report.lines import say
+from greval.trust.estimates.records import Estimate, EstimateRow, Figure
 
 LOUD = "ENRICHED SAMPLE"
 NAMES = {

@@ -14,8 +14,6 @@ from pydantic import StringConstraints
 from greval.analysis.comparison import compare
 from greval.analysis.comparison.records import Comparison
 from greval.analysis.summary import Report, build
-from greval.estimates import estimate
-from greval.estimates.records import Estimate
 from greval.records.record import Record
 from greval.runs.store import Store
 from greval.serve.figuring import Figuring, named, stamp, told
@@ -26,6 +24,8 @@ from greval.serve.statuses import may_answer
 from greval.stats.correction import Correction
 from greval.trust.agreement import agreement
 from greval.trust.agreement.records import Agreement
+from greval.trust.estimates import estimate
+from greval.trust.estimates.records import Estimate
 
 
 @asynccontextmanager

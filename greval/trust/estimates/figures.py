@@ -8,7 +8,6 @@ from functools import partial
 from math import ceil, inf, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
-from greval.estimates.records import Figure
 from greval.stats.difference import Clusters, student
 from greval.stats.interval import Interval, IntervalMethod
 from greval.stats.mean_interval import mean_interval
@@ -16,6 +15,7 @@ from greval.stats.misclassification import Corrected, Rates, rogan_gladen
 from greval.stats.number_range import NumberRange
 from greval.stats.prediction_powered import Estimated, Side, covering, labels_only, prediction_powered, scores
 from greval.stats.sampling import Drawn
+from greval.trust.estimates.records import Figure
 
 if TYPE_CHECKING:
     import numpy as np

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from greval.errors import DataError
-from greval.estimates.judged import Judged
-from greval.estimates.labels import Labels
-from greval.estimates.records import DrawnBy
 from greval.stats.prediction_powered import Side, labels_only
 from greval.stats.random_draw import find_unlike_column
 from greval.stats.sampling import Drawn, drawn
+from greval.trust.estimates.judged import Judged
+from greval.trust.estimates.labels import Labels
+from greval.trust.estimates.records import DrawnBy
 
 if TYPE_CHECKING:
     import numpy as np

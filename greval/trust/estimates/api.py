@@ -9,12 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple, TypedDict, Unpack
 from greval._util.arguments import known_options, run_folder, unknown
 from greval.analysis.comparison.scales import direction
 from greval.errors import DataError
-from greval.estimates.cells import Cell, by_question, cells, things
-from greval.estimates.drawing import drawing
-from greval.estimates.figuring import REFUSED, Figures, Range, Sample, Scope, by_judge, figures
-from greval.estimates.judged import NOT_TOLD, Judged, judged
-from greval.estimates.labels import Labels, labelled
-from greval.estimates.records import DrawnBy, Estimate, EstimateRow, Figure
 from greval.records.annotation import Annotation
 from greval.runs.store import Store
 from greval.stats.difference import Clusters
@@ -23,6 +17,12 @@ from greval.stats.sampling import Drawn
 from greval.trust.annotations.judged_items import contents
 from greval.trust.annotations.matching import Key
 from greval.trust.annotations.sources import Source, given
+from greval.trust.estimates.cells import Cell, by_question, cells, things
+from greval.trust.estimates.figures import REFUSED, Figures, Range, Sample, Scope, by_judge, figures
+from greval.trust.estimates.judged import NOT_TOLD, Judged, judged
+from greval.trust.estimates.labels import Labels, labelled
+from greval.trust.estimates.records import DrawnBy, Estimate, EstimateRow, Figure
+from greval.trust.estimates.sampling_design import drawing
 
 if TYPE_CHECKING:
     import numpy as np

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from greval.estimates.judged import Judged
 from greval.stats.prediction_powered import Side
+from greval.trust.estimates.judged import Judged
 
 if TYPE_CHECKING:
     import numpy as np

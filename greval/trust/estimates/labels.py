@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import fsum
 from typing import NamedTuple
 
-from greval.estimates.judged import Judged, Thing
-from greval.estimates.records import NotUsed
 from greval.records.annotation import Annotation
 from greval.records.scale import OffScaleError, Value, ValueScale
 from greval.trust.annotations.adjudication import majority
 from greval.trust.annotations.matching import Key, method_of, of_another_text
 from greval.trust.annotations.values import on_scale
+from greval.trust.estimates.judged import Judged, Thing
+from greval.trust.estimates.records import NotUsed
 
 
 class Label(NamedTuple):
