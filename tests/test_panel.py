@@ -20,12 +20,12 @@ from typer.testing import CliRunner
 from greval import ComputedMetric, Judgement, ValueScale, evaluate, load
 from greval.cli.panel import panel as command
 from greval.errors import DataError
-from greval.panels import Panel, panel, panel_annotations
-from greval.panels.seating import combined
 from greval.runs.store import Store
 from greval.stats.measured import Figure, Undefined
 from greval.testing import ScriptedJudge
 from greval.trust.annotations import keep, read_annotations
+from greval.trust.panels import Panel, panel, panel_annotations
+from greval.trust.panels.members import combined
 
 app = typer.Typer()
 app.command("panel")(command)

@@ -9,11 +9,11 @@ from rich.table import Table
 from rich.text import Text
 
 from greval._util.wording import counted
-from greval.panels.records import Against, Jury, Panel, Seat
 from greval.report.agreement import pairs
 from greval.report.figures import by_question, named, told
 from greval.report.lines import plain_table, say, say_loud, say_rest
 from greval.stats.measured import Measured
+from greval.trust.panels.records import Against, Jury, Panel, Seat
 
 LOUD = ("MIXED", "ENRICHED")
 PAIR = 2

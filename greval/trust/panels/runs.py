@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from greval.errors import DataError
-from greval.panels.records import Bench
 from greval.records.case import Case, Tags
 from greval.records.fingerprint import digest
 from greval.records.metric import Metric, define
@@ -19,6 +18,7 @@ from greval.runs.store import Store
 from greval.trust.agreement.api import scale_of
 from greval.trust.annotations.judged_items import definitions, judged_cases
 from greval.trust.annotations.matching import Key, Thing
+from greval.trust.panels.records import Bench
 
 FEWEST = 2
 COMPUTED = ""

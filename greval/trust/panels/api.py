@@ -8,10 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple, TypedDict, Unpack
 
 from greval._util.arguments import known_options, run_folder, several, unknown
 from greval.errors import DataError
-from greval.panels.outlier import outlier
-from greval.panels.reading import Held, benches, common, read
-from greval.panels.records import CombineJudges, Panel
-from greval.panels.seating import Task, combined, is_categorical, jury
 from greval.records.annotation import Annotation
 from greval.records.scale import CategoricalScale, OffScaleError, Scale, Value
 from greval.runs.store import Store
@@ -24,6 +20,10 @@ from greval.trust.annotations.files import FILE
 from greval.trust.annotations.matching import Key, Thing, match, name
 from greval.trust.annotations.sources import Source, given
 from greval.trust.annotations.values import on_scale
+from greval.trust.panels.members import Task, combined, is_categorical, jury
+from greval.trust.panels.outlier import outlier
+from greval.trust.panels.records import CombineJudges, Panel
+from greval.trust.panels.runs import Held, benches, common, read
 
 if TYPE_CHECKING:
     from greval.runs.evaluation import Run

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean, median
 from typing import TYPE_CHECKING, NamedTuple
 
-from greval.panels.records import Against, CombineJudges, Jury, Seat
 from greval.records.scale import CategoricalScale, Scale, Value
 from greval.stats.inter_rater import reliability
 from greval.stats.measured import Counted, Measured, codes, measured
@@ -15,6 +14,7 @@ from greval.trust.agreement.figures import people
 from greval.trust.agreement.judge_figures import ratings
 from greval.trust.annotations.adjudication import majority
 from greval.trust.annotations.matching import Key, Thing
+from greval.trust.panels.records import Against, CombineJudges, Jury, Seat
 
 if TYPE_CHECKING:
     from greval.stats.bootstrap import Floats

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from greval.panels.records import Seat
 from greval.stats.measured import Figure
+from greval.trust.panels.records import Seat
 
 FEWEST = 3
 NONE = "no judge agrees with the others clearly less than the rest do"
