@@ -17,9 +17,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from greval import Judge, load
-from greval.probing import CHECK_NAMES, Probe, probe
 from greval.stats.interval import wilson
 from greval.stats.measured import Figure
+from greval.trust.probing import CHECK_NAMES, Probe, probe
 
 CASES = {
     "answer_alignment": 4,

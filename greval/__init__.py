@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from greval.methods.loading import load_method
     from greval.metrics.files import parse_metric, read_metric, write_metric
     from greval.metrics.library import load, load_folder, predefined
-    from greval.probing import Probe, probe, probe_async
     from greval.records.annotation import Annotation
     from greval.records.case import Case, Chunk, Effort, Gold, Node, Response, Sample, Traversal, Triple
     from greval.records.inventory import Inventory
@@ -69,6 +68,7 @@ if TYPE_CHECKING:
     from greval.trust.annotations.files import read_annotations, write_annotations
     from greval.trust.estimates import Estimate, estimate
     from greval.trust.panels import Panel, panel, panel_annotations
+    from greval.trust.probing import Probe, probe, probe_async
 
 __version__ = "0.1.0"
 
@@ -114,7 +114,7 @@ _HOME = {
     "metrics.files": ("parse_metric", "read_metric", "write_metric"),
     "trust.panels": ("Panel", "panel", "panel_annotations"),
     "judging.model.prices": ("Prices",),
-    "probing": ("Probe", "probe", "probe_async"),
+    "trust.probing": ("Probe", "probe", "probe_async"),
     "records.result": ("Failed", "Failure", "Judgement", "Result", "Scored", "Skipped", "Usage"),
     "judging.metric_runnable": ("MetricRunnable",),
     "records.scale": ("CategoricalScale", "Category", "MeasureScale", "ValueScale"),

@@ -33,11 +33,6 @@ from strategies import metrics as any_metric
 from greval import load
 from greval.errors import DataError
 from greval.metrics.computed import COMPUTED
-from greval.probing import CHECK_NAMES, foretell, probe
-from greval.probing.checks import CHECKS, Setting
-from greval.probing.standing import Relation, best, holds, standing
-from greval.probing.targets import foreign
-from greval.probing.wordings import PADDING
 from greval.records.case import Case
 from greval.records.metric import CategoricalMetric, ValueMetric
 from greval.records.scale import CategoricalScale, ValueScale
@@ -45,6 +40,11 @@ from greval.runs.store import Store
 from greval.stats.interval import wilson
 from greval.stats.measured import Figure, Undefined
 from greval.testing import ScriptedJudge
+from greval.trust.probing import CHECK_NAMES, foretell, probe
+from greval.trust.probing.expected_order import Relation, best, holds, standing
+from greval.trust.probing.mutations import CHECKS, Setting
+from greval.trust.probing.planted_texts import PADDING
+from greval.trust.probing.targets import foreign
 
 pytestmark = pytest.mark.long
 

@@ -40,8 +40,8 @@ from greval.metrics.library import load, with_dependencies
 from greval.records.metric import Metric, set_reason_depth
 
 if TYPE_CHECKING:
-    from greval.probing import Probe
-    from greval.probing.stages import Wishes
+    from greval.trust.probing import Probe
+    from greval.trust.probing.stages import Wishes
 
 
 def probe(  # noqa: PLR0913 - the options of a command
@@ -123,7 +123,7 @@ def probe(  # noqa: PLR0913 - the options of a command
 
 async def _run(metric: Metric, judge: Judge, cases: str | None, wishes: Wishes, bar: Bar) -> Probe:
     """Probe with a progress bar; the first Ctrl-C finishes what is in flight, the second stops at once."""
-    from greval.probing import probe_async  # noqa: PLC0415 - LangChain takes most of a second
+    from greval.trust.probing import probe_async  # noqa: PLC0415 - LangChain takes most of a second
 
     stop = asyncio.Event()
     stop_on_signals(stop)
@@ -138,8 +138,8 @@ async def _run(metric: Metric, judge: Judge, cases: str | None, wishes: Wishes, 
 
 def _foretell(metric: Metric, judge: Judge, cases: str | None, wishes: Wishes) -> None:
     """Print what would be asked at most."""
-    from greval.probing import foretell  # noqa: PLC0415 - LangChain takes most of a second
     from greval.report.forecast import render  # noqa: PLC0415
+    from greval.trust.probing import foretell  # noqa: PLC0415 - LangChain takes most of a second
 
     render(foretell(metric, judge, read_cases(cases) if cases else None, **wishes), page())
 

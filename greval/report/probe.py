@@ -9,10 +9,10 @@ from rich.table import Table
 from rich.text import Text
 
 from greval._util.wording import counted
-from greval.probing.records import Checked, Noise, Probe, Survivor
 from greval.report.figures import by_question, told
 from greval.report.lines import plain_table, say, shortened
 from greval.stats.measured import Figure
+from greval.trust.probing.records import Checked, Noise, Probe, Survivor
 
 SHORT = 100
 """So many letters of a reason are shown; the JSON form has it in full."""

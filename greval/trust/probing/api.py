@@ -18,17 +18,17 @@ from greval.judging.metric_runnable import run_sync
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge
 from greval.metrics.library import definition, find_dependencies
-from greval.probing.bases import POOL, Bases, bases, demo_cases
-from greval.probing.checks import CHECKS, NAMES, REPEATS, Check, Setting
-from greval.probing.counting import checked, failures, noise
-from greval.probing.plan import MAIN, OTHER_ORDER, Base, named_bases, plan
-from greval.probing.records import Probe, Skip
-from greval.probing.stages import Stages, Wishes
 from greval.records.case import Case
 from greval.records.metric import JudgedMetric, Metric
 from greval.records.metric_input import lacking
 from greval.records.result import Result
 from greval.runs.worker import narrow
+from greval.trust.probing.kill_rates import checked, failures, noise
+from greval.trust.probing.mutations import CHECKS, NAMES, REPEATS, Check, Setting
+from greval.trust.probing.plan import MAIN, OTHER_ORDER, Base, named_bases, plan
+from greval.trust.probing.records import Probe, Skip
+from greval.trust.probing.source_cases import POOL, Bases, bases, demo_cases
+from greval.trust.probing.stages import Stages, Wishes
 
 LIMIT = 20
 MUTANTS = 1

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal, NamedTuple
 
-from greval.probing import wordings
-from greval.probing.standing import Relation, best
-from greval.probing.targets import SOURCES, Target, altered, blanked, grounded, reordered, target
 from greval.records.case import Case
 from greval.records.metric import JudgedMetric
 from greval.records.metric_input import listed
 from greval.records.scale import CategoricalScale
+from greval.trust.probing import planted_texts as wordings
+from greval.trust.probing.expected_order import Relation, best
+from greval.trust.probing.targets import SOURCES, Target, altered, blanked, grounded, reordered, target
 
 Reference = Literal["unchanged", "other"]
 """What a mutant is made from: the case as it is, or the case with what another question has in its place."""

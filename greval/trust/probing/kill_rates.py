@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean, variance
 
-from greval.probing.checks import Check
-from greval.probing.plan import NO_VERDICT, NOT_YET, Base, Pair, Plan, Verdicts, key
-from greval.probing.records import Checked, Noise, Survivor
-from greval.probing.standing import holds, standing, useless
 from greval.records.result import Judgement, Result, Skipped
 from greval.records.scale import JudgedScale
 from greval.stats.interval import wilson
 from greval.stats.measured import Figure, Measured, Undefined
+from greval.trust.probing.expected_order import holds, standing, useless
+from greval.trust.probing.mutations import Check
+from greval.trust.probing.plan import NO_VERDICT, NOT_YET, Base, Pair, Plan, Verdicts, key
+from greval.trust.probing.records import Checked, Noise, Survivor
 
 FEWEST = 2
 

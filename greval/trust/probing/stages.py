@@ -14,7 +14,6 @@ from greval.errors import StoreError
 from greval.judging.model.budget import Spending, describe_cap
 from greval.judging.model.judge import Judge
 from greval.judging.model.prices import Prices
-from greval.probing.plan import Key
 from greval.records.case import Case
 from greval.records.metric import Metric
 from greval.records.result import Result, Usage
@@ -22,6 +21,7 @@ from greval.runs.evaluation import evaluate_async
 from greval.runs.manifest import holds_probe, sum_spending
 from greval.runs.options import OnProgress, Options, prices_of
 from greval.runs.store import FILE, Store
+from greval.trust.probing.plan import Key
 
 
 class Wishes(TypedDict, total=False):

@@ -7,14 +7,14 @@ from typing import Unpack
 
 from greval.datasets.case_records import GivenCases
 from greval.judging.model.judge import Judge
-from greval.probing.plan import MAIN, OTHER_ORDER, Plan, named_bases, plan
-from greval.probing.probing import BUILT_ON, Task, folder_of, task_of
-from greval.probing.stages import Stages, Wishes
 from greval.records.case import Case
 from greval.records.metric import Metric
 from greval.runs.forecast import Expected, Forecast, forecast
 from greval.runs.manifest import PROBE
 from greval.runs.options import Options
+from greval.trust.probing.api import BUILT_ON, Task, folder_of, task_of
+from greval.trust.probing.plan import MAIN, OTHER_ORDER, Plan, named_bases, plan
+from greval.trust.probing.stages import Stages, Wishes
 
 
 def foretell(

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from greval.probing.checks import Check, Reference, Variant
-from greval.probing.standing import Relation, useless
-from greval.probing.targets import foreign, swapped, target
 from greval.records.case import Case
 from greval.records.metric import JudgedMetric
 from greval.records.result import Result
 from greval.records.scale import JudgedScale
 from greval.runs.manifest import OF, PROBE
+from greval.trust.probing.expected_order import Relation, useless
+from greval.trust.probing.mutations import Check, Reference, Variant
+from greval.trust.probing.targets import foreign, swapped, target
 
 Key = tuple[str, str, str]
 """Where a verdict stands: the stage, the sample and the method."""
