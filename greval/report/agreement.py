@@ -9,8 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from greval._util.wording import counted
-from greval.report.figures import by_question, named, number, told
-from greval.report.lines import plain_table, say, say_loud, say_rest
+from greval.report.number_format import by_question, named, number, told
+from greval.report.terminal import plain_table, say, say_loud, say_rest
 from greval.stats.correlation import Spread
 from greval.stats.measured import Figure, Undefined
 from greval.trust.agreement.records import Agreement, Categorical, Group, Numeric, People

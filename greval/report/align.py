@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from greval.report.figures import ends, number
-from greval.report.lines import plain_table, say, say_loud, say_rest
+from greval.report.number_format import ends, number
+from greval.report.terminal import plain_table, say, say_loud, say_rest
 from greval.trust.alignment.records import Alignment, Attempt, Foreseen, Gain
 
 LOUD = "ENRICHED"

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from greval._util.wording import MOST_NAMES, names
 from greval.analysis.comparison.records import Check, Comparison, Contrast, Effect
-from greval.report.lines import say, say_loud, say_rest
+from greval.report.terminal import say, say_loud, say_rest
 from greval.stats.difference import FEW
 
 WIDE = 140

@@ -15,7 +15,7 @@ from greval.analysis.spending import told
 from greval.analysis.summary import Report, Verdict
 from greval.datasets.row_faults import describe_unread
 from greval.records.judgement_text import write_details
-from greval.report.lines import shortened
+from greval.report.terminal import shortened
 from greval.runs.share_summary import ShareSummary
 from greval.stats.summary import Summary
 

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from greval.analysis.diagnosis import MEANINGS, Cause, Diagnoses, Diagnosis
-from greval.report.lines import shortened
+from greval.report.terminal import shortened
 
 ALL = "all"
 FEW_NOTES = 3

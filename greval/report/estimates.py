@@ -9,7 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from greval.report.lines import say
+from greval.report.terminal import say
 from greval.trust.estimates.records import Estimate, EstimateRow, Figure
 
 LOUD = "ENRICHED SAMPLE"

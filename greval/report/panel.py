@@ -10,8 +10,8 @@ from rich.text import Text
 
 from greval._util.wording import counted
 from greval.report.agreement import pairs
-from greval.report.figures import by_question, named, told
-from greval.report.lines import plain_table, say, say_loud, say_rest
+from greval.report.number_format import by_question, named, told
+from greval.report.terminal import plain_table, say, say_loud, say_rest
 from greval.stats.measured import Measured
 from greval.trust.panels.records import Against, Jury, Panel, Seat
 

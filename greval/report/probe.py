@@ -9,8 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from greval._util.wording import counted
-from greval.report.figures import by_question, told
-from greval.report.lines import plain_table, say, shortened
+from greval.report.number_format import by_question, told
+from greval.report.terminal import plain_table, say, shortened
 from greval.stats.measured import Figure
 from greval.trust.probing.records import Checked, Noise, Probe, Survivor
 
