@@ -8,7 +8,7 @@ import random
 import pytest
 from waiting import until
 
-from greval.serve.gate import FairGate
+from greval.serve.call_limit import FairGate
 from greval.serve.lanes import FarLane
 
 

@@ -22,7 +22,7 @@ from greval.runs.store import FILE, Store
 from greval.serve import manager
 from greval.serve.folders import ORDER
 from greval.serve.following import events
-from greval.serve.names import now
+from greval.serve.ids import now
 from greval.serve.ordering import MOST_QUEUED
 from greval.serve.orders import RunInfo
 from greval.serve.problems import ServeError

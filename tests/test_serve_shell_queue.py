@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from greval.serve.admission import Appointments
-from greval.serve.gate import FairGate
+from greval.serve.call_limit import FairGate
 
 
 async def test_gate_takes_turns_among_tenants():

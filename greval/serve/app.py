@@ -13,12 +13,12 @@ import greval
 from greval.serve import routes
 from greval.serve.access import Access
 from greval.serve.admission import Admission
-from greval.serve.answers import answer_errors
-from greval.serve.gate import FairGate
+from greval.serve.call_limit import FairGate
+from greval.serve.error_handlers import answer_errors
 from greval.serve.incoming import Incoming
-from greval.serve.meters import Meters, forget, gone
 from greval.serve.observing import Observing
 from greval.serve.openapi import Api
+from greval.serve.prometheus import Meters, forget, gone
 from greval.serve.service import Service
 from greval.serve.settings import Settings
 from greval.serve.work import Working

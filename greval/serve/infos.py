@@ -13,7 +13,7 @@ from greval.runs.progress import Progress
 from greval.runs.store import FILE, Store
 from greval.runs.store.disk import LOCK
 from greval.serve.folders import ORDER, is_run, order_of, state_of
-from greval.serve.names import absent, inside
+from greval.serve.ids import absent, inside
 from greval.serve.orders import ACTIVE, Order, RunInfo, State, Status
 from greval.serve.problems import ServeError
 from greval.serve.service import PLAIN_NAME, Tenant

@@ -10,7 +10,7 @@ from pydantic import Field, JsonValue, StringConstraints
 from greval.records.metric import ReasonDepth
 from greval.records.record import Record
 from greval.runs.progress import Progress
-from greval.serve.names import PATTERN
+from greval.serve.ids import PATTERN
 
 Status = Literal["queued", "running", "finished", "stopped", "failed"]
 PlainName = Annotated[str, StringConstraints(pattern=PATTERN)]

@@ -15,9 +15,9 @@ from langchain_core.language_models import BaseChatModel
 
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import HOW_TO_NAME_A_JUDGE, Judge
-from greval.serve.gate import FairGate
-from greval.serve.meters import Meters
+from greval.serve.call_limit import FairGate
 from greval.serve.problems import ServeError
+from greval.serve.prometheus import Meters
 from greval.serve.readiness import Readiness
 from greval.serve.settings import Settings
 

@@ -63,7 +63,7 @@ def run(settings: Settings, told: Callable[[str], None] = print) -> None:
     import uvicorn  # noqa: PLC0415 - the web packages load where they are needed
     from uvicorn.supervisors import Multiprocess  # noqa: PLC0415 - the same
 
-    from greval.serve.meters import shared_figures  # noqa: PLC0415 - the same
+    from greval.serve.prometheus import shared_figures  # noqa: PLC0415 - the same
 
     checked(settings)
     _there(settings)
@@ -131,7 +131,7 @@ def config_of(app: Any, **more: Any) -> uvicorn.Config:  # noqa: ANN401 - an app
 
     return uvicorn.Config(
         app,
-        http="greval.serve.protocol:PatientProtocol",
+        http="greval.serve.uvicorn_protocol:PatientProtocol",
         loop="asyncio",
         ws="none",
         lifespan="on",

@@ -21,7 +21,7 @@ from greval.datasets.json_text import Raw
 from greval.errors import DataError
 from greval.records.case import Case
 from greval.records.record import Record
-from greval.serve.names import absent, inside, made_id, now
+from greval.serve.ids import absent, inside, made_id, now
 from greval.serve.problems import ServeError
 from greval.serve.receiving import Sent, receive, room, to_the_end
 

@@ -15,9 +15,9 @@ from pydantic import JsonValue
 from greval.records.record import Record
 from greval.serve.folders import order_of, remove
 from greval.serve.following import EVENT, EventStream, events
+from greval.serve.ids import Id, absent
 from greval.serve.infos import info_of, listed, run_folder
 from greval.serve.manager import Runs
-from greval.serve.names import Id, absent
 from greval.serve.ordering import begin, claimed, ordered
 from greval.serve.ordering import resume as queue_again
 from greval.serve.orders import ACTIVE, ResumeRequest, RunInfo, RunRequest
