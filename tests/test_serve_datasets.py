@@ -19,7 +19,7 @@ from waiting import SECONDS, until
 
 from greval.serve import receiving
 from greval.serve.app import create_app
-from greval.serve.folders import LEFT
+from greval.serve.jobs.queue import LEFT
 from greval.serve.settings import Limits, Settings
 from greval.serve.uploads import Uploads
 from greval.testing import ScriptedJudge

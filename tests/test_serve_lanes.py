@@ -9,7 +9,7 @@ import pytest
 from waiting import until
 
 from greval.serve.call_limit import FairGate
-from greval.serve.lanes import FarLane
+from greval.serve.jobs.thread_slot import FarLane
 
 
 async def in_thread(work):

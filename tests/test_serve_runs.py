@@ -19,12 +19,12 @@ import greval
 from greval.judging.model.judge import Judge
 from greval.runs.progress import Progress
 from greval.runs.store import FILE, Store
-from greval.serve import manager
-from greval.serve.folders import ORDER
-from greval.serve.following import events
 from greval.serve.ids import now
-from greval.serve.ordering import MOST_QUEUED
-from greval.serve.orders import RunInfo
+from greval.serve.jobs import manager
+from greval.serve.jobs.event_stream import events
+from greval.serve.jobs.queue import ORDER
+from greval.serve.jobs.records import RunInfo
+from greval.serve.jobs.requests import MOST_QUEUED
 from greval.serve.problems import ServeError
 from greval.serve.settings import Limits
 from greval.testing import ScriptedJudge

@@ -16,7 +16,7 @@ from greval.runs.store import Store
 from greval.runs.store.disk import lock
 from greval.serve.figuring import named
 from greval.serve.ids import Id
-from greval.serve.infos import judged_folder
+from greval.serve.jobs.info import judged_folder
 from greval.serve.paging import Cursor, cursor_of, row_of
 from greval.serve.problems import ServeError
 from greval.serve.receiving import LARGEST_WHOLE, ending_of, file_body, receive

@@ -11,7 +11,7 @@ from pydantic import Field, StringConstraints
 from greval.records.record import Record
 from greval.serve.figuring import named, told
 from greval.serve.ids import Id
-from greval.serve.infos import judged_folder
+from greval.serve.jobs.info import judged_folder
 from greval.serve.problems import ServeError
 from greval.serve.routes import annotating
 from greval.serve.service import TheTenant

@@ -7,8 +7,8 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 
 from greval.records.record import Record
-from greval.serve.folders import Queue, order_of
 from greval.serve.ids import PATTERN, Id
+from greval.serve.jobs.queue import Queue, order_of
 from greval.serve.problems import ServeError
 from greval.serve.receiving import ending_of, file_body
 from greval.serve.service import TheService, TheTenant

@@ -18,7 +18,7 @@ from greval.records.record import Record
 from greval.runs.store import Store
 from greval.serve.figuring import Figuring, named, stamp, told
 from greval.serve.ids import PATTERN, Id
-from greval.serve.infos import judged_folder
+from greval.serve.jobs.info import judged_folder
 from greval.serve.service import TheTenant
 from greval.serve.statuses import may_answer
 from greval.stats.correction import Correction

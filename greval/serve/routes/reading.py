@@ -15,7 +15,7 @@ from greval.records.result import Result
 from greval.runs.store.pages import CaseLine, Pages, Wanted
 from greval.serve.figuring import named
 from greval.serve.ids import Id
-from greval.serve.infos import judged_folder
+from greval.serve.jobs.info import judged_folder
 from greval.serve.paging import Cursor, Limit, cursor_of, row_of
 from greval.serve.problems import ServeError
 from greval.serve.service import Tenant, TheTenant

@@ -13,14 +13,14 @@ from fastapi import APIRouter, Depends, FastAPI, Request, Response
 from pydantic import JsonValue
 
 from greval.records.record import Record
-from greval.serve.folders import order_of, remove
-from greval.serve.following import EVENT, EventStream, events
 from greval.serve.ids import Id, absent
-from greval.serve.infos import info_of, listed, run_folder
-from greval.serve.manager import Runs
-from greval.serve.ordering import begin, claimed, ordered
-from greval.serve.ordering import resume as queue_again
-from greval.serve.orders import ACTIVE, ResumeRequest, RunInfo, RunRequest
+from greval.serve.jobs.event_stream import EVENT, EventStream, events
+from greval.serve.jobs.info import info_of, listed, run_folder
+from greval.serve.jobs.manager import Runs
+from greval.serve.jobs.queue import order_of, remove
+from greval.serve.jobs.records import ACTIVE, ResumeRequest, RunInfo, RunRequest
+from greval.serve.jobs.requests import begin, claimed, ordered
+from greval.serve.jobs.requests import resume as queue_again
 from greval.serve.paging import Cursor, Limit, cursor_of, place_of, strange
 from greval.serve.problems import ServeError
 from greval.serve.receiving import room

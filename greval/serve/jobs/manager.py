@@ -12,9 +12,9 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from greval.serve.folders import CANCEL, Claim, Entry, Queue, order_of, put_state, state_of, tidy
-from greval.serve.orders import ACTIVE, State
-from greval.serve.running import CANCELLED, Going
+from greval.serve.jobs.job import CANCELLED, Going
+from greval.serve.jobs.queue import CANCEL, Claim, Entry, Queue, order_of, put_state, state_of, tidy
+from greval.serve.jobs.records import ACTIVE, State
 from greval.serve.service import Service, Tenant
 
 AT_ONCE = 4

@@ -11,9 +11,9 @@ from pydantic import JsonValue
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.prices import Prices
 from greval.records.metric import JudgedMetric, Metric
-from greval.serve.folders import CANCEL, Claim, Queue, make, order_of, put_order, put_state, state_of
 from greval.serve.ids import made_id, now
-from greval.serve.orders import ACTIVE, Order, ResumeRequest, RunRequest, State
+from greval.serve.jobs.queue import CANCEL, Claim, Queue, make, order_of, put_order, put_state, state_of
+from greval.serve.jobs.records import ACTIVE, Order, ResumeRequest, RunRequest, State
 from greval.serve.problems import ServeError
 from greval.serve.service import Service, Tenant
 from greval.serve.uploads import Dataset, Uploads

@@ -12,9 +12,9 @@ from greval.errors import StoreError
 from greval.runs.progress import Progress
 from greval.runs.store import FILE, Store
 from greval.runs.store.disk import LOCK
-from greval.serve.folders import ORDER, is_run, order_of, state_of
 from greval.serve.ids import absent, inside
-from greval.serve.orders import ACTIVE, Order, RunInfo, State, Status
+from greval.serve.jobs.queue import ORDER, is_run, order_of, state_of
+from greval.serve.jobs.records import ACTIVE, Order, RunInfo, State, Status
 from greval.serve.problems import ServeError
 from greval.serve.service import PLAIN_NAME, Tenant
 from greval.serve.uploads import Uploads

@@ -20,9 +20,9 @@ from greval.runs.options import Options, width_of
 from greval.runs.progress import Progress
 from greval.runs.store import FILE
 from greval.runs.store.pages import Pages
-from greval.serve.folders import CANCEL, Claim, Entry, put_state, state_of
-from greval.serve.lanes import FarLane
-from greval.serve.orders import ACTIVE, Order, State, Status
+from greval.serve.jobs.queue import CANCEL, Claim, Entry, put_state, state_of
+from greval.serve.jobs.records import ACTIVE, Order, State, Status
+from greval.serve.jobs.thread_slot import FarLane
 from greval.serve.uploads import Uploads
 
 if TYPE_CHECKING:

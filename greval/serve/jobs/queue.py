@@ -17,7 +17,7 @@ from greval._util.files import Closing
 from greval._util.whole_file import write_whole
 from greval.records.record import Record
 from greval.runs.store import FILE
-from greval.serve.orders import Order, State
+from greval.serve.jobs.records import Order, State
 
 ORDER = "request.json"
 STATE = "state.json"

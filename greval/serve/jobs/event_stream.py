@@ -10,7 +10,7 @@ from fastapi.responses import StreamingResponse
 
 from greval.records.record import Record
 from greval.runs.progress import Progress
-from greval.serve.orders import ACTIVE, RunInfo
+from greval.serve.jobs.records import ACTIVE, RunInfo
 from greval.serve.problems import ServeError
 
 LOOK_SECONDS = 0.25

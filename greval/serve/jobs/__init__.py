@@ -1,0 +1,1 @@
+"""Runs of the server: their queue, records, threads and progress."""
