@@ -12,7 +12,7 @@ from httpx import Client
 from waiting import SECONDS, until
 
 from greval.serve.app import create_app
-from greval.serve.keys import add_key
+from greval.serve.middleware.api_keys import add_key
 from greval.serve.settings import Settings
 from greval.testing import ScriptedJudge
 

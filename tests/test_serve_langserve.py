@@ -20,7 +20,7 @@ from waiting import SECONDS, until
 
 from greval import Case, Judge, Result, compile_metric, predefined
 from greval.records.metric import JudgedMetric
-from greval.serve.keys import add_key
+from greval.serve.middleware.api_keys import add_key
 
 EDGES = [["Ada", "wrote", "it"], ["it", "is", "a program"]]
 FULL = {

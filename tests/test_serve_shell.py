@@ -7,7 +7,7 @@ import json
 import pytest
 from shell_app import KEY, bearer, client, logged, made
 
-from greval.serve.keys import add_key
+from greval.serve.middleware.api_keys import add_key
 
 
 @pytest.fixture

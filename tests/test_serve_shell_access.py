@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from greval.cli.keys import app as keys_app
 from greval.errors import GrevalError
-from greval.serve.keys import Keys, add_key, remove_key
+from greval.serve.middleware.api_keys import Keys, add_key, remove_key
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from shell_app import client, made
 
-from greval.serve.jsontext import fault_of
+from greval.serve.middleware.json_text import fault_of
 
 
 @pytest.fixture

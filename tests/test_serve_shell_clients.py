@@ -15,7 +15,7 @@ from fault_server import hangs, held, ok
 from serving import ASKED, CASE, INVOKED, judging
 from waiting import SECONDS, until
 
-from greval.serve.keys import add_key
+from greval.serve.middleware.api_keys import add_key
 
 
 @pytest.fixture

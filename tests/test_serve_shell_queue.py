@@ -8,8 +8,8 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from greval.serve.admission import Appointments
 from greval.serve.call_limit import FairGate
+from greval.serve.middleware.admission import Appointments
 
 
 async def test_gate_takes_turns_among_tenants():

@@ -11,17 +11,17 @@ from fastapi import FastAPI
 
 import greval
 from greval.serve import routes
-from greval.serve.access import Access
-from greval.serve.admission import Admission
 from greval.serve.call_limit import FairGate
 from greval.serve.error_handlers import answer_errors
-from greval.serve.incoming import Incoming
-from greval.serve.observing import Observing
+from greval.serve.middleware.access import Access
+from greval.serve.middleware.admission import Admission
+from greval.serve.middleware.cancellation import Working
+from greval.serve.middleware.request_body import Incoming
+from greval.serve.middleware.request_log import Observing
 from greval.serve.openapi import Api
 from greval.serve.prometheus import Meters, forget, gone
 from greval.serve.service import Service
 from greval.serve.settings import Settings
-from greval.serve.work import Working
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

@@ -6,7 +6,7 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from greval.serve.paths import EXPOSITION, is_open
+from greval.serve.middleware.request_kinds import EXPOSITION, is_open
 from greval.serve.problems import MEDIA_TYPE, Problem
 
 METHODS = ("get", "put", "post", "delete", "patch")

@@ -114,7 +114,7 @@ def _there(settings: Settings) -> None:
         if not settings.keys.is_file():
             message = f"{settings.keys}: no file of keys is there; make it with: greval keys add NAME --file FILE"
             raise GrevalError(message)
-        from greval.serve.keys import KeyFile  # noqa: PLC0415 - the web packages load where they are needed
+        from greval.serve.middleware.api_keys import KeyFile  # noqa: PLC0415 - the web packages load where they are needed
 
         KeyFile(settings.keys).read()
     for folder in settings.library:

@@ -8,7 +8,7 @@ from serving import served
 from visit import Visit
 
 from greval.serve.app import create_app
-from greval.serve.keys import add_key
+from greval.serve.middleware.api_keys import add_key
 from greval.serve.settings import Settings
 
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from greval.serve.paths import Scope, is_following, is_light
+from greval.serve.middleware.request_kinds import Scope, is_following, is_light
 from greval.serve.problems import ServeError
 from greval.serve.service import Service
 

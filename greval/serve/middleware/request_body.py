@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from greval.serve.jsontext import fault_of
-from greval.serve.paths import Scope, header, is_upload
+from greval.serve.middleware.json_text import fault_of
+from greval.serve.middleware.request_kinds import Scope, header, is_upload
 from greval.serve.problems import ServeError
 from greval.serve.service import Service
 from greval.serve.settings import MEGABYTE, Limits

@@ -10,7 +10,7 @@ from typing import Any
 
 from greval.errors import GrevalError
 from greval.serve.logs import ACCESS, ERRORS
-from greval.serve.paths import header
+from greval.serve.middleware.request_kinds import header
 from greval.serve.problems import MEDIA_TYPE, Problem, ServeError, problem_of
 from greval.serve.service import Service
 

@@ -9,9 +9,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from greval.errors import GrevalError
-from greval.serve.keys import KeyFile
 from greval.serve.logs import ERRORS
-from greval.serve.paths import Scope, head_size, header, is_open, is_trick
+from greval.serve.middleware.api_keys import KeyFile
+from greval.serve.middleware.request_kinds import Scope, head_size, header, is_open, is_trick
 from greval.serve.problems import ServeError
 from greval.serve.service import Service, Tenant
 from greval.serve.settings import LOCAL_HOSTS

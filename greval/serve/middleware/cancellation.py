@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
-from greval.serve.paths import Scope, is_following, is_upload
+from greval.serve.middleware.request_kinds import Scope, is_following, is_upload
 from greval.serve.problems import ServeError
 from greval.serve.service import Service
 

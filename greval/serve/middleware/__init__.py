@@ -1,0 +1,1 @@
+"""What every request passes: request log, keys, body limits, admission, cancellation."""
