@@ -4,17 +4,10 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from greval.serve.routes import (
-    argilla,
-    datasets,
-    evaluating,
-    figures,
-    metrics,
-    operating,
-    page,
-    runnables,
-    runs,
-)
+from greval.serve.routes import argilla, datasets, figures, metrics, page, runs
+from greval.serve.routes import evaluate as evaluating
+from greval.serve.routes import health as operating
+from greval.serve.routes import langserve as runnables
 
 
 def routers() -> tuple[APIRouter, ...]:

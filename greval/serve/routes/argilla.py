@@ -13,7 +13,7 @@ from greval.serve.figuring import named, told
 from greval.serve.ids import Id
 from greval.serve.jobs.info import judged_folder
 from greval.serve.problems import ServeError
-from greval.serve.routes import annotating
+from greval.serve.routes import annotation as annotating
 from greval.serve.service import TheTenant
 from greval.serve.statuses import may_answer
 from greval.trust.argilla import Pulled, Pushed, pull, push

@@ -24,7 +24,7 @@ from greval.serve.jobs.requests import resume as queue_again
 from greval.serve.paging import Cursor, Limit, cursor_of, place_of, strange
 from greval.serve.problems import ServeError
 from greval.serve.receiving import room
-from greval.serve.routes import reading
+from greval.serve.routes import results as reading
 from greval.serve.service import Service, Tenant, TheService, TheTenant
 from greval.serve.shelf import TheShelf
 from greval.serve.statuses import may_answer
