@@ -17,9 +17,9 @@ from greval.runs.store.disk import lock
 from greval.serve.figuring import named
 from greval.serve.ids import Id
 from greval.serve.jobs.info import judged_folder
-from greval.serve.paging import Cursor, cursor_of, row_of
 from greval.serve.problems import ServeError
 from greval.serve.receiving import LARGEST_WHOLE, ending_of, file_body, receive
+from greval.serve.schemas.cursors import Cursor, cursor_of, row_of
 from greval.serve.service import TheService, TheTenant
 from greval.serve.statuses import may_answer
 from greval.trust.annotations.files import FILE, keep, kept, read_annotations

@@ -5,11 +5,11 @@ from __future__ import annotations
 from fastapi import APIRouter
 from fastapi.concurrency import run_in_threadpool
 
+from greval.serve.schemas.cases import rows, within
+from greval.serve.schemas.metrics import Evaluated, EvaluateRequest
 from greval.serve.service import TheService
 from greval.serve.shelf import TheShelf
 from greval.serve.statuses import may_answer
-from greval.serve.wire import Evaluated, EvaluateRequest
-from greval.serve.wire_case import rows, within
 
 router = APIRouter(prefix="/v1", tags=["evaluate"])
 

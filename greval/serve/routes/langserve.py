@@ -22,11 +22,11 @@ from greval.records.case import Case
 from greval.serve.library import Found
 from greval.serve.problems import ServeError
 from greval.serve.remote import PlainJson, RemoteMetric
+from greval.serve.schemas.cases import strict_cases, within
+from greval.serve.schemas.langserve import BatchBody, BatchInvoked, InvokeBody, Invoked
 from greval.serve.service import Service, Tenant, TheService
 from greval.serve.shelf import PathName, Shelf, TheShelf
 from greval.serve.statuses import may_answer
-from greval.serve.wire_case import strict_cases, within
-from greval.serve.wire_langserve import BatchBody, BatchInvoked, InvokeBody, Invoked
 
 router = APIRouter(prefix="/metrics", tags=["langserve"])
 

@@ -14,10 +14,7 @@ from greval.metrics.lint import lint
 from greval.records.metric import ComputedMetric, JudgedMetric
 from greval.serve.library import Found
 from greval.serve.problems import ServeError
-from greval.serve.service import TheService
-from greval.serve.shelf import PathName, TheShelf
-from greval.serve.statuses import may_answer
-from greval.serve.wire import (
+from greval.serve.schemas.metrics import (
     Checked,
     Draft,
     DraftRequest,
@@ -29,6 +26,9 @@ from greval.serve.wire import (
     MetricText,
     told,
 )
+from greval.serve.service import TheService
+from greval.serve.shelf import PathName, TheShelf
+from greval.serve.statuses import may_answer
 
 router = APIRouter(prefix="/v1", tags=["metrics"])
 

@@ -21,10 +21,10 @@ from greval.serve.jobs.queue import order_of, remove
 from greval.serve.jobs.records import ACTIVE, ResumeRequest, RunInfo, RunRequest
 from greval.serve.jobs.requests import begin, claimed, ordered
 from greval.serve.jobs.requests import resume as queue_again
-from greval.serve.paging import Cursor, Limit, cursor_of, place_of, strange
 from greval.serve.problems import ServeError
 from greval.serve.receiving import room
 from greval.serve.routes import results as reading
+from greval.serve.schemas.cursors import Cursor, Limit, cursor_of, place_of, strange
 from greval.serve.service import Service, Tenant, TheService, TheTenant
 from greval.serve.shelf import TheShelf
 from greval.serve.statuses import may_answer

@@ -13,8 +13,8 @@ from greval.datasets.field_names import FIELD_OF, OWN, settle
 from greval.datasets.row_faults import none_readable
 from greval.records.case import Case
 from greval.serve.problems import ServeError
+from greval.serve.schemas.metrics import Unread, told
 from greval.serve.settings import Limits
-from greval.serve.wire import Unread, told
 
 Schema = dict[str, Any]
 ALONE = "input"

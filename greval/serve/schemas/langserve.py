@@ -9,8 +9,8 @@ from pydantic import ConfigDict, Field, WithJsonSchema
 
 from greval.records.record import Record
 from greval.records.result import Result
-from greval.serve.wire import WHOLE, JudgeName
-from greval.serve.wire_case import case_schema
+from greval.serve.schemas.cases import case_schema
+from greval.serve.schemas.metrics import WHOLE, JudgeName
 
 Given = Annotated[Any, WithJsonSchema(case_schema())]
 """A case as it is sent; it is read by the route, so that all its faults are told in one way."""
