@@ -17,11 +17,11 @@ from served_runs import YES, ended, lines, rows, serving, started, two_tenants, 
 from serving import served
 from waiting import SECONDS, until
 
-from greval.serve import receiving
 from greval.serve.app import create_app
 from greval.serve.jobs.queue import LEFT
 from greval.serve.settings import Limits, Settings
-from greval.serve.uploads import Uploads
+from greval.serve.state import file_receiver as receiving
+from greval.serve.state.uploads import Uploads
 from greval.testing import ScriptedJudge
 
 JSONL = {"Content-Type": "application/jsonl"}

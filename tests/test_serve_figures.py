@@ -18,7 +18,7 @@ from greval.analysis.comparison import compare
 from greval.analysis.summary import build
 from greval.runs.store import FILE, Store
 from greval.runs.store.disk import lock
-from greval.serve.figuring import Figuring
+from greval.serve.state.figure_cache import Figuring
 from greval.trust.agreement import agreement
 from greval.trust.annotations.files import FIELDS, keep, kept, write_annotations
 from greval.trust.argilla.ledger import folder_of

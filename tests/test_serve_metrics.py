@@ -13,9 +13,9 @@ from served_metrics import CASE, app_of, client_of, says, tone
 from greval import load, parse_metric, predefined
 from greval.metrics.library import predefined_folder
 from greval.records.metric import JudgedMetric
-from greval.serve.library import MOST_OWN, Library
 from greval.serve.middleware.api_keys import add_key
 from greval.serve.problems import ServeError
+from greval.serve.state.metric_library import MOST_OWN, Library
 from greval.testing import ScriptedJudge
 
 DRAFT = {

@@ -17,7 +17,7 @@ from greval.serve.jobs.queue import ORDER, is_run, order_of, state_of
 from greval.serve.jobs.records import ACTIVE, Order, RunInfo, State, Status
 from greval.serve.problems import ServeError
 from greval.serve.service import PLAIN_NAME, Tenant
-from greval.serve.uploads import Uploads
+from greval.serve.state.uploads import Uploads
 
 
 class _Held(NamedTuple):

@@ -23,7 +23,7 @@ from greval.runs.store.pages import Pages
 from greval.serve.jobs.queue import CANCEL, Claim, Entry, put_state, state_of
 from greval.serve.jobs.records import ACTIVE, Order, State, Status
 from greval.serve.jobs.thread_slot import FarLane
-from greval.serve.uploads import Uploads
+from greval.serve.state.uploads import Uploads
 
 if TYPE_CHECKING:
     from greval.serve.service import Service, Tenant

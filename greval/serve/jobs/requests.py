@@ -16,7 +16,7 @@ from greval.serve.jobs.queue import CANCEL, Claim, Queue, make, order_of, put_or
 from greval.serve.jobs.records import ACTIVE, Order, ResumeRequest, RunRequest, State
 from greval.serve.problems import ServeError
 from greval.serve.service import Service, Tenant
-from greval.serve.uploads import Dataset, Uploads
+from greval.serve.state.uploads import Dataset, Uploads
 
 MOST_QUEUED = 100
 """So many runs of a tenant wait or are worked on at most."""

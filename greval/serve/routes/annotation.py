@@ -14,13 +14,13 @@ from greval.records.annotation import Annotation
 from greval.records.record import Record
 from greval.runs.store import Store
 from greval.runs.store.disk import lock
-from greval.serve.figuring import named
 from greval.serve.ids import Id
 from greval.serve.jobs.info import judged_folder
 from greval.serve.problems import ServeError
-from greval.serve.receiving import LARGEST_WHOLE, ending_of, file_body, receive
 from greval.serve.schemas.cursors import Cursor, cursor_of, row_of
 from greval.serve.service import TheService, TheTenant
+from greval.serve.state.figure_cache import named
+from greval.serve.state.file_receiver import LARGEST_WHOLE, ending_of, file_body, receive
 from greval.serve.statuses import may_answer
 from greval.trust.annotations.files import FILE, keep, kept, read_annotations
 from greval.trust.annotations.values import scales

@@ -9,12 +9,12 @@ from fastapi import APIRouter, Response
 from pydantic import Field, StringConstraints
 
 from greval.records.record import Record
-from greval.serve.figuring import named, told
 from greval.serve.ids import Id
 from greval.serve.jobs.info import judged_folder
 from greval.serve.problems import ServeError
 from greval.serve.routes import annotation as annotating
 from greval.serve.service import TheTenant
+from greval.serve.state.figure_cache import named, told
 from greval.serve.statuses import may_answer
 from greval.trust.argilla import Pulled, Pushed, pull, push
 from greval.trust.argilla.client import KEY, URL

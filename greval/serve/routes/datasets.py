@@ -10,10 +10,10 @@ from greval.records.record import Record
 from greval.serve.ids import PATTERN, Id
 from greval.serve.jobs.queue import Queue, order_of
 from greval.serve.problems import ServeError
-from greval.serve.receiving import ending_of, file_body
 from greval.serve.service import TheService, TheTenant
+from greval.serve.state.file_receiver import ending_of, file_body
+from greval.serve.state.uploads import KINDS, Dataset, Uploads
 from greval.serve.statuses import may_answer
-from greval.serve.uploads import KINDS, Dataset, Uploads
 
 router = APIRouter(prefix="/v1/datasets", tags=["datasets"])
 

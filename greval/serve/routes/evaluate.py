@@ -8,7 +8,7 @@ from fastapi.concurrency import run_in_threadpool
 from greval.serve.schemas.cases import rows, within
 from greval.serve.schemas.metrics import Evaluated, EvaluateRequest
 from greval.serve.service import TheService
-from greval.serve.shelf import TheShelf
+from greval.serve.state.dependencies import TheShelf
 from greval.serve.statuses import may_answer
 
 router = APIRouter(prefix="/v1", tags=["evaluate"])

@@ -16,10 +16,10 @@ from greval.analysis.comparison.records import Comparison
 from greval.analysis.summary import Report, build
 from greval.records.record import Record
 from greval.runs.store import Store
-from greval.serve.figuring import Figuring, named, stamp, told
 from greval.serve.ids import PATTERN, Id
 from greval.serve.jobs.info import judged_folder
 from greval.serve.service import TheTenant
+from greval.serve.state.figure_cache import Figuring, named, stamp, told
 from greval.serve.statuses import may_answer
 from greval.stats.correction import Correction
 from greval.trust.agreement import agreement

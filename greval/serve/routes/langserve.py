@@ -19,13 +19,13 @@ from langserve import APIHandler
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
 from greval.records.case import Case
-from greval.serve.library import Found
 from greval.serve.problems import ServeError
-from greval.serve.remote import PlainJson, RemoteMetric
 from greval.serve.schemas.cases import strict_cases, within
 from greval.serve.schemas.langserve import BatchBody, BatchInvoked, InvokeBody, Invoked
 from greval.serve.service import Service, Tenant, TheService
-from greval.serve.shelf import PathName, Shelf, TheShelf
+from greval.serve.state.dependencies import PathName, Shelf, TheShelf
+from greval.serve.state.metric_library import Found
+from greval.serve.state.remote_metric import PlainJson, RemoteMetric
 from greval.serve.statuses import may_answer
 
 router = APIRouter(prefix="/metrics", tags=["langserve"])

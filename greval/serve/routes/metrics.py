@@ -12,7 +12,6 @@ from greval.judging.model.client import JudgeClient
 from greval.metrics.files import parse_metric, write_metric
 from greval.metrics.lint import lint
 from greval.records.metric import ComputedMetric, JudgedMetric
-from greval.serve.library import Found
 from greval.serve.problems import ServeError
 from greval.serve.schemas.metrics import (
     Checked,
@@ -27,7 +26,8 @@ from greval.serve.schemas.metrics import (
     told,
 )
 from greval.serve.service import TheService
-from greval.serve.shelf import PathName, TheShelf
+from greval.serve.state.dependencies import PathName, TheShelf
+from greval.serve.state.metric_library import Found
 from greval.serve.statuses import may_answer
 
 router = APIRouter(prefix="/v1", tags=["metrics"])

@@ -13,12 +13,12 @@ from greval.records.case import Case
 from greval.records.record import Record
 from greval.records.result import Result
 from greval.runs.store.pages import CaseLine, Pages, Wanted
-from greval.serve.figuring import named
 from greval.serve.ids import Id
 from greval.serve.jobs.info import judged_folder
 from greval.serve.problems import ServeError
 from greval.serve.schemas.cursors import Cursor, Limit, cursor_of, row_of
 from greval.serve.service import Tenant, TheTenant
+from greval.serve.state.figure_cache import named
 from greval.serve.statuses import may_answer
 
 router = APIRouter()

@@ -22,13 +22,13 @@ from greval.serve.jobs.records import ACTIVE, ResumeRequest, RunInfo, RunRequest
 from greval.serve.jobs.requests import begin, claimed, ordered
 from greval.serve.jobs.requests import resume as queue_again
 from greval.serve.problems import ServeError
-from greval.serve.receiving import room
 from greval.serve.routes import results as reading
 from greval.serve.schemas.cursors import Cursor, Limit, cursor_of, place_of, strange
 from greval.serve.service import Service, Tenant, TheService, TheTenant
-from greval.serve.shelf import TheShelf
+from greval.serve.state.dependencies import TheShelf
+from greval.serve.state.file_receiver import room
+from greval.serve.state.uploads import Uploads
 from greval.serve.statuses import may_answer
-from greval.serve.uploads import Uploads
 
 
 @asynccontextmanager

@@ -11,7 +11,7 @@ from greval.records.case import Over
 from greval.records.metric import ReasonDepth
 from greval.records.record import Label, Name, Record, Text
 from greval.records.result import Result
-from greval.serve.library import Origin
+from greval.serve.state.metric_library import Origin
 
 MOST_YAML = 65_536
 """Letters of a metric file that a client may send: reading more takes seconds."""

@@ -9,9 +9,9 @@ from typing import Annotated, cast
 from fastapi import Depends, Path, Request
 
 from greval.records.metric import ReasonDepth, set_reason_depth
-from greval.serve.judging import RUNNABLES, Bench
-from greval.serve.library import Found, Library
 from greval.serve.service import Service, Tenant, service_of, tenant_of
+from greval.serve.state.metric_library import Found, Library
+from greval.serve.state.metric_runner import RUNNABLES, Bench
 
 PathName = Annotated[
     str, Path(min_length=1, max_length=100, description="the metric's name; a computed one with any setting")

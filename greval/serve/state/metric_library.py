@@ -21,7 +21,7 @@ from greval.metrics.library import ENDING, predefined, predefined_folder
 from greval.records.metric import JudgedMetric, Metric
 from greval.serve.logs import ERRORS
 from greval.serve.problems import ServeError
-from greval.serve.receiving import room
+from greval.serve.state.file_receiver import room
 
 Origin = Literal["predefined", "library", "own"]
 MOST_OWN = 200

@@ -23,7 +23,7 @@ from greval.records.case import Case
 from greval.records.record import Record
 from greval.serve.ids import absent, inside, made_id, now
 from greval.serve.problems import ServeError
-from greval.serve.receiving import Sent, receive, room, to_the_end
+from greval.serve.state.file_receiver import Sent, receive, room, to_the_end
 
 KINDS: Mapping[str, str] = {
     "application/jsonl": ".jsonl",

@@ -14,8 +14,8 @@ from greval.records.result import Failed, Failure, Result
 from greval.runs.progress import Progress
 from greval.runs.runnable import compile_metric, compile_metrics
 from greval.runs.worker import MemoryLog, Work
-from greval.serve.library import Found
 from greval.serve.service import Service, Tenant
+from greval.serve.state.metric_library import Found
 
 CLIENTS = 128
 RUNNABLES = 1_024

@@ -14,9 +14,9 @@ from greval.datasets.case_records import CaseLike
 from greval.judging.metric_runnable import MetricRunnable, run_sync
 from greval.records.case import Case
 from greval.records.result import Result
-from greval.serve.judging import Bench
-from greval.serve.library import Found
 from greval.serve.service import Service, Tenant
+from greval.serve.state.metric_library import Found
+from greval.serve.state.metric_runner import Bench
 
 JUDGE = "judge"
 """All that a caller may configure."""

@@ -1,0 +1,1 @@
+"""What the routes share: metric library, judges, uploads, computed figures."""
