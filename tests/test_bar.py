@@ -8,7 +8,7 @@ import pytest
 from tone_metrics import TONE, by_metric, cases
 
 from greval import evaluate
-from greval.cli.bar import EVENT_SECONDS, EVERY_SECONDS, Bar, line
+from greval.cli.progress_bar import EVENT_SECONDS, EVERY_SECONDS, Bar, line
 from greval.records.result import Usage
 from greval.runs.progress import Progress
 from greval.testing import ScriptedJudge

@@ -19,7 +19,7 @@ from fault_server import KEY, FaultServer, error, gives, held, ok, says
 from waiting import until
 
 import greval
-from greval.cli.bar import Bar
+from greval.cli.progress_bar import Bar
 from greval.judging.local import MODELS
 from greval.runs.progress import Progress
 

@@ -22,7 +22,7 @@ from greval import (
 )
 from greval.analysis.spending import spendings, told
 from greval.analysis.summary import build
-from greval.cli.bar import Bar, line
+from greval.cli.progress_bar import Bar, line
 from greval.records.result import Failed, Failure, Result, Scored, Skipped, Usage
 from greval.report.console import render
 from greval.runs.progress import Progress

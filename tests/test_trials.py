@@ -17,7 +17,7 @@ from framework_folder import CONFIG, ROWS, calls, make_folder
 from waiting import SECONDS
 
 from greval.cli import _unforeseen
-from greval.cli.page import Page, visible
+from greval.cli.console import Page, visible
 
 pytestmark = [pytest.mark.usefixtures("empty_folder"), pytest.mark.long]
 PROGRAM = Path(sys.executable).with_name("greval")

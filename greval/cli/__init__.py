@@ -50,7 +50,7 @@ def _run(debug: bool) -> Any:  # noqa: FBT001, ANN401 - how the words were given
         import typer  # noqa: PLC0415 - the terminal's packages load for the command line only
 
         from greval.cli.app import app  # noqa: PLC0415
-        from greval.cli.page import visible  # noqa: PLC0415
+        from greval.cli.console import visible  # noqa: PLC0415
 
     wrong_use: Any = typer.BadParameter.__base__  # UsageError: click's, or that of the click within newer typers
     try:

@@ -26,10 +26,10 @@ from greval.cli import (
     metrics,
     panel,
     probe,
-    run,
     serve,
 )
 from greval.cli import eval as evaluation
+from greval.cli import report as run
 
 app = typer.Typer(
     name="greval",

@@ -9,7 +9,6 @@ from typing import Annotated
 
 import typer
 
-from greval.cli.bar import Bar
 from greval.cli.evaluate import FAILED, finish
 from greval.cli.options import (
     AnswerForm,
@@ -31,6 +30,7 @@ from greval.cli.options import (
     Temperature,
     needed_judge,
 )
+from greval.cli.progress_bar import Bar
 from greval.datasets import read_cases
 from greval.datasets.row_faults import describe_unread
 from greval.metrics.library import load, with_dependencies

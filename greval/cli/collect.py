@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from greval.cli.bar import Bar
+from greval.cli.console import visible
 from greval.cli.evaluate import FAILED, STOPPED
-from greval.cli.page import visible
+from greval.cli.progress_bar import Bar
 from greval.cli.stopping import stop_on_signals
 from greval.datasets import RowFault, read_cases
 from greval.datasets.row_faults import describe_unread

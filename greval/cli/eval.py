@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from greval.cli.bar import Bar
 from greval.cli.collect import read_wanted, snapshot
 from greval.cli.evaluate import FAILED, finish
 from greval.cli.options import (
@@ -23,6 +22,7 @@ from greval.cli.options import (
     Quiet,
     page,
 )
+from greval.cli.progress_bar import Bar
 from greval.cli.stopping import stop_on_signals
 from greval.datasets.row_faults import describe_unread
 from greval.judging.model.judge import Judge

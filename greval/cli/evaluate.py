@@ -14,8 +14,7 @@ import typer
 
 from greval._util.wording import counted
 from greval.analysis.summary import build
-from greval.cli.bar import Bar
-from greval.cli.failing import kinds, tell_failures
+from greval.cli.failures import kinds, tell_failures
 from greval.cli.input import Input, Rows, open_input
 from greval.cli.options import (
     AnswerForm,
@@ -48,6 +47,7 @@ from greval.cli.options import (
     needed_judge,
     page,
 )
+from greval.cli.progress_bar import Bar
 from greval.cli.run_folder import announce_continuing, choose_folder
 from greval.cli.stopping import describe_stop, stop_on_signals
 from greval.datasets.chunk_sources import read_pattern

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
+from greval.cli.console import visible
 from greval.cli.diagnose import Index, read_index
-from greval.cli.page import visible
 
 app = typer.Typer(help="Check gold: what should have been retrieved, walked and answered.", no_args_is_help=True)
 FAULTY = 2

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from pydantic import ValidationError
 
-from greval.cli.page import Page
+from greval.cli.console import Page
 from greval.errors import JudgeError
 from greval.judging.answer_schema import Reason
 from greval.judging.model.hints import named

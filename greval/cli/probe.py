@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from greval.cli.bar import Bar
 from greval.cli.compare import MISSED
 from greval.cli.evaluate import FAILED, STOPPED
-from greval.cli.failing import tell_failures
+from greval.cli.failures import tell_failures
 from greval.cli.options import (
     BaseUrl,
     Concurrency,
@@ -32,6 +31,7 @@ from greval.cli.options import (
     needed_judge,
     page,
 )
+from greval.cli.progress_bar import Bar
 from greval.cli.stopping import describe_stop, stop_on_signals
 from greval.datasets import read_cases
 from greval.judging.model.judge import Judge

@@ -9,7 +9,7 @@ from shlex import quote
 import typer
 
 from greval._util.wording import counted
-from greval.cli.page import visible
+from greval.cli.console import visible
 from greval.datasets.case_reader import STDIN
 from greval.datasets.file_identity import Source
 from greval.errors import StoreError

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from greval.analysis.summary import build
-from greval.cli.failing import kinds, tell_failures
+from greval.cli.failures import kinds, tell_failures
 from greval.cli.options import AllRows, By, Form, ReportFormat, RunFolder, Show, page
 from greval.errors import StoreError
 from greval.report.console import render

@@ -9,7 +9,7 @@ from typing import cast, get_args
 import typer
 
 from greval.analysis.summary import Report
-from greval.cli.page import visible
+from greval.cli.console import visible
 from greval.judging.model.hints import advice
 from greval.records.result import Failure, FailureKind, Result
 from greval.runs.store.pages import Pages, Wanted
