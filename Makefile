@@ -11,7 +11,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 USE := $(VENV)/.installed-local
 DEV := $(VENV)/.installed-dev
-APART := --ignore-glob='*/test_serve_*' --ignore=tests/browser --ignore=tests/argilla
+APART := --ignore=tests/serve --ignore=tests/trust/argilla/real_server
 
 .PHONY: demo serve test coverage test-long test-cluster test-argilla test-browser browser check docs golden clean
 
@@ -36,13 +36,13 @@ coverage:
 	$(BIN)/python -m coverage report
 
 test-cluster: $(DEV)
-	$(BIN)/python -m pytest -m cluster tests/test_cluster.py
+	$(BIN)/python -m pytest -m cluster tests/runs/test_ray_cluster.py
 
 test-argilla: $(DEV)
-	$(BIN)/python -m pytest -m argilla_server tests/argilla
+	$(BIN)/python -m pytest -m argilla_server tests/trust/argilla/real_server
 
 test-browser: $(DEV)
-	$(BIN)/python -m pytest -m browser tests/browser
+	$(BIN)/python -m pytest -m browser tests/serve/page
 
 # Debian's Chromium, where there is none; needs the rights to install packages
 browser:

@@ -33,7 +33,7 @@ from greval.records.result import Scored
 from greval.runs.runnable import compile_metric
 
 TARGET = 1.25
-SERVER = Path(__file__).parents[1] / "tests" / "fault_server.py"
+SERVER = Path(__file__).parents[1] / "tests" / "support" / "fault_server.py"
 METRIC = CategoricalMetric(
     name="answer_alignment",
     description="Whether the answer says what the expected answer says.",

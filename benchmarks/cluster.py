@@ -31,7 +31,7 @@ from greval import Judge, StoreError, evaluate, load, read_cases
 from greval.runs.ray_cluster import evaluate_on_ray
 from greval.runs.store import FILE, Store
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 from fault_server import Behaviour, Body, FaultServer, ok
 
 QUESTION = re.compile(r"Question (\d+)\?")

@@ -27,7 +27,7 @@ from typing import Any
 from greval.cli import main
 from greval.runs.store import FILE, Store
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 from fault_server import Behaviour, Body, FaultServer, ok
 
 FORKED = get_context("forkserver")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from greval.analysis.diagnosis import diagnose
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 from planted import STAGES, planted
 
 SEED = 20261

@@ -64,7 +64,7 @@ def serving(*options: str) -> Iterator[tuple[str, Memory]]:
     """Run a judge and a server of it; give the server's address and what it holds in memory."""
     with (
         tempfile.TemporaryDirectory() as runs,
-        process(str(ROOT / "tests" / "fault_server.py"), "--latency", str(LATENCY)) as (judge, _),
+        process(str(ROOT / "tests" / "support" / "fault_server.py"), "--latency", str(LATENCY)) as (judge, _),
         process(
             *(str(ROOT / "server.py"), "--port", "0", "--runs", runs),
             *("--judge", "judge=openai:x", "--base-url", judge, *options),

@@ -14,6 +14,7 @@ from hypothesis import settings
 import greval
 from greval.cli import main
 
+SERVER = Path(__file__).parent / "serve"
 SHARED = Path(greval.__file__).parents[2] / "shared" / "data"
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as where a shell began this in the background
@@ -26,7 +27,7 @@ settings.load_profile("greval")
 def pytest_collection_modifyitems(items):
     """Mark the tests of the server: `make test` leaves them to `make test-long`."""
     for item in items:
-        if item.path.name.startswith("test_serve_"):
+        if item.path.is_relative_to(SERVER) and not item.path.is_relative_to(SERVER / "page"):
             item.add_marker(pytest.mark.server)
 
 

@@ -20,7 +20,7 @@ from typing import Any, Self
 
 from aiohttp import web
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "support"))
 from fault_server import Behaviour, Body, FaultServer, error, hangs, numbers, resets, says
 
 BLOCK = 100

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 import subprocess
 import sys
 import textwrap
 from collections import Counter
 from itertools import pairwise
+from pathlib import Path
 
 import fault_server as fault
 import pytest
@@ -24,6 +24,7 @@ from greval.judging.model.reply_cache import Replies
 from greval.records.result import Usage
 from greval.testing import ScriptedJudge
 
+SUPPORT = Path(__file__).parents[1] / "support"
 REFUSAL = fault.refuses()
 
 
@@ -156,7 +157,7 @@ def test_repeats_before_a_kill_are_not_asked_again(fault_server, tmp_path):
     """After kill -9 amid the repeats of a case only those that were not answered are asked; all are counted."""
     done = iter(range(4))
     fault_server.plan = lambda _: fault.ok() if next(done, None) is not None else fault.hangs()
-    script = [sys.executable, "-c", textwrap.dedent(KILLED), fault_server.url, str(tmp_path), os.path.dirname(__file__)]  # noqa: PTH120
+    script = [sys.executable, "-c", textwrap.dedent(KILLED), fault_server.url, str(tmp_path), str(SUPPORT)]
     with subprocess.Popen(script) as process:
         until(lambda: fault_server.calls == 5)
         with Replies(tmp_path / "replies.sqlite") as replies, Store.open(tmp_path) as store:

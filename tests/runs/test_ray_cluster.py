@@ -34,7 +34,7 @@ from greval.records.result import Judgement
 from greval.runs.ray_cluster import evaluate_on_ray
 from greval.runs.shard import Shard
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 from cluster import CONCURRENCY, Killer, Provider, rows, within, written
 
 ray = pytest.importorskip("ray")

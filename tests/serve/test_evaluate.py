@@ -300,7 +300,7 @@ def test_the_result_is_the_local_runnables(tmp_path):
 @pytest.mark.parametrize("page", ["rest.md", "langserve.md"])
 def test_the_documented_requests_are_answered(client, page):
     """Each request that the documentation shows with a body is answered as it is written there."""
-    text = (Path(__file__).parents[1] / "docs" / page).read_text(encoding="utf-8").split("\n## Data sets")[0]
+    text = (Path(__file__).parents[2] / "docs" / page).read_text(encoding="utf-8").split("\n## Data sets")[0]
     lines = [shlex.split(block) for block in re.findall(r"^```sh\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)]
     assert lines
     for words in lines:

@@ -12,7 +12,7 @@ from greval.stats.prediction_powered import Side
 from greval.stats.sampling import drawn
 from greval.trust.estimates.figures import Range, Sample, Scope, figures
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+sys.path.insert(0, str(Path(__file__).parents[3] / "benchmarks"))
 
 from estimate_coverage import (
     DESIGNS,

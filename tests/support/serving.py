@@ -25,7 +25,7 @@ from greval.serve.service import Service
 from greval.serve.settings import Limits, Settings
 from greval.serve.start import address, config_of, listen
 
-SERVER = Path(__file__).parents[1] / "server.py"
+SERVER = Path(__file__).parents[2] / "server.py"
 CASE = {"question": "When does it open?", "expected_answer": "At nine.", "answer": "At nine."}
 ASKED = {"cases": [CASE], "metrics": ["correctness"]}
 INVOKED = {"input": CASE}

@@ -14,7 +14,7 @@ PAGES = {str(path.relative_to(ROOT)): path for path in (ROOT / "README.md", *sor
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 ON_A_CLUSTER = "docs/cluster.md"
-"""Its blocks are run by tests/test_cluster.py, where a cluster is up."""
+"""Its blocks are run by tests/runs/test_ray_cluster.py, where a cluster is up."""
 
 
 def blocks(page, kind):

@@ -15,7 +15,7 @@ from virtual_time import in_virtual_time, now
 from greval import Judge, evaluate_async
 from greval.judging.model.retries import FIRST_SECONDS
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 import durability
 
 pytestmark = pytest.mark.long

@@ -384,7 +384,7 @@ def test_results_are_counted(tmp_path):
 
 def test_the_documentation_runs(tmp_path):
     """The lines that the documentation shows to users of LangServe run as they are written there."""
-    page = (Path(__file__).parents[1] / "docs" / "langserve.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "langserve.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```text\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     names = {"case": CASE}
     with served(app_of(tmp_path, {"weak": says(0), "strong": says(1)})) as server:

@@ -57,7 +57,7 @@ def proxy(argilla_server):
 
 @pytest.fixture
 def browse(argilla_server):
-    """Give a function that has a person answer on the page in a real browser, see `browser.py`."""
+    """Give a function that has a person answer on the page in a real browser, see `argilla_browser.py`."""
     program = browser_path()
     if program is None:
         pytest.skip(WHY_NOT)
@@ -66,7 +66,7 @@ def browse(argilla_server):
     def answered(page, person, pattern, plan):
         job = {"program": program, "flags": FLAGS, "url": argilla_server["url"], "page": page, "pattern": pattern}
         job |= {"username": person["username"], "password": PASSWORD, "plan": plan}
-        command = [sys.executable, str(HERE / "browser.py")]
+        command = [sys.executable, str(HERE.parents[2] / "support" / "argilla_browser.py")]
         done = subprocess.run(command, input=json.dumps(job), check=False, capture_output=True, text=True, timeout=180)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)

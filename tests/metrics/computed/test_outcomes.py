@@ -98,7 +98,7 @@ def test_anything_else_is_a_failure_that_names_the_function(found):
     outcome = returning(found)
     assert isinstance(outcome, Failed)
     assert outcome.error.kind == "error"
-    assert "returning.<locals>.<lambda> (test_computing.py, line " in outcome.error.message
+    assert "returning.<locals>.<lambda> (test_outcomes.py, line " in outcome.error.message
     assert "return a number, a bool, a category, (value, reason), judgements, or Skipped" in outcome.error.message
 
 
@@ -110,9 +110,9 @@ def test_an_exception_names_the_function():
 
     for function in (partial(walk, by=0), lambda case: next(walk(case, 0))):
         message = computed(function).error.message
-        assert "test_computing.py, line" in message
+        assert "test_outcomes.py, line" in message
         assert message.endswith("raised ZeroDivisionError: division by zero")
-    assert "walk (test_computing.py" in computed(partial(walk, by=0)).error.message
+    assert "walk (test_outcomes.py" in computed(partial(walk, by=0)).error.message
 
 
 def test_an_object_that_is_called_is_named_by_its_class():
@@ -147,7 +147,7 @@ def test_a_value_off_its_scale_fails_and_names_function_value_and_scale(found, s
     """It is neither scored nor moved onto the scale."""
     error = returning(found, scale).error
     assert error.kind == "off_scale"
-    assert "<lambda> (test_computing.py" in error.message
+    assert "<lambda> (test_outcomes.py" in error.message
     assert told in error.message
 
 
@@ -227,10 +227,10 @@ def test_a_run_goes_on_beside_a_function_that_returns_nothing(tmp_path):
     assert (run.progress.scored, run.progress.failed) == (1, 1)
     rows = {row.metric: row for row in run.results()}
     assert rows["half"].value == 0.5
-    assert "nothing (test_computing.py, line" in rows["nothing"].failures[0].message
+    assert "nothing (test_outcomes.py, line" in rows["nothing"].failures[0].message
 
 
 @pytest.mark.filterwarnings("ignore:coroutine .* was never awaited")
 def test_a_coroutine_is_no_verdict():
     """A computed metric is a plain function."""
-    assert "later (test_computing.py" in computed(later).error.message
+    assert "later (test_outcomes.py" in computed(later).error.message
