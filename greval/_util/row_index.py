@@ -71,14 +71,14 @@ class Index:
 
     def load(self, entries: Iterable[tuple[int, int]]) -> None:
         """Take many (number, place) pairs at once, without a dict of them all; of one number the last counts."""
-        import numpy as np  # noqa: PLC0415 - a fifth of a second, and small runs do without
+        import numpy as np
 
         flat = np.fromiter(chain.from_iterable(entries), dtype=np.int64)
         self.load_arrays(flat[0::2], flat[1::2])
 
     def load_arrays(self, numbers: Numbers, places: NDArray[Any]) -> None:
         """Take many entries as two arrays; of one number the last counts."""
-        import numpy as np  # noqa: PLC0415 - as above
+        import numpy as np
 
         self._merge()
         order = np.argsort(numbers, kind="stable")
@@ -114,7 +114,7 @@ class Index:
         """Bring the dict into the arrays."""
         if not self._newest:
             return
-        import numpy as np  # noqa: PLC0415 - as above
+        import numpy as np
 
         numbers = np.fromiter(self._newest.keys(), dtype=np.int64, count=len(self._newest))
         places = np.fromiter(self._newest.values(), dtype=np.uint32, count=len(self._newest))
@@ -124,7 +124,7 @@ class Index:
 
     def _join(self, numbers: Numbers, places: Places) -> None:
         """Bring sorted entries, each number once, in among those that are there."""
-        import numpy as np  # noqa: PLC0415 - as above
+        import numpy as np
 
         if self._numbers is None or self._places is None or not len(self._numbers):
             self._numbers, self._places = numbers, places

@@ -47,10 +47,10 @@ def _written(code: int) -> int:
 
 def _run(debug: bool) -> Any:  # noqa: FBT001, ANN401 - how the words were given; what a command gave
     with _ending_at_once():
-        import typer  # noqa: PLC0415 - the terminal's packages load for the command line only
+        import typer
 
-        from greval.cli.app import app  # noqa: PLC0415
-        from greval.cli.console import visible  # noqa: PLC0415
+        from greval.cli.app import app
+        from greval.cli.console import visible
 
     wrong_use: Any = typer.BadParameter.__base__  # UsageError: click's, or that of the click within newer typers
     try:

@@ -51,8 +51,8 @@ def agreement(  # noqa: PLR0913 - the options of a command
     form: Form = ReportFormat.table,
 ) -> None:
     """Say how far the judge of a run agrees with people."""
-    from greval.report.agreement import render  # noqa: PLC0415
-    from greval.trust.agreement import agreement as agreed  # noqa: PLC0415 - only where it is asked for
+    from greval.report.agreement import render
+    from greval.trust.agreement import agreement as agreed
 
     found = agreed(
         run,

@@ -88,7 +88,7 @@ def align(  # noqa: PLR0913 - the options of a command
     form: Form = ReportFormat.table,
 ) -> None:
     """Improve a metric from its disagreements with people; what does not help for sure is not written."""
-    from greval.judging.model.prices import Prices  # noqa: PLC0415 - only where it is asked for
+    from greval.judging.model.prices import Prices
 
     settings: dict[str, Any] = {
         "base_url": base_url,
@@ -132,8 +132,8 @@ async def _aligned(
     run: Path, metric: Metric, judge: Judge, annotations: list[Path] | None, wishes: Wishes
 ) -> Alignment:
     """Align, telling each step; the first Ctrl-C finishes what is in flight."""
-    from greval.runs.evaluation import STOPPED as ASKED  # noqa: PLC0415
-    from greval.trust.alignment import align_async  # noqa: PLC0415 - LangChain takes most of a second
+    from greval.runs.evaluation import STOPPED as ASKED
+    from greval.trust.alignment import align_async
 
     stop = asyncio.Event()
     stop_on_signals(stop)
@@ -147,8 +147,8 @@ async def _aligned(
 def _foretell(
     run: Path, metric: Metric, judge: Judge, annotations: list[Path] | None, wishes: Wishes, form: ReportFormat
 ) -> None:
-    from greval.report.align import foretold  # noqa: PLC0415
-    from greval.trust.alignment import foresee  # noqa: PLC0415 - LangChain takes most of a second
+    from greval.report.align import foretold
+    from greval.trust.alignment import foresee
 
     found = foresee(run, metric, judge, annotations, **wishes)
     if form is ReportFormat.table:
@@ -158,7 +158,7 @@ def _foretell(
 
 
 def _show(found: Alignment, form: ReportFormat) -> None:
-    from greval.report.align import render  # noqa: PLC0415 - only where it is asked for
+    from greval.report.align import render
 
     if form is ReportFormat.table:
         render(found, page())

@@ -47,7 +47,7 @@ def push(  # noqa: PLR0913 - the options of a command
     url: Url = None,
 ) -> None:
     """Push judged things for people to judge; pushing again adds what is new and changes nothing else."""
-    from greval.trust.argilla import push as pushed  # noqa: PLC0415 - only where it is asked for
+    from greval.trust.argilla import push as pushed
 
     done = pushed(
         run,
@@ -67,7 +67,7 @@ def push(  # noqa: PLR0913 - the options of a command
 @app.command("pull")
 def pull(run: Run, *, dataset: DatasetName, workspace: Workspace = None, url: Url = None) -> None:
     """Pull what people said into annotations.jsonl of the run; only what they submitted counts as a judgement."""
-    from greval.trust.argilla import pull as pulled  # noqa: PLC0415 - only where it is asked for
+    from greval.trust.argilla import pull as pulled
 
     for line in told_of_pull(pulled(run, dataset=dataset, workspace=workspace, url=url)):
         typer.echo(line)

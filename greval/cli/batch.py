@@ -60,7 +60,7 @@ def submit(  # noqa: PLR0913 - the options of a command
     reason_depth: Depth = None,
 ) -> None:
     """Send what a run would ask as a batch. After `collect`, the same command sends what is still open."""
-    from greval.runs.batch import submit as send  # noqa: PLC0415 - LangChain takes most of a second
+    from greval.runs.batch import submit as send
 
     folders = library or []
     metrics = with_dependencies([load(name, *folders) for name in metric], *folders)
@@ -89,7 +89,7 @@ def submit(  # noqa: PLR0913 - the options of a command
 @app.command("status")
 def status(run: RunFolder) -> None:
     """Say how far the batches of a run are."""
-    from greval.runs.batch import status as ask  # noqa: PLC0415 - LangChain takes most of a second
+    from greval.runs.batch import status as ask
 
     found = asyncio.run(ask(run))
     for name, state in found.items():
@@ -104,7 +104,7 @@ def status(run: RunFolder) -> None:
 @app.command("collect")
 def collect(run: RunFolder, *, by: By = None, show: Show = 0) -> None:
     """Fetch the answers of a batch that is done, judge by them, and print the report."""
-    from greval.runs.batch import collect as fetch  # noqa: PLC0415 - LangChain takes most of a second
+    from greval.runs.batch import collect as fetch
 
     with Bar() as bar:
         done = asyncio.run(fetch(run, on_progress=bar.show))

@@ -72,7 +72,7 @@ def collect(  # noqa: PLR0913 - the options of a command
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="no progress, no summary")] = False,
 ) -> None:
     """Run methods over samples. The same command again asks only for what is missing, failed or changed."""
-    from greval.methods.loading import load_methods  # noqa: PLC0415 - LangChain takes most of a second
+    from greval.methods.loading import load_methods
 
     if out.exists() and Path(samples).exists() and out.samefile(samples):
         raise typer.BadParameter(f"-o {out}: holds the samples; name another file for the responses")
@@ -105,7 +105,7 @@ def _answering(
         if context or facts:
             raise typer.BadParameter("--context and --facts need --generator, the model that answers for all methods")
         return methods
-    from greval.methods.fair_context.generator import with_generator  # noqa: PLC0415 - LangChain takes most of a second
+    from greval.methods.fair_context.generator import with_generator
 
     mode = context or "fair"
     answering = with_generator(methods, Judge(with_provider(generator)), context=mode, facts=facts)
@@ -125,8 +125,8 @@ async def _collect(  # noqa: PLR0913 - the options of a command
     debug: bool,
 ) -> Collected:
     """Collect with a progress bar; the first Ctrl-C finishes what is in flight, the second stops at once."""
-    from greval.methods.collecting import collect_async  # noqa: PLC0415 - LangChain takes most of a second
-    from greval.methods.threads import Threads  # noqa: PLC0415 - the same
+    from greval.methods.collecting import collect_async
+    from greval.methods.threads import Threads
 
     stop = asyncio.Event()
     stop_on_signals(stop)

@@ -50,9 +50,9 @@ def compare(  # noqa: PLR0913 - the options of a command
     ] = None,
 ) -> None:
     """Say which method is better, on which questions, and how sure that is."""
-    from greval.analysis.comparison import check  # noqa: PLC0415 - only where it is asked for
-    from greval.analysis.comparison import compare as compared  # noqa: PLC0415
-    from greval.report.comparison import gate, render  # noqa: PLC0415
+    from greval.analysis.comparison import check
+    from greval.analysis.comparison import compare as compared
+    from greval.report.comparison import gate, render
 
     found = compared(
         run,

@@ -39,8 +39,8 @@ def diagnose(
     form: Form = ReportFormat.table,
 ) -> None:
     """Say of each answer why it failed: the first place on its way where what was needed was lost."""
-    from greval.analysis.diagnosis import diagnose_run, tabulate  # noqa: PLC0415 - only where it is asked for
-    from greval.report.diagnosis import notes_on, render  # noqa: PLC0415
+    from greval.analysis.diagnosis import diagnose_run, tabulate
+    from greval.report.diagnosis import notes_on, render
 
     shown = [_cause(name) for name in show or ()]
     inventory = read_index(index)
@@ -65,7 +65,7 @@ def _cause(name: str) -> Cause:
     Raises:
         typer.BadParameter: Where it is none, with the nearest.
     """
-    from greval.analysis.diagnosis import CAUSES  # noqa: PLC0415 - as above
+    from greval.analysis.diagnosis import CAUSES
 
     for cause in CAUSES:
         if cause == name.strip().lower():
@@ -79,7 +79,7 @@ def read_index(index: str | None) -> Inventory | None:
     """Read what the index holds, where one is named."""
     if index is None:
         return None
-    from greval.methods.inventories import read_inventory  # noqa: PLC0415 - tables load for it only
+    from greval.methods.inventories import read_inventory
 
     return read_inventory(index)
 

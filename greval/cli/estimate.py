@@ -45,8 +45,8 @@ def estimate(  # noqa: PLR0913 - the options of a command
     form: Form = ReportFormat.table,
 ) -> None:
     """Estimate what people would say of all judged things, with the judge's error in the interval."""
-    from greval.report.estimates import render  # noqa: PLC0415
-    from greval.trust.estimates import estimate as estimated  # noqa: PLC0415 - only where it is asked for
+    from greval.report.estimates import render
+    from greval.trust.estimates import estimate as estimated
 
     found = estimated(
         run,

@@ -70,7 +70,7 @@ def evaluation(  # noqa: PLR0913 - the options of a command
     quiet: Quiet = False,
 ) -> None:
     """Run the evaluation of a config file: methods answer, the judge judges. The same command again goes on."""
-    from greval.runs.from_config.api import Selection  # noqa: PLC0415 - LangChain takes most of a second
+    from greval.runs.from_config.api import Selection
 
     keys = [f"{PUBLISHED}={key}" for key in imdb_key or ()]
     wanted = {tag: sorted(values) for tag, values in read_wanted([*(where or ()), *keys]).items()}
@@ -108,8 +108,8 @@ def _judge(context: typer.Context, name: str | None, root: Path, config: Path) -
 
 def _foretell(root: Path, config: Path, selection: Selection, judge: Judge | None, options: Options) -> None:
     """Print what the methods and the judge would be asked."""
-    from greval.report.forecast import render  # noqa: PLC0415
-    from greval.runs.from_config.forecast import foretell_config  # noqa: PLC0415 - LangChain takes most of a second
+    from greval.report.forecast import render
+    from greval.runs.from_config.forecast import foretell_config
 
     found = foretell_config(root, config, selection, judge=judge, **options)
     _tell_unread(found.unread)
@@ -131,8 +131,8 @@ async def _run(  # noqa: PLR0913 - what an evaluation is made of
     quiet: bool,
 ) -> Evaluation:
     """Run with a progress bar for each half; the first Ctrl-C finishes what is in flight, the second stops at once."""
-    from greval.methods.threads import Threads  # noqa: PLC0415 - the same
-    from greval.runs.from_config.api import evaluate_config_async  # noqa: PLC0415 - LangChain takes most of a second
+    from greval.methods.threads import Threads
+    from greval.runs.from_config.api import evaluate_config_async
 
     stop = asyncio.Event()
     stop_on_signals(stop)

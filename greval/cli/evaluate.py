@@ -216,7 +216,7 @@ def _events() -> Callable[[Result], None]:
     Raises:
         GrevalError: If nothing could be emitted, unless OpenTelemetry was switched off on purpose: then a line says so.
     """
-    from greval.runs.otel import Events  # noqa: PLC0415 - only where it is asked for
+    from greval.runs.otel import Events
 
     events = Events()
     if events.silent and os.environ.get(SWITCHED_OFF, "").lower() == "true":
@@ -235,7 +235,7 @@ async def _run(
     options: Options,
 ) -> Run:
     """Run with a progress bar; the first Ctrl-C finishes what is in flight, the second stops at once."""
-    from greval.runs.evaluation import evaluate_async  # noqa: PLC0415 - LangChain takes most of a second
+    from greval.runs.evaluation import evaluate_async
 
     stop = asyncio.Event()
     stop_on_signals(stop)
@@ -254,15 +254,15 @@ async def _run(
 
 def _foretell(rows: Rows, metrics: Sequence[Metric], judge: Judge | None, folder: Path, options: Options) -> None:
     """Print what a run would ask and cost."""
-    from greval.report.forecast import render as render_forecast  # noqa: PLC0415
-    from greval.runs.forecast import forecast  # noqa: PLC0415 - LangChain takes most of a second
+    from greval.report.forecast import render as render_forecast
+    from greval.runs.forecast import forecast
 
     render_forecast(forecast(rows, metrics, judge, out=folder, **options), page())
 
 
 def finish(run: Run, *, by: Sequence[str], show: int, quiet: bool) -> None:
     """Print the report, what failed and why it stopped, and leave with the code that tells whether all was judged."""
-    from greval.runs.evaluation import STOPPED as ASKED  # noqa: PLC0415
+    from greval.runs.evaluation import STOPPED as ASKED
 
     lacks = _lacks(run.progress)
     folder = quote(str(run.folder))

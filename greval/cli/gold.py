@@ -21,9 +21,9 @@ def check(
     index: Index = None,
 ) -> None:
     """Tell all that is wrong with the gold of a file, each with its place; exit code 2 where there are faults."""
-    from greval.analysis.gold import Finding, check_gold  # noqa: PLC0415
-    from greval.datasets.gold import read_gold  # noqa: PLC0415
-    from greval.records.case import Case  # noqa: PLC0415 - only where it is asked for
+    from greval.analysis.gold import Finding, check_gold
+    from greval.datasets.gold import read_gold
+    from greval.records.case import Case
 
     inventory = read_index(index)
     rows = [*read_gold(path)]

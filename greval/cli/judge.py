@@ -27,8 +27,8 @@ def _group() -> None:
 @app.command("check")
 def check(judge: JudgeName = None, base_url: BaseUrl = None, timeout: Timeout = 60.0) -> None:
     """Ask a judge four small questions, and say what it can do; nothing is remembered."""
-    from greval.judging.judge_check import check as check_judge  # noqa: PLC0415 - LangChain takes most of a second
-    from greval.judging.metric_runnable import run_sync  # noqa: PLC0415 - the same
+    from greval.judging.judge_check import check as check_judge
+    from greval.judging.metric_runnable import run_sync
 
     found = run_sync(check_judge(needed_judge(judge, base_url=base_url, timeout=timeout)))
     _print(found)

@@ -31,7 +31,7 @@ def add(
     file: File = DEFAULT,
 ) -> None:
     """Make a key and print it; it is shown this once, the file keeps its hash."""
-    from greval.serve.middleware.api_keys import add_key  # noqa: PLC0415 - the web packages load where they are needed
+    from greval.serve.middleware.api_keys import add_key
 
     typer.echo(add_key(file, name))
 
@@ -39,7 +39,7 @@ def add(
 @app.command("list")
 def list_keys(*, file: File = DEFAULT) -> None:
     """List the names of the keys, and when they were made."""
-    from greval.serve.middleware.api_keys import read_keys  # noqa: PLC0415 - the web packages load where they are needed
+    from greval.serve.middleware.api_keys import read_keys
 
     try:
         found = read_keys(file)
@@ -57,7 +57,7 @@ def list_keys(*, file: File = DEFAULT) -> None:
 @app.command("remove")
 def remove(name: Annotated[str, typer.Argument(help="the name of the key")], *, file: File = DEFAULT) -> None:
     """Take a key away; a running server refuses it from then on."""
-    from greval.serve.middleware.api_keys import remove_key  # noqa: PLC0415 - the web packages load where they are needed
+    from greval.serve.middleware.api_keys import remove_key
 
     remove_key(file, name)
     typer.echo(f"{name}: removed")

@@ -88,7 +88,7 @@ def draft(  # noqa: PLR0913 - the options of a command
 ) -> None:
     """Draft a complete metric with a model; review it, then keep it as a file."""
     model = needed_judge(judge, base_url=base_url, temperature=temperature)
-    from greval.judging.metric_draft import draft as draft_metric  # noqa: PLC0415 - LangChain takes most of a second
+    from greval.judging.metric_draft import draft as draft_metric
 
     metric = draft_metric(name, description, scale=_wanted(scale), over=over, judge=model)
     typer.echo(write_metric(metric), nl=False)

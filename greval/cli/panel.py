@@ -47,10 +47,10 @@ def panel(  # noqa: PLR0913 - the options of a command
     form: Form = ReportFormat.table,
 ) -> None:
     """Hold several judges over the same cases against each other, and say who is apart."""
-    from greval.report.panel import render  # noqa: PLC0415
-    from greval.trust.annotations import write_annotations  # noqa: PLC0415 - only where it is asked for
-    from greval.trust.panels import panel as held  # noqa: PLC0415
-    from greval.trust.panels import panel_annotations  # noqa: PLC0415
+    from greval.report.panel import render
+    from greval.trust.annotations import write_annotations
+    from greval.trust.panels import panel as held
+    from greval.trust.panels import panel_annotations
 
     wishes: Wishes = {
         "annotations": annotations or None,

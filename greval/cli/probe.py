@@ -114,7 +114,7 @@ def probe(  # noqa: PLR0913 - the options of a command
     if form is ReportFormat.json:
         typer.echo(found.model_dump_json(indent=2))
     elif not quiet:
-        from greval.report.probe import render  # noqa: PLC0415 - only where it is asked for
+        from greval.report.probe import render
 
         render(found, page(), show=show)
         tell_failures(Path(found.folder), found.failures, found.judge, found.why or "")
@@ -123,7 +123,7 @@ def probe(  # noqa: PLR0913 - the options of a command
 
 async def _run(metric: Metric, judge: Judge, cases: str | None, wishes: Wishes, bar: Bar) -> Probe:
     """Probe with a progress bar; the first Ctrl-C finishes what is in flight, the second stops at once."""
-    from greval.trust.probing import probe_async  # noqa: PLC0415 - LangChain takes most of a second
+    from greval.trust.probing import probe_async
 
     stop = asyncio.Event()
     stop_on_signals(stop)
@@ -138,15 +138,15 @@ async def _run(metric: Metric, judge: Judge, cases: str | None, wishes: Wishes, 
 
 def _foretell(metric: Metric, judge: Judge, cases: str | None, wishes: Wishes) -> None:
     """Print what would be asked at most."""
-    from greval.report.forecast import render  # noqa: PLC0415
-    from greval.trust.probing import foretell  # noqa: PLC0415 - LangChain takes most of a second
+    from greval.report.forecast import render
+    from greval.trust.probing import foretell
 
     render(foretell(metric, judge, read_cases(cases) if cases else None, **wishes), page())
 
 
 def _leave(found: Probe, fail_under: float | None) -> None:
     """End with the code that tells whether the judge passed, and whether all was judged."""
-    from greval.runs.evaluation import STOPPED as ASKED  # noqa: PLC0415
+    from greval.runs.evaluation import STOPPED as ASKED
 
     below = found.below(fail_under) if fail_under is not None else ()
     if below:

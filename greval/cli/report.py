@@ -87,7 +87,7 @@ def merge(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="run folders, such as the shards of one run")],
 ) -> None:
     """Take the logs of several runs over into one; doing it again changes nothing."""
-    from greval.runs.merging import merge as take_over  # noqa: PLC0415 - only where it is asked for
+    from greval.runs.merging import merge as take_over
 
     done = take_over(out, runs)
     typer.echo(f"{done.folder}: {done.rows:,} rows taken over, {done.known:,} were there; greval report {done.folder}")

@@ -75,7 +75,7 @@ def serve(  # noqa: PLR0913 - the options of a command
     max_depth: Annotated[int, _limit("MAX_DEPTH", "--max-depth", "how deep JSON may be nested")] = DEFAULTS.depth,
 ) -> None:
     """Serve metrics over HTTP: REST, LangServe and a page; for this machine only, unless keys are given."""
-    from greval.serve.start import run  # noqa: PLC0415 - the web packages load where they are needed
+    from greval.serve.start import run
 
     settings = {
         "base_url": base_url,

@@ -303,7 +303,7 @@ def _lines_of_cases(path: Path) -> Iterator[bytes]:
 def _parquet_rows(path: Path) -> int | None:
     """Give what a Parquet file says of itself; None where it cannot be read, which reading it will tell."""
     try:
-        from pyarrow import ArrowException, parquet  # noqa: PLC0415 - an extra
+        from pyarrow import ArrowException, parquet
     except ImportError:
         return None
     try:

@@ -89,7 +89,7 @@ class HttpMethod:
             raise MethodError(f"the reply is no JSON: {_piece(text)}") from None
 
     async def _sent(self, sample: Sample) -> httpx.Response:
-        import httpx  # noqa: PLC0415 - only where it is asked for
+        import httpx
 
         end = self._endpoint
         url = fill_url(end.url, sample)
@@ -123,6 +123,6 @@ def _piece(text: str) -> str:
 @cache
 def _trust() -> ssl.SSLContext:
     """Read the trusted certificates once: it takes longer than a request."""
-    import httpx  # noqa: PLC0415 - only where it is asked for
+    import httpx
 
     return httpx.create_ssl_context()

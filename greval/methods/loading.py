@@ -96,7 +96,7 @@ def load_method(spec: str) -> Method:
     spec = spec.strip()
     kind, _, rest = spec.partition(":")
     if spec.startswith(ADDRESS) or Path(spec).suffix.lower() in ENDPOINT_FILES:
-        from greval.methods.http import load as load_endpoint  # noqa: PLC0415 - only where it is asked for
+        from greval.methods.http import load as load_endpoint
 
         return load_endpoint(spec)
     if kind in ADAPTERS:
@@ -114,10 +114,10 @@ def as_method(found: Any, told: str = "") -> Method:  # noqa: ANN401 - whatever 
     Raises:
         MethodError: Where it can be no method.
     """
-    from langchain_core.runnables import Runnable  # noqa: PLC0415 - takes a fifth of a second
+    from langchain_core.runnables import Runnable
 
-    from greval.methods.functions import FunctionMethod  # noqa: PLC0415 - only where it is asked for
-    from greval.methods.langchain import LangChainMethod  # noqa: PLC0415 - the same
+    from greval.methods.functions import FunctionMethod
+    from greval.methods.langchain import LangChainMethod
 
     if isinstance(found, Runnable):
         return LangChainMethod(found)
@@ -165,7 +165,7 @@ def _attribute(module: ModuleType, name: str, spec: str) -> Any:  # noqa: ANN401
     value: Any = module
     for part in name.split("."):
         if not hasattr(value, part):
-            from greval.metrics.files.faults import did_you_mean  # noqa: PLC0415 - for faults only
+            from greval.metrics.files.faults import did_you_mean
 
             near = did_you_mean(part, [known for known in vars(value) if not known.startswith("_")])
             raise MethodError(f"{spec}: there is no {part!r} in it{near}")

@@ -22,8 +22,8 @@ def read_table(path: Path, *columns: str) -> list[Row]:
         MissingExtraError: Where pyarrow is not installed.
     """
     try:
-        import pyarrow as pa  # noqa: PLC0415 - an extra
-        from pyarrow import parquet  # noqa: PLC0415
+        import pyarrow as pa
+        from pyarrow import parquet
     except ImportError as error:
         raise MissingExtraError("stats", "pyarrow") from error
     try:

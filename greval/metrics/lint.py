@@ -104,7 +104,7 @@ def _undescribed(metric: JudgedMetric) -> Iterator[str]:
 
 def _overlapping(metric: JudgedMetric) -> Iterator[str]:
     """Name the categories whose descriptions say nearly the same; a telling word keeps them apart."""
-    from rapidfuzz import fuzz  # noqa: PLC0415 - 45 ms
+    from rapidfuzz import fuzz
 
     if not isinstance(metric.scale, CategoricalScale):
         return

@@ -38,7 +38,7 @@ class Events:
     def __init__(self, provider: LoggerProvider | None = None) -> None:
         """Take a logger of the provider."""
         try:
-            from opentelemetry._logs import get_logger_provider  # noqa: PLC0415 - optional
+            from opentelemetry._logs import get_logger_provider
         except ImportError as error:
             raise MissingExtraError("otel", "opentelemetry") from error
         self._logger = (provider or get_logger_provider()).get_logger("greval")
@@ -56,7 +56,7 @@ class Events:
 
         A skipped one has none.
         """
-        from opentelemetry._logs import LogRecord, SeverityNumber  # noqa: PLC0415 - optional
+        from opentelemetry._logs import LogRecord, SeverityNumber
 
         for attributes in (told for row in (*result.built_on, result) for told in attributes_of(row)):
             failed = "error.type" in attributes

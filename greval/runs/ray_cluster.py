@@ -290,7 +290,7 @@ def _cluster(address: str | None, workers: int | None) -> Iterator[Any]:
     """Give Ray, connected to a cluster; it tells nobody that it is used, unless the user wishes that."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:
-        import ray  # noqa: PLC0415 - over a second of import
+        import ray
     except ImportError as error:
         raise MissingExtraError("ray", "ray") from error
     callers = address is None and ray.is_initialized()

@@ -57,13 +57,13 @@ class Column:
 
     def states(self, questions: int) -> NDArray[np.uint8]:
         """Give what became of each question; those that it has no row of are missing."""
-        import numpy as np  # noqa: PLC0415 - a tenth of a second
+        import numpy as np
 
         return np.frombuffer(bytes(self._states).ljust(questions, b"\0"), dtype=np.uint8)
 
     def values(self, questions: int) -> NDArray[np.float64]:
         """Give the figure of each question; 0 where it has none, see `states`."""
-        import numpy as np  # noqa: PLC0415 - a tenth of a second
+        import numpy as np
 
         found = np.zeros(questions)
         counts = np.asarray(self._counts)
@@ -118,13 +118,13 @@ class Scores:
 
     def group_of(self) -> NDArray[np.int64]:
         """Give the number of each question's group."""
-        import numpy as np  # noqa: PLC0415 - a tenth of a second
+        import numpy as np
 
         return np.asarray(self._group_of)
 
     def cluster_of(self) -> NDArray[np.int64] | None:
         """Give the number of each question's cluster: below 0 and its own where it has no such tag."""
-        import numpy as np  # noqa: PLC0415 - a tenth of a second
+        import numpy as np
 
         if self._cluster_by is None:
             return None

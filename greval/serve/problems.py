@@ -69,7 +69,7 @@ def problem_of(error: GrevalError, request_id: str = "") -> Problem:
         >>> problem_of(DataError("body: no cases")).status
         422
     """
-    from http import HTTPStatus  # noqa: PLC0415 - only where something went wrong
+    from http import HTTPStatus
 
     if isinstance(error, ServeError):
         status = error.status

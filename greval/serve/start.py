@@ -38,7 +38,7 @@ def app() -> FastAPI:
     Raises:
         GrevalError: Where the settings are not there.
     """
-    from greval.serve.app import create_app  # noqa: PLC0415 - the web packages load where they are needed
+    from greval.serve.app import create_app
 
     told = os.environ.get(SETTINGS)
     if told is None:
@@ -60,10 +60,10 @@ def run(settings: Settings, told: Callable[[str], None] = print) -> None:
         MissingExtraError: Where the server's packages are not installed.
     """
     needed()
-    import uvicorn  # noqa: PLC0415 - the web packages load where they are needed
-    from uvicorn.supervisors import Multiprocess  # noqa: PLC0415 - the same
+    import uvicorn
+    from uvicorn.supervisors import Multiprocess
 
-    from greval.serve.prometheus import shared_figures  # noqa: PLC0415 - the same
+    from greval.serve.prometheus import shared_figures
 
     checked(settings)
     _there(settings)
@@ -114,7 +114,7 @@ def _there(settings: Settings) -> None:
         if not settings.keys.is_file():
             message = f"{settings.keys}: no file of keys is there; make it with: greval keys add NAME --file FILE"
             raise GrevalError(message)
-        from greval.serve.middleware.api_keys import KeyFile  # noqa: PLC0415 - the web packages load where they are needed
+        from greval.serve.middleware.api_keys import KeyFile
 
         KeyFile(settings.keys).read()
     for folder in settings.library:
@@ -127,7 +127,7 @@ def _there(settings: Settings) -> None:
 
 def config_of(app: Any, **more: Any) -> uvicorn.Config:  # noqa: ANN401 - an app or where it is found; uvicorn's options
     """Give uvicorn's configuration: small heads, short waits, no websockets, logs of our own."""
-    import uvicorn  # noqa: PLC0415 - the web packages load where they are needed
+    import uvicorn
 
     return uvicorn.Config(
         app,
@@ -183,7 +183,7 @@ def _make(runs: Path) -> None:
 
 def _room_for_files() -> None:
     """Let as many connections be open as the system allows: the usual soft limit is 1,024."""
-    import resource  # noqa: PLC0415 - not on every system
+    import resource
 
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     with suppress(ValueError, OSError):

@@ -33,8 +33,8 @@ def one_by_one(sums: Floats, sizes: Integers, *, resamples: int = RESAMPLES) -> 
         >>> len(one_by_one(np.array([1.0, 2.0, 4.0]), np.array([1, 1, 1]), resamples=10))
         10
     """
-    import numpy as np  # noqa: PLC0415 - scipy's companion
-    from scipy import stats  # noqa: PLC0415 - scipy is heavy, and not needed to import greval
+    import numpy as np
+    from scipy import stats
 
     alike = bool((sizes == sizes[0]).all())  # a plain mean is drawn in half the time
     drawn = stats.bootstrap(
@@ -52,7 +52,7 @@ def one_by_one(sums: Floats, sizes: Integers, *, resamples: int = RESAMPLES) -> 
 
 def different(sums: Floats, sizes: Integers) -> tuple[tuple[Floats, Integers], Integers]:
     """Give the clusters that differ, in order, and how often each is there."""
-    import numpy as np  # noqa: PLC0415 - scipy's companion
+    import numpy as np
 
     order = np.lexsort((sizes, sums))
     sums, sizes = sums[order], sizes[order]
@@ -71,7 +71,7 @@ def by_kind(sums: Floats, sizes: Integers, times: Integers, *, resamples: int = 
         times: How often it is there.
         resamples: How many resamples are drawn.
     """
-    import numpy as np  # noqa: PLC0415 - scipy's companion
+    import numpy as np
 
     rng = np.random.default_rng(SEED)
     n = int(times.sum())
@@ -90,7 +90,7 @@ def resampled(sums: Floats, sizes: Integers) -> Floats:
         sums: The sum of each cluster's items.
         sizes: How many items each cluster has, at least 1.
     """
-    import numpy as np  # noqa: PLC0415 - scipy's companion
+    import numpy as np
 
     found, mirrored = different(sums, sizes), different(-sums, sizes)
     turn = -1.0 if _content(mirrored) > _content(found) else 1.0
@@ -113,7 +113,7 @@ def percentile(means: Floats, *, level: float) -> tuple[float, float]:
     Source:
         Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 13.
     """
-    import numpy as np  # noqa: PLC0415 - scipy's companion
+    import numpy as np
 
     low, high = np.quantile(means, [0.5 - level / 2, 0.5 + level / 2])
     return float(low), float(high)
@@ -138,7 +138,7 @@ def expanded(level: float, clusters: int) -> float:
         >>> round(expanded(0.95, 20), 3), round(expanded(0.95, 100), 3)
         (0.968, 0.954)
     """
-    from scipy.special import ndtr, stdtrit  # noqa: PLC0415 - scipy is heavy, and not needed to import greval
+    from scipy.special import ndtr, stdtrit
 
     t = float(stdtrit(clusters - 1, 0.5 + level / 2))
     return 2 * float(ndtr(sqrt(clusters / (clusters - 1)) * t)) - 1
@@ -159,8 +159,8 @@ def bca(means: Floats, sums: Floats, sizes: Integers, *, level: float) -> tuple[
         Efron, "Better bootstrap confidence intervals", JASA 1987; the acceleration is from the jackknife
         over clusters, as in Efron and Tibshirani (1993), formula 14.15. Ties with the mean count half.
     """
-    import numpy as np  # noqa: PLC0415 - scipy's companion
-    from scipy.special import ndtr, ndtri  # noqa: PLC0415 - scipy is heavy, and not needed to import greval
+    import numpy as np
+    from scipy.special import ndtr, ndtri
 
     mean = sums.sum() / sizes.sum()
     near = 1e-12 * max(1.0, abs(float(mean)))

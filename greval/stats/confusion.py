@@ -57,7 +57,7 @@ def compared(choices: Choices, *, level: float) -> dict[str, Measured]:
     Raises:
         MissingExtraError: Where scikit-learn is not installed.
     """
-    import numpy as np  # noqa: PLC0415 - scipy's companion
+    import numpy as np
 
     n, size = len(choices.truth), choices.size
     cells = choices.truth * size + choices.given
@@ -79,7 +79,7 @@ def by_sklearn(choices: Choices) -> dict[str, float]:
     Raises:
         MissingExtraError: Where scikit-learn is not installed.
     """
-    import numpy as np  # noqa: PLC0415 - scipy's companion
+    import numpy as np
 
     metrics = _sklearn()
     sides, size = (choices.truth, choices.given), choices.size
@@ -101,7 +101,7 @@ def by_sklearn(choices: Choices) -> dict[str, float]:
 
 def figures(tables: Floats, *, ordered: bool) -> dict[str, Floats]:
     """Give the same figures of many confusion matrices at once; NaN where undefined."""
-    import numpy as np  # noqa: PLC0415 - scipy's companion
+    import numpy as np
 
     size = tables.shape[-1]
     true, said, right = tables.sum(axis=2), tables.sum(axis=1), np.einsum("bkk->bk", tables)
@@ -134,7 +134,7 @@ def ac1(tables: Floats) -> Floats:
         >>> round(float(ac1(np.array([[[118.0, 5.0], [2.0, 0.0]]]))[0]), 4)
         0.9408
     """
-    import numpy as np  # noqa: PLC0415 - scipy's companion
+    import numpy as np
 
     total = tables.sum(axis=(1, 2))
     shares = _ratio(tables.sum(axis=1) + tables.sum(axis=2), 2 * total[:, None])
@@ -149,7 +149,7 @@ def _kappa(tables: Floats, apart: Floats) -> Floats:
     Source:
         Cohen, "Weighted kappa", Psychological Bulletin 1968.
     """
-    import numpy as np  # noqa: PLC0415 - scipy's companion
+    import numpy as np
 
     seen = np.einsum("bij,ij->b", tables, apart) * tables.sum(axis=(1, 2))
     return 1 - _ratio(seen, np.einsum("bi,ij,bj->b", tables.sum(axis=2), apart, tables.sum(axis=1), optimize=True))
@@ -157,7 +157,7 @@ def _kappa(tables: Floats, apart: Floats) -> Floats:
 
 def _ratio(above: Floats, below: Floats) -> Floats:
     """Divide; NaN where there is nothing to divide by."""
-    import numpy as np  # noqa: PLC0415 - scipy's companion
+    import numpy as np
 
     above, below = np.broadcast_arrays(above, below)
     found: Floats = np.divide(above, below, out=np.full(above.shape, nan), where=below > 0)
@@ -166,7 +166,7 @@ def _ratio(above: Floats, below: Floats) -> Floats:
 
 def _mean(scores: Floats, weights: Floats) -> Floats:
     """Give the weighted mean over the categories whose figure is defined."""
-    import numpy as np  # noqa: PLC0415 - scipy's companion
+    import numpy as np
 
     known = ~np.isnan(scores)
     weights = weights * known
@@ -176,7 +176,7 @@ def _mean(scores: Floats, weights: Floats) -> Floats:
 
 def _counted(choices: Choices) -> Callable[[str], Counted]:
     """Give how many choices each figure is of, and why it may be undefined."""
-    import numpy as np  # noqa: PLC0415 - scipy's companion
+    import numpy as np
 
     true = np.bincount(choices.truth, minlength=choices.size)
     said = np.bincount(choices.given, minlength=choices.size)
@@ -206,7 +206,7 @@ def _sklearn() -> Any:  # noqa: ANN401 - scikit-learn is untyped
         MissingExtraError: Where it is not installed.
     """
     try:
-        from sklearn import metrics  # noqa: PLC0415 - an extra, and over a second of import
+        from sklearn import metrics
     except ImportError as error:
         raise MissingExtraError("stats", "scikit-learn") from error
     return metrics

@@ -78,7 +78,7 @@ def _spread(name: str, side: Floats, found: dict[str, Measured]) -> Spread:
 
 def figures(sums: Floats, middle: tuple[float, float]) -> dict[str, Floats]:
     """Give the figures of many resamples from the sums of `_moments`; NaN where undefined."""
-    import numpy as np  # noqa: PLC0415 - scipy's companion
+    import numpy as np
 
     n, x, y, xx, yy, xy, error = sums.T
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -98,7 +98,7 @@ def figures(sums: Floats, middle: tuple[float, float]) -> dict[str, Floats]:
 
 def _moments(numbers: Numbers) -> tuple[Any, tuple[float, float]]:
     """Give what each pair adds to the sums, and the numbers that were taken off first to lose no digits."""
-    import numpy as np  # noqa: PLC0415 - scipy's companion
+    import numpy as np
 
     middle = float(np.median(numbers.people)), float(np.median(numbers.judge))
     x, y = numbers.people - middle[0], numbers.judge - middle[1]
@@ -110,7 +110,7 @@ def _moments(numbers: Numbers) -> tuple[Any, tuple[float, float]]:
 
 def _pearson(numbers: Numbers) -> float:
     """Give Pearson's correlation by scipy; NaN where one side does not vary."""
-    from scipy import stats  # noqa: PLC0415 - scipy is heavy, and not needed to import greval
+    from scipy import stats
 
     sides = numbers.people, numbers.judge
     if any(side.min() == side.max() for side in sides):

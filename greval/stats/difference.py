@@ -57,7 +57,7 @@ def clustered(differences: Floats, codes: Integers | None) -> Clusters:
         >>> clustered(np.array([1.0, 0.0, 1.0]), np.array([4, 4, 7])).sizes.tolist()
         [2, 1]
     """
-    import numpy as np  # noqa: PLC0415 - scipy's companion
+    import numpy as np
 
     if codes is None:
         return Clusters(differences, np.ones(len(differences), dtype=np.int64))
@@ -115,7 +115,7 @@ def student(found: Clusters, *, level: float) -> Interval:
         >>> round(interval.low, 2), round(interval.high, 2)
         (-0.48, 4.48)
     """
-    from scipy.special import stdtrit  # noqa: PLC0415 - scipy is heavy, and not needed to import greval
+    from scipy.special import stdtrit
 
     mean = found.mean
     half = float(stdtrit(len(found.sums) - 1, 0.5 + level / 2)) * found.error

@@ -56,7 +56,7 @@ def cohens_dz(differences: Sequence[float] | Floats) -> float | None:
         >>> round(cohens_dz([1.0, 2.0, 3.0]), 3)
         2.0
     """
-    import numpy as np  # noqa: PLC0415 - scipy's companion
+    import numpy as np
 
     found = np.round(np.asarray(differences, dtype=float), DIGITS)
     if len(found) < 2 or found.min() == found.max():  # noqa: PLR2004 - a deviation needs two
@@ -77,8 +77,8 @@ def rank_biserial(differences: Sequence[float] | Floats) -> float | None:
         >>> rank_biserial([3.0, 2.0, -1.0])
         0.6666666666666666
     """
-    import numpy as np  # noqa: PLC0415 - scipy's companion
-    from scipy import stats  # noqa: PLC0415 - scipy is heavy, and not needed to import greval
+    import numpy as np
+    from scipy import stats
 
     found = np.round(np.asarray(differences, dtype=float), DIGITS)
     found = found[found != 0]

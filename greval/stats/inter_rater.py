@@ -38,7 +38,7 @@ def reliability(ratings: Ratings, *, level: float) -> dict[str, Measured]:
 
     Only things that two raters valued count for alpha, and for what AC1 takes as agreement.
     """
-    import numpy as np  # noqa: PLC0415 - scipy's companion
+    import numpy as np
 
     twice = sum(len(unit) >= PAIR for unit in ratings.units)
     told = Counted(n=twice, why="no thing has two people's values" if not twice else "all values are equal")
@@ -80,7 +80,7 @@ def alpha(tables: Floats, *, ordinal: bool) -> Floats:
     Source:
         Krippendorff, "Content Analysis", 3rd edition 2013, chapter 12.
     """
-    import numpy as np  # noqa: PLC0415 - scipy's companion
+    import numpy as np
 
     given = tables.sum(axis=2)
     n, size = given.sum(axis=1), tables.shape[-1]
@@ -111,7 +111,7 @@ def several_ac1(sums: Floats) -> Floats:
     Source:
         Gwet, "Handbook of Inter-Rater Reliability", 4th edition 2014, chapter 2.
     """
-    import numpy as np  # noqa: PLC0415 - scipy's companion
+    import numpy as np
 
     twice, agreed, things, shares = sums[:, 0], sums[:, 1], sums[:, 2], sums[:, 3:]
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -162,7 +162,7 @@ def _moments(units: Sequence[Sequence[float]]) -> Any:  # noqa: ANN401 - scipy i
 
 def _matrix(found: Sequence[tuple[int, int, float]], shape: tuple[int, int]) -> Any:  # noqa: ANN401 - scipy is untyped
     """Give a sparse matrix from its entries."""
-    import numpy as np  # noqa: PLC0415 - scipy's companion
+    import numpy as np
 
     rows, columns, values = zip(*found, strict=True) if found else ((), (), ())
     entries = np.array(rows, dtype=np.int64), np.array(columns, dtype=np.int64)
@@ -171,7 +171,7 @@ def _matrix(found: Sequence[tuple[int, int, float]], shape: tuple[int, int]) -> 
 
 def _one_less(above: Floats, below: Floats) -> Floats:
     """Give one less their ratio; NaN where there is nothing to divide by."""
-    import numpy as np  # noqa: PLC0415 - scipy's companion
+    import numpy as np
 
     known = below > NEAR_ZERO
     return np.where(known, 1 - above / np.where(known, below, 1.0), nan)

@@ -60,7 +60,7 @@ def wilson(mean: float, n: float, *, low: float = 0.0, high: float = 1.0, level:
         >>> round(interval.low, 3), round(interval.high, 3)
         (0.237, 0.763)
     """
-    from scipy.special import ndtri  # noqa: PLC0415 - scipy is heavy, and not needed to import greval
+    from scipy.special import ndtri
 
     z = float(ndtri(0.5 + level / 2))
     p = (mean - low) / (high - low)

@@ -44,7 +44,7 @@ def mcnemar(only_a: int, only_b: int) -> McNemar:
         >>> found.exact, round(found.p, 4), round(found.mid_p, 4)
         (True, 0.0525, 0.0347)
     """
-    from scipy import stats  # noqa: PLC0415 - scipy is heavy, and not needed to import greval
+    from scipy import stats
 
     n = only_a + only_b
     if n == 0:

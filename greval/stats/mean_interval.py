@@ -54,7 +54,7 @@ def mean_interval(
         >>> found.method, round(found.low, 2), round(found.high, 2)
         ('wilson, effective n', 4.66, 4.97)
     """
-    import numpy as np  # noqa: PLC0415 - scipy's companion
+    import numpy as np
 
     found = Clusters(np.asarray(sums, dtype=float), np.asarray(sizes, dtype=np.int64))
     alone = bool((found.sizes == 1).all())
@@ -101,7 +101,7 @@ def effective_wilson(found: Clusters, ends: tuple[float, float], *, level: float
         >>> round(interval.low, 3), round(interval.high, 3)
         (0.152, 0.923)
     """
-    from scipy.special import ndtri  # noqa: PLC0415 - scipy is heavy, and not needed to import greval
+    from scipy.special import ndtri
 
     low, high = ends
     centre = student(found, level=level)

@@ -109,6 +109,6 @@ def codes(names: list[str]) -> Integers:
         >>> codes(["q2", "q1", "q2"]).tolist()
         [1, 0, 1]
     """
-    import numpy as np  # noqa: PLC0415 - scipy's companion
+    import numpy as np
 
     return np.unique(np.asarray(names, dtype=object).astype(str), return_inverse=True)[1].astype(np.int64)

@@ -111,7 +111,7 @@ def _side(drawn: Drawn, side: Side, labels: Floats, verdicts: Floats) -> _Side |
 
 def _linear(drawn: Drawn, sides: Sequence[Side], found: Sequence[_Side]) -> Spread:
     """Give the spread of the estimate, linearised."""
-    import numpy as np  # noqa: PLC0415 - a tenth of a second
+    import numpy as np
 
     added, far = np.zeros(drawn.units), np.zeros(drawn.units)
     for side, one in zip(sides, found, strict=True):

@@ -45,7 +45,7 @@ def sign_flips(differences: Sequence[float] | Floats, *, resamples: int = RESAMP
         >>> round(sign_flips([1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0]), 5)
         0.03125
     """
-    import numpy as np  # noqa: PLC0415 - scipy's companion
+    import numpy as np
 
     found = np.round(np.asarray(differences, dtype=float), DIGITS)
     sizes, times = _sizes(found)
@@ -81,7 +81,7 @@ def least_sign_flips(differences: Sequence[float] | Floats, *, resamples: int = 
 
 def _sizes(differences: Sequence[float] | Floats) -> tuple[Floats, Integers]:
     """Return the different sizes of the differences that are not zero, and how many have each."""
-    import numpy as np  # noqa: PLC0415 - scipy's companion
+    import numpy as np
 
     found = np.round(np.asarray(differences, dtype=float), DIGITS)
     sizes, times = np.unique(np.abs(found[found != 0]), return_counts=True)
@@ -90,15 +90,15 @@ def _sizes(differences: Sequence[float] | Floats) -> tuple[Floats, Integers]:
 
 def _is_counted(times: Integers) -> bool:
     """Say whether there are so few different sums that all of them are counted out."""
-    import numpy as np  # noqa: PLC0415 - scipy's companion
+    import numpy as np
 
     return bool(np.log2(times + 1.0).sum() <= np.log2(MOST_OUTCOMES))
 
 
 def _all_sums(sizes: Floats, times: Integers) -> tuple[Floats, Floats]:
     """Give every sum that flipped signs can have, and its probability."""
-    import numpy as np  # noqa: PLC0415 - scipy's companion
-    from scipy import stats  # noqa: PLC0415 - scipy is heavy, and not needed to import greval
+    import numpy as np
+    from scipy import stats
 
     sums, weights = np.zeros(1), np.ones(1)
     for size, n in zip(sizes, times, strict=True):
@@ -110,7 +110,7 @@ def _all_sums(sizes: Floats, times: Integers) -> tuple[Floats, Floats]:
 
 def _by_kind(sizes: Floats, times: Integers, resamples: int) -> list[Floats]:
     """Draw how many differences of each size keep their sign."""
-    import numpy as np  # noqa: PLC0415 - scipy's companion
+    import numpy as np
 
     plus = np.random.default_rng(SEED).binomial(times, 0.5, size=(resamples, len(sizes)))
     return [(2 * plus - times) @ sizes]
@@ -118,7 +118,7 @@ def _by_kind(sizes: Floats, times: Integers, resamples: int) -> list[Floats]:
 
 def _by_bits(sizes: Floats, times: Integers, resamples: int) -> list[Floats]:
     """Draw a sign for each difference, eight at a time: a random byte names one of their 256 sums."""
-    import numpy as np  # noqa: PLC0415 - scipy's companion
+    import numpy as np
 
     each = np.repeat(sizes, times)
     blocks = np.pad(each, (0, -len(each) % BITS)).reshape(-1, BITS)
@@ -147,8 +147,8 @@ def wilcoxon(differences: Sequence[float] | Floats) -> float:
         >>> wilcoxon([1.0, 2.0, 3.0, 4.0, 5.0, -0.5])
         0.0625
     """
-    import numpy as np  # noqa: PLC0415 - scipy's companion
-    from scipy import stats  # noqa: PLC0415 - scipy is heavy, and not needed to import greval
+    import numpy as np
+    from scipy import stats
 
     found = np.sort(np.round(np.asarray(differences, dtype=float), DIGITS))
     found = found[found != 0]

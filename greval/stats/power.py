@@ -27,7 +27,7 @@ def detectable_mean(error: float, clusters: int, *, alpha: float, power: float =
         >>> round(detectable_mean(0.4 / 51**0.5, 51, alpha=0.05), 3)
         0.16
     """
-    from scipy.special import stdtrit  # noqa: PLC0415 - scipy is heavy, and not needed to import greval
+    from scipy.special import stdtrit
 
     if clusters < 2 or error <= 0:  # noqa: PLR2004 - a spread needs two
         return None
@@ -56,8 +56,8 @@ def detectable_share(discordant: int, n: int, *, alpha: float, power: float = PO
         >>> round(detectable_share(21, 51, alpha=0.05), 3)
         0.246
     """
-    from scipy.optimize import brentq  # noqa: PLC0415 - scipy is heavy, and not needed to import greval
-    from scipy.special import ndtri  # noqa: PLC0415
+    from scipy.optimize import brentq
+    from scipy.special import ndtri
 
     z_alpha, z_power = float(ndtri(1 - alpha / 2)), float(ndtri(power))
 

@@ -78,7 +78,7 @@ def omitted(drawn: Drawn, sides: Sequence[Side], values: Floats) -> Floats:
         Wolter, "Introduction to Variance Estimation", 2007, chapter 4; Rust and Rao, Statistical Methods in Medical
         Research 1996 (the stratified jackknife).
     """
-    import numpy as np  # noqa: PLC0415 - a tenth of a second
+    import numpy as np
 
     found = np.zeros(drawn.units)
     for side in sides:
@@ -160,7 +160,7 @@ class _Power(NamedTuple):
 
 def _fitted(drawn: Drawn, sides: Sequence[Side], labels: Floats, verdicts: Floats) -> _Power:
     """Fit the power with the smallest variance, and fit it again without each unit."""
-    import numpy as np  # noqa: PLC0415 - a tenth of a second
+    import numpy as np
 
     of_labels, of_verdicts = (drawn.totals(scores(drawn, sides, one)) for one in (labels, verdicts))
     own = drawn.covariance(of_verdicts, of_verdicts)
@@ -199,7 +199,7 @@ def covering(
         >>> covering(Estimated(1.02, Spread(0.0001, 50.0)), level=0.95, ends=(0.0, 1.0), share=True)[1].high
         1.0
     """
-    from scipy.special import ndtri  # noqa: PLC0415 - scipy is heavy, and not needed to import greval
+    from scipy.special import ndtri
 
     value, variance = found.value, found.spread.variance
     half = found.spread.half(level)

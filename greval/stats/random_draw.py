@@ -42,7 +42,7 @@ def find_unlike_column(values: Floats, chosen: Flags, groups: Integers | None = 
         >>> find_unlike_column(values, np.arange(100) >= 85, level=0.001)
         0
     """
-    import numpy as np  # noqa: PLC0415 - a tenth of a second
+    import numpy as np
 
     off = _centred(values, groups)
     size = np.sqrt((off**2).sum(axis=0))
@@ -59,7 +59,7 @@ def find_unlike_column(values: Floats, chosen: Flags, groups: Integers | None = 
 
 def _centred(values: Floats, groups: Integers | None) -> Floats:
     """Return the values less their mean, or less that of their group."""
-    import numpy as np  # noqa: PLC0415 - a tenth of a second
+    import numpy as np
 
     middle: Floats = values.mean(axis=0)
     if groups is not None:
@@ -71,7 +71,7 @@ def _centred(values: Floats, groups: Integers | None) -> Floats:
 
 def _drawn_again(rng: np.random.Generator, chosen: Flags, groups: Integers | None) -> Integers:
     """Return the places of as many rows as were drawn, of each group if there are some."""
-    import numpy as np  # noqa: PLC0415 - a tenth of a second
+    import numpy as np
 
     if groups is None:
         return rng.choice(len(chosen), int(chosen.sum()), replace=False, shuffle=False)

@@ -35,7 +35,7 @@ def by_rank(
         counted: Tells of a figure by its name how many pairs it is of.
         level: The probability that each interval holds the true figure.
     """
-    import numpy as np  # noqa: PLC0415 - scipy's companion
+    import numpy as np
 
     values = directly(people, judge)
     axes, places = zip(*(np.unique(side, return_inverse=True) for side in (people, judge)), strict=True)
@@ -59,8 +59,8 @@ def directly(people: Floats, judge: Floats) -> dict[str, float]:
         >>> directly(np.array([1.0, 2.0, 3.0]), np.array([2.0, 4.0, 3.0]))["spearman"]
         0.5
     """
-    import numpy as np  # noqa: PLC0415 - scipy's companion
-    from scipy import stats  # noqa: PLC0415 - scipy is heavy, and not needed to import greval
+    import numpy as np
+    from scipy import stats
 
     found = {"spearman": nan, "kendall": nan}
     if people.min() < people.max() and judge.min() < judge.max():
@@ -88,7 +88,7 @@ def of_tables(tables: Floats, rows: Floats, columns: Floats) -> dict[str, Floats
 
 def _spearman(tables: Floats, people: Floats, judge: Floats) -> Floats:
     """Give Pearson's correlation of mid-ranks."""
-    import numpy as np  # noqa: PLC0415 - scipy's companion
+    import numpy as np
 
     n = people.sum(axis=1)[:, None]
     ranks = [np.cumsum(counts, axis=1) - counts / 2 - n / 2 for counts in (people, judge)]
@@ -103,7 +103,7 @@ def _kendall(tables: Floats, people: Floats, judge: Floats) -> Floats:
     Source:
         Kendall, "The treatment of ties in ranking problems", Biometrika 1945.
     """
-    import numpy as np  # noqa: PLC0415 - scipy's companion
+    import numpy as np
 
     below = np.cumsum(np.cumsum(tables, axis=1), axis=2)  # pairs with both values at most these
     before = np.pad(below, ((0, 0), (1, 0), (1, 0)))[:, :-1, :-1]
@@ -117,7 +117,7 @@ def _kendall(tables: Floats, people: Floats, judge: Floats) -> Floats:
 
 def _median(counts: Floats, values: Floats) -> Floats:
     """Give the medians of values that are counted."""
-    import numpy as np  # noqa: PLC0415 - scipy's companion
+    import numpy as np
 
     upto, n = np.cumsum(counts, axis=1), counts.sum(axis=1)
     middles = [np.argmax(upto >= place[:, None], axis=1) for place in ((n + 1) // 2, n // 2 + 1)]
@@ -127,7 +127,7 @@ def _median(counts: Floats, values: Floats) -> Floats:
 
 def _ratio(above: Floats, squared: Floats) -> Floats:
     """Divide by the root of a square; NaN where there is nothing to divide by."""
-    import numpy as np  # noqa: PLC0415 - scipy's companion
+    import numpy as np
 
     found: Floats = np.divide(above, np.sqrt(squared), out=np.full(len(above), nan), where=squared > 0)
     return found
@@ -149,7 +149,7 @@ def _ranked_one_by_one(
 
 def _intervals(sides: tuple[Floats, Floats], clusters: Integers, level: float) -> dict[str, Interval]:
     """Draw whole clusters again and again, and rank each resample."""
-    import numpy as np  # noqa: PLC0415 - scipy's companion
+    import numpy as np
 
     order = np.argsort(clusters, kind="stable")
     members = np.split(order, np.flatnonzero(np.diff(clusters[order])) + 1)

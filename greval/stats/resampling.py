@@ -41,7 +41,7 @@ class Sample(NamedTuple):
 
 def sparse(entries: tuple[Integers, Integers], values: Floats, shape: tuple[int, int]) -> Any:  # noqa: ANN401 - scipy is untyped
     """Give a sparse matrix from the rows, the columns and the values of its entries; equal places are summed."""
-    from scipy import sparse as sp  # noqa: PLC0415 - scipy is heavy, and not needed to import greval
+    from scipy import sparse as sp
 
     return sp.csr_array(sp.coo_array((values, entries), shape=shape))
 
@@ -59,7 +59,7 @@ def intervals(rows: Any, statistic: Statistic, clusters: Integers, *, level: flo
         Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 13; for the level
         `greval.stats.bootstrap.expanded`.
     """
-    import numpy as np  # noqa: PLC0415 - scipy's companion
+    import numpy as np
 
     kinds, times = different(rows, clusters)
     count = int(times.sum())
@@ -77,7 +77,7 @@ def read_off(figures: Mapping[str, Floats], clusters: int, *, level: float) -> d
         clusters: How many clusters each resample was drawn of, at least 2.
         level: The probability that each interval holds the true figure.
     """
-    import numpy as np  # noqa: PLC0415 - scipy's companion
+    import numpy as np
 
     wide = expanded(level, clusters)
     found: dict[str, Interval] = {}
@@ -100,7 +100,7 @@ def different(rows: Any, clusters: Integers) -> tuple[Any, Integers]:  # noqa: A
         >>> sorted(different(ones, np.array([0, 1, 2]))[1].tolist())
         [1, 2]
     """
-    import numpy as np  # noqa: PLC0415 - scipy's companion
+    import numpy as np
 
     names, places = np.unique(clusters, return_inverse=True)
     belongs = sparse((places, np.arange(len(places))), np.ones(len(places)), (len(names), len(places)))
@@ -116,7 +116,7 @@ def different(rows: Any, clusters: Integers) -> tuple[Any, Integers]:  # noqa: A
 
 def _drawn(kinds: Any, times: Integers) -> Iterator[Floats]:  # noqa: ANN401 - scipy is untyped
     """Give the sums of resamples, some at a time: each row holds those of one."""
-    import numpy as np  # noqa: PLC0415 - scipy's companion
+    import numpy as np
 
     rng = np.random.default_rng(SEED)
     count = int(times.sum())

@@ -33,7 +33,7 @@ class Spread(NamedTuple):
 
     def half(self, level: float) -> float:
         """Give half the length of Student's interval."""
-        from scipy.special import stdtrit  # noqa: PLC0415 - scipy is heavy, and not needed to import greval
+        from scipy.special import stdtrit
 
         return float(stdtrit(self.df, 0.5 + level / 2)) * sqrt(self.variance)
 
@@ -69,13 +69,13 @@ class Drawn:
 
     def totals(self, scores: Floats) -> Floats:
         """Sum weighted scores of things by unit."""
-        import numpy as np  # noqa: PLC0415 - a tenth of a second
+        import numpy as np
 
         return np.bincount(self.unit, self.weights * scores, minlength=self.units).astype(np.float64)
 
     def greatest(self, scores: Floats) -> Floats:
         """Give the greatest weighted score of each unit."""
-        import numpy as np  # noqa: PLC0415 - a tenth of a second
+        import numpy as np
 
         found = np.zeros(self.units)
         np.maximum.at(found, self.unit, self.weights * scores)
@@ -89,7 +89,7 @@ class Drawn:
 
     def stretch(self, counting: NDArray[np.bool_]) -> Floats:
         """Return n / (n - 1) for each unit, n the units of its stratum that count (2 where there are fewer)."""
-        import numpy as np  # noqa: PLC0415 - a tenth of a second
+        import numpy as np
 
         several = np.maximum(np.bincount(self.stratum, counting, minlength=len(self.sizes)), PAIR)
         found: Floats = (several / (several - 1))[self.stratum]
@@ -101,7 +101,7 @@ class Drawn:
         Where the probabilities differ within a stratum the mean is Hájek's, which weighs each unit by
         that share: the variance is then his approximation for samples of a fixed size.
         """
-        import numpy as np  # noqa: PLC0415 - a tenth of a second
+        import numpy as np
 
         share = np.bincount(self.stratum, self.rest)
         mean = np.bincount(self.stratum, self.rest * totals) / np.where(share > 0, share, 1.0)
@@ -110,7 +110,7 @@ class Drawn:
 
     def covariance(self, one: Floats, other: Floats) -> float:
         """Give the covariance of two weighted sums over the sample, by unit, as both vary with what is drawn."""
-        import numpy as np  # noqa: PLC0415 - a tenth of a second
+        import numpy as np
 
         products = np.bincount(self.stratum, self.centred(one) * self.centred(other))
         return float((self.sizes / (self.sizes - 1) * products).sum())
@@ -135,7 +135,7 @@ class Drawn:
             Population", 1981; O'Neill, "Some useful moment results in sampling problems", The American
             Statistician 2014; Satterthwaite, Biometrics Bulletin 1946.
         """
-        import numpy as np  # noqa: PLC0415 - a tenth of a second
+        import numpy as np
 
         centred = self.centred(totals)
         second, fourth = (np.bincount(self.stratum, centred**power) / self.sizes for power in (2, 4))
@@ -179,7 +179,7 @@ def drawn(
         >>> sample.weights.tolist(), sample.sizes.tolist()
         ([2.0, 2.0, 6.0, 6.0], [2, 2])
     """
-    import numpy as np  # noqa: PLC0415 - a tenth of a second
+    import numpy as np
 
     scaled = weights * (whole / weights.sum())
     _, first, unit = np.unique(
@@ -194,7 +194,7 @@ def drawn(
 
 def _joined(strata: Integers, weights: Floats) -> tuple[Integers, int]:
     """Join strata of a single unit with the nearest by weight; give the strata from 0 on, and how many went."""
-    import numpy as np  # noqa: PLC0415 - a tenth of a second
+    import numpy as np
 
     names, found = np.unique(strata, return_inverse=True)
     count = len(names)

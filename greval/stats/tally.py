@@ -120,7 +120,7 @@ class Tally:
         """Return how the numbers are spread, None if there is none; their order changes nothing of it."""
         if not self._numbers:
             return None
-        import numpy as np  # noqa: PLC0415 - a tenth of a second, and needed once numbers are there only
+        import numpy as np
 
         ranked = np.sort(np.asarray(self._numbers))
         lowest, highest = float(ranked[0]), float(ranked[-1])

@@ -36,7 +36,7 @@ def best_threshold(numbers: Floats, truth: Integers, size: int) -> Threshold:
         >>> best_threshold(np.array([1.0, 2.0, 8.0, 9.0]), np.array([0, 0, 1, 1]), 2)
         Threshold(at=2.0, below=0, above=1)
     """
-    import numpy as np  # noqa: PLC0415 - scipy's companion
+    import numpy as np
 
     levels = np.unique(np.quantile(numbers, np.linspace(0, 1, MOST_THRESHOLDS), method="lower"))
     below = np.zeros((len(levels), size))
@@ -64,7 +64,7 @@ def folds(clusters: Integers) -> list[NDArray[np.bool_]]:
         >>> [fold.tolist() for fold in folds(np.array([5, 5, 6]))]
         [[True, True, False], [False, False, True]]
     """
-    import numpy as np  # noqa: PLC0415 - scipy's companion
+    import numpy as np
 
     names, places = np.unique(clusters, return_inverse=True)
     count = min(FOLDS, len(names))

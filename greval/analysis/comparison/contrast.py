@@ -54,7 +54,7 @@ class Rules(NamedTuple):
 
 def read_differences(pairs: Pairs) -> Differences:
     """Return the differences of the questions that both sides have a figure of."""
-    import numpy as np  # noqa: PLC0415 - a tenth of a second
+    import numpy as np
 
     method, baseline = pairs.method.values[pairs.both], pairs.baseline.values[pairs.both]
     differences = np.round(method - baseline, DIGITS)

@@ -51,7 +51,7 @@ class Figures:
 
     def filled(self, value: float) -> Floats:
         """Give the figures with a value where there is none."""
-        import numpy as np  # noqa: PLC0415 - a tenth of a second
+        import numpy as np
 
         return np.where(self.had, self.values, value)
 
@@ -91,7 +91,7 @@ class Pairs:
 
 def figures(scores: Scores, metric: str, side: Side) -> Figures:
     """Give what a side has of all questions for a metric."""
-    import numpy as np  # noqa: PLC0415 - a tenth of a second
+    import numpy as np
 
     column = scores.columns[metric].get(side)
     if column is None:
@@ -101,7 +101,7 @@ def figures(scores: Scores, metric: str, side: Side) -> Figures:
 
 def paired(scores: Scores, method: Figures, baseline: Figures, group: int | None) -> Pairs:
     """Pair two sides over one group of questions, all of them where it is None."""
-    import numpy as np  # noqa: PLC0415 - a tenth of a second
+    import numpy as np
 
     known = (method.states != MISSING) | (baseline.states != MISSING)
     within = known if group is None else known & (scores.group_of() == group)

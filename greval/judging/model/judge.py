@@ -123,7 +123,7 @@ class Judge(Record):
         """The name under which results tell which judge it was, the embedded model's own name included."""
         if self.model != LOCAL:
             return self.model
-        from greval.judging.local import DEFAULT_MODEL, MODEL_VARIABLE  # noqa: PLC0415 - only where it is asked for by name
+        from greval.judging.local import DEFAULT_MODEL, MODEL_VARIABLE
 
         own = os.environ.get(MODEL_VARIABLE)
         return f"{LOCAL}:{Path(own).name if own else DEFAULT_MODEL}"
@@ -175,7 +175,7 @@ def check_judge(judge: Judge) -> None:
     """
     provider, name = named(judge.model)
     if provider == LOCAL:
-        from greval.judging.local import check_model  # noqa: PLC0415 - only where it is asked for by name
+        from greval.judging.local import check_model
 
         check_model(name or None)
     elif provider == "openai":
@@ -223,7 +223,7 @@ async def _local(judge: Judge, name: str) -> BaseChatModel:
 
 async def _openai(judge: Judge, name: str, *, base_url: str | None, key: str) -> BaseChatModel:
     try:
-        from langchain_openai import ChatOpenAI  # noqa: PLC0415 - two seconds of import
+        from langchain_openai import ChatOpenAI
     except ImportError as error:
         raise MissingExtraError("openai", "langchain-openai") from error
     settings = {
@@ -257,7 +257,7 @@ async def _client(seconds: float) -> Any:  # noqa: ANN401 - a client of openai's
     The aiohttp transport stays cheap at hundreds of calls in flight, the default one does not. An
     async generator is what a loop finalises at its end; nothing else tells us of it.
     """
-    from openai import DefaultAioHttpClient  # noqa: PLC0415 - one second of import
+    from openai import DefaultAioHttpClient
 
     client = DefaultAioHttpClient(timeout=seconds)
     loop = asyncio.get_running_loop()
@@ -288,7 +288,7 @@ def _openai_key(judge: Judge) -> str:
 def _other(judge: Judge) -> BaseChatModel:
     """Build a model of another provider with LangChain's own table."""
     try:
-        from langchain.chat_models import init_chat_model  # noqa: PLC0415 - optional
+        from langchain.chat_models import init_chat_model
     except ImportError as error:
         raise MissingExtraError("providers", "langchain") from error
     settings: Mapping[str, Any] = {

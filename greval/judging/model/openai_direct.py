@@ -58,7 +58,7 @@ async def ask(model: ChatOpenAI, messages: Sequence[BaseMessage], extra: Mapping
 
 def read(body: object, model: ChatOpenAI) -> AIMessage:
     """Give the message of a chat completion as LangChain reads it."""
-    from openai.types.chat import ChatCompletion  # noqa: PLC0415 - one second of import
+    from openai.types.chat import ChatCompletion
 
     completion: Any = ChatCompletion.construct(**body) if isinstance(body, dict) else body
     result = model._create_chat_result(completion)  # noqa: SLF001 - LangChain has no public way

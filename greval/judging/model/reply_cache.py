@@ -123,7 +123,7 @@ class Replies(Closing):
 
 def cache_file() -> Path:
     """Give the file of the cache across runs, in greval's cache folder (`GREVAL_CACHE` names another)."""
-    from greval.judging.local.cache import cache_dir  # noqa: PLC0415 - one rule for both caches
+    from greval.judging.local.cache import cache_dir
 
     return cache_dir().parent / FILE
 

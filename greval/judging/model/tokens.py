@@ -141,7 +141,7 @@ def _server_way(model: BaseChatModel) -> Callable[[str], int] | None:
 def _encoding_name(model: str) -> str | None:
     """Give the encoding of a model of OpenAI, None where tiktoken does not know the model."""
     try:
-        import tiktoken  # noqa: PLC0415 - optional, and slow to import
+        import tiktoken
 
         return tiktoken.encoding_name_for_model(model)
     except (ImportError, KeyError):
@@ -151,7 +151,7 @@ def _encoding_name(model: str) -> str | None:
 @cache
 def _encoding(name: str) -> Encoding | None:
     """Give an encoding, None where it cannot be had in time; asked once in a process."""
-    import tiktoken  # noqa: PLC0415 - optional, and slow to import
+    import tiktoken
 
     return _within(FETCH_SECONDS, lambda: tiktoken.get_encoding(name))
 

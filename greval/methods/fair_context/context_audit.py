@@ -146,7 +146,7 @@ def _given(method: str, seen: _Seen) -> Given:
 def _spread(sizes: Sequence[float]) -> Spread | None:
     if not sizes:
         return None
-    import numpy as np  # noqa: PLC0415 - a tenth of a second of import
+    import numpy as np
 
     p50, p95 = np.percentile(sizes, [50, 95])
     return Spread(cases=len(sizes), mean=float(np.mean(sizes)), p50=float(p50), p95=float(p95))

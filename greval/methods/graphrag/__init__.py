@@ -54,8 +54,8 @@ def load(spec: str) -> Method:
 
 
 def _method(root: Path, given: dict[str, str], spec: str) -> Method:
-    from greval.methods.graphrag.engines import Options, open_project  # noqa: PLC0415 - what touches graphrag
-    from greval.methods.graphrag.records import Ids  # noqa: PLC0415 - the same
+    from greval.methods.graphrag.engines import Options, open_project
+    from greval.methods.graphrag.records import Ids
 
     default = Options()
     level = given.get("community_level", str(default.community_level))

@@ -47,7 +47,7 @@ def open_project(root: Path, options: Options) -> tuple[Search, Tables]:
     GraphRAG's configuration has paths that count from the project's root, so all of it is read there,
     and the current folder is the old one again afterwards.
     """
-    from graphrag.config.load_config import load_config  # type: ignore[import-not-found]  # noqa: PLC0415
+    from graphrag.config.load_config import load_config  # type: ignore[import-not-found]
 
     with contextlib.chdir(root):
         config = load_config(root_dir=Path())
@@ -59,9 +59,9 @@ def open_project(root: Path, options: Options) -> tuple[Search, Tables]:
 
 
 async def _tables(config: Any, needed: tuple[str, ...]) -> Tables:  # noqa: ANN401 - GraphRAG's own
-    from graphrag.data_model.data_reader import DataReader  # type: ignore[import-not-found]  # noqa: PLC0415
-    from graphrag_storage import create_storage  # type: ignore[import-not-found]  # noqa: PLC0415
-    from graphrag_storage.tables.table_provider_factory import (  # type: ignore[import-not-found]  # noqa: PLC0415
+    from graphrag.data_model.data_reader import DataReader  # type: ignore[import-not-found]
+    from graphrag_storage import create_storage  # type: ignore[import-not-found]
+    from graphrag_storage.tables.table_provider_factory import (  # type: ignore[import-not-found]
         create_table_provider,
     )
 
@@ -72,11 +72,11 @@ async def _tables(config: Any, needed: tuple[str, ...]) -> Tables:  # noqa: ANN4
 
 
 def _local(config: Any, tables: Tables, options: Options) -> Any:  # noqa: ANN401 - GraphRAG's own
-    from graphrag.config.embeddings import (  # type: ignore[import-not-found]  # noqa: PLC0415
+    from graphrag.config.embeddings import (  # type: ignore[import-not-found]
         entity_description_embedding,
     )
-    from graphrag.query import factory, indexer_adapters  # type: ignore[import-not-found]  # noqa: PLC0415
-    from graphrag.utils.api import get_embedding_store, load_search_prompt  # type: ignore  # noqa: PGH003, PLC0415
+    from graphrag.query import factory, indexer_adapters  # type: ignore[import-not-found]
+    from graphrag.utils.api import get_embedding_store, load_search_prompt  # type: ignore  # noqa: PGH003
 
     claims = tables.get("covariates")
     return factory.get_local_search_engine(
@@ -91,8 +91,8 @@ def _local(config: Any, tables: Tables, options: Options) -> Any:  # noqa: ANN40
 
 
 def _global(config: Any, tables: Tables, options: Options) -> Any:  # noqa: ANN401 - GraphRAG's own
-    from graphrag.query import factory, indexer_adapters  # noqa: PLC0415
-    from graphrag.utils.api import load_search_prompt  # noqa: PLC0415
+    from graphrag.query import factory, indexer_adapters
+    from graphrag.utils.api import load_search_prompt
 
     communities, reports = tables["communities"], tables["community_reports"]
     prompts = config.global_search
@@ -113,12 +113,12 @@ def _global(config: Any, tables: Tables, options: Options) -> Any:  # noqa: ANN4
 
 
 def _drift(config: Any, tables: Tables, options: Options) -> Any:  # noqa: ANN401 - GraphRAG's own
-    from graphrag.config.embeddings import (  # noqa: PLC0415
+    from graphrag.config.embeddings import (
         community_full_content_embedding,
         entity_description_embedding,
     )
-    from graphrag.query import factory, indexer_adapters  # noqa: PLC0415
-    from graphrag.utils.api import get_embedding_store, load_search_prompt  # noqa: PLC0415
+    from graphrag.query import factory, indexer_adapters
+    from graphrag.utils.api import get_embedding_store, load_search_prompt
 
     parts = _graph(tables, options)
     embeddings = get_embedding_store(config.vector_store, community_full_content_embedding)
@@ -135,9 +135,9 @@ def _drift(config: Any, tables: Tables, options: Options) -> Any:  # noqa: ANN40
 
 
 def _basic(config: Any, tables: Tables, options: Options) -> Any:  # noqa: ANN401 - GraphRAG's own
-    from graphrag.config.embeddings import text_unit_text_embedding  # noqa: PLC0415
-    from graphrag.query import factory, indexer_adapters  # noqa: PLC0415
-    from graphrag.utils.api import get_embedding_store, load_search_prompt  # noqa: PLC0415
+    from graphrag.config.embeddings import text_unit_text_embedding
+    from graphrag.query import factory, indexer_adapters
+    from graphrag.utils.api import get_embedding_store, load_search_prompt
 
     return factory.get_basic_search_engine(
         config=config,
@@ -151,7 +151,7 @@ def _basic(config: Any, tables: Tables, options: Options) -> Any:  # noqa: ANN40
 
 def _graph(tables: Tables, options: Options) -> dict[str, Any]:
     """Give the parts of the index that local and DRIFT search share."""
-    from graphrag.query import indexer_adapters  # noqa: PLC0415
+    from graphrag.query import indexer_adapters
 
     communities, level = tables["communities"], options.community_level
     return {
@@ -172,7 +172,7 @@ _MAKERS: Mapping[str, Callable[[Any, Tables, Options], Any]] = {
 
 def _callbacks() -> Any:  # noqa: ANN401 - GraphRAG's own
     """Give callbacks that tell the watch of each context, and of batches that GraphRAG lost."""
-    from graphrag.callbacks.noop_query_callbacks import NoopQueryCallbacks  # type: ignore  # noqa: PGH003, PLC0415
+    from graphrag.callbacks.noop_query_callbacks import NoopQueryCallbacks  # type: ignore  # noqa: PGH003
 
     def on_context(context: Any) -> None:  # noqa: ANN401 - GraphRAG's own
         current().contexts.append(context)
@@ -209,7 +209,7 @@ def search_of(engine: Any, method: str) -> Search:  # noqa: ANN401 - GraphRAG's 
 
 def _drifting(engine: Any) -> Search:  # noqa: ANN401 - GraphRAG's own
     """Give DRIFT search: each question has a state of its own, which the engine would carry on to the next."""
-    from graphrag.query.structured_search.drift_search.state import (  # type: ignore  # noqa: PGH003, PLC0415
+    from graphrag.query.structured_search.drift_search.state import (  # type: ignore  # noqa: PGH003
         QueryState,
     )
 

@@ -51,9 +51,9 @@ def load(spec: str) -> Method:
 
 
 def _method(place: str, given: dict[str, str], spec: str) -> Method:
-    from lightrag import QueryParam  # type: ignore[import-not-found]  # noqa: PLC0415 - no package of greval's
+    from lightrag import QueryParam  # type: ignore[import-not-found]
 
-    from greval.methods.loading import load_object  # noqa: PLC0415 - it loads this module by name
+    from greval.methods.loading import load_object
 
     settings: dict[str, object] = {"mode": given.pop("mode", MODES[0]), "stream": False}
     document = given.pop("document", "id")

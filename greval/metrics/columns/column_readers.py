@@ -150,7 +150,7 @@ def _id(value: object, place: str) -> str:
 def _chunks(column: Any, what: str) -> tuple[Any, Sequence[Any]]:  # noqa: ANN401 - pyarrow is untyped
     """Give a column as Arrow's chunks, without a missing value."""
     try:
-        import pyarrow as pa  # noqa: PLC0415 - an extra
+        import pyarrow as pa
     except ImportError as error:
         raise MissingExtraError("stats", "pyarrow") from error
     whole = pa.chunked_array(column) if hasattr(column, "__arrow_c_stream__") else pa.array(column)

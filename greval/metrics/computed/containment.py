@@ -125,7 +125,7 @@ def _best_spelling(there: Sequence[Word], sought: Sequence[Word], texts: tuple[s
 
 def _best(there: Sequence[Word], sought: Sequence[Word], texts: tuple[str, str]) -> Match:
     """Give the window that is most alike; `texts` are the answer and what is sought, as they are written."""
-    from rapidfuzz import fuzz  # noqa: PLC0415 - 45 ms
+    from rapidfuzz import fuzz
 
     wanted = [word for word in sought if _exact(word)]
     text, shown = _joined(sought), texts[1][sought[0].start : max(word.end for word in sought)]

@@ -71,8 +71,8 @@ def parse_metric(text: str, source: str = "metric") -> JudgedMetric:
         tone.yaml:3: needs.1: 'answr' is no field of a case; did you mean answer?
         tone.yaml:5: scale.range: must rise, got 5 to 1
     """
-    from greval.metrics.files.validation import checked  # noqa: PLC0415 - brings ruamel
-    from greval.metrics.files.yaml_reader import read_source  # noqa: PLC0415 - ruamel costs 45 ms
+    from greval.metrics.files.validation import checked
+    from greval.metrics.files.yaml_reader import read_source
 
     _refuse_large(len(text.encode(errors="replace")), source)
     found = checked(read_source(text))
@@ -98,7 +98,7 @@ def write_metric(metric: JudgedMetric) -> str:
         >>> parse_metric(write_metric(metric)) == metric
         True
     """
-    from greval.metrics.files.yaml_writer import write  # noqa: PLC0415 - ruamel costs 45 ms
+    from greval.metrics.files.yaml_writer import write
 
     return write(metric)
 

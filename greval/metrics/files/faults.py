@@ -74,7 +74,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
         >>> did_you_mean("x", ["steps", "needs"])
         '; known: steps, needs'
     """
-    from rapidfuzz import fuzz, process  # noqa: PLC0415 - 45 ms, for faults only
+    from rapidfuzz import fuzz, process
 
     words = [*known]
     near = process.extractOne(word, words, scorer=fuzz.ratio, processor=str.casefold, score_cutoff=NEAR)

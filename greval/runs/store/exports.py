@@ -44,8 +44,8 @@ def write_parquet(lines: Iterable[str], path: Path, layout: Layout | None = None
         MissingExtraError: Where pyarrow is not installed.
     """
     try:
-        import pyarrow as pa  # noqa: PLC0415 - an extra
-        from pyarrow import parquet  # noqa: PLC0415
+        import pyarrow as pa
+        from pyarrow import parquet
     except ImportError as error:
         raise MissingExtraError("stats", "pyarrow") from error
     layout = layout or Layout()

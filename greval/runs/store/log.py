@@ -404,7 +404,7 @@ class Store(Closing):
             MissingExtraError: Where pandas is not installed.
         """
         try:
-            import pandas as pd  # noqa: PLC0415 - over a second of import
+            import pandas as pd
         except ImportError as error:
             raise MissingExtraError("stats", "pandas") from error
         layout = self.layout()
@@ -450,7 +450,7 @@ class Store(Closing):
         """Read where the rows stand, when that is first asked."""
         known = _Known(Index(), Index())
         if self._db.execute("SELECT 1 FROM results LIMIT 1").fetchone():
-            import numpy as np  # noqa: PLC0415 - a tenth of a second, and new runs do without
+            import numpy as np
 
             query = NUMBERS if self._lock or self._all_rows else f"{NUMBERS} WHERE {COUNTED}"
             rows = chain.from_iterable(self._db.execute(f"{query} ORDER BY rowid"))

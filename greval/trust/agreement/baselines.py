@@ -78,7 +78,7 @@ def _length(case: Case, item: str | None) -> int | None:
 
 def _constant(columns: Choices, *, level: float) -> Baseline:
     """Always say the category that people chose most often."""
-    import numpy as np  # noqa: PLC0415 - scipy's companion
+    import numpy as np
 
     commonest = np.bincount(columns.truth, minlength=columns.size).argmax()
     return _of_categories(MAJORITY, columns, np.full_like(columns.truth, commonest), level=level)
@@ -86,7 +86,7 @@ def _constant(columns: Choices, *, level: float) -> Baseline:
 
 def _threshold(columns: Choices, sizes: Sequence[float], *, level: float) -> Baseline:
     """Tell the category by the threshold of length that is the best in the other questions."""
-    import numpy as np  # noqa: PLC0415 - scipy's companion
+    import numpy as np
 
     long = np.array(sizes)
     given = np.zeros_like(columns.truth)
@@ -106,7 +106,7 @@ def _of_categories(name: str, columns: Choices, given: NDArray[np.int64], *, lev
 
 def _median(columns: Numbers, *, level: float) -> Baseline:
     """Always give the median of people's numbers, which has the least absolute error."""
-    import numpy as np  # noqa: PLC0415 - scipy's companion
+    import numpy as np
 
     given = np.full_like(columns.people, np.median(columns.people))
     figures = compared_numbers(columns._replace(judge=given), level=level, ranks=False)
@@ -115,7 +115,7 @@ def _median(columns: Numbers, *, level: float) -> Baseline:
 
 def _rising(columns: Numbers, sizes: Sequence[float], *, level: float) -> Baseline:
     """Correlate people's numbers with the length, which counts for or against as it does in the other questions."""
-    import numpy as np  # noqa: PLC0415 - scipy's companion
+    import numpy as np
 
     long = np.array(sizes)
     given = np.zeros_like(columns.people)

@@ -53,7 +53,7 @@ def _people(thing: Thing, combine: Combine) -> Iterator[Value]:
 
 def choices(found: Sequence[Side], scale: CategoricalScale, *, weighted: bool = False) -> Choices:
     """Give the columns of categories, as their places on the scale."""
-    import numpy as np  # noqa: PLC0415 - scipy's companion
+    import numpy as np
 
     place = places(scale)
     things, questions, weights = _columns(found, weighted=weighted)
@@ -70,7 +70,7 @@ def choices(found: Sequence[Side], scale: CategoricalScale, *, weighted: bool = 
 
 def numbers(found: Sequence[Side], *, weighted: bool = False) -> Numbers:
     """Give the columns of numbers."""
-    import numpy as np  # noqa: PLC0415 - scipy's companion
+    import numpy as np
 
     things, questions, weights = _columns(found, weighted=weighted)
     people = np.array([float(one.people) for one in found])
@@ -85,7 +85,7 @@ def places(scale: Scale) -> Mapping[Value, int]:
 
 def _columns(found: Sequence[Side], *, weighted: bool) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
     """Give the things, the questions and the weights."""
-    import numpy as np  # noqa: PLC0415 - scipy's companion
+    import numpy as np
 
     things = np.array([one.number for one in found], dtype=np.int64)
     weights = np.array([one.thing.weight if weighted else 1.0 for one in found])

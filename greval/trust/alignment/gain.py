@@ -109,7 +109,7 @@ def _columns(pairs: Sequence[Pair], scale: Scale) -> _Columns:
 
 def _categories(pairs: Sequence[Pair], scale: CategoricalScale) -> _Columns:
     """Count two confusion matrices side by side."""
-    import numpy as np  # noqa: PLC0415 - scipy's companion
+    import numpy as np
 
     place, name, n = places(scale), figure_of(scale), len(pairs)
     size = len(place)
@@ -129,7 +129,7 @@ def _categories(pairs: Sequence[Pair], scale: CategoricalScale) -> _Columns:
 
 def _numbers(pairs: Sequence[Pair]) -> _Columns:
     """Sum the absolute errors of both sides."""
-    import numpy as np  # noqa: PLC0415 - scipy's companion
+    import numpy as np
 
     n = len(pairs)
     people, *sides = (np.array([float(value) for value in side]) for side in _sides(pairs))
@@ -146,7 +146,7 @@ def _numbers(pairs: Sequence[Pair]) -> _Columns:
 
 def _sureness(columns: _Columns, pairs: Sequence[Pair], level: float) -> dict[str, Any]:
     """Give the intervals of the figures and of their difference, and the p of the sign-flip test."""
-    import numpy as np  # noqa: PLC0415 - scipy's companion
+    import numpy as np
 
     asked = np.array([pair.question for pair in pairs], dtype=np.int64)
     ends = intervals(columns.rows, columns.statistic, asked, level=level)
@@ -164,7 +164,7 @@ def _values(columns: _Columns) -> dict[str, float | None]:
 
 def _ranks(pairs: Sequence[Pair]) -> tuple[float | None, float | None]:
     """Give Spearman's correlation with people before and after."""
-    import numpy as np  # noqa: PLC0415 - scipy's companion
+    import numpy as np
 
     people, before, after = (np.array([float(value) for value in side]) for side in _sides(pairs))
     return _known(directly(people, before)["spearman"]), _known(directly(people, after)["spearman"])

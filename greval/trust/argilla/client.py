@@ -40,7 +40,7 @@ class Server(Closing):
     def __init__(self, url: str | None = None, key: str | None = None, *, timeout: float = 60.0) -> None:
         """Open no connection yet."""
         try:
-            import httpx  # noqa: PLC0415 - only where a server is spoken with
+            import httpx
         except ImportError as error:
             raise MissingExtraError("argilla", "httpx") from error
         self.url = _told("url", url, URL).rstrip("/")
@@ -58,7 +58,7 @@ class Server(Closing):
         Raises:
             ArgillaError: Where the server is not there, refuses, or is no Argilla.
         """
-        import httpx  # noqa: PLC0415
+        import httpx
 
         body = None if content is None else json.dumps(content, allow_nan=False)
         headers = {} if body is None else {"Content-Type": "application/json"}
@@ -133,7 +133,7 @@ class Server(Closing):
 
     def _who(self) -> str:
         """Name the user of the key, where the server tells it."""
-        import httpx  # noqa: PLC0415
+        import httpx
 
         try:
             user = self._client.get("/me").json()

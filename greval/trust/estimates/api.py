@@ -172,7 +172,7 @@ def _too_few(labels: Labels, metric: str) -> str:
 
 def _targets(found: Judged, labels: Labels, drawn: Drawn) -> Iterator[_Target]:
     """Give what is estimated: the mean, or of categories without scores the share of each."""
-    import numpy as np  # noqa: PLC0415 - a tenth of a second
+    import numpy as np
 
     verdicts = found.verdicts()
     places = np.array([label.place for label in labels.found])
@@ -193,7 +193,7 @@ def _targets(found: Judged, labels: Labels, drawn: Drawn) -> Iterator[_Target]:
 
 def _row(found: Judged, cell: Cell, target: _Target, labels: Labels, rules: _Rules) -> EstimateRow:
     """Estimate one cell."""
-    import numpy as np  # noqa: PLC0415 - a tenth of a second
+    import numpy as np
 
     of = things(found, cell)
     count = sum(len(side.which) for side in of)

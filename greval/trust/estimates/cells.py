@@ -42,7 +42,7 @@ class Things:
             places: Where the labelled things stand among these.
             sign: 1, or -1 for the mean that is taken off.
         """
-        import numpy as np  # noqa: PLC0415 - a tenth of a second
+        import numpy as np
 
         whole = np.zeros(len(verdicts))
         whole[self.which] = self.shares
@@ -66,7 +66,7 @@ def things(judged: Judged, cell: Cell) -> tuple[Things, ...]:
     In a mean each thing counts alike. In a difference each question that both methods have counts
     alike, and the things of a question share in it.
     """
-    import numpy as np  # noqa: PLC0415 - a tenth of a second
+    import numpy as np
 
     question, method = judged.numbers("question"), judged.numbers("method")
     within = np.ones(len(question), dtype=bool) if cell.number is None else judged.numbers("group") == cell.number
@@ -82,7 +82,7 @@ def things(judged: Judged, cell: Cell) -> tuple[Things, ...]:
 
 def by_question(judged: Judged, sides: Sequence[Things], verdicts: Floats) -> tuple[Floats, Integers]:
     """Give the judge's figures of a cell by question: sums with the numbers of things, or paired differences."""
-    import numpy as np  # noqa: PLC0415 - a tenth of a second
+    import numpy as np
 
     question = judged.numbers("question")
     added, counted = np.zeros(int(question.max()) + 1), np.zeros(int(question.max()) + 1, dtype=np.int64)

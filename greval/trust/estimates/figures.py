@@ -245,7 +245,7 @@ def _figure(found: Estimated, form: _Form, new: float) -> Figure:
 
 def _corrected(found: Corrected | str, form: _Form, new: float) -> Figure:
     """Give a corrected rate as a figure, on the scale."""
-    from scipy.special import ndtri  # noqa: PLC0415 - scipy is heavy, and not needed to import greval
+    from scipy.special import ndtri
 
     if isinstance(found, str):
         return Figure(reason=found)

@@ -73,13 +73,13 @@ class Judged:
 
     def verdicts(self) -> Floats:
         """Give the values as an array."""
-        import numpy as np  # noqa: PLC0415 - a tenth of a second
+        import numpy as np
 
         return np.asarray(self.values)
 
     def numbers(self, name: Literal["question", "method", "group"]) -> Integers:
         """Give the number of the question, method or group of each thing."""
-        import numpy as np  # noqa: PLC0415 - a tenth of a second
+        import numpy as np
 
         return np.asarray(getattr(self, name))
 

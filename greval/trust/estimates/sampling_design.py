@@ -55,7 +55,7 @@ def drawing(judged: Judged, labels: Labels, wish: DrawnBy | None) -> Drawing:
     Raises:
         DataError: Where all labels are of one question, drawn whole: one draw tells nothing of a spread.
     """
-    import numpy as np  # noqa: PLC0415 - a tenth of a second
+    import numpy as np
 
     places = np.array([label.place for label in labels.found])
     question, method = judged.numbers("question"), judged.numbers("method")
@@ -83,7 +83,7 @@ def drawing(judged: Judged, labels: Labels, wish: DrawnBy | None) -> Drawing:
 
 def _others(question: Integers, places: Integers, frame: Flags) -> float | None:
     """Give the share of the other things of labelled questions that are labelled too; None where there are none."""
-    import numpy as np  # noqa: PLC0415 - a tenth of a second
+    import numpy as np
 
     there = np.bincount(question[frame], minlength=int(question.max()) + 1)
     got = np.bincount(question[places], minlength=int(question.max()) + 1)
@@ -97,7 +97,7 @@ def _unlike(judged: Judged, places: Integers, frame: Flags, by: DrawnBy) -> str 
     Questions that were labelled in part are tested twice, each time for half the chance: which questions were drawn,
     and which of their things were labelled.
     """
-    import numpy as np  # noqa: PLC0415 - a tenth of a second
+    import numpy as np
 
     columns = np.stack(_columns(judged), axis=1)[frame]
     labelled = np.isin(np.flatnonzero(frame), places)
@@ -119,7 +119,7 @@ def _unlike(judged: Judged, places: Integers, frame: Flags, by: DrawnBy) -> str 
 
 def _unlike_by_weights(judged: Judged, places: Integers, frame: Flags, found: Drawn) -> str | None:
     """Say how the judge's verdicts of the labelled things, by their weights, are clearly not those of all."""
-    import numpy as np  # noqa: PLC0415 - a tenth of a second
+    import numpy as np
 
     for column in _columns(judged):
         side = Side(np.ones(len(places)), float(column[frame].mean()))

@@ -68,7 +68,7 @@ def jury(name: str, things: Sequence[Thing], task: Task) -> Jury:
 
 def unanimous(things: Sequence[Thing], *, level: float) -> Measured:
     """Give the share of things on which all judges say the same."""
-    import numpy as np  # noqa: PLC0415 - scipy's companion
+    import numpy as np
 
     same = np.array([float(len({*thing.values.values()}) == 1) for thing in things])
     n = len(things)
