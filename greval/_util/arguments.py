@@ -1,4 +1,4 @@
-"""What a caller gives, looked at before anything is asked: a text is no list of cases, and no option is misspelt."""
+"""Argument checks: reject a string instead of a list, unknown options and unknown names."""
 
 from __future__ import annotations
 
@@ -15,18 +15,20 @@ T = TypeVar("T")
 
 
 def several(given: object, what: str, example: str) -> None:
-    """Refuse one thing, or the name of a file, where several are wanted: it would be read letter by letter.
+    """Raise if an argument is a single object instead of an iterable of them.
+
+    Without this check a string, such as a file name, would be iterated character by character.
 
     Args:
-        given: What was given.
-        what: What is wanted.
-        example: How to give it.
+        given: The argument.
+        what: What the argument should hold, as a plural noun for the message.
+        example: A correct argument, for the message.
 
     Raises:
-        DataError: Where it is a text, a path, or one record.
+        DataError: If it is a string, a path, a mapping or a single record.
 
     Example:
-        >>> several("cases.jsonl", "cases", "read_cases('cases.jsonl')")
+        >>> require_iterable("cases.jsonl", "cases", "read_cases('cases.jsonl')")
         Traceback (most recent call last):
         greval.errors.DataError: cases: several are wanted, got str; give them as read_cases('cases.jsonl')
     """
@@ -36,18 +38,20 @@ def several(given: object, what: str, example: str) -> None:
 
 
 def hold_until(rows: Iterable[T], is_met: Callable[[T], bool], refuse: Callable[[], Exception]) -> Iterator[T]:
-    """Pass on rows as soon as one of them meets a wish; the rows before that are held back.
+    """Yield all rows, but none before one of them meets a condition.
+
+    Rows before the first match are buffered.
 
     Args:
-        rows: What is read.
-        is_met: Tells of each row whether the wish is met.
-        refuse: Makes the error for rows of which none meets it.
+        rows: The rows, read lazily.
+        is_met: The condition on a row.
+        refuse: A function that builds the error for the case that no row meets the condition.
 
     Raises:
-        Exception: What `refuse` makes.
+        Exception: The error from `refuse`, if no row meets the condition.
 
     Example:
-        >>> [*hold_until([1, 2, 3], lambda row: row == 2, lambda: ValueError("no 2"))]
+        >>> [*require_any([1, 2, 3], lambda row: row == 2, lambda: ValueError("no 2"))]
         [1, 2, 3]
     """
     source = iter(rows)
@@ -64,19 +68,19 @@ def hold_until(rows: Iterable[T], is_met: Callable[[T], bool], refuse: Callable[
 
 
 def run_folder(given: object, example: str = "its folder, such as 'runs/first'") -> Path:
-    """Give the folder of one run: of its path as a text or a `Path`, or of what `evaluate` returned.
+    """Return the folder of one run.
 
     Args:
-        given: The run.
-        example: How to give it.
+        given: The path as a string or a `Path`, or the object that `evaluate` returned.
+        example: A correct argument, for the message.
 
     Raises:
-        DataError: Where it is anything else, such as a list of runs.
+        DataError: If it is anything else, such as a list of runs.
 
     Example:
-        >>> run_folder("runs/first").name
+        >>> resolve_run_folder("runs/first").name
         'first'
-        >>> run_folder(["runs/first"])
+        >>> resolve_run_folder(["runs/first"])
         Traceback (most recent call last):
         greval.errors.DataError: run: one is wanted, got list; give it as its folder, such as 'runs/first'
     """
@@ -87,19 +91,21 @@ def run_folder(given: object, example: str = "its folder, such as 'runs/first'")
 
 
 def known_options(given: Iterable[str], shape: type, function: str) -> None:
-    """Refuse an option that a function does not have: a misspelt cap on cost would cap nothing.
+    """Raise if a keyword option of a function is unknown.
+
+    A misspelt cost limit that is ignored would limit nothing.
 
     Args:
-        given: The names of the options.
-        shape: The `TypedDict` of those that there are.
-        function: Whose they are.
+        given: The names of the options that were passed.
+        shape: The `TypedDict` of the known options.
+        function: The name of the function, for the message.
 
     Raises:
-        TypeError: As Python does, with the nearest name.
+        TypeError: If an option is unknown, as Python does. The message suggests the nearest name.
 
     Example:
         >>> from typing import TypedDict
-        >>> known_options(["concurency"], TypedDict("Options", {"concurrency": int}), "evaluate")
+        >>> check_options(["concurency"], TypedDict("Options", {"concurrency": int}), "evaluate")
         Traceback (most recent call last):
         TypeError: evaluate() has no option 'concurency'; did you mean concurrency?
     """
@@ -113,10 +119,10 @@ def known_options(given: Iterable[str], shape: type, function: str) -> None:
 
 
 def unknown(what: str, name: str, names: Iterable[str], where: object) -> DataError:
-    """Give the error for a name that is not there, with the nearest ones or all of them.
+    """Build the error for an unknown name, with the nearest known names or all of them.
 
     Example:
-        >>> print(unknown("metric", "latncy", ["latency", "llm_calls"], "runs/first"))
+        >>> print(build_unknown_name_error("metric", "latncy", ["latency", "llm_calls"], "runs/first"))
         runs/first: no metric 'latncy' is there; did you mean latency?
     """
     names = sorted(names)

@@ -1,4 +1,4 @@
-"""Tasks of a run: workers side by side, and work that goes on beside them."""
+"""Concurrency of a run: parallel workers, background tasks and garbage collection."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 YOUNG = 10_000
-"""New objects between two collections, in place of the usual 700 or 2,000."""
+"""Number of new objects between two garbage collections, instead of the default 700 or 2,000."""
 
 
 async def all_of(workers: Iterable[Coroutine[Any, Any, None]]) -> None:
-    """Run workers to their end; where one breaks, its error is the run's."""
+    """Run workers concurrently until all finish; if one fails, cancel the others and raise its error."""
     try:
         async with asyncio.TaskGroup() as group:
             for worker in workers:
@@ -24,19 +24,19 @@ async def all_of(workers: Iterable[Coroutine[Any, Any, None]]) -> None:
 
 @asynccontextmanager
 async def beside(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
-    """Do something beside the run, and leave it with the run."""
+    """Run a coroutine in the background within the `async with` block and cancel it at the end of the block."""
     task = asyncio.create_task(work)
     try:
         yield
     finally:
         task.cancel()
-        await asyncio.wait({task})  # awaiting the task itself would take our own cancellation for its
+        await asyncio.wait({task})  # awaiting the task would not distinguish our cancellation from its own
         if not task.cancelled():
             task.result()
 
 
 def _first(error: BaseException) -> BaseException:
-    """Give the first error of nested groups: what ended the run is one thing to say."""
+    """Return the first error of nested exception groups, so that a run ends with a single error."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error
@@ -44,13 +44,13 @@ def _first(error: BaseException) -> BaseException:
 
 @contextmanager
 def rare_collections() -> Iterator[None]:
-    """Let the garbage collector leave alone what was there before the run, and look less often.
+    """Freeze existing objects for the garbage collector and collect less often within the `with` block.
 
-    A run makes millions of short-lived objects without cycles; each collection walks all that the
-    imported packages hold, which costs more than judging does itself. Nothing is collected before: in a
-    process that holds many packages that takes longer than a small run.
+    A run creates millions of short-lived objects without cycles. Each collection traverses all objects of the
+    imported packages, which costs more than the judging itself. There is no collection before the freeze,
+    because with many imported packages it takes longer than a small run.
     """
-    if gc.get_freeze_count():  # the process has its own ideas
+    if gc.get_freeze_count():  # the process already manages the collector itself
         yield
         return
     thresholds = gc.get_threshold()

@@ -1,4 +1,4 @@
-"""What is closed at the end of a `with` statement."""
+"""A base class for context managers that hold a resource."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Self
 
 
 class Closing:
-    """The base of what holds a file or a connection: leaving the `with` statement closes it."""
+    """A base class for objects that hold a file or a connection: leaving the `with` statement closes them."""
 
     def __enter__(self) -> Self:
         return self
@@ -18,5 +18,5 @@ class Closing:
         self.close()
 
     def close(self) -> None:
-        """Give back what is held."""
+        """Release the resource."""
         raise NotImplementedError

@@ -1,7 +1,7 @@
-"""Where a row stands, found by a 64-bit digest, in about 12 bytes an entry.
+"""A map from keys to row numbers by 64-bit hash, in about 12 bytes per entry.
 
-A Python dict of a million keys takes some 150 MB. Here nearly all entries are in two sorted arrays;
-only the newest are in a dict, which is merged into the arrays now and then.
+A Python dict of a million keys takes about 150 MB. Here nearly all entries are in two sorted arrays. Only
+the newest ones are in a dict, which is merged into the arrays periodically.
 """
 
 from __future__ import annotations
@@ -20,45 +20,45 @@ if TYPE_CHECKING:
 
 BYTES = 8
 MERGE_AT = 8_192
-"""How many entries are in the dict at most: it stays near 1 MB, and a merge into a million takes 10 ms."""
+"""Maximum number of entries in the dict: it stays near 1 MB, and a merge into a million entries takes 10 ms."""
 
 
 def number(key: str) -> int:
-    """Give the 64-bit number of a key: what its 16 hex digits say, or the hash of any other text.
+    """Return the 64-bit number of a key: the value of its 16 hex digits, or the hash of any other text.
 
     Example:
-        >>> number("00000000000000ff")
+        >>> hash_key("00000000000000ff")
         255
-        >>> number("k1") == number("k1") != number("k2")
+        >>> hash_key("k1") == hash_key("k1") != hash_key("k2")
         True
     """
     try:
         raw = bytes.fromhex(key)
     except ValueError:
         raw = b""
-    if len(raw) != BYTES or raw.hex() != key:  # spaces and capitals are read as hex too
+    if len(raw) != BYTES or raw.hex() != key:  # `fromhex` also accepts spaces and capitals
         raw = blake2b(key.encode("utf-8", "surrogatepass"), digest_size=BYTES).digest()
     return int.from_bytes(raw, "big", signed=True)
 
 
 def name_of(number: int) -> str:
-    """Give the 16 hex digits of a number, from which `number` gives it back.
+    """Format a key's number as 16 hex digits, the inverse of `hash_key`.
 
     Example:
-        >>> name_of(255), number(name_of(-1))
+        >>> format_key(255), hash_key(format_key(-1))
         ('00000000000000ff', -1)
     """
     return f"{number % (1 << 64):016x}"
 
 
 class Index:
-    """Places (row numbers) by key; the newest place of a key counts.
+    """A map from keys to row numbers; the newest row of a key counts.
 
-    A key is a text, or the number that `number` gives of it. Two texts are taken for one where
-    their numbers are equal, which for a million keys has a chance of 3 in 100 million.
+    A key is a text, or its number from `hash_key`. Two texts whose numbers collide count as the same key.
+    For a million keys the probability of a collision is 3 in 100 million.
 
     Example:
-        >>> index = Index()
+        >>> index = RowIndex()
         >>> index["k1"] = 7
         >>> index.get("k1"), index.get("k2"), "k1" in index, len(index)
         (7, None, True, 1)
@@ -70,14 +70,14 @@ class Index:
         self._places: Places | None = None
 
     def load(self, entries: Iterable[tuple[int, int]]) -> None:
-        """Take many (number, place) pairs at once, without a dict of them all; of one number the last counts."""
+        """Add many (key number, row) pairs without building a dict of them; the last row of a key counts."""
         import numpy as np
 
         flat = np.fromiter(chain.from_iterable(entries), dtype=np.int64)
         self.load_arrays(flat[0::2], flat[1::2])
 
     def load_arrays(self, numbers: Numbers, places: NDArray[Any]) -> None:
-        """Take many entries as two arrays; of one number the last counts."""
+        """Add many entries given as two arrays; the last row of a key counts."""
         import numpy as np
 
         self._merge()
@@ -88,7 +88,7 @@ class Index:
         self._join(numbers[last], places[last].astype(np.uint32))
 
     def get(self, key: str | int) -> int | None:
-        """Give the newest place of a key, None where it was never set."""
+        """Return the newest row of a key, None if it was never set."""
         wanted = number(key) if isinstance(key, str) else key
         found = self._newest.get(wanted)
         if found is not None or self._numbers is None or self._places is None:
@@ -111,7 +111,7 @@ class Index:
         return 0 if self._numbers is None else len(self._numbers)
 
     def _merge(self) -> None:
-        """Bring the dict into the arrays."""
+        """Merge the dict into the arrays."""
         if not self._newest:
             return
         import numpy as np
@@ -123,7 +123,7 @@ class Index:
         self._join(numbers[order], places[order])
 
     def _join(self, numbers: Numbers, places: Places) -> None:
-        """Bring sorted entries, each number once, in among those that are there."""
+        """Merge sorted entries with distinct key numbers into the arrays."""
         import numpy as np
 
         if self._numbers is None or self._places is None or not len(self._numbers):

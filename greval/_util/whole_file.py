@@ -1,4 +1,4 @@
-"""Writing a file in one step, so that nobody ever finds a part of it."""
+"""Atomic file writes."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from pathlib import Path
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file: whoever reads it, also after a kill or with a full disk, finds the old content or the new one.
+    """Write a file atomically: readers see either the old or the new content, even after a kill or on a full disk.
 
     Args:
-        path: The file, in a folder that is there.
+        path: The file, in an existing folder.
         text: The whole content, written as UTF-8.
 
     Raises:
-        OSError: Where it cannot be written; the old content stays.
+        OSError: If it cannot be written. The old content is kept.
 
     Example:
         >>> import tempfile
         >>> file = Path(tempfile.mkdtemp()) / "a.txt"
-        >>> write_whole(file, "one")
+        >>> write_atomically(file, "one")
         >>> file.read_text(), [found.name for found in file.parent.iterdir()]
         ('one', ['a.txt'])
     """

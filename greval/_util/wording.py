@@ -1,4 +1,4 @@
-"""How a reason tells what was found and what was missed: counts, and a few names."""
+"""Wording of reasons: counts with nouns, shortened names, and the share that was found."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ LONGEST_NAME = 60
 
 
 def names(found: Iterable[str], most: int = MOST_NAMES) -> str:
-    """Give names as a list that a person reads: the first few, each shortened, and how many more there are.
+    """Format names as a list: the first few, each shortened, and the number of further ones.
 
     Example:
-        >>> names("abcdefg")
+        >>> format_names("abcdefg")
         'a, b, c, d, e and 2 more'
     """
     listed = [*found]
@@ -21,16 +21,16 @@ def names(found: Iterable[str], most: int = MOST_NAMES) -> str:
 
 
 def short(text: str, longest: int = LONGEST_NAME) -> str:
-    """Give a text on one line, cut where it is long."""
+    """Return a text on one line, shortened to a maximum length."""
     line = " ".join(text.split())
     return line if len(line) <= longest else f"{line[: longest - 3]}..."
 
 
 def counted(count: int, what: str) -> str:
-    """Give a count with its noun, in the singular or the plural.
+    """Format a count with its noun in the singular or the plural.
 
     Example:
-        >>> counted(1, "edge"), counted(2, "repository")
+        >>> format_count(1, "edge"), format_count(2, "repository")
         ('1 edge', '2 repositories')
     """
     plural = f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
@@ -38,10 +38,10 @@ def counted(count: int, what: str) -> str:
 
 
 def shares(found: Collection[str], due: Collection[str], what: str, where: str) -> str:
-    """Tell how much of what was due was found, and name what was missed.
+    """Format how many of the expected names were found, and which were missed.
 
     Example:
-        >>> shares({"d1"}, ["d1", "d7"], "essential document", "in the first 10")
+        >>> format_found_share({"d1"}, ["d1", "d7"], "essential document", "in the first 10")
         '1 of 2 essential documents in the first 10; missed: d7'
     """
     missed = [name for name in due if name not in found]
