@@ -1,4 +1,4 @@
-"""Annotations: what a person said of one judged thing, the same thing that a judgement is of."""
+"""Annotations: a person's judgement of one item, the counterpart of a judge's `Judgement`."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from greval.records.record import Record
 from greval.records.scale import Value
 
 AnnotationStatus = Literal["submitted", "draft", "discarded", "pending"]
-"""How far a person came: only what was submitted counts as a judgement."""
+"""The state of an annotation. Only submitted ones count as judgements."""
 
 
 class Annotation(Record):
     """A person's judgement of an answer, a chunk or a triple.
 
-    `sample_id`, `method`, `metric` and `item` name the thing that was judged, `item` being the id of
-    a chunk or triple. `content` is the hash of what the person was shown: where it differs from what
-    was judged, the two are not of the same thing. `weight` is the inverse of the probability with
-    which the thing was drawn for annotation (1 where all were), `stratum` the part of the things it
-    was drawn from. `suggested` tells that the person saw the judge's verdict.
+    `sample_id`, `method`, `metric` and `item` identify what was judged; `item` is the id of a chunk or
+    triple. `content` is the hash of the text that the person was shown. If it differs from the hash of
+    the judged text, annotation and judgement must not be compared. `weight` is the inverse of the
+    probability with which the item was sampled for annotation (1 if all items were taken), `stratum` the
+    stratum that it was sampled from. `suggested` is true if the person saw the judge's verdict.
 
     Example:
         >>> Annotation(sample_id="q1", metric="tone", annotator="ana", value="Polite").status

@@ -1,4 +1,4 @@
-"""Cases: what is judged. A case is a sample of a dataset and a method's response to it, flat."""
+"""Cases, the input of metrics: a sample of a dataset and a method's response to it in one flat record."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Over = Literal["chunks", "triples"]
 
 
 def _edge(given: object) -> object:
-    """Read an edge of two names, whose label is not recorded, as one with an empty label."""
+    """Convert an edge without a label, (source, target), to one with an empty label."""
     return (given[0], "", given[1]) if isinstance(given, list | tuple) and len(given) == 2 else given  # noqa: PLR2004
 
 
@@ -21,17 +21,17 @@ Edge = Annotated[
     tuple[str, str, str],
     BeforeValidator(_edge, json_schema_input_type=Annotated[list[str], Field(min_length=2, max_length=3)]),
 ]
-"""(source, label, target), or (source, target) if the label is not recorded: the label is then empty."""
+"""(source, label, target). An edge given as (source, target) has an empty label."""
 Count = Annotated[int, Field(ge=0)]
 ESSENTIAL, HELPFUL = 2, 1
-"""The gains of documents that are listed without a grade."""
+"""The gains of essential and helpful documents that have no grade."""
 HIGHEST_GRADE = 1_000
-"""An exponential gain of a higher grade is no number any more."""
+"""The highest grade. The exponential gain of a higher one, 2**grade - 1, exceeds the range of a float."""
 Grade = Annotated[int, Field(ge=-HIGHEST_GRADE, le=HIGHEST_GRADE)]
 
 
 class Chunk(Record):
-    """A retrieved passage; `score` is the retriever's own."""
+    """A retrieved passage; `score` is the retriever's score."""
 
     id: str
     text: str
@@ -51,7 +51,7 @@ class Triple(Record):
 
 
 class Node(Record):
-    """Where a node of the graph comes from: its document, repository and version, as far as they are known."""
+    """The source of a graph node: its document, repository and version, as far as they are known."""
 
     doc_id: str | None = None
     repo: str | None = None
@@ -59,9 +59,9 @@ class Node(Record):
 
 
 class Traversal(Record):
-    """The walk through the graph, in order; an edge is (source, label, target) or (source, target).
+    """A graph traversal in order; an edge is (source, label, target) or (source, target).
 
-    `nodes` says where nodes come from, by their names; no judge is shown it.
+    `nodes` maps the names of nodes to their sources. It is never part of a prompt.
     """
 
     start_nodes: tuple[str, ...] = ()
@@ -71,18 +71,18 @@ class Traversal(Record):
 
     @property
     def visited(self) -> tuple[str, ...]:
-        """The names of the nodes of the walk, each at its first place."""
+        """The distinct names of the visited nodes in the order of their first visit."""
         ends = (end for source, _, target in self.traversed_edges for end in (source, target))
         return tuple(dict.fromkeys((*self.start_nodes, *ends, *self.final_nodes)))
 
 
 class Gold(Record):
-    """What should have been retrieved, walked and answered; None means not recorded, empty means none.
+    """The gold data of a sample: what should be retrieved, traversed and answered.
 
-    `start_nodes` are where the walk should begin, `answers` other answers that are as good as the
-    expected one, `aliases` the other names of a node by the name that the gold uses. `grades` are the
-    gains of documents, such as 3 for the best; 0 or less is not relevant. A mapping of documents to
-    numbers alone is read as grades.
+    None means not recorded, empty means recorded and empty. `start_nodes` are the nodes at which the
+    traversal should begin, `answers` alternatives that are as good as the expected answer, `aliases` the
+    other names of a node by the name that the gold uses. `grades` are the gains of documents, such as 3
+    for the best; 0 or less means not relevant. A plain mapping of documents to numbers is read as grades.
 
     Example:
         >>> Gold.model_validate({"d1": 3, "d2": 1}).essential
@@ -102,21 +102,22 @@ class Gold(Record):
     @model_validator(mode="before")
     @classmethod
     def _graded(cls, given: object) -> object:
-        """Read documents with their grades alone."""
+        """Read a plain mapping of documents to numbers as `grades`."""
         return {"grades": given} if holds_grades(given) else given
 
     @property
     def essential(self) -> tuple[str, ...] | None:
-        """The essential documents; if none are listed, those graded 2 or more. None if neither is recorded."""
+        """The essential documents, or those graded 2 or more if no list is recorded. None if neither is recorded."""
         if self.essential_docs is not None or self.grades is None:
             return self.essential_docs
         return tuple(document for document, grade in self.grades.items() if grade >= ESSENTIAL)
 
     @property
     def gains(self) -> dict[str, int] | None:
-        """The gain of each relevant document: its grade, else 2 if essential, 1 if helpful. None if none is recorded.
+        """The gain of each relevant document: its grade, else 2 if essential, 1 if helpful.
 
-        Essential documents come first, then helpful ones, then those that are graded only.
+        Essential documents come first, then helpful ones, then those that have only a grade. None if no
+        relevance is recorded.
         """
         if self.essential_docs is None and self.helpful_docs is None and self.grades is None:
             return None
@@ -126,10 +127,12 @@ class Gold(Record):
 
 
 def holds_grades(given: object) -> bool:
-    """Say whether gold is given as documents with their grades alone: none of its fields is a number.
+    """Return whether gold data is a plain mapping of documents to grades.
+
+    The two forms cannot be confused because no field of `Gold` is a number.
 
     Example:
-        >>> holds_grades({"d1": 3, "d2": 0}), holds_grades({"essential_docs": ["d1"]})
+        >>> is_grade_mapping({"d1": 3, "d2": 0}), is_grade_mapping({"essential_docs": ["d1"]})
         (True, False)
     """
     if not isinstance(given, Mapping) or not given or any(name in Gold.model_fields for name in given):
@@ -138,7 +141,7 @@ def holds_grades(given: object) -> bool:
 
 
 class Effort(Record):
-    """What a method spent on a response: `latency` in seconds, `cost` in US dollars, the others are counts."""
+    """The resources that a method used for a response: `latency` in seconds, `cost` in US dollars, and counts."""
 
     latency: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
     llm_calls: Count | None = None
@@ -147,8 +150,8 @@ class Effort(Record):
     cost: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
 
 
-def _placed(prefix: str, read: Any) -> BeforeValidator:  # noqa: ANN401 - a reader of whatever stands there
-    """Give plain items the shape of records, with ids made from their position (`c1`, `c2`, ...)."""
+def _placed(prefix: str, read: Any) -> BeforeValidator:  # noqa: ANN401 - a reader of items of any form
+    """Build a validator that reads a list of items; missing ids are made from the position (`c1`, `c2`, ...)."""
 
     def place(given: object) -> object:
         if not isinstance(given, Sequence) or isinstance(given, str):
@@ -159,14 +162,14 @@ def _placed(prefix: str, read: Any) -> BeforeValidator:  # noqa: ANN401 - a read
 
 
 def _chunk(item: object, made_id: str) -> object:
-    """Read a chunk given as text, or as a mapping without an id."""
+    """Read a chunk given as a string or as a mapping without an id."""
     if isinstance(item, str):
         return Chunk(id=made_id, text=item)
     return {"id": made_id, **item} if isinstance(item, Mapping) and "id" not in item else item
 
 
 def _triple(item: object, made_id: str) -> object:
-    """Read a triple given as three items, or as a mapping without an id."""
+    """Read a triple given as three items or as a mapping without an id."""
     if isinstance(item, Sequence) and not isinstance(item, str) and len(item) == 3:  # noqa: PLR2004 - a triple
         return {"id": made_id, "subject": item[0], "predicate": item[1], "object": item[2]}
     return {"id": made_id, **item} if isinstance(item, Mapping) and "id" not in item else item
@@ -177,14 +180,14 @@ Triples = Annotated[tuple[Triple, ...], _placed("t", _triple)]
 
 
 def _texts(tags: object) -> object:
-    """Read the values of tags as text, so that a year or a flag can be a tag."""
+    """Convert the values of tags to text, so that a year or a flag can be a tag."""
     if not isinstance(tags, Mapping):
         return tags
     return {str(name): value if isinstance(value, str) else _text(value) for name, value in tags.items()}
 
 
 def _text(value: object) -> object:
-    """Write a number or a flag as text; anything else is left for the validation to refuse."""
+    """Convert a number or a flag to text. Other values stay as they are, for validation to reject."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value) if isinstance(value, int | float) else value
@@ -195,7 +198,7 @@ GivenTags = Annotated[Tags, BeforeValidator(_texts)]
 
 
 class Sample(Record):
-    """A row of a dataset: the question, what a good answer and retrieval are, and tags to group by."""
+    """A row of a dataset: the question, the expected answer, gold data, and tags to group by."""
 
     id: str = ""
     question: str
@@ -205,11 +208,11 @@ class Sample(Record):
 
 
 class Response(Record):
-    """What one method gave for a sample.
+    """The response of one method to a sample.
 
-    `aggregates` are computed texts, such as counts over many documents, that the method gave to its
-    answering model beside chunks and triples. `error` tells why the method gave nothing: a response
-    that has one is judged by no metric, each row is failed with the kind `method`.
+    `aggregates` are computed texts, such as counts over many documents, that the method passed to its
+    answering model in addition to chunks and triples. `error` is the reason why the method failed. A
+    response with an error is not judged: every metric fails on it with the kind `method`.
     """
 
     method: str = ""
@@ -223,10 +226,10 @@ class Response(Record):
 
 
 class Case(Sample, Response):
-    """A sample and a response, flat: the sole input of a metric.
+    """A sample and a response in one flat record: the only input of a metric.
 
-    Every field but `question` may be missing; a metric names what it `needs` and is skipped, with
-    a reason, where that is missing. None means not recorded, empty means recorded and empty.
+    Every field except `question` may be missing. A metric lists the fields that it `needs` and is
+    skipped, with a reason, if one is missing. None means not recorded, empty means recorded and empty.
 
     Example:
         >>> case = Case(question="Who wrote it?", answer="Ada.", chunks=["Ada wrote it in 1843."])

@@ -1,8 +1,9 @@
-"""Whether a verdict fits the shares that were counted over what the judge listed for it.
+"""Consistency of a verdict with the shares that were counted over the judge's own list notes.
 
-The rule follows from the order of the scale. The best value belongs to a full share and to no other; on a scale of
-three values or more the worst value belongs to a share of 0. What lies between is left to the judge: a share of 0 may
-go with a value that is not the worst, as other things may have counted.
+The rule follows from the order of the scale. Let the full share be 1 if a higher share is better, else 0. A verdict
+must have the best value if and only if the share is full. On a scale of three or more values, the worst value requires
+the opposite share. Other combinations are allowed: the opposite share may go with a value that is not the worst,
+because the judge may have considered other aspects.
 """
 
 from __future__ import annotations
@@ -16,22 +17,23 @@ from greval.records.note import ShareNote
 from greval.records.scale import CategoricalScale, JudgedScale, Value, ValueScale
 
 FEWEST = 3
-"""With two values the worst only says that something is lacking."""
+"""The minimum number of values for the rule of the worst value. With two, the worst only means "not full"."""
 
 
 def find_contradictions(
     metric: JudgedMetric, value: Value, notes: Mapping[str, JsonValue], votes: Mapping[str, int] | None = None
 ) -> dict[str, str]:
-    """Return why a verdict contradicts the shares that its metric holds it against.
+    """Find the shares that contradict a verdict.
 
     Args:
-        metric: The definition; a share with `better` is held against the value.
-        value: The value that was given.
+        metric: The definition. A share with `better` is compared with the value.
+        value: The value of the verdict.
         notes: The notes of the same judgement, with the shares.
-        votes: What repeats gave. A mean of values that differ is of no single judgement: it is not held against one.
+        votes: The number of repeats for each value. A mean of different values is not checked, because it is not the
+            value of any single judgement.
 
     Returns:
-        A sentence for each share that it contradicts, by the name of the note.
+        A sentence for each contradicting share, by the name of the note.
 
     Example:
         >>> from greval.metrics.library import load
@@ -51,13 +53,13 @@ def find_contradictions(
 
 
 def read_share(note: JsonValue) -> float | None:
-    """Return the share of a note, None if it is no share or there was nothing to count."""
+    """Return the share of a note; None if it is not a share or there was nothing to count."""
     share = note.get("share") if isinstance(note, dict) else None
     return float(share) if isinstance(share, int | float) else None
 
 
 def _find(scale: JudgedScale, value: Value, name: str, share: float, *, full: float) -> str | None:
-    """Hold a value against one share; `full` is the share that belongs to the best value."""
+    """Compare a value with one share; `full` is the share that corresponds to the best value."""
     best, worst, count = _ends(scale)
     if share == full and value != best:
         return f"{name} is {share:.2f}, but {value!r} is not the best value, {best!r}"
@@ -69,7 +71,7 @@ def _find(scale: JudgedScale, value: Value, name: str, share: float, *, full: fl
 
 
 def _ends(scale: JudgedScale) -> tuple[Value, Value, int]:
-    """Return the best value of an ordered scale, the worst, and how many values it has."""
+    """Return the best value of an ordered scale, the worst value, and the number of values."""
     if isinstance(scale, CategoricalScale):
         return scale.names[0], scale.names[-1], len(scale.names)
     low, high = scale.range

@@ -1,4 +1,4 @@
-"""Examples: judged cases that are shown to the judge before the case to judge."""
+"""Few-shot examples: judged cases that the prompt shows before the case to judge."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from greval.records.scale import CategoricalScale, OffScaleError, ValueScale
 
 
 class Example(Record):
-    """A judged case that is shown to the judge before the case to judge.
+    """A few-shot example: a judged case that the prompt shows before the case to judge.
 
-    If a metric is over items, the case holds one of them. `notes` are those that are asked for, `findings`
-    what each step finds, in their order, for a metric whose reason goes step by step.
+    If the metric is over items, the case holds one item. `notes` are the requested notes, `findings` the
+    finding of each step in order, for a metric whose reason goes step by step.
     """
 
     case: Case
@@ -28,7 +28,7 @@ class Example(Record):
 
     @field_serializer("case")
     def _short(self, case: Case) -> dict[str, Any]:
-        """Write only what the author wrote."""
+        """Serialise only the fields that the author set."""
         return case.model_dump(mode="json", exclude_defaults=True)
 
 
@@ -42,9 +42,10 @@ def unfit(  # noqa: PLR0913 - the parts of a definition that an example must fit
     steps: int,
     by_step: bool,
 ) -> Iterator[str]:
-    """Name what an example lacks of what its metric shows (`needs`, one item of `over`) and asks for.
+    """Find the parts of an example that do not match its metric.
 
-    Asked for are notes, and a finding for each of the `steps` if the reason goes step by step.
+    The case must have the `needs` of the metric and one item of `over`. The requested notes (`asked`) must be
+    present, and a finding for each of the `steps` if the reason goes step by step.
     """
     try:
         scale.read(example.value)

@@ -1,4 +1,4 @@
-"""Fingerprints: the content hash of a definition with everything that decides its verdicts."""
+"""Fingerprints: the content hash of a definition with everything that determines its verdicts."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ DIGITS = 16
 
 
 def digest(content: JsonValue) -> str:
-    """Give the hash of JSON content, the same for the same content in any order of keys.
+    """Return the hash of JSON content; the order of keys does not matter.
 
     Example:
-        >>> digest({"a": 1, "b": 2}) == digest({"b": 2, "a": 1})
+        >>> hash_json({"a": 1, "b": 2}) == hash_json({"b": 2, "a": 1})
         True
     """
     text = json.dumps(content, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
@@ -28,20 +28,21 @@ def digest(content: JsonValue) -> str:
 
 
 def fingerprint(metric: Metric, judge: Mapping[str, JsonValue], built_on: Mapping[str, str] | None = None) -> str:
-    """Give the fingerprint of a metric under a judge.
+    """Return the fingerprint of a metric with a judge.
 
     Args:
         metric: The definition.
-        judge: What decides the judge's verdicts, the prompt's version included; empty for a computed metric.
-        built_on: The fingerprints of the metrics it builds on, by name.
+        judge: The settings that determine the judge's verdicts, including the prompt version; empty for a computed
+            metric.
+        built_on: The fingerprints of the metrics that it builds on, by name.
     """
     decisive = _without_readings(metric.model_dump(mode="json"))
-    definition = json.dumps(decisive)  # as text: the order of categories and notes counts
+    definition = json.dumps(decisive)  # as text, because the order of categories and notes matters
     return digest({"metric": definition, "judge": {**judge}, "built_on": {**(built_on or {})}})
 
 
 def _without_readings(definition: dict[str, Any]) -> dict[str, Any]:
-    """Return a definition without what only says how verdicts are read: what a share is held against."""
+    """Return a definition without `better` of its notes, which only affects how verdicts are read afterwards."""
     if notes := definition.get("notes"):
         read = {name: {key: part for key, part in note.items() if key != "better"} for name, note in notes.items()}
         return {**definition, "notes": read}
@@ -49,19 +50,20 @@ def _without_readings(definition: dict[str, Any]) -> dict[str, Any]:
 
 
 def content_key(case: Case, metric: Metric, mark: str) -> str:
-    """Give the key of what is judged and by which definition, whoever the case is.
+    """Return the key of the judged content and its definition, independent of the id and method of the case.
 
-    A case or a definition that changed has another key, so that it is judged anew.
+    The key changes with the content or the definition, so that a changed case is judged again.
     """
     return digest([metric.name, mark, seen(metric, case)])
 
 
 def case_key(case: Case, content: str) -> str:
-    """Give the key of one judgement: who is judged, and the key of its content.
+    """Return the key of one judgement: the hash of case id, method and content key.
 
     Example:
         >>> from greval.records.case import Case
-        >>> case_key(Case(id="q1", question="Who?"), "ab") == case_key(Case(id="q2", question="Who?"), "ab")
+        >>> first, second = Case(id="q1", question="Who?"), Case(id="q2", question="Who?")
+        >>> compute_case_key(first, "ab") == compute_case_key(second, "ab")
         False
     """
     return digest([case.id, case.method, content])

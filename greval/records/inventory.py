@@ -1,4 +1,4 @@
-"""Inventories: what an index holds, so that it can be told what no method could have found."""
+"""Inventories: the contents of an index, used to find gold items that no method could retrieve."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from greval.records.case import Edge
 
 RELATED = "related"
-"""The label of an edge whose relation is not told."""
+"""The label of an edge whose relation is unknown."""
 
 
 @dataclass(frozen=True)
 class Inventory:
-    """What an index holds: documents, chunks, nodes and edges of its graph, and which document told each.
+    """The contents of an index: documents, chunks, and the nodes and edges of its graph with their documents.
 
     Args:
         documents: Ids of the indexed documents.
@@ -21,7 +21,7 @@ class Inventory:
         nodes: The documents that each node of the graph comes from, by the node's name.
         edges: The documents that each edge comes from.
         aliases: Other names of a node, by its name.
-        notes: What is wrong with the index, one sentence each, such as an edge whose end is no node.
+        notes: Faults of the index, one sentence each, such as an edge whose end is not a node.
 
     Example:
         >>> inventory = Inventory(documents=frozenset({"d1"}), nodes={"Ada": ("d1",)})

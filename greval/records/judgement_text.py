@@ -1,4 +1,4 @@
-"""What a judge wrote for a verdict as lines to read, and the items that it cites by the numbers it was shown."""
+"""Text of a judgement: its details as readable lines, and the items that it cites by number."""
 
 from __future__ import annotations
 
@@ -14,19 +14,20 @@ MENTION = re.compile(
     (\d+(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+|\s*&\s*|\s*[-\u2013]\s*)\d+)*)""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""A kind of item with one number or several, such as `chunk 2`, `triples 1 and 3` or `items 2-4`."""
+"""A kind of item with one or more numbers, such as `chunk 2`, `triples 1 and 3` or `items 2-4`."""
 NUMBERS = re.compile(r"(\d+)(?:\s*[-\u2013]\s*(\d+))?")
 
 
 def find_cited_items(written: JsonValue, shown_ids: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """Return the items that a judge cites by their numbers, each with its id.
+    """Find the items that a judge cites by number.
 
     Args:
-        written: What the judge wrote, texts at any depth.
-        shown_ids: For each kind of item that was numbered for the judge, the ids in the order of their numbers.
+        written: The judge's output, with texts at any depth.
+        shown_ids: For each kind of item that was numbered in the prompt, the ids in the order of their numbers.
 
     Returns:
-        Ids by the words for the item, in the order in which they are cited. Numbers that were not shown are left out.
+        The id of each cited item by its citation, in the order of citation. Numbers that were not in the prompt are
+        left out.
 
     Example:
         >>> find_cited_items(["As chunks 1 and 3 say."], {"chunk": ["d4", "d7", "d9"]})
@@ -42,15 +43,15 @@ def find_cited_items(written: JsonValue, shown_ids: Mapping[str, Sequence[str]])
 
 
 def cited_items(judgement: Judgement) -> dict[str, str]:
-    """Return the items that the reason, the findings and the notes of a judgement cite, each with its id."""
+    """Return the ids of the items cited in the reason, findings and notes of a judgement, by citation."""
     return find_cited_items([judgement.reason, *judgement.findings, judgement.notes], judgement.shown_ids)
 
 
 def write_details(findings: Sequence[str], notes: Mapping[str, JsonValue], cited: Mapping[str, str]) -> tuple[str, ...]:
-    """Return what a judgement holds beside its value and reason as lines: findings, notes, and ids of cited items.
+    """Format the findings, notes and cited items of a judgement as lines.
 
     Example:
-        >>> write_details(["Ada."], {"coverage": {"count": 1, "of": 4, "share": 0.25}}, {"chunk 1": "d7"})
+        >>> format_details(["Ada."], {"coverage": {"count": 1, "of": 4, "share": 0.25}}, {"chunk 1": "d7"})
         ('step 1: Ada.', 'coverage: 0.25 (1 of 4)', 'chunk 1 is d7')
     """
     found = (f"step {number}: {text}" for number, text in enumerate(findings, 1))
@@ -60,7 +61,7 @@ def write_details(findings: Sequence[str], notes: Mapping[str, JsonValue], cited
 
 
 def is_share(note: JsonValue) -> bool:
-    """Return whether a note is a share that was counted: `count` of `of`, and `share` if there was anything."""
+    """Return whether a note is a counted share: `count` and `of`, and `share` if there was anything to count."""
     return isinstance(note, dict) and "of" in note
 
 
@@ -79,7 +80,7 @@ def _write_note(name: str, note: JsonValue) -> Iterator[str]:
 
 
 def _texts(written: JsonValue) -> Iterator[str]:
-    """Walk the texts of JSON content; names of fields are not the judge's."""
+    """Iterate over the texts of JSON content; keys are skipped, as the judge did not write them."""
     if isinstance(written, str):
         yield written
     elif isinstance(written, list | dict):
@@ -88,7 +89,7 @@ def _texts(written: JsonValue) -> Iterator[str]:
 
 
 def _expand(numbers: str, most: int) -> Iterator[int]:
-    """Read numbers and ranges of numbers from 1 to `most`."""
+    """Yield the numbers of a citation such as `1, 3-5` that are between 1 and `most`."""
     for first, last in NUMBERS.findall(numbers):
         if len(first) <= len(str(most)):
             end = int(last) if last and len(last) <= len(str(most)) else int(first)

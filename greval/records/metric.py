@@ -1,4 +1,4 @@
-"""Metrics: the definition of what good means. Four public classes over one definition."""
+"""Metric definitions: four public classes of judged metrics with one common definition, and computed metrics."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ from greval.records.scale import (
 )
 
 Computation = Value | tuple[Value, str] | Judgement | Iterable[Judgement] | Skipped
-"""What the function of a computed metric may return; `greval.metrics.computed.outcomes` makes an outcome of it."""
+"""The return types of a computed metric's function; `greval.metrics.computed.outcomes` builds an outcome of them."""
 
 ReasonDepth = Literal["brief", "detailed", "steps"]
-"""How much a judge writes for a verdict: a sentence, some sentences, or a finding for each step and a sentence."""
+"""The length of the reason for a verdict: one sentence, several, or a finding for each step and one sentence."""
 FINDINGS = "findings"
-"""The part of the judge's answer that holds what each step finds."""
+"""The field of the judge's answer that holds the finding of each step."""
 
 
 class Use(Record):
-    """A narrowing: only the items to which the metric `judged_by` gave a value of `as`."""
+    """A filter on items: only those to which the metric `judged_by` gave one of the values `as`."""
 
     judged_by: Name
     as_: Annotated[tuple[Label, ...], Field(min_length=1, alias="as")]
@@ -52,10 +52,10 @@ class Use(Record):
 
 
 class Metric(Record):
-    """What every metric has: a name, a description, what it needs of a case, and a scale.
+    """The common fields of all metrics: name, description, needed fields of a case, and scale.
 
-    `over` names the items that are judged each by itself. Use one of the four classes below for
-    what a model judges, `ComputedMetric` for what is computed.
+    `over` names the items that are judged individually. Use one of the four classes below for a metric
+    that a model judges, `ComputedMetric` for a metric that is computed.
     """
 
     name: Name
@@ -67,17 +67,17 @@ class Metric(Record):
     @field_validator("needs")
     @classmethod
     def _each_once(cls, needs: tuple[str, ...]) -> tuple[str, ...]:
-        """Drop what is named again."""
+        """Drop repeated needs."""
         return tuple(dict.fromkeys(needs))
 
 
 class ComputedMetric(Metric):
     """A metric that is a function of the case.
 
-    `compute` returns a number, a bool, a category, `(value, reason)`, judgements, or why there are none (`Skipped`).
+    `compute` returns a number, a bool, a category, `(value, reason)`, judgements, or `Skipped` with a reason.
     Values must be on the scale; anything else is a failed outcome that names the function.
-    `optional` is what the function also reads: if that is missing or empty, it says itself what follows. One of
-    `needs` and `optional` names something.
+    `optional` lists further fields that the function reads; it handles them itself if they are missing or empty.
+    At least one of `needs` and `optional` must not be empty.
     """
 
     needs: tuple[Need, ...] = ()
@@ -87,16 +87,16 @@ class ComputedMetric(Metric):
 
     @model_validator(mode="after")
     def _reads_something(self) -> Self:
-        """Refuse a metric that says nothing of what it reads: cases that differ would share one result."""
+        """Reject a metric that declares no input, because different cases would share one result."""
         if not self.needs and not self.optional:
             raise ValueError("needs: name at least one field of a case that the function reads, here or in optional")
         return self
 
 
 class JudgedMetric(Metric):
-    """A metric that a model judges, by steps; the base of the four public classes.
+    """A metric that a model judges by steps; the base class of the four public classes.
 
-    `reason_depth` is how much the judge writes for a verdict: `brief`, one sentence; `detailed`, some sentences;
+    `reason_depth` sets the length of the reason for a verdict: `brief`, one sentence; `detailed`, several sentences;
     `steps`, a finding for each step, then one sentence.
     """
 
@@ -111,27 +111,27 @@ class JudgedMetric(Metric):
     @field_validator("notes", mode="before")
     @classmethod
     def _short_notes(cls, given: object) -> object:
-        """Read a note given as text only."""
+        """Read notes that are given as text only."""
         if not isinstance(given, Mapping):
             return given
         return {name: {"means": note} if isinstance(note, str) else note for name, note in given.items()}
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        """Refuse parts that do not fit together, all at once."""
+        """Reject fields that do not fit together, with all faults at once."""
         if faults := [*_misfits(self)]:
             raise ValueError("\n".join(faults))
         return self
 
     @model_serializer(mode="wrap")
     def _brief(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out what holds nothing or what is understood, so that a file reads as its author wrote it."""
+        """Leave out empty fields and defaults, so that a file reads as its author wrote it."""
         understood = {"reason_depth": "brief"}
         return {key: value for key, value in dump(self).items() if value and value != understood.get(key)}
 
 
 class _Categorical(JudgedMetric):
-    """On categories; `categories` and `ordered` may stand for the scale."""
+    """A judged metric with categories; accepts `categories` and `ordered` instead of `scale`."""
 
     scale: CategoricalScale
 
@@ -140,7 +140,7 @@ class _Categorical(JudgedMetric):
     def _fold(cls, given: object) -> object:
         return _folded(given, ("categories", "ordered"))
 
-    if TYPE_CHECKING:  # what the folding accepts, for type checkers and editors
+    if TYPE_CHECKING:  # the accepted arguments, for type checkers and editors
 
         def __init__(  # noqa: PLR0913 - the fields of a definition
             self,
@@ -162,7 +162,7 @@ class _Categorical(JudgedMetric):
 
 
 class _Valued(JudgedMetric):
-    """On numbers; `range`, `step`, `levels` and `better` may stand for the scale."""
+    """A judged metric with numbers; accepts `range`, `step`, `levels` and `better` instead of `scale`."""
 
     scale: ValueScale
 
@@ -171,7 +171,7 @@ class _Valued(JudgedMetric):
     def _fold(cls, given: object) -> object:
         return _folded(given, ("range", "step", "levels", "better"))
 
-    if TYPE_CHECKING:  # what the folding accepts, for type checkers and editors
+    if TYPE_CHECKING:  # the accepted arguments, for type checkers and editors
 
         def __init__(  # noqa: PLR0913 - the fields of a definition
             self,
@@ -195,10 +195,10 @@ class _Valued(JudgedMetric):
 
 
 class CategoricalMetric(_Categorical):
-    """One category for the case.
+    """A metric that gives one category for the case.
 
     Raises:
-        pydantic.ValidationError: With the faults of the definition.
+        pydantic.ValidationError: If the definition is invalid. The error holds all faults.
 
     Example:
         >>> metric = CategoricalMetric(
@@ -213,10 +213,10 @@ class CategoricalMetric(_Categorical):
 
 
 class ValueMetric(_Valued):
-    """One integer for the case.
+    """A metric that gives one number for the case.
 
     Raises:
-        pydantic.ValidationError: With the faults of the definition.
+        pydantic.ValidationError: If the definition is invalid. The error holds all faults.
 
     Example:
         >>> ValueMetric(
@@ -229,19 +229,19 @@ class ValueMetric(_Valued):
 
 
 class ManyCategoricalMetric(_Categorical):
-    """One category for each chunk or triple."""
+    """A metric that gives one category for each chunk or triple."""
 
     over: Over
 
 
 class ManyValueMetric(_Valued):
-    """One integer for each chunk or triple."""
+    """A metric that gives one number for each chunk or triple."""
 
     over: Over
 
 
 def define(given: Mapping[str, object]) -> JudgedMetric:
-    """Give the metric that a mapping in the file form defines, in the class that fits it.
+    """Build a metric of the matching class from a mapping in the form of a metric file.
 
     Args:
         given: The content of a metric file.
@@ -250,7 +250,7 @@ def define(given: Mapping[str, object]) -> JudgedMetric:
         A metric of one of the four public classes.
 
     Raises:
-        pydantic.ValidationError: With the faults of the definition.
+        pydantic.ValidationError: If the definition is invalid. The error holds all faults.
     """
     many = given.get("over") is not None
     scale = given.get("scale")
@@ -259,10 +259,10 @@ def define(given: Mapping[str, object]) -> JudgedMetric:
 
 
 def set_reason_depth(metrics: Iterable[Metric], depth: ReasonDepth | None) -> tuple[Metric, ...]:
-    """Return the metrics with this reason depth, computed ones as they are; with None, all as they are.
+    """Return the metrics with a reason depth. Computed metrics are unchanged, and all metrics if `depth` is None.
 
     Raises:
-        DefinitionError: If there is no such depth, or a definition does not fit it.
+        DefinitionError: If the depth is unknown, or a definition does not fit it.
 
     Example:
         >>> metric = ValueMetric(name="m", description="d", needs=["answer"], steps=["s"],
@@ -278,7 +278,7 @@ def set_reason_depth(metrics: Iterable[Metric], depth: ReasonDepth | None) -> tu
 
 
 def _deepen(metric: JudgedMetric, depth: ReasonDepth) -> JudgedMetric:
-    """Return the metric with this reason depth, checked as a whole."""
+    """Return the metric with a reason depth, validated as a whole."""
     if metric.reason_depth == depth:
         return metric
     try:
@@ -297,7 +297,7 @@ _CLASSES: dict[tuple[bool, bool], type[JudgedMetric]] = {
 
 
 def _folded(given: object, parts: tuple[str, ...]) -> object:
-    """Give the definition with the parts of a scale put into its scale."""
+    """Return the definition with the fields of a scale moved into `scale`."""
     if not isinstance(given, Mapping) or not any(part in given for part in parts):
         return given
     rest = {key: value for key, value in given.items() if key not in parts}
@@ -308,7 +308,7 @@ def _folded(given: object, parts: tuple[str, ...]) -> object:
 
 
 def _misfits(metric: JudgedMetric) -> Iterator[str]:
-    """Name each part that does not fit the others, as `place: fault`."""
+    """Find the fields that do not fit together, as `place: fault`."""
     for need in metric.needs:
         if need not in PROMPT_FIELDS and not need.startswith(TAG):
             yield f"needs: {need!r} cannot be shown to a judge; use it in a computed metric"
@@ -333,7 +333,7 @@ def _misfits(metric: JudgedMetric) -> Iterator[str]:
 
 
 def _misfit_notes(metric: JudgedMetric) -> Iterator[str]:
-    """Name each note that does not fit the others or the scale."""
+    """Find the notes that do not fit other notes or the scale."""
     taken = (*RESERVED, *((FINDINGS,) if metric.reason_depth == "steps" else ()))
     for name, note in metric.notes.items():
         if name in taken:

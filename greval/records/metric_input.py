@@ -1,4 +1,4 @@
-"""What a metric sees of a case: what is lacking, which items are judged, and how uses narrow it."""
+"""The input of a metric: missing needs, the items to judge, and the fields of a case that the metric reads."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ Item = Chunk | Triple
 
 
 def lacking(metric: Metric, case: Case) -> str | None:
-    """Give why the metric is not defined for the case, or None where all it needs is there.
+    """Return the reason why a metric is not defined for a case, None if all needed fields are present.
 
     Example:
         >>> from greval.records.metric import ValueMetric
         >>> metric = ValueMetric(name="m", description="d", needs=["expected_answer"], steps=["s"],
         ...                      range=(0, 1), levels={0: "No.", 1: "Yes."})
-        >>> lacking(metric, Case(question="Who?"))
+        >>> explain_missing_needs(metric, Case(question="Who?"))
         'expected_answer is not recorded'
     """
     reasons = [f"{need} {why}" for need in metric.needs if (why := _absence(need, case, metric))]
@@ -29,10 +29,10 @@ def lacking(metric: Metric, case: Case) -> str | None:
 
 
 def items(metric: Metric, case: Case) -> tuple[Item, ...]:
-    """Give what is judged each by itself, every id once, at its first place.
+    """List the items that are judged individually: each id once, in the order of first occurrence.
 
     Raises:
-        DataError: Where one id names two different texts: a verdict could not be told apart.
+        DataError: If two different texts have the same id, as their verdicts could not be distinguished.
     """
     by_id: dict[str, Item] = {}
     for item in listed(metric.over, case):
@@ -43,21 +43,21 @@ def items(metric: Metric, case: Case) -> tuple[Item, ...]:
 
 
 def listed(field: str | None, case: Case) -> tuple[Item, ...]:
-    """Give the chunks or the triples of a case, none where they are not recorded."""
+    """List the chunks or the triples of a case; empty if they are not recorded."""
     if field == "chunks":
         return case.chunks or ()
     return (case.triples or ()) if field == "triples" else ()
 
 
 def keep(case: Case, field: str, ids: frozenset[str]) -> Case:
-    """Give the case with only those chunks (or triples) whose id is among `ids`."""
+    """Return the case with only those chunks (or triples) whose id is in `ids`."""
     if getattr(case, field) is None:
         return case
     return case.model_copy(update={field: tuple(item for item in listed(field, case) if item.id in ids)})
 
 
 def seen(metric: Metric, case: Case) -> dict[str, JsonValue]:
-    """Give the part of a case that the metric sees, as JSON: what decides whether it is judged anew."""
+    """Return the fields of a case that a metric reads, as JSON. A case is judged again if they change."""
     context = ("chunks", "triples", *(("aggregates",) if case.aggregates else ()))
     needs = (*metric.needs, *(metric.optional if isinstance(metric, ComputedMetric) else ()))
     fields = {field for need in needs for field in (context if need == "context" else (need,))}
@@ -68,12 +68,12 @@ def seen(metric: Metric, case: Case) -> dict[str, JsonValue]:
 
 
 def narrowed(metric: JudgedMetric, case: Case, judged: Mapping[str, Mapping[str, object]]) -> Case:
-    """Give the case with only those items that the metrics it builds on gave the named values.
+    """Return the case with only those items to which other metrics gave the values that `uses` names.
 
     Args:
         metric: The metric that builds on others.
         case: The whole case.
-        judged: For each metric built on, the value of each item id.
+        judged: The value of each item id, for each metric that `metric` builds on.
     """
     for field, use in metric.uses.items():
         values = judged.get(use.judged_by, {})
@@ -82,10 +82,10 @@ def narrowed(metric: JudgedMetric, case: Case, judged: Mapping[str, Mapping[str,
 
 
 def _absence(need: str, case: Case, metric: Metric) -> str | None:
-    """Say whether a need is not recorded or empty.
+    """Return whether a need is not recorded or empty, as a phrase; None if it is usable.
 
-    An empty answer is an answer, and a narrowing that leaves nothing is a finding: both are judged,
-    but not a narrowing to none of what is judged each by itself.
+    An empty answer is judged, and so is a case that `uses` narrowed to no items. The exception is a metric
+    over those items, which has nothing left to judge.
     """
     found = content(case, need)
     if found is None:

@@ -1,4 +1,4 @@
-"""What a metric can need of a case, by name, and how it is read there."""
+"""The fields of a case that a metric can need, and how they are read."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from pydantic import AfterValidator
 from greval.records.case import Case
 
 FIELDS = ("question", "expected_answer", "answer", "chunks", "triples", "context", "traversal", "gold", "usage")
-"""What a metric can need of a case; `tags.NAME` is a tag.
+"""The fields of a case that a metric can need, in addition to tags, `tags.NAME`.
 
-`context` is all that an answer was built from: chunks, triples, and aggregates where there are any.
+`context` is everything that the answer was built from: chunks, triples, and aggregates if there are any.
 """
 
 PROMPT_FIELDS = FIELDS[:7]
-"""What a judged metric can show to the judge."""
+"""The fields that a judged metric can include in the prompt."""
 
 TAG = "tags."
 
 
 def _known(need: str) -> str:
-    """Refuse what no case has."""
+    """Raise if a need is not a field of a case."""
     if need not in FIELDS and (not need.startswith(TAG) or need == TAG):
         message = f"{need!r} is no field of a case; known: {', '.join(FIELDS)}, {TAG}NAME"
         raise ValueError(message)
@@ -32,7 +32,7 @@ Need = Annotated[str, AfterValidator(_known)]
 
 
 def content(case: Case, need: str) -> object:
-    """Give what a case holds of a need, None where it is not recorded; texts are stripped."""
+    """Return the content of a needed field, None if it is not recorded; texts are stripped."""
     if need == "context":
         known = [part for part in (case.chunks, case.triples, case.aggregates or None) if part is not None]
         return [item for part in known for item in part] if known else None

@@ -1,4 +1,4 @@
-"""Notes: further fields of a judge's answer, asked of the judge or counted in code."""
+"""Notes: additional fields of a judgement, requested from the judge or counted in code."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from greval.records.record import Label, Record, Text
 from greval.records.scale import Better, has
 
 RESERVED = ("reason", "value", "item", "judgements")
-"""Names of the judge's own answer, which no note may take."""
+"""Field names of the judge's answer, which a note may not use."""
 
 
 def _words(given: object) -> object:
-    """Read one word as a list of one."""
+    """Convert a single word to a tuple of one word."""
     return (given,) if isinstance(given, str) else given
 
 
@@ -33,20 +33,20 @@ Entry = Annotated[
     Annotated[Text, Tag("text")] | Annotated[Annotated[tuple[Label, ...], Field(min_length=1)], Tag("words")],
     Discriminator(lambda given: "words" if isinstance(given, list | tuple) else "text"),
 ]
-"""A field of a list note: its description, or the words that are allowed in it."""
+"""A field of a list note: its description, or the list of its allowed words."""
 
 
 class TextNote(Record):
-    """A further text asked of the judge, after the verdict unless `when` says before."""
+    """An additional text requested from the judge, before or after the verdict."""
 
     means: Text
     when: Literal["before", "after"] = "after"
 
 
 class ListNote(Record):
-    """A further list asked of the judge: objects with the fields of `each`.
+    """An additional list requested from the judge, whose entries are objects with the fields of `each`.
 
-    A field's content is its description, or the list of the words that are allowed in it.
+    Each field is defined by its description, or by the list of its allowed words.
     """
 
     means: Text
@@ -57,8 +57,9 @@ class ListNote(Record):
 class ShareNote(Record):
     """A share counted in code over a list note: of the entries that match `among`, those that match `where`.
 
-    An entry matches where each named field holds the given word, or one of the given words. `better` holds the
-    verdict against the share: with `higher` a share of 1 belongs to the best value of the scale, with `lower` one of 0.
+    An entry matches if each named field holds the given word, or one of the given words. If `better` is set, the
+    verdict is checked against the share: with `higher` a share of 1 corresponds to the best value of the scale, with
+    `lower` a share of 0.
     """
 
     share: Label
@@ -68,7 +69,7 @@ class ShareNote(Record):
 
     @model_serializer(mode="wrap")
     def _brief(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out that nothing is held against it."""
+        """Leave out `better` if it is not set."""
         return {name: content for name, content in dump(self).items() if content is not None}
 
 
@@ -84,7 +85,7 @@ Notes = dict[Label, Note]
 
 
 def unshared(note: ShareNote, notes: Notes) -> Iterator[str]:
-    """Name what a share counts that its list does not hold."""
+    """Find the fields and words of a share that its list note does not define."""
     listed = notes.get(note.share)
     if not isinstance(listed, ListNote):
         lists = [name for name, other in notes.items() if isinstance(other, ListNote)]

@@ -1,4 +1,4 @@
-"""Outlines: what of a result the statistics need, short enough to read a million of them in seconds."""
+"""Outlines: the part of a result that statistics need, short enough to read a million of them in seconds."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from greval.records.result import Result
 class Outline(NamedTuple):
     """A result without its reasons.
 
-    `values` are the values of its judgements as text, `numbers` those that read as a number,
-    `total` their sum, `kinds` the kinds of its failures, `items_failed` how many of them are of
-    single items, `skip` why it was skipped.
+    `values` are the values of its judgements as text, `numbers` those that read as a number and
+    `total` is their sum. `kinds` are the kinds of its failures, `items_failed` is how many of them are of
+    single items, `skip` is why it was skipped.
     """
 
     status: str
@@ -28,7 +28,7 @@ class Outline(NamedTuple):
 
 
 def outline(result: Result) -> str:
-    """Give the outline of a result as JSON, to keep beside it; `read` reads it."""
+    """Return the outline of a result as JSON, to store with the result; `read_outline` parses it."""
     judgements = [[str(judgement.value), judgement.number] for judgement in result.judgements]
     failures = [[failure.kind, failure.item is not None] for failure in result.failures]
     skip = result.outcome.reason if result.outcome.status == "skipped" else None
@@ -37,10 +37,10 @@ def outline(result: Result) -> str:
 
 @lru_cache(maxsize=4096)  # most results of a run have one of a few outlines
 def read(text: str) -> Outline:
-    """Read what `outline` gave.
+    """Parse an outline that `format_outline` wrote.
 
     Example:
-        >>> read('["scored",[["Yes",1.0]],[],null]').numbers
+        >>> read_outline('["scored",[["Yes",1.0]],[],null]').numbers
         (1.0,)
     """
     status, judgements, failures, skip = json.loads(text)

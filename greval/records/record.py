@@ -1,4 +1,4 @@
-"""What every record shares: frozen values that refuse unknown fields, and how names are written."""
+"""The base model of all records, which is frozen and rejects unknown fields, and the types of names and texts."""
 
 from __future__ import annotations
 
@@ -9,28 +9,32 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
 
 MAX_NAME = 100
 MAX_NAME_BYTES = 240
-"""A file system takes 255 bytes a name, and the ending must fit in; letters of some scripts take three or four."""
+"""File systems limit a file name to 255 bytes, including the suffix; letters of some scripts take three or four."""
 MAX_LABEL = 200
 _NAME_MARKS = frozenset("-.@_")
 
 
 class Record(BaseModel):
-    """A frozen value; two records with the same fields are equal."""
+    """A frozen model; two records with the same fields are equal."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 def _nfc(text: str, longest: int) -> str:
-    """Give the NFC form, so that a name is the same however it was typed."""
+    """Return the NFC form of a name, so that its different encodings are equal.
+
+    Raises:
+        ValueError: If it is too long.
+    """
     name = unicodedata.normalize("NFC", text)
-    if len(name) > longest:  # a few characters become several
+    if len(name) > longest:  # NFC expands a few characters
         message = f"is too long: at most {longest} characters, got {len(name)}"
         raise ValueError(message)
     return name
 
 
 def _name(text: str) -> str:
-    """Give the NFC form of a name of letters, marks and digits of any script, and `-.@_`."""
+    """Check a name and return its NFC form; it may hold letters, marks and digits of any script, and `-.@_`."""
     name = _nfc(text, MAX_NAME)
     wrong = sorted({c for c in name if unicodedata.category(c)[0] not in "LMN" and c not in _NAME_MARKS})
     if wrong:
@@ -47,7 +51,7 @@ def _name(text: str) -> str:
 
 
 def _label(text: str) -> str:
-    """Give the NFC form of a label: one line, without control characters."""
+    """Check a label and return its NFC form; it must be one line without control characters."""
     label = _nfc(text, MAX_LABEL)
     if any(unicodedata.category(c) in {"Cc", "Cs", "Zl", "Zp"} for c in label):
         message = "must be one line without control characters"
@@ -60,14 +64,14 @@ Name = Annotated[
     StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_NAME),
     AfterValidator(_name),
 ]
-"""A metric's name: it is a file name, a command-line argument, a key and a URL part at once."""
+"""A metric's name, which must be valid as a file name, a command-line argument, a key and a URL segment."""
 
 Label = Annotated[
     str,
     StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_LABEL),
     AfterValidator(_label),
 ]
-"""A name that people read, of a category or a note, in any language and script."""
+"""A display name of a category or a note, in any language and script."""
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
-"""Prose of an author: not empty."""
+"""Non-empty text."""

@@ -1,4 +1,4 @@
-"""Results: what judging a case gave. An outcome is scored, skipped or failed, never a stand-in number."""
+"""Results of judging cases. An outcome is scored, skipped or failed; an error is never encoded as a number."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ FailureKind = Literal[
     "method",
     "error",
 ]
-"""Why a judgement failed; docs/failures.md tells each with what to do."""
+"""Why a judgement failed; docs/failures.md describes each kind with what to do."""
 
 Tier = Literal["schema", "tools", "text", "computed"]
-"""How the answer was asked for: native JSON schema, tool call, JSON in plain text, or not at all."""
+"""How the answer was requested: native JSON schema, tool call, JSON in plain text, or not at all if computed."""
 
 ShownIds = dict[str, tuple[str, ...]]
-"""By kind (`chunk`, `triple`, `item`) the ids of the items that a judge was shown, in the order of their numbers."""
+"""For each kind (`chunk`, `triple`, `item`), the ids of the items in the prompt in the order of their numbers."""
 
 
 class Usage(Record):
-    """Calls and tokens that a judgement cost; None tokens mean that the model did not tell.
+    """Model calls and tokens of a judgement; token counts are None if the model did not report them.
 
-    `hits` are answers that were there already, in the cache or from another judgement; they cost nothing.
+    `hits` counts replies that were reused from the cache or from another judgement, at no cost.
 
     Example:
         >>> Usage(calls=1, input_tokens=10) + Usage(calls=1, input_tokens=5)
@@ -59,7 +59,7 @@ class Usage(Record):
     hits: Count = 0
 
     def __add__(self, other: Usage) -> Usage:
-        """Add two costs; a side that did not tell adds nothing."""
+        """Add two usages; a count that was not reported adds nothing."""
         return Usage(
             calls=self.calls + other.calls,
             input_tokens=_sum(self.input_tokens, other.input_tokens),
@@ -72,11 +72,11 @@ class Usage(Record):
 class Judgement(Record):
     """One verdict: a value of the scale with its reason.
 
-    `item` is the id of the judged chunk or triple, `number` how the value reads as a number (None
-    where its category has no score), `confidence` the probability that the judge gave to this value,
-    `votes` and `flip_rate` (share of repeats that differ from the majority) what repeats gave. `findings`
-    are what the steps found, in their order, if the reason goes step by step. `shown_ids` says which items the
-    judge was shown by number: for each kind (`chunk`, `triple`, `item`) the ids in the order of their numbers.
+    `item` is the id of the judged chunk or triple. `number` is the value as a number, None if its category has no
+    score. `confidence` is the probability that the judge assigned to this value. `votes` counts the values of the
+    repeats, and `flip_rate` is the share of repeats that differ from the majority. `findings` holds the finding of
+    each step in order, if the reason goes step by step. `shown_ids` holds the items that were numbered in the prompt:
+    for each kind (`chunk`, `triple`, `item`) the ids in the order of their numbers.
     """
 
     value: Value
@@ -92,7 +92,7 @@ class Judgement(Record):
 
 
 class Failure(Record):
-    """Why something could not be judged; `raw` is what the judge said, word for word."""
+    """Why a case or an item could not be judged; `raw` is the judge's reply, verbatim."""
 
     kind: FailureKind
     message: str
@@ -101,7 +101,7 @@ class Failure(Record):
 
 
 class Scored(Record):
-    """Judgements were given; items that failed alone stand in `failures`."""
+    """The outcome with at least one judgement; `failures` holds the items that failed individually."""
 
     status: Literal["scored"] = "scored"
     judgements: Annotated[tuple[Judgement, ...], Field(min_length=1)]
@@ -109,14 +109,14 @@ class Scored(Record):
 
 
 class Skipped(Record):
-    """The metric is not defined for this case; nothing was asked."""
+    """The outcome if the metric is not defined for the case; the judge was not called."""
 
     status: Literal["skipped"] = "skipped"
     reason: str
 
 
 class Failed(Record):
-    """The judgement was due and could not be had."""
+    """The outcome if the metric is defined for the case but gave no judgement."""
 
     status: Literal["failed"] = "failed"
     error: Failure
@@ -127,9 +127,10 @@ Outcome = Annotated[Scored | Skipped | Failed, Field(discriminator="status")]
 
 
 def build_outcome(judgements: Sequence[Judgement], failures: Sequence[Failure]) -> Scored | Failed:
-    """Return the outcome of what was judged and what failed, of which there must be something.
+    """Build the outcome from judgements and failures, of which at least one must exist.
 
-    Scored if anything was judged. Else failed with the first failure, and with all of them if they are about items.
+    It is scored if there is any judgement. Else it is failed with the first failure, and with all failures if they
+    concern items.
     """
     if judgements:
         return Scored(judgements=tuple(judgements), failures=tuple(failures))
@@ -141,15 +142,15 @@ def _is_empty(given: tuple[object, ...]) -> bool:
 
 
 RESULTS: dict[str, JsonValue] = {"type": "array", "items": {"type": "object"}, "description": "results of this form"}
-"""How a schema describes the results within a result; with a reference to itself it would have no fields of its own."""
+"""The schema of results nested in a result. A reference to itself would leave the schema without its own fields."""
 
 
 class Result(Record):
     """One row: a metric's outcome for a sample and a method; `latency` in seconds.
 
-    `built_on` holds the results on the same case of the metrics that this one builds on, in order, when a runnable
-    gave it. In a run they are rows of their own and it is empty; JSON leaves it out if it is empty.
-    `value` and `reason` are those of the one judgement; both raise if there is not exactly one.
+    `built_on` holds the results of the metrics that this one builds on, for the same case and in order, if the result
+    comes from a runnable. In a run these are separate rows and it is empty. JSON omits it if it is empty.
+    `value` and `reason` are those of the single judgement; both raise if there is not exactly one.
 
     Example:
         >>> scored = Scored(judgements=(Judgement(value=1, number=1.0, reason="Same person."),))
@@ -173,29 +174,29 @@ class Result(Record):
 
     @property
     def value(self) -> Value:
-        """The value of the one judgement.
+        """The value of the single judgement.
 
         Raises:
-            OutcomeError: If it failed, was skipped, or holds several judgements; the message says why.
+            OutcomeError: If it failed, was skipped, or holds several judgements; the message states which.
         """
         return self._single().value
 
     @property
     def reason(self) -> str:
-        """The reason of the one judgement.
+        """The reason of the single judgement.
 
         Raises:
-            OutcomeError: If it failed, was skipped, or holds several judgements; the message says why.
+            OutcomeError: If it failed, was skipped, or holds several judgements; the message states which.
         """
         return self._single().reason
 
     @property
     def judgements(self) -> tuple[Judgement, ...]:
-        """The judgements, none where the case was skipped or failed."""
+        """The judgements; empty if the case was skipped or failed."""
         return self.outcome.judgements if isinstance(self.outcome, Scored) else ()
 
     def _single(self) -> Judgement:
-        """Return the one judgement that the outcome is.
+        """Return the single judgement of the outcome.
 
         Raises:
             OutcomeError: If the outcome is not exactly one judgement.
@@ -213,7 +214,7 @@ class Result(Record):
 
     @property
     def failures(self) -> tuple[Failure, ...]:
-        """Every failure: of the case, or of single items."""
+        """All failures, of the case or of single items."""
         match self.outcome:
             case Scored(failures=failures):
                 return failures
@@ -224,11 +225,11 @@ class Result(Record):
 
     @property
     def finished(self) -> bool:
-        """Whether nothing is left to ask: scored in full, or skipped."""
+        """True if the case is fully scored or skipped, so that no further call is needed."""
         return not self.failures
 
     def replace(self, **changes: Any) -> Self:  # noqa: ANN401 - the values of any fields
-        """Give a copy with other values, unchecked."""
+        """Return a copy with changed fields, without validation."""
         return self.model_copy(update=changes)
 
 

@@ -1,7 +1,7 @@
-"""Scales: the type a judge must answer with, its text for the judge, and how it reads as a number.
+"""Scales: the type of the judge's answer, the text that explains it to the judge, and its conversion to a number.
 
-A scale is a value range (integers, or steps of another size, described by levels), a set of categories,
-or, for computed metrics only, a measure. Code that must tell them apart uses `match` with `assert_never`.
+A scale is a value range (integers, or another step size, described by levels), a set of categories, or, for
+computed metrics only, a measure. Code that distinguishes them uses `match` with `assert_never`.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from greval.records.record import Label, Record, Text
 
 MAX_CATEGORIES = 500
 MAX_EXACT = 2**53
-"""Beyond this, readers of JSON round integers."""
+"""The largest integer that JSON readers do not round."""
 
 MAX_ENUM_LEVELS = 11
-"""Value ranges of up to this many levels are listed one by one in the answer schema."""
+"""Maximum number of levels of a value range that the answer schema enumerates."""
 
 MAX_STEPPED_LEVELS = 101
-"""Levels of a value range with a step; all of them are listed in the answer schema."""
+"""Maximum number of levels of a value range with a step; the answer schema enumerates all of them."""
 
 Value = int | float | str
 Better = Literal["higher", "lower"]
@@ -46,10 +46,10 @@ Limit = Annotated[float, Field(allow_inf_nan=False, strict=True)]
 
 
 def _read_level(given: object) -> int | float:
-    """Read the number of a level, also as the text that a key of JSON is; a whole one is an integer.
+    """Convert the number of a level, also from the text of a JSON key; a whole number becomes an integer.
 
     Raises:
-        PydanticCustomError: If it is no finite number.
+        PydanticCustomError: If it is not a finite number, or beyond `MAX_EXACT`.
     """
     try:
         number = Decimal(given if isinstance(given, str | int) and not isinstance(given, bool) else repr(given))
@@ -61,7 +61,7 @@ def _read_level(given: object) -> int | float:
 
 
 def _plain(number: Decimal) -> int | float:
-    """Return a number as an integer if it is whole."""
+    """Convert a number to an integer if it is whole, else to a float."""
     return int(number) if number == number.to_integral_value() else float(number)
 
 
@@ -69,11 +69,11 @@ Level = Annotated[int | float, PlainValidator(_read_level, json_schema_input_typ
 
 
 class OffScaleError(ValueError):
-    """A value is not on the scale; it is never moved onto it."""
+    """A value is not on the scale. It is never clamped or rounded to the scale."""
 
 
 class Category(Record):
-    """One category: its name, what it means, and the number it counts as (optional)."""
+    """One category: its name, its meaning, and optionally its score, the number that it counts as."""
 
     name: Label
     means: str = ""
@@ -81,7 +81,7 @@ class Category(Record):
 
 
 class CategoricalScale(Record):
-    """Categories, best first unless `ordered` is false.
+    """A scale of categories, best first unless `ordered` is false.
 
     Example:
         >>> scale = CategoricalScale.model_validate({"categories": {"Yes": "It does.", "No": "It does not."}})
@@ -102,7 +102,7 @@ class CategoricalScale(Record):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        """Refuse names that read alike, and scores against the order."""
+        """Reject names that differ only in case, and scores that contradict the order."""
         faults = [
             f"categories: {one!r} and {other!r} read alike; give each its own name" for one, other in self._twins()
         ]
@@ -114,7 +114,7 @@ class CategoricalScale(Record):
         return self
 
     def _twins(self) -> Iterator[tuple[str, str]]:
-        """Find the names that differ in capital letters at most."""
+        """Find pairs of names that differ only in case."""
         seen: dict[str, str] = {}
         for name in self.names:
             if name.casefold() in seen:
@@ -123,7 +123,7 @@ class CategoricalScale(Record):
 
     @model_serializer(mode="plain")
     def _to_mapping(self) -> dict[str, Any]:
-        """Write the file form again."""
+        """Serialise to the file form."""
         content = {c.name: c.model_dump(exclude={"name"}, exclude_none=True) for c in self.categories}
         return {"categories": content} if self.ordered else {"categories": content, "ordered": False}
 
@@ -133,22 +133,22 @@ class CategoricalScale(Record):
         return tuple(c.name for c in self.categories)
 
     def answer_schema(self) -> dict[str, Any]:
-        """Give the JSON schema of the value a judge answers with."""
+        """Return the JSON schema of the value in a judge's answer."""
         return {"type": "string", "enum": list(self.names)}
 
     def explain(self) -> str:
-        """Give the text that explains the scale to the judge, one line a category."""
+        """Return the text that explains the scale to the judge, one line per category."""
         return "\n".join(f"- {c.name}: {c.means}" if c.means else f"- {c.name}" for c in self.categories)
 
     def allowed(self) -> str:
-        """Give the allowed values in one short line."""
+        """Return the allowed values as one short line."""
         return ", ".join(f'"{name}"' for name in self.names)
 
     def read(self, raw: object) -> str:
-        """Give the category that `raw` names exactly.
+        """Return the category with exactly the name `raw`.
 
         Raises:
-            OffScaleError: If it names none; it is never matched to the nearest one.
+            OffScaleError: If no category has this name. A similar name is never accepted.
         """
         name = unicodedata.normalize("NFC", raw) if isinstance(raw, str) else None
         if name is None or name not in self.names:
@@ -157,14 +157,15 @@ class CategoricalScale(Record):
         return name
 
     def number(self, value: Value) -> float | None:
-        """Give the category's score, or None where the author gave none."""
+        """Return the score of a category, None if it has no score."""
         return next((c.score for c in self.categories if c.name == value), None)
 
 
 class ValueScale(Record):
-    """Numbers from the lower to the upper end of `range`, both included, with described levels.
+    """A scale of numbers from the lower to the upper end of `range`, both included, with described levels.
 
-    The numbers are integers, or stand `step` apart: half steps with 0.5. Whole ones are integers then, too.
+    The numbers are integers, or multiples of `step` from the lower end, such as half steps with 0.5. Whole numbers are
+    integers in either case.
 
     Example:
         >>> ValueScale(range=(1, 5), levels={1: "Useless.", 5: "Perfect."}).read(4)
@@ -181,7 +182,7 @@ class ValueScale(Record):
     @field_validator("levels", mode="before")
     @classmethod
     def _once(cls, given: object) -> object:
-        """Refuse a level that is written in two ways, such as 1 and "1": one would be lost."""
+        """Reject a level with two spellings, such as 1 and "1", because one description would be lost."""
         if isinstance(given, Mapping) and len({_told_once(level) for level in given}) < len(given):
             message = "a level is given twice; describe each once"
             raise ValueError(message)
@@ -190,12 +191,12 @@ class ValueScale(Record):
     @field_validator("step")
     @classmethod
     def _no_step(cls, step: float | None) -> float | None:
-        """Take the step 1 for none: the scale is the same, and so is its fingerprint."""
+        """Replace the step 1 by None, so that equal scales have equal fingerprints."""
         return None if step == 1 else step
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        """Refuse a range that does not rise or is no multiple of the step, undescribed ends and other levels."""
+        """Reject a range that does not rise or is not a multiple of the step, undescribed ends, and unknown levels."""
         low, high = self.range
         if low >= high:
             message = f"range: must rise, got {low} to {high}"
@@ -216,11 +217,11 @@ class ValueScale(Record):
 
     @model_serializer(mode="wrap")
     def _brief(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out a step that is not given: definitions written before there were steps keep their fingerprint."""
+        """Leave out `step` if it is None, so that definitions from before there were steps keep their fingerprint."""
         return {key: part for key, part in dump(self).items() if key != "step" or part is not None}
 
     def _misfit(self) -> str:
-        """Say why the step does not fit the range."""
+        """Return why the step does not fit the range, empty if it does."""
         if self.step is None:
             return ""
         low, high = self.range
@@ -234,20 +235,20 @@ class ValueScale(Record):
         return ""
 
     def _has(self, number: float) -> bool:
-        """Say whether a number within the range is a level."""
+        """Return whether a number within the range is a level."""
         if self.step is None:
             return float(number).is_integer()
         return (Fraction(repr(number)) - self.range[0]) % Fraction(repr(self.step)) == 0
 
     @property
     def size(self) -> int:
-        """How many levels there are."""
+        """The number of levels."""
         low, high = self.range
         return high - low + 1 if self.step is None else round((high - low) / self.step) + 1
 
     @property
     def values(self) -> tuple[int | float, ...]:
-        """All levels, rising; of a long range without a step they may be many, see `size`."""
+        """All levels in rising order. A range without a step may have very many, see `size`."""
         low, high = self.range
         if self.step is None:
             return tuple(range(low, high + 1))
@@ -255,11 +256,11 @@ class ValueScale(Record):
 
     @property
     def _listed(self) -> bool:
-        """Whether the judge is told every level."""
+        """True if the answer schema enumerates every level."""
         return self.step is not None or self.size <= MAX_ENUM_LEVELS
 
     def answer_schema(self) -> dict[str, Any]:
-        """Give the JSON schema of the value a judge answers with."""
+        """Return the JSON schema of the value in a judge's answer."""
         low, high = self.range
         if not self._listed:
             return {"type": "integer", "minimum": low, "maximum": high}
@@ -267,20 +268,20 @@ class ValueScale(Record):
         return {"type": "integer" if whole else "number", "enum": [*self.values]}
 
     def explain(self) -> str:
-        """Give the text that explains the scale to the judge, one line a described level."""
+        """Return the text that explains the scale to the judge, one line per described level."""
         lines = "\n".join(f"- {level}: {self.levels[level]}" for level in sorted(self.levels))
         return f"{lines}\n({self.better} is better)"
 
     def allowed(self) -> str:
-        """Give the allowed values in one short line."""
+        """Return the allowed values as one short line."""
         low, high = self.range
         return ", ".join(map(str, self.values)) if self._listed else f"an integer from {low} to {high}"
 
     def read(self, raw: object) -> int | float:
-        """Give the level that `raw` is.
+        """Return `raw` as a level.
 
         Raises:
-            OffScaleError: If it is no level of the range; it is never clamped or rounded.
+            OffScaleError: If it is not a level of the scale. It is never clamped or rounded.
         """
         low, high = self.range
         number = raw if isinstance(raw, int | float) and not isinstance(raw, bool) else None
@@ -291,7 +292,7 @@ class ValueScale(Record):
         return _plain(Decimal(repr(number)))
 
     def find_nearest(self, number: float) -> int | float:
-        """Return the level that is nearest to a number, such as the mean of several people's.
+        """Return the level nearest to a number, such as the mean of several annotations.
 
         Example:
             >>> ValueScale(range=(0, 3), step=0.5, levels={0: "Useless.", 3: "Perfect."}).find_nearest(1.3)
@@ -303,12 +304,12 @@ class ValueScale(Record):
         return _plain(low + places * Decimal(repr(step)))
 
     def number(self, value: Value) -> float | None:
-        """Give the value itself."""
+        """Return the value as a float."""
         return float(value)
 
 
 def _told_once(level: object) -> object:
-    """Return a level as a number if it is one, so that 1 and "1" are the same."""
+    """Convert a level to a number if possible, so that 1 and "1" are equal."""
     try:
         return _read_level(level.strip() if isinstance(level, str) else level)
     except PydanticCustomError:
@@ -316,7 +317,7 @@ def _told_once(level: object) -> object:
 
 
 class MeasureScale(Record):
-    """A real number that is computed, never asked of a judge; `high` None means without an upper end."""
+    """A scale of real numbers for computed metrics only; `high` None means without an upper end."""
 
     low: Limit = 0.0
     high: Limit | None = None
@@ -325,17 +326,17 @@ class MeasureScale(Record):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        """Refuse limits that do not rise."""
+        """Reject limits that do not rise."""
         if self.high is not None and self.low >= self.high:
             message = f"high: must be above low, got {self.low} to {self.high}"
             raise ValueError(message)
         return self
 
     def read(self, raw: object) -> float:
-        """Give the number that `raw` is.
+        """Return `raw` as a float.
 
         Raises:
-            OffScaleError: If it is no finite number of the range.
+            OffScaleError: If it is not a finite number within the range.
         """
         if isinstance(raw, int | float) and not isinstance(raw, bool) and self._holds(raw):
             return float(raw)
@@ -344,16 +345,16 @@ class MeasureScale(Record):
         raise OffScaleError(message)
 
     def _holds(self, number: float) -> bool:
-        """Say whether a number is of the range; no float holds one beyond the greatest."""
+        """Return whether a number is within the range and can be represented as a float."""
         return self.low <= number <= (sys.float_info.max if self.high is None else self.high)
 
     def number(self, value: Value) -> float | None:
-        """Give the value itself."""
+        """Return the value as a float."""
         return float(value)
 
 
 def _category(name: object, content: object) -> object:
-    """Read one entry of the file form; what is wrong with it is left for the validation to tell."""
+    """Read one category of the file form; faults of its content are left to validation."""
     if isinstance(content, Category):
         content = {**content.model_dump(exclude={"name"}), **({} if content.name == name else {"name": content.name})}
     if isinstance(content, Mapping) and "name" in content:
@@ -365,7 +366,7 @@ def _category(name: object, content: object) -> object:
 
 
 def has(given: object, key: str) -> bool:
-    """Say whether a record, or the mapping that it is read from, has a field: what unions are told apart by."""
+    """Return whether a record, or the mapping that it is read from, has a field; used to discriminate unions."""
     return key in given if isinstance(given, Mapping) else hasattr(given, key)
 
 
