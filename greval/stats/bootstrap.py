@@ -1,4 +1,4 @@
-"""The bootstrap of a mean over items that come in clusters, and the intervals that are read from it."""
+"""The bootstrap of a mean over clustered items, and its intervals."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ MANY_RESAMPLES = 10_000
 FEW_KINDS = 500
 SEED = 20260101
 DRAWS_AT_ONCE = 2_000_000
-"""Bounds the bootstrap's memory to some 100 MB."""
+"""The number of draws per batch, which bounds the bootstrap's memory to about 100 MB."""
 
 
 def one_by_one(sums: Floats, sizes: Integers, *, resamples: int = RESAMPLES) -> Floats:
-    """Give the means of resamples in which each cluster is drawn by itself, by scipy and some at a time.
+    """Return the means of bootstrap resamples that draw each cluster individually, with scipy and in batches.
 
     Args:
-        sums: The sum of each cluster's items.
-        sizes: How many items each cluster has, at least 1.
-        resamples: How many resamples are drawn.
+        sums: The sum of each cluster's items, shape (clusters,).
+        sizes: The number of items of each cluster, at least 1.
+        resamples: The number of resamples.
 
     Example:
         >>> import numpy as np
-        >>> len(one_by_one(np.array([1.0, 2.0, 4.0]), np.array([1, 1, 1]), resamples=10))
+        >>> len(resample_clusters(np.array([1.0, 2.0, 4.0]), np.array([1, 1, 1]), resamples=10))
         10
     """
     import numpy as np
     from scipy import stats
 
-    alike = bool((sizes == sizes[0]).all())  # a plain mean is drawn in half the time
+    alike = bool((sizes == sizes[0]).all())  # a plain mean takes half the time
     drawn = stats.bootstrap(
         (sums / sizes,) if alike else (sums, sizes),
         np.mean if alike else lambda s, n, axis: s.sum(axis=axis) / n.sum(axis=axis),
@@ -51,7 +51,7 @@ def one_by_one(sums: Floats, sizes: Integers, *, resamples: int = RESAMPLES) -> 
 
 
 def different(sums: Floats, sizes: Integers) -> tuple[tuple[Floats, Integers], Integers]:
-    """Give the clusters that differ, in order, and how often each is there."""
+    """Return the distinct clusters (sums and sizes), sorted, and the multiplicity of each."""
     import numpy as np
 
     order = np.lexsort((sizes, sums))
@@ -61,15 +61,15 @@ def different(sums: Floats, sizes: Integers) -> tuple[tuple[Floats, Integers], I
 
 
 def by_kind(sums: Floats, sizes: Integers, times: Integers, *, resamples: int = RESAMPLES) -> Floats:
-    """Give the means of resamples of which it is drawn how often each different cluster comes.
+    """Return the means of bootstrap resamples that draw the multiplicity of each distinct cluster (multinomial).
 
-    The distribution is that of `one_by_one`, for a fraction of the work where few clusters differ.
+    The distribution is that of `resample_clusters`, for a fraction of the work if there are few distinct clusters.
 
     Args:
-        sums: The sum of each different cluster.
-        sizes: Its size.
-        times: How often it is there.
-        resamples: How many resamples are drawn.
+        sums: The sum of each distinct cluster.
+        sizes: The size of each distinct cluster.
+        times: The multiplicity of each distinct cluster.
+        resamples: The number of resamples.
     """
     import numpy as np
 
@@ -82,13 +82,13 @@ def by_kind(sums: Floats, sizes: Integers, times: Integers, *, resamples: int = 
 
 
 def resampled(sums: Floats, sizes: Integers) -> Floats:
-    """Give the means of resamples, drawn in the cheaper way and the more of them the less they cost.
+    """Return the means of bootstrap resamples, by the cheaper method; few distinct clusters allow more resamples.
 
-    The order of the clusters changes nothing, and turning every sign turns the sign of every mean.
+    The result does not depend on the order of the clusters, and negating all sums negates all means.
 
     Args:
-        sums: The sum of each cluster's items.
-        sizes: How many items each cluster has, at least 1.
+        sums: The sum of each cluster's items, shape (clusters,).
+        sizes: The number of items of each cluster, at least 1.
     """
     import numpy as np
 
@@ -102,13 +102,13 @@ def resampled(sums: Floats, sizes: Integers) -> Floats:
 
 
 def _content(clusters: tuple[tuple[Floats, Integers], Integers]) -> list[list[float]]:
-    """Give clusters in a form that can be ordered, so that of two mirror images the same one is drawn from."""
+    """Return clusters as lists that can be ordered, to choose the same one of two mirror images."""
     (kinds, sizes), times = clusters
     return [kinds.tolist(), sizes.tolist(), times.tolist()]
 
 
 def percentile(means: Floats, *, level: float) -> tuple[float, float]:
-    """Give the percentile interval of a bootstrap distribution.
+    """Compute the percentile interval of a bootstrap distribution.
 
     Source:
         Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 13.
@@ -120,22 +120,22 @@ def percentile(means: Floats, *, level: float) -> tuple[float, float]:
 
 
 def expanded(level: float, clusters: int) -> float:
-    """Give the level at which the percentile interval of few clusters holds what `level` promises.
+    """Return the level at which the percentile interval of few clusters has the coverage `level`.
 
-    The bootstrap of n observations has a variance that is too small by (n - 1) / n, and knows nothing
-    of Student's wider tails. The level is set so that a normal distribution would give the interval
-    of Student with n - 1 degrees of freedom: 2 Phi(sqrt(n / (n - 1)) t) - 1.
+    The bootstrap of n observations has a variance that is too small by the factor (n - 1) / n, and does not have the
+    wider tails of Student's t. The returned level gives a normal distribution Student's interval with n - 1 degrees
+    of freedom: 2 Phi(sqrt(n / (n - 1)) t) - 1.
 
     Args:
-        level: The probability that is wanted.
-        clusters: How many independent observations there are, at least 2.
+        level: The nominal level.
+        clusters: The number of independent observations, at least 2.
 
     Source:
         Hesterberg, "What teachers should know about the bootstrap", The American Statistician 2015,
         section 3.3, the expanded percentile interval.
 
     Example:
-        >>> round(expanded(0.95, 20), 3), round(expanded(0.95, 100), 3)
+        >>> round(expand_level(0.95, 20), 3), round(expand_level(0.95, 100), 3)
         (0.968, 0.954)
     """
     from scipy.special import ndtr, stdtrit
@@ -145,18 +145,18 @@ def expanded(level: float, clusters: int) -> float:
 
 
 def bca(means: Floats, sums: Floats, sizes: Integers, *, level: float) -> tuple[float, float] | None:
-    """Give the bias-corrected and accelerated interval of a bootstrap distribution.
+    """Compute the bias-corrected and accelerated (BCa) interval of a bootstrap distribution.
 
-    Undefined (None) where the clusters do not differ, or where all resamples lie on one side of the mean.
+    Undefined (None) if the clusters do not differ, or if all resamples are on one side of the mean.
 
     Args:
-        means: The bootstrap distribution.
-        sums: The sum of each cluster's items, one entry for each cluster.
+        means: The bootstrap distribution, shape (resamples,).
+        sums: The sum of each cluster's items, shape (clusters,).
         sizes: The size of each cluster.
-        level: The probability that the interval holds the true mean.
+        level: The confidence level.
 
     Source:
-        Efron, "Better bootstrap confidence intervals", JASA 1987; the acceleration is from the jackknife
+        Efron, "Better bootstrap confidence intervals", JASA 1987. The acceleration is from the jackknife
         over clusters, as in Efron and Tibshirani (1993), formula 14.15. Ties with the mean count half.
     """
     import numpy as np

@@ -1,4 +1,4 @@
-"""Two sides that choose categories: confusion matrix, precision, recall, F1, kappa, AC1."""
+"""Agreement of two sides that choose categories: confusion matrix, precision, recall, F1, kappa, AC1."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ PARTS = ("precision", "recall", "f1")
 
 
 class Choices(NamedTuple):
-    """What two sides chose: the places of categories on the scale, with the weight, thing and question of each.
+    """The choices of two sides as category indices, with the weight, item and question of each pair.
 
-    `truth` is the side that counts as right. `size` is how many categories the scale has, `ordered`
-    whether their order counts.
+    `truth` is the reference side. `size` is the number of categories of the scale, and `ordered` is whether their order
+    counts.
     """
 
     truth: Integers
@@ -34,10 +34,10 @@ class Choices(NamedTuple):
 
 
 def confusion(choices: Choices) -> Floats:
-    """Give the confusion matrix, a row for each true category, by scikit-learn.
+    """Return scikit-learn's confusion matrix, with a row for each true category; shape (size, size).
 
     Raises:
-        MissingExtraError: Where scikit-learn is not installed.
+        MissingExtraError: If scikit-learn is not installed.
     """
     labels = [*range(choices.size)]
     found: Floats = _sklearn().confusion_matrix(
@@ -47,22 +47,26 @@ def confusion(choices: Choices) -> Floats:
 
 
 def compared(choices: Choices, *, level: float) -> dict[str, Measured]:
-    """Give every figure of two sides with its intervals.
+    """Compute every agreement figure of two sides with its intervals.
 
-    The figures are scikit-learn's, but for AC1; the intervals come from the same formulas over the
+    The values are scikit-learn's, except for AC1; the intervals come from the same formulas applied to the
     confusion matrices of all resamples at once. The names are "accuracy", "kappa", "kappa linear" and
     "kappa quadratic" (of ordered scales with more than two categories), "ac1", "macro" or "weighted"
-    before "precision", "recall" and "f1", and these three before the place of each category.
+    before "precision", "recall" and "f1", and these three before the index of each category.
+
+    Args:
+        choices: The choices of both sides.
+        level: The confidence level of the intervals.
 
     Raises:
-        MissingExtraError: Where scikit-learn is not installed.
+        MissingExtraError: If scikit-learn is not installed.
     """
     import numpy as np
 
     n, size = len(choices.truth), choices.size
     cells = choices.truth * size + choices.given
     rows = sparse((np.arange(n), cells), choices.weights, (n, size * size))
-    several = choices.ordered and size > 2  # noqa: PLR2004 - of two categories all three kappas are one
+    several = choices.ordered and size > 2  # noqa: PLR2004 - with two categories all kappas agree
 
     def statistic(sums: Floats) -> dict[str, Floats]:
         return figures(sums.reshape(-1, size, size), ordered=several)
@@ -72,12 +76,12 @@ def compared(choices: Choices, *, level: float) -> dict[str, Measured]:
 
 
 def by_sklearn(choices: Choices) -> dict[str, float]:
-    """Give the same figures of the sample itself; NaN where undefined.
+    """Compute the agreement figures of the sample itself, with scikit-learn; NaN if undefined.
 
-    Macro and weighted averages leave out the categories of which the figure is undefined.
+    Macro and weighted averages leave out the categories for which the figure is undefined.
 
     Raises:
-        MissingExtraError: Where scikit-learn is not installed.
+        MissingExtraError: If scikit-learn is not installed.
     """
     import numpy as np
 
@@ -100,7 +104,15 @@ def by_sklearn(choices: Choices) -> dict[str, float]:
 
 
 def figures(tables: Floats, *, ordered: bool) -> dict[str, Floats]:
-    """Give the same figures of many confusion matrices at once; NaN where undefined."""
+    """Compute the agreement figures of many confusion matrices at once; NaN if undefined.
+
+    Args:
+        tables: Confusion matrices, shape (resamples, size, size).
+        ordered: Whether to add the weighted kappas.
+
+    Returns:
+        Arrays of shape (resamples,) by name.
+    """
     import numpy as np
 
     size = tables.shape[-1]
@@ -120,10 +132,13 @@ def figures(tables: Floats, *, ordered: bool) -> dict[str, Floats]:
 
 
 def ac1(tables: Floats) -> Floats:
-    """Give Gwet's AC1 of many tables of two raters: (p - e) / (1 - e), with e = sum of q (1 - q) / (size - 1).
+    """Compute Gwet's AC1 of many tables of two raters: (p - e) / (1 - e), with e = sum_k q_k (1 - q_k) / (size - 1).
 
-    p is the share on which both agree, q of a category the mean of both raters' shares of it. NaN for an
+    p is the share of items on which both agree; q_k is the mean of both raters' shares of category k. NaN for an
     empty table.
+
+    Args:
+        tables: Confusion matrices, shape (resamples, size, size).
 
     Source:
         Gwet, "Computing inter-rater reliability and its variance in the presence of high agreement",
@@ -131,7 +146,7 @@ def ac1(tables: Floats) -> Floats:
 
     Example:
         >>> import numpy as np
-        >>> round(float(ac1(np.array([[[118.0, 5.0], [2.0, 0.0]]]))[0]), 4)
+        >>> round(float(gwet_ac1(np.array([[[118.0, 5.0], [2.0, 0.0]]]))[0]), 4)
         0.9408
     """
     import numpy as np
@@ -144,7 +159,7 @@ def ac1(tables: Floats) -> Floats:
 
 
 def _kappa(tables: Floats, apart: Floats) -> Floats:
-    """Give Cohen's kappa: 1 less the disagreement that was seen by that of chance.
+    """Compute Cohen's weighted kappa: 1 - observed disagreement / disagreement expected by chance.
 
     Source:
         Cohen, "Weighted kappa", Psychological Bulletin 1968.
@@ -156,7 +171,7 @@ def _kappa(tables: Floats, apart: Floats) -> Floats:
 
 
 def _ratio(above: Floats, below: Floats) -> Floats:
-    """Divide; NaN where there is nothing to divide by."""
+    """Divide element by element; NaN if the divisor is 0."""
     import numpy as np
 
     above, below = np.broadcast_arrays(above, below)
@@ -165,17 +180,17 @@ def _ratio(above: Floats, below: Floats) -> Floats:
 
 
 def _mean(scores: Floats, weights: Floats) -> Floats:
-    """Give the weighted mean over the categories whose figure is defined."""
+    """Return the weighted mean over the categories for which the figure is defined."""
     import numpy as np
 
     known = ~np.isnan(scores)
     weights = weights * known
-    weights = np.where(weights.sum(axis=1, keepdims=True) > 0, weights, known)  # as scikit-learn has it
+    weights = np.where(weights.sum(axis=1, keepdims=True) > 0, weights, known)  # as in scikit-learn
     return _ratio(np.where(known, scores * weights, 0.0).sum(axis=1), weights.sum(axis=1))
 
 
 def _counted(choices: Choices) -> Callable[[str], Counted]:
-    """Give how many choices each figure is of, and why it may be undefined."""
+    """Return a function that returns the number of choices of a figure and why it may be undefined."""
     import numpy as np
 
     true = np.bincount(choices.truth, minlength=choices.size)
@@ -200,10 +215,10 @@ def _counted(choices: Choices) -> Callable[[str], Counted]:
 
 
 def _sklearn() -> Any:  # noqa: ANN401 - scikit-learn is untyped
-    """Give scikit-learn's metrics.
+    """Import scikit-learn's metrics.
 
     Raises:
-        MissingExtraError: Where it is not installed.
+        MissingExtraError: If it is not installed.
     """
     try:
         from sklearn import metrics

@@ -1,4 +1,4 @@
-"""Corrections of p for how many tests were made."""
+"""Corrections of p values for multiple tests."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Literal, NamedTuple
 Correction = Literal["bonferroni", "holm"]
 ALPHA = 0.05
 SAME = 1e-9
-"""By so much of itself may a p be off by rounding."""
+"""The relative rounding error of a p value."""
 
 
 class Corrected(NamedTuple):
-    """A corrected p, by how many tests its p was multiplied, and whether its test could have been rejected."""
+    """A corrected p value, the factor it was multiplied by, and whether its test could have been rejected."""
 
     p: float
     tests: int
@@ -21,19 +21,19 @@ class Corrected(NamedTuple):
 
 
 def corrected(ps: Sequence[float], how: Correction = "bonferroni") -> tuple[float, ...]:
-    """Return the p values of a family of tests, corrected: below a they keep all false alarms together below a.
+    """Return the p values of a family of tests, corrected to control the family-wise error rate.
 
     Args:
         ps: The p values of all tests of the family.
-        how: Bonferroni's, each times their number; or Holm's, which finds at least as much: the k-th
-            smallest times the number of those from it on, and never below a smaller one.
+        how: "bonferroni" multiplies each p by the number of tests. "holm" multiplies the k-th smallest p by the
+            number of tests from it on, and never returns less than for a smaller p; it rejects at least as much.
 
     Source:
         Dunn, "Multiple comparisons among means", JASA 1961; Holm, "A simple sequentially rejective multiple
         test procedure", Scandinavian Journal of Statistics 1979.
 
     Example:
-        >>> corrected([0.01, 0.03, 0.04]), corrected([0.01, 0.03, 0.04], "holm")
+        >>> correct_p_values([0.01, 0.03, 0.04]), correct_p_values([0.01, 0.03, 0.04], "holm")
         ((0.03, 0.09, 0.12), (0.03, 0.06, 0.06))
     """
     return tuple(one.p for one in correct_discrete(ps, [0.0] * len(ps), how))
@@ -42,22 +42,22 @@ def corrected(ps: Sequence[float], how: Correction = "bonferroni") -> tuple[floa
 def correct_discrete(
     ps: Sequence[float], least: Sequence[float], how: Correction = "bonferroni", *, alpha: float = ALPHA
 ) -> tuple[Corrected, ...]:
-    """Return the p values of a family of discrete tests, corrected for those that could be rejected (Tarone).
+    """Return the p values of a family of discrete tests, corrected only for those that could be rejected (Tarone).
 
-    A test with few differing questions cannot give a p below some least one. Let K be the smallest
-    number for which at most K tests have a least p of alpha / K or less. The others cannot be rejected
-    at alpha / K, so that the chance of any false alarm is at most K alpha / K: each p is multiplied by
-    K in place of the number of tests. With Holm's correction K is that of the tests from the k-th
+    A test with few differing questions cannot have a p below some minimum. Let K be the smallest
+    number for which at most K tests have a minimum p of alpha / K or less. The others cannot be rejected
+    at alpha / K, so that the probability of any false rejection is at most K alpha / K = alpha. Each p is multiplied by
+    K instead of the number of tests. With Holm's correction K is computed from the tests from the k-th
     smallest p on. If every test can be rejected, K is their number and the correction is the usual one.
 
-    K depends on alpha: a corrected p is to be held against that alpha alone. The least p values must be
-    fixed by what the tests hold fixed, such as the sizes of the differences when their signs are flipped.
+    K depends on alpha, so a corrected p may be compared with that alpha only. The minimum p values must be
+    determined by what the tests condition on, such as the sizes of the differences in a sign-flip test.
 
     Args:
         ps: The p values of all tests of the family.
-        least: The smallest p that each test could have given, or less.
-        how: The correction that is so modified.
-        alpha: The level of the family.
+        least: A lower bound of the p value that each test can have.
+        how: The correction that is modified.
+        alpha: The family-wise error rate.
 
     Source:
         Tarone, "A modified Bonferroni method for discrete data", Biometrics 1990; step-down: Hommel and
@@ -66,7 +66,7 @@ def correct_discrete(
 
     Example:
         >>> correct_discrete([0.015625, 0.25, 1.0, 1.0], [0.015625, 0.25, 1.0, 1.0])[0]
-        Corrected(p=0.015625, tests=1, capable=True)
+        CorrectedP(p=0.015625, tests=1, capable=True)
     """
     found = [Corrected(1.0, 1, capable=False)] * len(ps)
     order = sorted(range(len(ps)), key=ps.__getitem__)
@@ -81,11 +81,11 @@ def correct_discrete(
 
 
 def count_capable(least: Iterable[float], alpha: float) -> int:
-    """Return Tarone's K: the smallest number for which at most so many tests could give a p of alpha / K or less.
+    """Return Tarone's K: the smallest K for which at most K tests can have a p value of alpha / K or less.
 
     Args:
-        least: The smallest p that each test could give.
-        alpha: The level of the family.
+        least: The smallest p value that each test can have.
+        alpha: The family-wise error rate.
 
     Example:
         >>> count_capable([0.001, 0.015625, 0.25, 1.0, 1.0], 0.05)

@@ -1,4 +1,4 @@
-"""Two sides that give numbers: how far apart they are, and whether they rise together."""
+"""Agreement of two sides that give numbers: their differences and their correlation."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 FEWEST = 2
 ROUNDING = 1e-12
-"""A variance below this share of the mean square is one of rounding only."""
+"""A variance below this share of the mean square is due to rounding."""
 
 
 class Numbers(NamedTuple):
-    """The numbers of people and of the judge, with the weight, thing and question of each pair."""
+    """The numbers of people and of the judge, with the weight, item and question of each pair."""
 
     people: Floats
     judge: Floats
@@ -29,7 +29,7 @@ class Numbers(NamedTuple):
 
 
 class Spread(Record):
-    """How numbers are spread; `sd` has n - 1 below and is undefined for one number. Extremes have no interval."""
+    """The distribution of numbers; `sd` divides by n - 1 and is undefined for one number. Extremes have no interval."""
 
     n: int
     mean: Measured
@@ -40,16 +40,16 @@ class Spread(Record):
 
 
 def compared(numbers: Numbers, *, level: float, ranks: bool = True) -> dict[str, Measured]:
-    """Give every figure of two sides of numbers with its intervals.
+    """Compute every agreement figure of two sides of numbers with its intervals.
 
-    The names are "bias" (judge less people), "mae" (mean absolute error), "pearson"; with `ranks`
+    The names are "bias" (mean of judge - people), "mae" (mean absolute error), "pearson"; with `ranks`
     "spearman", "kendall" (tau-b), "people median", "judge median"; and "people" or "judge" before
     "mean" and "sd".
 
     Args:
-        numbers: The pairs; weights count in everything but the ranks.
-        level: The probability that each interval holds the true figure.
-        ranks: Whether to give what goes by ranks too, which knows of no weights.
+        numbers: The pairs; weights are used in everything but the ranks.
+        level: The confidence level of the intervals.
+        ranks: Whether to add the rank statistics, which ignore weights.
     """
     rows, middle = _moments(numbers)
 
@@ -67,7 +67,7 @@ def compared(numbers: Numbers, *, level: float, ranks: bool = True) -> dict[str,
 
 
 def spreads(numbers: Numbers, found: dict[str, Measured]) -> tuple[Spread, Spread]:
-    """Give the spread of people's and of the judge's numbers, and take its figures out of `found`."""
+    """Return the distributions of people's and of the judge's numbers, and remove their figures from `found`."""
     return _spread("people", numbers.people, found), _spread("judge", numbers.judge, found)
 
 
@@ -77,7 +77,15 @@ def _spread(name: str, side: Floats, found: dict[str, Measured]) -> Spread:
 
 
 def figures(sums: Floats, middle: tuple[float, float]) -> dict[str, Floats]:
-    """Give the figures of many resamples from the sums of `_moments`; NaN where undefined."""
+    """Compute the figures of many resamples; NaN if undefined.
+
+    Args:
+        sums: The sums of the columns of `_collect_moments`, shape (resamples, 7).
+        middle: The medians of both sides that were subtracted before summing.
+
+    Returns:
+        Arrays of shape (resamples,) by name.
+    """
     import numpy as np
 
     n, x, y, xx, yy, xy, error = sums.T
@@ -97,7 +105,7 @@ def figures(sums: Floats, middle: tuple[float, float]) -> dict[str, Floats]:
 
 
 def _moments(numbers: Numbers) -> tuple[Any, tuple[float, float]]:
-    """Give what each pair adds to the sums, and the numbers that were taken off first to lose no digits."""
+    """Return the addends of each pair, and the medians that were subtracted first to avoid a loss of digits."""
     import numpy as np
 
     middle = float(np.median(numbers.people)), float(np.median(numbers.judge))
@@ -109,7 +117,7 @@ def _moments(numbers: Numbers) -> tuple[Any, tuple[float, float]]:
 
 
 def _pearson(numbers: Numbers) -> float:
-    """Give Pearson's correlation by scipy; NaN where one side does not vary."""
+    """Compute Pearson's correlation with scipy; NaN if one side does not vary."""
     from scipy import stats
 
     sides = numbers.people, numbers.judge
@@ -119,7 +127,7 @@ def _pearson(numbers: Numbers) -> float:
 
 
 def _told(numbers: Numbers, name: str) -> Counted:
-    """Give how many pairs a figure is of, and why it may be undefined."""
+    """Return the number of pairs of a figure and why it may be undefined."""
     n = len(numbers.people)
     if n < FEWEST:
         return Counted(n=n, why="needs at least two things")

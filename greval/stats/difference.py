@@ -1,4 +1,4 @@
-"""The difference of two methods on the same questions: its intervals, test, effect and what it could not see."""
+"""The mean difference of two methods on the same questions: standard error and confidence intervals."""
 
 from __future__ import annotations
 
@@ -13,27 +13,29 @@ if TYPE_CHECKING:
 
 
 FEW = 8
-"""Fewer clusters than these say too little of a distribution to draw from them."""
+"""The minimum number of clusters for the bootstrap; fewer represent a distribution too poorly to resample them."""
 
 
 ENOUGH = 30
-"""With fewer clusters the BCa interval holds less than it promises: its acceleration is mostly noise."""
+"""The minimum number of clusters for BCa; with fewer, noise in the acceleration lowers its coverage."""
 
 
 class Clusters(NamedTuple):
-    """The sum of the values, or of the differences, of each cluster of questions, and how many it has."""
+    """The sum of the values or differences of each cluster of questions, and its number of questions."""
 
     sums: Floats
     sizes: Integers
 
     @property
     def mean(self) -> float:
-        """The mean over all questions; their order changes nothing of it, to the last digit."""
+        """The mean over all questions; it does not depend on their order, to the last digit."""
         return fsum(self.sums.tolist()) / int(self.sizes.sum())
 
     @property
     def error(self) -> float:
-        """The standard error of the mean, linearised if the clusters differ in size; exact as `mean` is.
+        """The standard error of the mean, linearised if the clusters differ in size; as exact as `mean`.
+
+        0 for a single cluster.
 
         Source:
             Cochran, "Sampling Techniques", 1977, section 6.4.
@@ -49,12 +51,12 @@ def clustered(differences: Floats, codes: Integers | None) -> Clusters:
     """Sum differences by cluster.
 
     Args:
-        differences: One for each question.
-        codes: The number of each question's cluster; None where each question is its own.
+        differences: The difference of each question, shape (questions,).
+        codes: The cluster number of each question; None if each question is its own cluster.
 
     Example:
         >>> import numpy as np
-        >>> clustered(np.array([1.0, 0.0, 1.0]), np.array([4, 4, 7])).sizes.tolist()
+        >>> sum_by_cluster(np.array([1.0, 0.0, 1.0]), np.array([4, 4, 7])).sizes.tolist()
         [2, 1]
     """
     import numpy as np
@@ -66,7 +68,7 @@ def clustered(differences: Floats, codes: Integers | None) -> Clusters:
 
 
 class Intervals(NamedTuple):
-    """Three intervals of one difference; None where undefined."""
+    """Three intervals of one difference; None if undefined."""
 
     interval: Interval | None
     percentile: Interval | None
@@ -74,21 +76,21 @@ class Intervals(NamedTuple):
 
 
 def intervals(found: Clusters, *, level: float, ends: tuple[float, float] | None = None) -> Intervals:
-    """Give the bootstrap intervals of a mean difference: expanded percentile, plain percentile, BCa.
+    """Compute the bootstrap intervals of a mean difference: expanded percentile, plain percentile, BCa.
 
-    Whole clusters are drawn. The first and the BCa interval are at the level of
-    `greval.stats.bootstrap.expanded`, as the plain ones of few clusters are too narrow. No bootstrap
-    leaves the range of what was seen: of fewer than `FEW` clusters the first is Student's; BCa needs
-    `ENOUGH` of them. Where all differences are equal there is nothing to draw from, and the first is
-    that of `alike`.
+    Whole clusters are drawn. The first and the BCa interval use the level of
+    `greval.stats.bootstrap.expand_level`, because plain bootstrap intervals of few clusters are too narrow. No
+    bootstrap interval leaves the range of the observed values. With fewer than `MIN_BOOTSTRAP_CLUSTERS` clusters
+    the first is therefore Student's. BCa needs `MIN_BCA_CLUSTERS`. If all differences are equal, resampling is
+    impossible, and the first is that of `bounded_interval`.
 
     Args:
         found: The differences by cluster.
-        level: The probability that each interval holds the true difference.
-        ends: The lowest and the highest difference that can occur, None where there is no end.
+        level: The confidence level.
+        ends: The lowest and the highest possible difference; None if unbounded.
     """
     means = found.sums / found.sizes
-    if len(means) < 2 or means.min() == means.max():  # noqa: PLR2004 - a spread needs two
+    if len(means) < 2 or means.min() == means.max():  # noqa: PLR2004 - a variance needs two
         return Intervals(alike(float(means[0]), len(means), level=level, ends=ends), None, None)
     drawn = resampled(*found)
     if len(means) < FEW:
@@ -107,11 +109,11 @@ def intervals(found: Clusters, *, level: float, ends: tuple[float, float] | None
 
 
 def student(found: Clusters, *, level: float) -> Interval:
-    """Give Student's interval of a mean difference, with the error linearised over clusters.
+    """Compute Student's interval of a mean difference, with the standard error linearised over clusters.
 
     Example:
         >>> import numpy as np
-        >>> interval = student(clustered(np.array([1.0, 2.0, 3.0]), None), level=0.95)
+        >>> interval = student_interval(sum_by_cluster(np.array([1.0, 2.0, 3.0]), None), level=0.95)
         >>> round(interval.low, 2), round(interval.high, 2)
         (-0.48, 4.48)
     """
@@ -123,16 +125,17 @@ def student(found: Clusters, *, level: float) -> Interval:
 
 
 def alike(value: float, n: int, *, level: float, ends: tuple[float, float] | None) -> Interval | None:
-    """Give the interval of a mean whose n observations are all equal.
+    """Compute the interval of a mean whose n observations are all equal.
 
-    At most a share 1 - (1 - level)^(1/n) of what was not seen can be different (Clopper and Pearson's
-    bound for none of n), and no further away than the scale's ends. Undefined (None) without ends.
+    At confidence `level`, at most a share 1 - (1 - level)^(1/n) of the population differs from the observed value
+    (Clopper and Pearson's bound for 0 of n), and by no more than the distance to the scale's ends. Undefined (None)
+    without ends.
 
     Source:
         Clopper and Pearson, Biometrika 1934; for 0/1 known as the rule of three.
 
     Example:
-        >>> round(alike(0.0, 100, level=0.95, ends=(-1.0, 1.0)).high, 3)
+        >>> round(bounded_interval(0.0, 100, level=0.95, ends=(-1.0, 1.0)).high, 3)
         0.03
     """
     if ends is None:

@@ -1,4 +1,4 @@
-"""Effect sizes of paired comparisons: how large a difference is beside what the questions differ."""
+"""Effect sizes of paired comparisons: the size of a difference relative to the variation between questions."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ DIGITS = 12
 
 
 def cohens_g(higher: int, lower: int) -> float | None:
-    """Give Cohen's g of two shares: how far the split of the discordant pairs is from even, -0.5 to 0.5.
+    """Compute Cohen's g of two shares: the share of `higher` among the discordant pairs minus 0.5, from -0.5 to 0.5.
 
-    0.05 is called small, 0.15 medium, 0.25 large. Undefined (None) without discordant pairs.
+    Conventions: 0.05 is small, 0.15 medium, 0.25 large. Undefined (None) without discordant pairs.
 
     Args:
-        higher: Pairs in which only the method is 1.
-        lower: Pairs in which only the baseline is 1.
+        higher: The number of pairs in which only the method is 1.
+        lower: The number of pairs in which only the baseline is 1.
 
     Source:
         Cohen, "Statistical Power Analysis for the Behavioral Sciences", 1988, chapter 5.
@@ -35,7 +35,7 @@ def cohens_g(higher: int, lower: int) -> float | None:
 
 
 def odds_ratio(higher: int, lower: int) -> float | None:
-    """Give the matched odds ratio, pairs of one side by pairs of the other; None where the other has none.
+    """Compute the matched odds ratio, `higher / lower`; None if `lower` is 0.
 
     Example:
         >>> odds_ratio(16, 4)
@@ -45,9 +45,9 @@ def odds_ratio(higher: int, lower: int) -> float | None:
 
 
 def cohens_dz(differences: Sequence[float] | Floats) -> float | None:
-    """Give Cohen's dz: the mean of the differences by their standard deviation.
+    """Compute Cohen's dz: the mean of the differences divided by their standard deviation.
 
-    0.2 is called small, 0.5 medium, 0.8 large. Undefined (None) for fewer than two or for equal differences.
+    Conventions: 0.2 is small, 0.5 medium, 0.8 large. Undefined (None) for fewer than two or for equal differences.
 
     Source:
         Cohen (1988), section 2.3.5.
@@ -65,10 +65,10 @@ def cohens_dz(differences: Sequence[float] | Floats) -> float | None:
 
 
 def rank_biserial(differences: Sequence[float] | Floats) -> float | None:
-    """Give the matched-pairs rank-biserial correlation, -1 to 1, which belongs to Wilcoxon's test.
+    """Compute the matched-pairs rank-biserial correlation, from -1 to 1, the effect size of Wilcoxon's test.
 
-    The ranks of the positive differences less those of the negative, by all. Undefined (None) where
-    all differences are zero.
+    It is the rank sum of the positive differences minus that of the negative ones, divided by the sum of all ranks.
+    Undefined (None) if all differences are zero.
 
     Source:
         Kerby, "The simple difference formula", Comprehensive Psychology 2014.

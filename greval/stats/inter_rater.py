@@ -1,4 +1,4 @@
-"""Several raters, not all of whom rated everything: Krippendorff's alpha and Gwet's AC1."""
+"""Agreement of several raters with missing ratings: Krippendorff's alpha and Gwet's AC1."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ NEAR_ZERO = 1e-12
 
 
 class Ratings(NamedTuple):
-    """The values that raters gave to each thing, in any order, and the number of each thing's question.
+    """The ratings of each item, in any order, and the number of each item's question.
 
-    Of categories the values are their places on the scale, of which there are `size`; of numbers
-    `size` is 0 and the distance "interval".
+    On categorical scales a rating is the index of its category, and `size` is the number of categories. For numbers,
+    `size` is 0 and the distance is "interval".
     """
 
     units: Sequence[Sequence[float]]
@@ -34,9 +34,9 @@ class Ratings(NamedTuple):
 
 
 def reliability(ratings: Ratings, *, level: float) -> dict[str, Measured]:
-    """Give alpha and, of categories, AC1 over all raters, with their intervals.
+    """Compute alpha and, for categories, AC1 over all raters, with their intervals.
 
-    Only things that two raters valued count for alpha, and for what AC1 takes as agreement.
+    Alpha, and the observed agreement of AC1, use only items with at least two ratings.
     """
     import numpy as np
 
@@ -57,7 +57,7 @@ def _named(name: str, formula: Callable[[Floats], Floats], sums: Floats) -> dict
 
 
 def _formulas(ratings: Ratings) -> dict[str, tuple[Any, Callable[[Floats], Floats]]]:
-    """Give what each thing adds to the sums, and the formula of the sums, for each figure."""
+    """Return the addends of each item and the formula on their sums, for each coefficient."""
     if not ratings.size:
         return {"alpha": (_moments(ratings.units), interval_alpha)}
     size, distance = ratings.size, ratings.distance
@@ -71,11 +71,18 @@ def _formulas(ratings: Ratings) -> dict[str, tuple[Any, Callable[[Floats], Float
 
 
 def alpha(tables: Floats, *, ordinal: bool) -> Floats:
-    """Give Krippendorff's alpha of many tables of coincidences, for nominal or ordinal categories.
+    """Compute Krippendorff's alpha of many coincidence matrices, for nominal or ordinal categories.
 
-    1 - (n - 1) sum o d / sum n_c n_k d: o how often two values met in one thing, n_c how often a value
-    was given, d the distance of two values: 1, or for ordinal ones the square of how many values lie
-    between them, their own by half. NaN where all values are equal.
+    alpha = 1 - (n - 1) sum_ck o_ck d_ck / sum_ck n_c n_k d_ck. o_ck is how often the values c and k were paired within
+    an item, n_c how often c was given, n the sum of n_c. The distance d_ck of different values is 1 (nominal), or the
+    squared number of ratings between them, with c and k counted by half (ordinal).
+
+    Args:
+        tables: Coincidence matrices, shape (resamples, size, size).
+        ordinal: Whether the order of the categories counts.
+
+    Returns:
+        The coefficients, shape (resamples,); NaN if all values are equal.
 
     Source:
         Krippendorff, "Content Analysis", 3rd edition 2013, chapter 12.
@@ -93,20 +100,27 @@ def alpha(tables: Floats, *, ordinal: bool) -> Floats:
 
 
 def interval_alpha(sums: Floats) -> Floats:
-    """Give Krippendorff's alpha of numbers from the sums of `_moments`; the distance is the squared difference.
+    """Compute Krippendorff's alpha of numbers; the distance is the squared difference.
+
+    Args:
+        sums: The sums of the columns of `_collect_moments`, shape (resamples, 4).
 
     Source:
-        Krippendorff (2013), as above.
+        Krippendorff (2013), see `krippendorff_alpha`.
     """
     n, total, squares, seen = sums.T
     return _one_less(seen * (n - 1), 2 * (n * squares - total**2))
 
 
 def several_ac1(sums: Floats) -> Floats:
-    """Give Gwet's AC1 of several raters with missing values from the sums of `_shares`.
+    """Compute Gwet's AC1 of several raters with missing ratings.
 
-    (p - e) / (1 - e): p the mean share of pairs of raters of a thing that agree, over the things with
-    two raters; e = sum of q (1 - q) / (size - 1), q the mean share of a category over all things.
+    AC1 = (p - e) / (1 - e). p is the mean share of agreeing pairs of raters, over the items with two or more ratings.
+    e = sum_k q_k (1 - q_k) / (size - 1), and q_k is the mean share of category k over all rated items. NaN if no item
+    has two ratings.
+
+    Args:
+        sums: The sums of the columns of `_collect_shares`, shape (resamples, 3 + size).
 
     Source:
         Gwet, "Handbook of Inter-Rater Reliability", 4th edition 2014, chapter 2.
@@ -121,7 +135,7 @@ def several_ac1(sums: Floats) -> Floats:
 
 
 def _coincidences(units: Sequence[Sequence[float]], size: int) -> Any:  # noqa: ANN401 - scipy is untyped
-    """Give how often each two values met in each thing, each by one less than its number of values."""
+    """Count how often each pair of values occurs within each item, divided by its number of ratings minus 1."""
     found: list[tuple[int, int, float]] = []
     for row, unit in enumerate(units):
         counts = Counter(int(value) for value in unit)
@@ -132,7 +146,7 @@ def _coincidences(units: Sequence[Sequence[float]], size: int) -> Any:  # noqa: 
 
 
 def _shares(units: Sequence[Sequence[float]], size: int) -> Any:  # noqa: ANN401 - scipy is untyped
-    """Give of each thing: whether two rated it, which share of pairs agrees, 1, and the share of each category."""
+    """Return a row per item: 1 if it has two ratings, its share of agreeing pairs, 1, and its category shares."""
     found: list[tuple[int, int, float]] = []
     for row, unit in enumerate(units):
         if not unit:
@@ -147,9 +161,12 @@ def _shares(units: Sequence[Sequence[float]], size: int) -> Any:  # noqa: ANN401
 
 
 def _moments(units: Sequence[Sequence[float]]) -> Any:  # noqa: ANN401 - scipy is untyped
-    """Give of each thing with two values: their number, sum, sum of squares, and how far they lie apart."""
+    """Return a row per item with two ratings: their number n, sum, sum of squares, and disagreement.
+
+    The disagreement is the sum of the squared differences of all ordered pairs of ratings, divided by n - 1.
+    """
     every = [value for unit in units if len(unit) >= PAIR for value in unit]
-    middle = fsum(every) / len(every) if every else 0.0  # sums of squares near zero lose no digits
+    middle = fsum(every) / len(every) if every else 0.0  # centring avoids a loss of digits in the sums of squares
     found: list[tuple[int, int, float]] = []
     for row, unit in enumerate(units):
         if len(unit) >= PAIR:
@@ -161,7 +178,7 @@ def _moments(units: Sequence[Sequence[float]]) -> Any:  # noqa: ANN401 - scipy i
 
 
 def _matrix(found: Sequence[tuple[int, int, float]], shape: tuple[int, int]) -> Any:  # noqa: ANN401 - scipy is untyped
-    """Give a sparse matrix from its entries."""
+    """Build a sparse matrix from its entries."""
     import numpy as np
 
     rows, columns, values = zip(*found, strict=True) if found else ((), (), ())
@@ -170,7 +187,7 @@ def _matrix(found: Sequence[tuple[int, int, float]], shape: tuple[int, int]) -> 
 
 
 def _one_less(above: Floats, below: Floats) -> Floats:
-    """Give one less their ratio; NaN where there is nothing to divide by."""
+    """Return `1 - above / below`, or NaN if `below` is 0."""
     import numpy as np
 
     known = below > NEAR_ZERO

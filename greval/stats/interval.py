@@ -1,4 +1,4 @@
-"""Intervals: their ends, their level and how they were computed; and that of a share."""
+"""Confidence intervals: ends, level and method; and the Wilson score interval."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ IntervalMethod = Literal[
 
 
 class Interval(Record):
-    """An interval that holds the true mean with the probability `level`, and how it was computed."""
+    """A confidence interval of a mean, with its level and method."""
 
     low: float
     high: float
@@ -31,10 +31,10 @@ class Interval(Record):
     method: IntervalMethod
 
     def within(self, ends: tuple[float, float] | None) -> Interval:
-        """Give the interval without what lies beyond the ends, where no mean can be; it holds the true mean as often.
+        """Return the interval clipped to the ends; its coverage does not change, because no mean is outside the ends.
 
         Example:
-            >>> Interval(low=-0.1, high=0.4, method="t").within((0.0, 1.0)).low
+            >>> Interval(low=-0.1, high=0.4, method="t").clip((0.0, 1.0)).low
             0.0
         """
         if ends is None or (ends[0] <= self.low and self.high <= ends[1]):
@@ -43,20 +43,23 @@ class Interval(Record):
 
 
 def wilson(mean: float, n: float, *, low: float = 0.0, high: float = 1.0, level: float = LEVEL) -> Interval:
-    """Return the Wilson score interval of a share, or of a mean of values that are either `low` or `high`.
+    """Compute the Wilson score interval of a share, or of the mean of values that are either `low` or `high`.
+
+    (p + z^2 / 2n ± z sqrt(p (1 - p) / n + z^2 / 4n^2)) / (1 + z^2 / n), with p the mean scaled to 0 to 1 and
+    z = Phi^-1(0.5 + level / 2).
 
     Args:
         mean: The observed mean, between `low` and `high`.
-        n: How many independent observations it is of, above 0; an effective number need not be whole.
+        n: The number of independent observations, above 0; an effective number need not be an integer.
         low: The lower of the two values.
-        high: The higher of them.
-        level: The probability that the interval holds the true mean.
+        high: The higher of the two values.
+        level: The confidence level.
 
     Source:
         Wilson, "Probable inference, the law of succession, and statistical inference", JASA 1927.
 
     Example:
-        >>> interval = wilson(0.5, 10)
+        >>> interval = wilson_interval(0.5, 10)
         >>> round(interval.low, 3), round(interval.high, 3)
         (0.237, 0.763)
     """

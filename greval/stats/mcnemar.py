@@ -1,19 +1,19 @@
-"""McNemar's test: two methods on the same questions, each right or wrong."""
+"""McNemar's test of two methods on the same questions, each right or wrong."""
 
 from __future__ import annotations
 
 from greval.records.record import Record
 
 FEW = 25
-"""Below so many discordant pairs the test is exact; from there on chi-square with continuity correction."""
+"""Below this number of discordant pairs the test is exact, otherwise chi-square with continuity correction."""
 
 
 class McNemar(Record):
-    """McNemar's test of one table.
+    """The result of McNemar's test.
 
-    `exact_p` is the two-sided binomial test, `mid_p` its less conservative form, `chi2` and `chi2_p`
-    the statistic with continuity correction. `p` is the one that counts: exact below `FEW`
-    discordant pairs, else chi-square.
+    `exact_p` is the two-sided p of the binomial test, `mid_p` its less conservative form, `chi2` and `chi2_p`
+    the statistic with continuity correction. `p` is the one to report: exact below `EXACT_BELOW`
+    discordant pairs, otherwise chi-square.
     """
 
     discordant: int
@@ -26,14 +26,14 @@ class McNemar(Record):
 
 
 def mcnemar(only_a: int, only_b: int) -> McNemar:
-    """Test whether two shares differ that were found on the same questions.
+    """Test whether two shares of the same questions differ.
 
-    Only the discordant pairs tell: with no difference, each falls to either side with probability
-    one half. Without any of them p is 1. The correction never turns the sign of a difference.
+    Only the discordant pairs carry information: under the null hypothesis each falls on either side with probability
+    one half. Without discordant pairs p is 1. The continuity correction never changes the sign of a difference.
 
     Args:
-        only_a: On how many questions only the first is right.
-        only_b: On how many questions only the second is right.
+        only_a: The number of questions on which only the first is right.
+        only_b: The number of questions on which only the second is right.
 
     Source:
         McNemar, Psychometrika 1947; continuity correction: Edwards, Psychometrika 1948; mid-p:

@@ -1,4 +1,4 @@
-"""The interval of a mean, chosen by the scale of its values and never beyond the scale's ends."""
+"""The confidence interval of a mean: the scale decides on the method, and the interval stays within the scale."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ if TYPE_CHECKING:
     from greval.stats.bootstrap import Floats, Integers
 
 NEAR = 1e-12
-"""Cases whose means differ by no more than this share of the largest one, or of the scale, differ by rounding only."""
+"""Means that differ by no more than this share of the largest one, or of the scale, differ by rounding only."""
 
 
 def mean_interval(
     sums: Sequence[float] | Floats, sizes: Sequence[int] | Integers, numbers: NumberRange, *, level: float = LEVEL
 ) -> Interval | None:
-    """Return the interval of a mean over cases, of which each has one value or several.
+    """Compute the confidence interval of a mean over cases, each of which has one or more values.
 
-    The scale decides, and not the values that happen to be there:
+    The method depends on the scale, not on the values that happen to be observed:
 
-    - Two possible numbers, one a case: Wilson's interval ("wilson").
-    - Two ends: Wilson's interval with the effective sample size, that is the number of independent
-      values of 0 or 1 whose mean would be as uncertain as this one, p (1 - p) / variance, corrected
+    - Two possible numbers, one per case: Wilson's interval ("wilson").
+    - Two ends: Wilson's interval with the effective sample size, which is the number of independent
+      0/1 values whose mean would be as uncertain as this one, p (1 - p) / variance, corrected
       for the degrees of freedom, cases - 1 ("wilson, effective n"; see `effective_wilson`).
-    - Two ends and means that are all equal, or one case: the exact bound on what was not seen
-      ("bounded"; see `greval.stats.difference.alike`). A variance of 0 would claim certainty.
-    - No upper end: Student's interval, cut at the lower end ("t").
+    - Two ends and equal means, or a single case: the exact bound on the unobserved part
+      ("bounded"; see `greval.stats.difference.bounded_interval`). A variance of 0 would claim certainty.
+    - No upper end: Student's interval, clipped at the lower end ("t").
 
-    Several values of one case are not independent: the variance is that between cases, linearised
+    Several values of one case are not independent. The variance is therefore that between cases, linearised
     for a ratio (Cochran 1977), so that a case with many items counts as one observation.
 
     Args:
-        sums: The sum of each case's numbers.
-        sizes: How many numbers each case has, at least 1.
-        numbers: What numbers the scale can give.
-        level: The probability that the interval holds the true mean.
+        sums: The sum of each case's numbers, shape (cases,).
+        sizes: The number of each case's numbers, at least 1.
+        numbers: The range of numbers of the scale.
+        level: The confidence level.
 
     Returns:
-        The interval. None if nothing limits it (fewer than two cases, or equal values, and no upper end),
-        or if values lie beyond the ends: it is then not their scale.
+        The interval. None if nothing bounds it (fewer than two cases, or equal values, and no upper end),
+        or if values are outside the ends, so that this is not their scale.
 
     Example:
         >>> depth = NumberRange(1.0, 5.0)
@@ -75,17 +75,17 @@ def mean_interval(
 
 
 def effective_wilson(found: Clusters, ends: tuple[float, float], *, level: float = LEVEL) -> Interval:
-    """Return Wilson's interval of a mean of bounded values, with the effective sample size of their variance.
+    """Compute Wilson's interval of a mean of bounded values, with the effective sample size from their variance.
 
-    The mean is moved to 0 to 1, p. Its effective sample size is p (1 - p) / variance; times
-    (z / t)^2, with t of clusters - 1 degrees of freedom, as the variance is estimated. Independent
-    values of 0 and 1 have about their own number as the effective one. The interval never leaves the
+    p is the mean scaled to 0 to 1. The effective sample size is p (1 - p) / variance, times
+    (z / t)^2, with t of clusters - 1 degrees of freedom, because the variance is estimated. For independent
+    0/1 values it is about their number. The interval never leaves the
     ends and is skewed towards the middle of the scale, as the distribution of such a mean is.
 
     Args:
-        found: The values by cluster; their means differ.
+        found: The values by cluster; the cluster means must differ.
         ends: The lowest and the highest number of the scale.
-        level: The probability that the interval holds the true mean.
+        level: The confidence level.
 
     Source:
         Korn and Graubard, "Confidence intervals for proportions with small expected number of positive
@@ -96,8 +96,8 @@ def effective_wilson(found: Clusters, ends: tuple[float, float], *, level: float
 
     Example:
         >>> import numpy as np
-        >>> from greval.stats.difference import clustered
-        >>> interval = effective_wilson(clustered(np.array([0.0, 0.5, 1.0, 1.0]), None), (0.0, 1.0))
+        >>> from greval.stats.difference import sum_by_cluster
+        >>> interval = effective_wilson(sum_by_cluster(np.array([0.0, 0.5, 1.0, 1.0]), None), (0.0, 1.0))
         >>> round(interval.low, 3), round(interval.high, 3)
         (0.152, 0.923)
     """

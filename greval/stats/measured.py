@@ -1,4 +1,4 @@
-"""Figures of a sample: a value with how sure it is, or why there is none."""
+"""A value of a sample with its intervals, or the reason why it is undefined."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 class Figure(Record):
-    """A figure of `n` observations.
+    """A value of `n` observations.
 
-    `interval` draws single things anew, `clustered` all things of a question together; each is None
-    where nothing can be learned of the spread, `clustered` also where each question has one thing.
+    `interval` resamples single items, `clustered` all items of a question together. Each is missing (None)
+    if the spread cannot be estimated; `clustered` also if each question has a single item.
     """
 
     status: Literal["known"] = "known"
@@ -31,7 +31,7 @@ class Figure(Record):
 
 
 class Undefined(Record):
-    """A figure that is not defined for these data, and why."""
+    """A value that is not defined for these data, with the reason."""
 
     status: Literal["undefined"] = "undefined"
     n: int
@@ -42,10 +42,10 @@ Measured = Annotated[Figure | Undefined, Field(discriminator="status")]
 
 
 class Counted(Record):
-    """What is known of a figure beside its formula.
+    """What is needed of a value besides its formula.
 
-    `n` is how many observations it is of, `why` the reason to give where it is undefined, `share`
-    whether it is a plain share of them, which has an interval even where all are alike.
+    `n` is its number of observations, `why` the reason to report if it is undefined. `share` is whether it is a plain
+    share of the observations, which has an interval even if all are equal.
     """
 
     n: int
@@ -61,14 +61,14 @@ def measured(
     values: Mapping[str, float],
     level: float,
 ) -> dict[str, Measured]:
-    """Give figures with their bootstrap intervals.
+    """Return values with their bootstrap intervals.
 
     Args:
         sample: The observations.
-        statistic: Gives every figure of many resamples at once.
-        counted: Tells of a figure by its name how many observations it is of.
-        values: The figures of the sample itself, NaN where undefined.
-        level: The probability that each interval holds the true figure.
+        statistic: A function that computes every value of many resamples at once.
+        counted: A function that returns the basis of a value by its name.
+        values: The values of the sample itself, NaN if undefined.
+        level: The confidence level.
     """
     single = intervals(sample.rows, statistic, sample.things, level=level)
     together = intervals(sample.rows, statistic, sample.questions, level=level) if sample.is_clustered else {}
@@ -83,9 +83,9 @@ def stated(
     *,
     level: float,
 ) -> dict[str, Measured]:
-    """Give figures with intervals that are known, those of single things and those of whole questions.
+    """Return values with given intervals, those of single items and those of whole questions.
 
-    A share of 0 or 1 that no resample changes has Wilson's interval.
+    A share of 0 or 1 that is the same in all resamples gets Wilson's interval.
     """
     questions = len(set(sample.questions.tolist())) if sample.is_clustered else 0
     found: dict[str, Measured] = {}
@@ -103,10 +103,10 @@ def stated(
 
 
 def codes(names: list[str]) -> Integers:
-    """Number names, equal ones alike.
+    """Encode names as integers; equal names have equal codes.
 
     Example:
-        >>> codes(["q2", "q1", "q2"]).tolist()
+        >>> encode_names(["q2", "q1", "q2"]).tolist()
         [1, 0, 1]
     """
     import numpy as np

@@ -1,4 +1,4 @@
-"""The Rogan-Gladen estimate: a rate, from how often the judge says yes and how often it is right."""
+"""The Rogan-Gladen estimate: a rate from the judge's rate of yes, corrected for its sensitivity and specificity."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Rates(NamedTuple):
-    """How often the judge says yes where people do (sensitivity), and no where they do (specificity)."""
+    """The judge's rate of yes if people say yes (sensitivity), and of no if people say no (specificity)."""
 
     sensitivity: float
     specificity: float
@@ -28,7 +28,7 @@ class Rates(NamedTuple):
 class Corrected(NamedTuple):
     """A rate corrected for the judge's errors; `low` and `high` are the ends of its interval.
 
-    `bound` tells that the labels showed no fault, so that the interval is what could have stayed unseen.
+    `bound` is True if the labels showed no error; the interval then is a bound on errors that were not observed.
     """
 
     value: float
@@ -38,7 +38,7 @@ class Corrected(NamedTuple):
     bound: bool = False
 
     def plus(self, half: float) -> Corrected:
-        """Give it with a longer interval, by half the length of another one that is independent of it.
+        """Return the estimate with a wider interval, which adds an independent error with the given half-width.
 
         Source:
             Zou and Donner, "Construction of confidence limits about effect measures", Statistics in
@@ -49,7 +49,7 @@ class Corrected(NamedTuple):
 
 
 class _Side(NamedTuple):
-    """One rate: its value, the judge's rates, and by how much leaving each unit out lowers both of them."""
+    """One rate: its value, the judge's rates, and the jackknife totals of both rates by unit."""
 
     value: float
     rates: Rates
@@ -62,19 +62,19 @@ def rogan_gladen(
 ) -> Corrected | str:
     """Estimate a rate, or the difference of two, from the judge's rate of yes and its errors.
 
-    (judged + specificity - 1) / (sensitivity + specificity - 1), the two estimated from the labels,
-    weighted by how these were drawn, and for each method by itself. The interval of a rate is
-    Fieller's, of a difference that of the linearised estimate, both with Student's quantile.
+    (judged + specificity - 1) / (sensitivity + specificity - 1). Sensitivity and specificity are estimated from the
+    labels, weighted by the sampling design, and separately for each method. The interval of a rate is
+    Fieller's, that of a difference is from the linearised estimate, both with Student's quantile.
 
     Args:
-        drawn: How the labelled things were drawn.
-        sides: The rate, or the two of a difference.
-        labels: What people said of each labelled thing, 0 or 1.
-        verdicts: What the judge said of the same, 0 or 1.
-        level: The probability that the interval holds the rate.
+        drawn: The sample of labelled items.
+        sides: The rate, or the two rates of a difference.
+        labels: The label of each labelled item by people, 0 or 1.
+        verdicts: The verdict of the judge on the same item, 0 or 1.
+        level: The confidence level.
 
     Returns:
-        The estimate, which may lie outside 0 to 1; or why there is none: labels of one class only, or
+        The estimate, which may be outside 0 to 1; or the reason why it is undefined: labels of one class only, or
         a judge that may be no better than chance.
 
     Source:
@@ -98,7 +98,7 @@ def rogan_gladen(
 
 
 def _side(drawn: Drawn, side: Side, labels: Floats, verdicts: Floats) -> _Side | str:
-    """Give one rate with what its error is made of, or why it has none."""
+    """Estimate one rate with the terms of its error, or return why it is undefined."""
     yes, no = (Side(side.shares * (labels == value), 0.0) for value in (1.0, 0.0))
     if not yes.shares.any() or not no.shares.any():
         return f"people gave only {'0' if not yes.shares.any() else '1'}: how often the judge is wrong is half unknown"
@@ -110,7 +110,7 @@ def _side(drawn: Drawn, side: Side, labels: Floats, verdicts: Floats) -> _Side |
 
 
 def _linear(drawn: Drawn, sides: Sequence[Side], found: Sequence[_Side]) -> Spread:
-    """Give the spread of the estimate, linearised."""
+    """Compute the variance of the linearised estimate."""
     import numpy as np
 
     added, far = np.zeros(drawn.units), np.zeros(drawn.units)
@@ -121,9 +121,9 @@ def _linear(drawn: Drawn, sides: Sequence[Side], found: Sequence[_Side]) -> Spre
 
 
 def _fieller(drawn: Drawn, side: Side, found: _Side, level: float) -> tuple[float, float] | None:
-    """Give the rates t at which judged - (1 - t) (1 - specificity) - t sensitivity is not clearly off 0.
+    """Compute Fieller's limits: the rates t at which judged - (1 - t) (1 - specificity) - t sensitivity may be 0.
 
-    Its variance is quadratic in t; undefined (None) where the judge's gain is not clearly above 0.
+    The variance of this expression is quadratic in t. Undefined (None) if the gain is not significantly above 0.
     """
     yes, no, t, gain = found.said_yes, found.said_no, found.value, found.rates.gain
     of_yes, of_no, both = drawn.covariance(yes, yes), drawn.covariance(no, no), drawn.covariance(yes, no)

@@ -1,4 +1,4 @@
-"""Number ranges: which numbers the values of a scale can read as; what intervals, tests and axes need of a scale."""
+"""The range of numbers of a scale, which intervals, tests and axes need."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from greval.records.scale import CategoricalScale, MeasureScale, Scale, ValueSca
 
 
 class NumberRange(NamedTuple):
-    """The lowest and the highest number that a scale can give, and whether it gives no third.
+    """The lowest and the highest number that a scale can give, and whether there is no third one.
 
-    `high` is None if the scale has no upper end, such as seconds or counts.
+    `high` is missing (None) if the scale has no upper end, such as seconds or counts.
     """
 
     low: float
@@ -19,19 +19,19 @@ class NumberRange(NamedTuple):
 
     @property
     def ends(self) -> tuple[float, float] | None:
-        """Both ends, None if there is no upper one."""
+        """Both ends, or None without an upper end."""
         return None if self.high is None else (self.low, self.high)
 
     def holds(self, lowest: float, highest: float) -> bool:
-        """Return whether the lowest and the highest number that were seen lie within the ends."""
+        """Return whether the lowest and the highest observed number are within the ends."""
         return self.low <= lowest and (self.high is None or highest <= self.high)
 
 
 def find_number_range(scale: Scale) -> NumberRange | None:
-    """Return the numbers of a scale, None if it has fewer than two: categories without scores, or with a single score.
+    """Return the range of a scale, or None for fewer than two numbers: categories without scores or with a single one.
 
     Args:
-        scale: The scale of a metric; only the scores of categories count, those without a score have no number.
+        scale: The scale of a metric. A category without a score has no number.
 
     Example:
         >>> find_number_range(MeasureScale(unit="s"))

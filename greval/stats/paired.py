@@ -1,4 +1,4 @@
-"""Tests of paired differences: sign flips (permutation), and Wilcoxon's signed ranks."""
+"""Tests of paired differences: the sign-flip permutation test, and Wilcoxon's signed-rank test."""
 
 from __future__ import annotations
 
@@ -15,34 +15,33 @@ if TYPE_CHECKING:
 RESAMPLES = 9_999
 SEED = 20260102
 MOST_OUTCOMES = 100_000
-"""Up to so many different sums of flipped signs are counted out; beyond that they are drawn."""
+"""Up to this number of different sums the test enumerates all sign flips; beyond it they are sampled."""
 ALIKE = 40
-"""From so many differences of one size on, it is cheaper to draw how many of them are flipped than which."""
+"""From this mean number of differences per size on, it is cheaper to sample how many are flipped than which."""
 DRAWS_AT_ONCE = 2_000_000
 DIGITS = 12
-"""Differences are rounded to so many decimals: 0.3 - 0.1 ties with 0.2."""
+"""Differences are rounded to this number of decimals, so that 0.3 - 0.1 ties with 0.2."""
 BITS = 8
 
 
 def sign_flips(differences: Sequence[float] | Floats, *, resamples: int = RESAMPLES) -> float:
-    """Give the two-sided p of the paired permutation test of a mean of zero.
+    """Compute the two-sided p of the paired permutation test of a mean of zero.
 
-    With no difference between two methods each difference could as well have the other sign. p is the
-    share of all ways to flip signs whose sum is as far from zero as the one found. It is counted out
-    where there are few different sums, as with 0/1 or five levels; otherwise it is drawn, and is
-    (1 + hits) / (1 + resamples), never 0. The order of the differences and their direction change
-    nothing.
+    Under the null hypothesis of no difference, each difference is as likely with the other sign. p is the
+    share of all sign flips whose sum is at least as far from zero as the observed one. All flips are enumerated
+    if there are few different sums, as with 0/1 or five levels. Otherwise they are sampled, and p is
+    (1 + hits) / (1 + resamples), never 0. p does not depend on the order or the direction of the differences.
 
     Args:
-        differences: One for each question, or the sum of each cluster of questions.
-        resamples: How many ways to flip are drawn where they are not counted out.
+        differences: The difference of each question, or the sum of each cluster of questions.
+        resamples: The number of flips to sample if they are not enumerated.
 
     Source:
         Fisher, "The Design of Experiments", 1935, section 21; Phipson and Smyth, "Permutation p-values
         should never be zero", Statistical Applications in Genetics and Molecular Biology 2010.
 
     Example:
-        >>> round(sign_flips([1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0]), 5)
+        >>> round(sign_flip_test([1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0]), 5)
         0.03125
     """
     import numpy as np
@@ -61,17 +60,17 @@ def sign_flips(differences: Sequence[float] | Floats, *, resamples: int = RESAMP
 
 
 def least_sign_flips(differences: Sequence[float] | Floats, *, resamples: int = RESAMPLES) -> float:
-    """Return the smallest p that `sign_flips` could give for differences of these sizes, or less.
+    """Return a lower bound of the p of `sign_flip_test` for differences of these sizes.
 
-    With m differences that are not zero, two of the 2^m ways to flip signs put all on one side: 2^(1 - m).
-    If flips are drawn, p may also be 1 / (1 + resamples).
+    With m differences other than zero, two of the 2^m sign flips put all on one side: 2^(1 - m).
+    If flips are sampled, p may also be 1 / (1 + resamples).
 
     Args:
-        differences: As for `sign_flips`.
-        resamples: As for `sign_flips`.
+        differences: As for `sign_flip_test`.
+        resamples: As for `sign_flip_test`.
 
     Example:
-        >>> least_sign_flips([1.0, -1.0, 1.0, 0.0]), least_sign_flips([0.0])
+        >>> min_sign_flip_p([1.0, -1.0, 1.0, 0.0]), min_sign_flip_p([0.0])
         (0.25, 1.0)
     """
     times = _sizes(differences)[1]
@@ -80,7 +79,7 @@ def least_sign_flips(differences: Sequence[float] | Floats, *, resamples: int = 
 
 
 def _sizes(differences: Sequence[float] | Floats) -> tuple[Floats, Integers]:
-    """Return the different sizes of the differences that are not zero, and how many have each."""
+    """Return the distinct sizes of the differences other than zero, and the count of each."""
     import numpy as np
 
     found = np.round(np.asarray(differences, dtype=float), DIGITS)
@@ -89,14 +88,14 @@ def _sizes(differences: Sequence[float] | Floats) -> tuple[Floats, Integers]:
 
 
 def _is_counted(times: Integers) -> bool:
-    """Say whether there are so few different sums that all of them are counted out."""
+    """Return whether there are few enough different sums to enumerate them."""
     import numpy as np
 
     return bool(np.log2(times + 1.0).sum() <= np.log2(MOST_OUTCOMES))
 
 
 def _all_sums(sizes: Floats, times: Integers) -> tuple[Floats, Floats]:
-    """Give every sum that flipped signs can have, and its probability."""
+    """Return every sum that sign flips can have, and its probability."""
     import numpy as np
     from scipy import stats
 
@@ -109,7 +108,7 @@ def _all_sums(sizes: Floats, times: Integers) -> tuple[Floats, Floats]:
 
 
 def _by_kind(sizes: Floats, times: Integers, resamples: int) -> list[Floats]:
-    """Draw how many differences of each size keep their sign."""
+    """Sample the number of differences of each size that keep their sign."""
     import numpy as np
 
     plus = np.random.default_rng(SEED).binomial(times, 0.5, size=(resamples, len(sizes)))
@@ -117,7 +116,7 @@ def _by_kind(sizes: Floats, times: Integers, resamples: int) -> list[Floats]:
 
 
 def _by_bits(sizes: Floats, times: Integers, resamples: int) -> list[Floats]:
-    """Draw a sign for each difference, eight at a time: a random byte names one of their 256 sums."""
+    """Sample a sign for each difference, eight at a time: a random byte selects one of their 256 sums."""
     import numpy as np
 
     each = np.repeat(sizes, times)
@@ -135,10 +134,10 @@ def _by_bits(sizes: Floats, times: Integers, resamples: int) -> list[Floats]:
 
 
 def wilcoxon(differences: Sequence[float] | Floats) -> float:
-    """Give the two-sided p of Wilcoxon's signed-rank test, by scipy.
+    """Compute the two-sided p of Wilcoxon's signed-rank test, with scipy.
 
-    Differences of zero are left out (Wilcoxon's own way), ties share their mean rank. With up to 50
-    differences without ties the distribution is exact, else normal. Without any difference p is 1.
+    Differences of zero are dropped (Wilcoxon's own method), ties get their mean rank. With up to 50
+    differences without ties the distribution is exact, otherwise normal. Without any difference p is 1.
 
     Source:
         Wilcoxon, "Individual comparisons by ranking methods", Biometrics Bulletin 1945.

@@ -1,4 +1,4 @@
-"""What a comparison could not have seen: the smallest difference that its test finds with a given power."""
+"""Minimum detectable effects: the smallest difference that the test of a comparison finds with a given power."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ POWER = 0.8
 
 
 def detectable_mean(error: float, clusters: int, *, alpha: float, power: float = POWER) -> float | None:
-    """Give the smallest difference of paired means that a two-sided test at `alpha` finds with `power`.
+    """Compute the smallest difference of paired means that a two-sided test at `alpha` finds with `power`.
 
     (t(1 - alpha/2) + t(power)) x standard error, t with `clusters` - 1 degrees of freedom. Undefined
-    (None) for fewer than two clusters or an error of 0: equal differences tell nothing of a spread.
+    (None) for fewer than two clusters or an error of 0, because equal differences do not determine a variance.
 
     Args:
-        error: The standard error of the mean difference; sd / sqrt(n) where the questions are independent.
-        clusters: How many independent observations there are.
-        alpha: The level of the test, after the correction for several tests.
-        power: How likely the difference is to be found.
+        error: The standard error of the mean difference; sd / sqrt(n) if the questions are independent.
+        clusters: The number of independent observations.
+        alpha: The level of the test, after the correction for multiple tests.
+        power: The probability of finding the difference.
 
     Source:
         Cohen, "Statistical Power Analysis for the Behavioral Sciences", 1988, section 2.3; Bloom, "Minimum
@@ -29,24 +29,24 @@ def detectable_mean(error: float, clusters: int, *, alpha: float, power: float =
     """
     from scipy.special import stdtrit
 
-    if clusters < 2 or error <= 0:  # noqa: PLR2004 - a spread needs two
+    if clusters < 2 or error <= 0:  # noqa: PLR2004 - a variance needs two
         return None
     return float(stdtrit(clusters - 1, 1 - alpha / 2) + stdtrit(clusters - 1, power)) * error
 
 
 def detectable_share(discordant: int, n: int, *, alpha: float, power: float = POWER) -> float | None:
-    """Give the smallest difference of two paired shares that McNemar's test at `alpha` finds with `power`.
+    """Compute the smallest difference of two paired shares that McNemar's test at `alpha` finds with `power`.
 
-    The d that solves d sqrt(n) = z(1 - alpha/2) sqrt(r) + z(power) sqrt(r - d^2), where r is the share
-    of discordant pairs, or d itself where fewer pairs than that differ. It is of the test without
-    correction for continuity: the exact test needs a little more. None where even a difference on
+    It is the d that solves d sqrt(n) = z(1 - alpha/2) sqrt(r) + z(power) sqrt(r - d^2). r is the share
+    of discordant pairs, but at least d. The formula is for the test without
+    continuity correction; the exact test needs a slightly larger difference. Undefined (None) if even a difference on
     every question would not be found.
 
     Args:
-        discordant: How many pairs differ.
-        n: How many pairs there are.
-        alpha: The level of the test, after the correction for several tests.
-        power: How likely the difference is to be found.
+        discordant: The number of pairs that differ.
+        n: The number of pairs.
+        alpha: The level of the test, after the correction for multiple tests.
+        power: The probability of finding the difference.
 
     Source:
         Connor, "Sample size for testing differences in proportions for the paired-sample design",

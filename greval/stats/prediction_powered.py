@@ -1,4 +1,4 @@
-"""Prediction-powered estimates: the judge's mean over all things, with its error taken off by a labelled sample."""
+"""Prediction-powered inference: the judge's mean over all items, with its error corrected by a labelled sample."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 
 
 NEAR_ALL = 1e-9
-"""A unit that holds all but this share of the spread of the verdicts leaves none to fit a power to."""
+"""If all but this share of the verdicts' variance is due to one unit, no power can be fitted without that unit."""
 
 
 @dataclass(frozen=True)
 class Side:
-    """One of the means that an estimate adds up: of a method, a group, or all.
+    """One of the means that an estimate adds up: of a method, of a group, or of all items.
 
     Args:
-        shares: What each labelled thing counts in this mean, 0 where it is none of its things.
-        judged: The mean of the judge's figures over all its things.
-        sign: 1, or -1 for the mean that is taken off in a difference.
+        shares: The weight of each labelled item in this mean, 0 for items that are not part of it.
+        judged: The judge's mean over all items of this mean.
+        sign: 1, or -1 for the subtracted mean of a difference.
     """
 
     shares: Floats
@@ -34,7 +34,7 @@ class Side:
 
 
 class Estimated(NamedTuple):
-    """An estimate with its spread; `power` is how much of the judge's figures is in it."""
+    """An estimate with its variance; `power` is the weight of the judge's values in it."""
 
     value: float
     spread: Spread
@@ -42,7 +42,7 @@ class Estimated(NamedTuple):
 
 
 def mean(drawn: Drawn, sides: Sequence[Side], values: Floats) -> float:
-    """Give the weighted mean of labelled things (Hájek's estimator), the difference of two with two sides.
+    """Compute the weighted mean of labelled items (Hájek's estimator), or the signed sum of several.
 
     Source:
         Hájek, in "Foundations of Statistical Inference", 1971.
@@ -51,7 +51,7 @@ def mean(drawn: Drawn, sides: Sequence[Side], values: Floats) -> float:
 
 
 def scores(drawn: Drawn, sides: Sequence[Side], values: Floats) -> Floats:
-    """Give what each labelled thing adds to the error of such a mean (its linearised value)."""
+    """Return the linearised value of each labelled item: its contribution to the error of `weighted_mean`."""
     found = 0.0 * values
     for side in sides:
         weights = drawn.weights * side.shares
@@ -60,7 +60,7 @@ def scores(drawn: Drawn, sides: Sequence[Side], values: Floats) -> Floats:
 
 
 def reach(drawn: Drawn, sides: Sequence[Side], width: float) -> Floats:
-    """Give how far the total of each unit could be off where a value of one of its things can be off by `width`."""
+    """Return a bound on the error of each unit's total if the value of one of its items can be off by `width`."""
     found = 0.0 * drawn.weights
     for side in sides:
         found += width * side.shares / (drawn.weights @ side.shares)
@@ -68,11 +68,13 @@ def reach(drawn: Drawn, sides: Sequence[Side], width: float) -> Floats:
 
 
 def omitted(drawn: Drawn, sides: Sequence[Side], values: Floats) -> Floats:
-    """Return by unit how much lower such a mean is if the unit is left out, less the stratum's mean.
+    """Return the jackknife totals of `weighted_mean` by unit.
 
-    The change is exact and divided by `Drawn.stretch`, so that the `Drawn.spread` of the result is the variance of the
-    delete-one-unit jackknife. Of units of equal weight it is that of the linearised values (`scores`); an unequal unit
-    counts more, as the mean leans on it.
+    The total of a unit is how much lower the mean is without the unit, minus the average of its stratum.
+
+    The change is exact and divided by `WeightedSample.compute_stretch`, so that `WeightedSample.compute_spread` of the
+    result is the variance of the delete-one-unit jackknife. For units of equal weight it equals that of the linearised
+    values (`linearise_scores`). A unit of higher weight counts more, because the mean depends more on it.
 
     Source:
         Wolter, "Introduction to Variance Estimation", 2007, chapter 4; Rust and Rao, Statistical Methods in Medical
@@ -98,10 +100,10 @@ def labels_only(drawn: Drawn, sides: Sequence[Side], labels: Floats, *, width: f
     """Estimate a mean from the labels alone.
 
     Args:
-        drawn: How the labelled things were drawn.
-        sides: The mean, or the two of a difference; each needs a labelled thing.
-        labels: What people said of each thing.
-        width: How far apart two values can be at most.
+        drawn: The sample of labelled items.
+        sides: The mean, or the two means of a difference; each needs a labelled item.
+        labels: The label of each item by people.
+        width: The maximum difference of two values.
     """
     spread = drawn.spread(omitted(drawn, sides, labels), reach(drawn, sides, width))
     return Estimated(mean(drawn, sides, labels), spread)
@@ -110,23 +112,22 @@ def labels_only(drawn: Drawn, sides: Sequence[Side], labels: Floats, *, width: f
 def prediction_powered(
     drawn: Drawn, sides: Sequence[Side], labels: Floats, verdicts: Floats, *, width: float, power: float | None = None
 ) -> Estimated:
-    """Estimate a mean from the judge's figures of all things and the labels of some.
+    """Estimate a mean from the judge's values of all items and the labels of some.
 
-    The mean of the labels, plus `power` times what the judge's mean over all things differs from that
-    over the labelled ones. The power is the one that makes the variance smallest: 0 where the judge
-    tells nothing of the labels, 1 where it is as good as they are. As all things that the mean is of
-    are judged, and the labelled are among them, this is the regression estimator of survey statistics,
-    and the share that was labelled comes off the variance. The power is fitted to the labels that it is
-    used on: the variance is therefore that of the jackknife, which fits it again without each unit, and
-    one degree of freedom is taken off.
+    The estimate is the mean of the labels, plus `power` times the difference between the judge's mean over all items
+    and that over the labelled ones. The power minimises the variance: 0 if the judge's values are uncorrelated with
+    the labels, 1 if they are as good as labels. All items of the mean are judged, and the labelled ones are among
+    them. This is therefore the regression estimator of survey statistics, with a finite-population correction for
+    the labelled share. The power is fitted to the same labels that it is used on. The variance is therefore that of
+    the jackknife, which fits it again without each unit, and one degree of freedom is subtracted.
 
     Args:
-        drawn: How the labelled things were drawn.
-        sides: The mean, or the two of a difference.
-        labels: What people said of each labelled thing.
-        verdicts: The judge's figures of the same.
-        width: How far apart two values can be at most.
-        power: None to choose it; 1 is the estimate of the first paper.
+        drawn: The sample of labelled items.
+        sides: The mean, or the two means of a difference.
+        labels: The label of each labelled item by people.
+        verdicts: The judge's value of the same item.
+        width: The maximum difference of two values.
+        power: The weight of the judge's values; None to fit it, 1 for the estimator of the first paper.
 
     Source:
         Angelopoulos, Bates, Fannjiang, Jordan and Zrnic, Science 2023; Angelopoulos, Duchi and Zrnic,
@@ -135,9 +136,10 @@ def prediction_powered(
 
     Example:
         >>> import numpy as np
-        >>> from greval.stats.sampling import drawn
+        >>> from greval.stats.sampling import build_weighted_sample
         >>> labels, verdicts = np.array([1.0, 1.0, 0.0, 0.0, 1.0]), np.array([1.0, 0.0, 0.0, 0.0, 1.0])
-        >>> found = prediction_powered(drawn(np.ones(5), whole=50), [Side(np.ones(5), 0.5)], labels, verdicts, width=1)
+        >>> sample, term = build_weighted_sample(np.ones(5), population=50), EstimateTerm(np.ones(5), 0.5)
+        >>> found = estimate_prediction_powered(sample, [term], labels, verdicts, width=1)
         >>> round(found.value, 3), round(found.power, 3)
         (0.667, 0.667)
     """
@@ -151,7 +153,7 @@ def prediction_powered(
 
 
 class _Power(NamedTuple):
-    """The power, what it is without each unit, and how many numbers were fitted for it."""
+    """The power, its values fitted without each unit, and the number of fitted parameters."""
 
     power: float
     without: Floats | float
@@ -179,24 +181,25 @@ def _fitted(drawn: Drawn, sides: Sequence[Side], labels: Floats, verdicts: Float
 def covering(
     found: Estimated, *, level: float, ends: tuple[float, float] | None, share: bool
 ) -> tuple[float, Interval, bool]:
-    """Give an estimate with its interval, both on the scale, and whether anything had to be cut off for it.
+    """Return an estimate with its interval, both within the scale, and whether any of them had to be clipped.
 
-    Of a share the interval is Wilson's, with the number of independent labels that would have this
-    variance (Korn and Graubard); it never leaves 0 to 1. Others are Student's, cut at the scale's ends. If no label
-    showed a fault, and the variance is what could have stayed unseen, the interval's method is "bounded".
+    The interval of a share is Wilson's, with the number of independent labels that would have this
+    variance (Korn and Graubard); it never leaves 0 to 1. Others are Student's, clipped at the scale's ends. If no label
+    showed an error, so that the variance is a bound on unobserved errors, the interval's method is "bounded".
 
     Args:
         found: The estimate.
-        level: The probability that the interval holds the truth.
-        ends: The lowest and the highest value that can occur; None where there is no end.
-        share: Whether it is a share of all things, not a difference.
+        level: The confidence level.
+        ends: The lowest and the highest possible value; None if unbounded.
+        share: Whether it is a share of all items, and not a difference.
 
     Source:
         Korn and Graubard, "Confidence intervals for proportions with small expected number of positive
         counts estimated from survey data", Survey Methodology 1998.
 
     Example:
-        >>> covering(Estimated(1.02, Spread(0.0001, 50.0)), level=0.95, ends=(0.0, 1.0), share=True)[1].high
+        >>> found = MeanEstimate(1.02, EstimateSpread(0.0001, 50.0))
+        >>> compute_interval(found, level=0.95, ends=(0.0, 1.0), share=True)[1].high
         1.0
     """
     from scipy.special import ndtri

@@ -1,4 +1,4 @@
-"""Whether what was drawn looks like a random draw: an exact test by drawing again."""
+"""An exact Monte Carlo test of whether selected rows look like a random sample."""
 
 from __future__ import annotations
 
@@ -14,22 +14,23 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
 
 TIED = 1 - 1e-9
-"""Sums of the same numbers in another order differ by rounding: they count as equal."""
+"""The factor for ties: sums of the same numbers in another order differ by rounding and count as equal."""
 
 
 def find_unlike_column(values: Floats, chosen: Flags, groups: Integers | None = None, *, level: float) -> int | None:
-    """Return the column in which the drawn rows are unlike all rows; None if a random draw could look like them.
+    """Return the column in which the selected rows differ from all rows; None if a random sample could look like them.
 
-    As many rows are drawn again, 1 / level - 1 times, at random and without replacement. The drawn rows are unlike the
-    others if none of these draws lies as far off the mean of all in any column (in units of the column's spread). A
-    random draw is called unlike with a probability of at most `level`, whatever the values are, in however many columns
-    (a Monte Carlo test is exact). The draws follow from which rows were drawn: the same data give the same answer.
+    The statistic is the largest deviation, over the columns, of the mean of the rows from that of all rows, in units of
+    the column's standard deviation. The test draws as many rows 1 / level - 1 times, at random and without replacement.
+    The selected rows differ if none of these draws has as large a statistic. The test is exact: a random sample is
+    rejected with a probability of at most `level`, for any values and any number of columns.
+    The random seed is derived from the selection, so that the same data give the same result.
 
     Args:
-        values: One row for each of what could be drawn; (rows, columns).
-        chosen: Which rows were drawn.
-        groups: The group of each row, if it was fixed how many of each group are drawn; None if all are one group.
-        level: How often a random draw may be called unlike.
+        values: The rows that could be selected, shape (rows, columns).
+        chosen: The mask of the selected rows, shape (rows,).
+        groups: The group of each row, if the number of selected rows was fixed by group; None for a single group.
+        level: The probability of rejecting a random sample.
 
     Source:
         Dwass, Annals of Mathematical Statistics 1957; Phipson and Smyth, "Permutation p-values should never be zero",
@@ -58,7 +59,7 @@ def find_unlike_column(values: Floats, chosen: Flags, groups: Integers | None = 
 
 
 def _centred(values: Floats, groups: Integers | None) -> Floats:
-    """Return the values less their mean, or less that of their group."""
+    """Subtract the mean of each column, or its mean in the row's group."""
     import numpy as np
 
     middle: Floats = values.mean(axis=0)
@@ -70,7 +71,7 @@ def _centred(values: Floats, groups: Integers | None) -> Floats:
 
 
 def _drawn_again(rng: np.random.Generator, chosen: Flags, groups: Integers | None) -> Integers:
-    """Return the places of as many rows as were drawn, of each group if there are some."""
+    """Draw as many row indices as were selected, within each group if there are groups."""
     import numpy as np
 
     if groups is None:

@@ -1,4 +1,4 @@
-"""What goes by order alone: Spearman's and Kendall's correlations and medians, with bootstrap intervals."""
+"""Rank statistics: Spearman's and Kendall's correlations and medians, with bootstrap intervals."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from greval.stats.bootstrap import Floats, Integers
 
 MOST_CELLS = 16_384
-"""Up to so many pairs of different values are counted in a table; beyond, each resample is ranked by itself."""
+"""Up to this number of cells, pairs are counted in a table; beyond it, each resample is ranked individually."""
 MOST_RANKED = 2_000_000
 FEWEST_RESAMPLES = 400
 
@@ -23,17 +23,17 @@ FEWEST_RESAMPLES = 400
 def by_rank(
     people: Floats, judge: Floats, sample: Sample, counted: Callable[[str], Counted], *, level: float
 ) -> dict[str, Measured]:
-    """Give "spearman", "kendall" (tau-b), "people median" and "judge median", the correlations by scipy.
+    """Compute "spearman", "kendall" (tau-b), "people median" and "judge median" with their intervals.
 
-    On scales of a few values the intervals come from tables of counts, all resamples at once. With
-    more different values each resample is ranked by itself, and there are fewer of them, 400 at least.
+    The correlations are scipy's. On scales of a few values the intervals come from contingency tables, all resamples at
+    once. With more distinct values each resample is ranked individually, and there are fewer of them, but at least 400.
 
     Args:
-        people: The numbers of people.
-        judge: The judge's numbers of the same things.
-        sample: The things and questions of the pairs; its rows are not used.
-        counted: Tells of a figure by its name how many pairs it is of.
-        level: The probability that each interval holds the true figure.
+        people: The numbers of people, shape (items,).
+        judge: The judge's numbers of the same items.
+        sample: The items and questions of the pairs; its rows are not used.
+        counted: A function that returns the basis of a figure by its name.
+        level: The confidence level.
     """
     import numpy as np
 
@@ -52,11 +52,11 @@ def by_rank(
 
 
 def directly(people: Floats, judge: Floats) -> dict[str, float]:
-    """Give the four figures by scipy and numpy; NaN where a side does not vary.
+    """Compute the four rank statistics of the sample itself; a correlation is NaN if a side does not vary.
 
     Example:
         >>> import numpy as np
-        >>> directly(np.array([1.0, 2.0, 3.0]), np.array([2.0, 4.0, 3.0]))["spearman"]
+        >>> compute_rank_figures(np.array([1.0, 2.0, 3.0]), np.array([2.0, 4.0, 3.0]))["spearman"]
         0.5
     """
     import numpy as np
@@ -70,12 +70,15 @@ def directly(people: Floats, judge: Floats) -> dict[str, float]:
 
 
 def of_tables(tables: Floats, rows: Floats, columns: Floats) -> dict[str, Floats]:
-    """Give the same figures of many tables that count pairs; NaN where undefined.
+    """Compute the four rank statistics of many contingency tables; NaN if undefined.
 
     Args:
-        tables: One table a resample, its values rising along both axes.
+        tables: The number of pairs by values, rising on both axes; shape (resamples, rows, columns).
         rows: The values of the rows, those of people.
         columns: The values of the columns, those of the judge.
+
+    Returns:
+        Arrays of shape (resamples,) by name.
     """
     people, judge = tables.sum(axis=2), tables.sum(axis=1)
     return {
@@ -87,7 +90,7 @@ def of_tables(tables: Floats, rows: Floats, columns: Floats) -> dict[str, Floats
 
 
 def _spearman(tables: Floats, people: Floats, judge: Floats) -> Floats:
-    """Give Pearson's correlation of mid-ranks."""
+    """Compute Spearman's correlation: Pearson's correlation of mid-ranks."""
     import numpy as np
 
     n = people.sum(axis=1)[:, None]
@@ -98,14 +101,14 @@ def _spearman(tables: Floats, people: Floats, judge: Floats) -> Floats:
 
 
 def _kendall(tables: Floats, people: Floats, judge: Floats) -> Floats:
-    """Give Kendall's tau-b: concordant less discordant pairs, by those that are tied on neither side.
+    """Compute Kendall's tau-b: (concordant - discordant) / sqrt(pairs not tied in x * pairs not tied in y).
 
     Source:
         Kendall, "The treatment of ties in ranking problems", Biometrika 1945.
     """
     import numpy as np
 
-    below = np.cumsum(np.cumsum(tables, axis=1), axis=2)  # pairs with both values at most these
+    below = np.cumsum(np.cumsum(tables, axis=1), axis=2)  # the number of pairs with both values at most these
     before = np.pad(below, ((0, 0), (1, 0), (1, 0)))[:, :-1, :-1]
     in_rows_before = np.pad(below[:, :, -1], ((0, 0), (1, 0)))[:, :-1, None]
     later = in_rows_before - np.pad(below, ((0, 0), (1, 0), (0, 0)))[:, :-1, :]
@@ -116,7 +119,7 @@ def _kendall(tables: Floats, people: Floats, judge: Floats) -> Floats:
 
 
 def _median(counts: Floats, values: Floats) -> Floats:
-    """Give the medians of values that are counted."""
+    """Compute the medians of values with counts."""
     import numpy as np
 
     upto, n = np.cumsum(counts, axis=1), counts.sum(axis=1)
@@ -126,7 +129,7 @@ def _median(counts: Floats, values: Floats) -> Floats:
 
 
 def _ratio(above: Floats, squared: Floats) -> Floats:
-    """Divide by the root of a square; NaN where there is nothing to divide by."""
+    """Divide by a square root; NaN if it is 0."""
     import numpy as np
 
     found: Floats = np.divide(above, np.sqrt(squared), out=np.full(len(above), nan), where=squared > 0)
@@ -141,19 +144,19 @@ def _ranked_one_by_one(
     values: dict[str, float],
     level: float,
 ) -> dict[str, Measured]:
-    """Give the figures with intervals from resamples that are ranked one by one."""
+    """Compute the rank statistics with intervals from resamples that are ranked individually."""
     single = _intervals(sides, sample.things, level)
     together = _intervals(sides, sample.questions, level) if sample.is_clustered else {}
     return stated(values, counted, sample, (single, together), level=level)
 
 
 def _intervals(sides: tuple[Floats, Floats], clusters: Integers, level: float) -> dict[str, Interval]:
-    """Draw whole clusters again and again, and rank each resample."""
+    """Resample whole clusters, and rank each resample."""
     import numpy as np
 
     order = np.argsort(clusters, kind="stable")
     members = np.split(order, np.flatnonzero(np.diff(clusters[order])) + 1)
-    if len(members) < 2:  # noqa: PLR2004 - a spread needs two
+    if len(members) < 2:  # noqa: PLR2004 - a variance needs two
         return {}
     rng = np.random.default_rng(SEED)
     times = min(RESAMPLES, max(FEWEST_RESAMPLES, MOST_RANKED // len(order)))

@@ -1,8 +1,8 @@
-"""The bootstrap of any statistic of sums: counts of a table, moments, coincidences; of things or of whole questions.
+"""The bootstrap of any statistic of sums (cells of a table, moments, coincidences), over items or whole questions.
 
-The sums of a resample are the sums over its clusters. It is therefore drawn how often each different
-cluster comes (a multinomial), and a product with the clusters' own sums gives those of all resamples
-at once. Ten thousand annotations on a scale of a few categories have a few dozen different clusters.
+The sums of a resample are the sums over its clusters. Each resample therefore draws the multiplicity of each distinct
+cluster (a multinomial), and a matrix product with the clusters' sums gives the sums of all resamples
+at once. Ten thousand annotations on a scale of a few categories have a few dozen distinct clusters.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ else:
 
 FEWEST = 2
 UNDEFINED_AT_MOST = 0.05
-"""Where more of the resamples have no such figure, the others are no fair picture of it: no interval is given."""
+"""If the figure is undefined in a larger share of the resamples, the others are biased and no interval is returned."""
 
 
 class Sample(NamedTuple):
-    """Observations: what each adds to the sums (a sparse row), its thing and its question, by number."""
+    """Observations: the addends of each (a sparse row), its item and its question, by number."""
 
     rows: Any
     things: Integers
@@ -35,29 +35,30 @@ class Sample(NamedTuple):
 
     @property
     def is_clustered(self) -> bool:
-        """Whether some question has several things."""
+        """True if some question has several items."""
         return len(set(self.questions.tolist())) < len(set(self.things.tolist()))
 
 
 def sparse(entries: tuple[Integers, Integers], values: Floats, shape: tuple[int, int]) -> Any:  # noqa: ANN401 - scipy is untyped
-    """Give a sparse matrix from the rows, the columns and the values of its entries; equal places are summed."""
+    """Build a sparse matrix from the rows, columns and values of its entries; duplicate entries are summed."""
     from scipy import sparse as sp
 
     return sp.csr_array(sp.coo_array((values, entries), shape=shape))
 
 
 def intervals(rows: Any, statistic: Statistic, clusters: Integers, *, level: float) -> dict[str, Interval]:  # noqa: ANN401
-    """Give the expanded percentile intervals of figures; those without spread or often undefined are left out.
+    """Compute the expanded percentile intervals of figures; those that are constant or often undefined are left out.
 
     Args:
-        rows: What each observation adds to the sums, a sparse matrix.
-        statistic: Gives the figures by name from the sums of many resamples, one a row; NaN where undefined.
-        clusters: The number of each observation's cluster; whole clusters are drawn.
-        level: The probability that each interval holds the true figure.
+        rows: The addends of each observation, a sparse matrix of shape (observations, columns).
+        statistic: A function that returns the figures by name from the sums of many resamples, one per row; NaN if
+            undefined.
+        clusters: The cluster number of each observation; whole clusters are drawn.
+        level: The confidence level.
 
     Source:
-        Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 13; for the level
-        `greval.stats.bootstrap.expanded`.
+        Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 13; for the level see
+        `greval.stats.bootstrap.expand_level`.
     """
     import numpy as np
 
@@ -70,12 +71,12 @@ def intervals(rows: Any, statistic: Statistic, clusters: Integers, *, level: flo
 
 
 def read_off(figures: Mapping[str, Floats], clusters: int, *, level: float) -> dict[str, Interval]:
-    """Give the expanded percentile intervals of figures of resamples, NaN where undefined.
+    """Compute the expanded percentile intervals from the figures of resamples, NaN if undefined.
 
     Args:
         figures: The figures of all resamples by name.
-        clusters: How many clusters each resample was drawn of, at least 2.
-        level: The probability that each interval holds the true figure.
+        clusters: The number of clusters in each resample, at least 2.
+        level: The confidence level.
     """
     import numpy as np
 
@@ -92,12 +93,12 @@ def read_off(figures: Mapping[str, Floats], clusters: int, *, level: float) -> d
 
 
 def different(rows: Any, clusters: Integers) -> tuple[Any, Integers]:  # noqa: ANN401 - scipy is untyped
-    """Sum rows by cluster, and give the different sums with how often each is there, in an order of their own.
+    """Sum rows by cluster, and return the distinct sums with their multiplicities, in a canonical order.
 
     Example:
         >>> import numpy as np
-        >>> ones = sparse((np.arange(3), np.array([0, 1, 0])), np.ones(3), (3, 2))
-        >>> sorted(different(ones, np.array([0, 1, 2]))[1].tolist())
+        >>> ones = build_sparse((np.arange(3), np.array([0, 1, 0])), np.ones(3), (3, 2))
+        >>> sorted(group_equal_rows(ones, np.array([0, 1, 2]))[1].tolist())
         [1, 2]
     """
     import numpy as np
@@ -109,13 +110,13 @@ def different(rows: Any, clusters: Integers) -> tuple[Any, Integers]:  # noqa: A
     at: dict[tuple[bytes, bytes], list[int]] = {}
     for row, (begin, end) in enumerate(pairwise(summed.indptr.tolist())):
         at.setdefault((summed.indices[begin:end].tobytes(), summed.data[begin:end].tobytes()), []).append(row)
-    order = sorted(at)  # the order of the observations changes nothing
+    order = sorted(at)  # the result does not depend on the order of observations
     first = np.array([at[mark][0] for mark in order], dtype=np.int64)
     return summed[first], np.array([len(at[mark]) for mark in order], dtype=np.int64)
 
 
 def _drawn(kinds: Any, times: Integers) -> Iterator[Floats]:  # noqa: ANN401 - scipy is untyped
-    """Give the sums of resamples, some at a time: each row holds those of one."""
+    """Yield the sums of resamples in batches, one resample per row."""
     import numpy as np
 
     rng = np.random.default_rng(SEED)

@@ -1,4 +1,4 @@
-"""Samples that were drawn with known probabilities: how far a weighted figure may be from that of the whole."""
+"""Samples with known inclusion probabilities: the variance of a weighted estimate of the population."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
 
 PAIR = 2
-"""A spread needs two."""
+"""The minimum number of units of a stratum, because a variance needs two."""
 NEAR = 1e-12
 DF_WITHOUT_SPREAD = 3.0
-"""With these, n labels without a fault hold a share of faults of about 3 / n, as the rule of three does."""
+"""With these degrees of freedom, n labels without an error bound the error rate by about 3 / n (rule of three)."""
 
 
 class Spread(NamedTuple):
-    """The variance of an estimate, and the degrees of freedom with which it is known.
+    """The variance of an estimate, and its degrees of freedom.
 
-    `bound` tells that the variance is what could have stayed unseen, not what was seen: an interval from it holds the
-    truth more often than its level.
+    `bound` is True if the variance is a bound on unobserved errors rather than an estimate: the coverage of an interval
+    from it is higher than its level.
     """
 
     variance: float
@@ -32,13 +32,13 @@ class Spread(NamedTuple):
     bound: bool = False
 
     def half(self, level: float) -> float:
-        """Give half the length of Student's interval."""
+        """Return half the length of Student's interval."""
         from scipy.special import stdtrit
 
         return float(stdtrit(self.df, 0.5 + level / 2)) * sqrt(self.variance)
 
     def plus(self, variance: float) -> Spread:
-        """Give the spread with another, well known variance added."""
+        """Return the spread with another variance added, which is known exactly."""
         total = self.variance + variance
         df = self.df * (total / self.variance) ** 2 if self.variance > 0 else self.df
         return Spread(total, df, self.bound and variance < self.variance)
@@ -46,12 +46,13 @@ class Spread(NamedTuple):
 
 @dataclass(frozen=True)
 class Drawn:
-    """How the labelled things were drawn; make it with `drawn`.
+    """The sampling design of labelled items; create it with `build_weighted_sample`.
 
-    `weights` has one entry for each thing, scaled so that they add up to the number of all things;
-    `unit` is the number of what was drawn in one go, the thing itself or its question. `stratum` and
-    `rest` have one entry for each unit: its stratum, and the share of such units that was not drawn.
-    `clustered` tells that units are groups of things, such as questions, though each may have one thing only.
+    `weights` has one entry per item, scaled to add up to the number of all items.
+    `unit` is the sampling unit of each item: the item itself or its question. `stratum` and
+    `rest` have one entry per unit: its stratum, and the share of such units that was not sampled. `sizes` has one entry
+    per stratum, its number of units, and `joined` is how many strata were merged.
+    `clustered` is whether units are groups of items, such as questions, even if each may have a single item.
     """
 
     weights: Floats
@@ -64,17 +65,17 @@ class Drawn:
 
     @property
     def units(self) -> int:
-        """How many units were drawn."""
+        """The number of sampled units."""
         return len(self.stratum)
 
     def totals(self, scores: Floats) -> Floats:
-        """Sum weighted scores of things by unit."""
+        """Sum the weighted scores of items by unit."""
         import numpy as np
 
         return np.bincount(self.unit, self.weights * scores, minlength=self.units).astype(np.float64)
 
     def greatest(self, scores: Floats) -> Floats:
-        """Give the greatest weighted score of each unit."""
+        """Return the highest weighted score of each unit, at least 0."""
         import numpy as np
 
         found = np.zeros(self.units)
@@ -82,13 +83,13 @@ class Drawn:
         return found
 
     def share_of(self, shares: Floats) -> Floats:
-        """Return the share of the weight of some things that each unit holds, from what each thing counts."""
+        """Return the share of each unit in the total weight, from the share of each item."""
         totals = self.totals(shares)
         found: Floats = totals / totals.sum()
         return found
 
     def stretch(self, counting: NDArray[np.bool_]) -> Floats:
-        """Return n / (n - 1) for each unit, n the units of its stratum that count (2 where there are fewer)."""
+        """Return n / (n - 1) for each unit, with n the number of counting units of its stratum, at least 2."""
         import numpy as np
 
         several = np.maximum(np.bincount(self.stratum, counting, minlength=len(self.sizes)), PAIR)
@@ -96,10 +97,10 @@ class Drawn:
         return found
 
     def centred(self, totals: Floats) -> Floats:
-        """Give the unit totals less their stratum's mean, shrunk by the share that was not drawn.
+        """Return the unit totals minus their stratum's mean, scaled by the root of the share that was not sampled.
 
-        Where the probabilities differ within a stratum the mean is Hájek's, which weighs each unit by
-        that share: the variance is then his approximation for samples of a fixed size.
+        If the probabilities differ within a stratum, the mean is Hájek's, which weights each unit by
+        that share. The variance is then his approximation for samples of fixed size.
         """
         import numpy as np
 
@@ -109,26 +110,26 @@ class Drawn:
         return found
 
     def covariance(self, one: Floats, other: Floats) -> float:
-        """Give the covariance of two weighted sums over the sample, by unit, as both vary with what is drawn."""
+        """Compute the sampling covariance of two weighted sums from their unit totals."""
         import numpy as np
 
         products = np.bincount(self.stratum, self.centred(one) * self.centred(other))
         return float((self.sizes / (self.sizes - 1) * products).sum())
 
     def spread(self, totals: Floats, far: Floats, *, fitted: int = 0) -> Spread:
-        """Give the variance of a weighted sum, and its degrees of freedom.
+        """Compute the variance of a weighted sum, and its degrees of freedom.
 
-        The variance is that of a stratified sample without replacement (Cochran), with Hájek's form
-        where probabilities differ within a stratum. The degrees of freedom follow from the kurtosis
-        of each stratum (O'Neill), joined as by Satterthwaite: a variance that rests on a few unlike
-        things is known badly. Where the totals of a stratum are (nearly) alike, a share 1 / (n + 2) of
-        the units counts as off by as `far` as one thing can be (Laplace's rule of succession), with 3
-        degrees of freedom: n labels without a fault are no proof that there is none.
+        The variance is that of a stratified sample without replacement (Cochran), with Hájek's approximation
+        if probabilities differ within a stratum. The degrees of freedom follow from the kurtosis
+        of each stratum (O'Neill), combined as by Satterthwaite: a variance that depends on a few unusual
+        items is known poorly. If the totals of a stratum are (nearly) equal, a share 1 / (n + 2) of
+        the units counts as off by as `far` as one item can be (Laplace's rule of succession), with 3
+        degrees of freedom: n labels without an error do not rule one out.
 
         Args:
-            totals: One for each unit; their sum is what is estimated, less a constant.
-            far: How far each unit's total could be off at most through one of its things; 0 if none of them counts.
-            fitted: How many numbers were fitted to the same labels: each takes off a degree of freedom.
+            totals: The total of each unit, shape (units,); their sum is the estimate, minus a constant.
+            far: The maximum error of each unit's total due to one of its items; 0 if none of them counts.
+            fitted: The number of parameters fitted to the same labels: each subtracts a degree of freedom.
 
         Source:
             Cochran, "Sampling Techniques", 1977, chapter 5; Hájek, "Sampling from a Finite
@@ -139,11 +140,11 @@ class Drawn:
 
         centred = self.centred(totals)
         second, fourth = (np.bincount(self.stratum, centred**power) / self.sizes for power in (2, 4))
-        count = np.bincount(self.stratum, far > 0)  # units with a thing that counts; the others are all 0
+        count = np.bincount(self.stratum, far > 0)  # units with an item that counts; the others are all 0
         several = np.maximum(count, PAIR)
         seen = self.sizes * several / (several - 1) * second
         unseen = np.bincount(self.stratum, self.rest * far**2) / (count + 2)
-        square = second**2  # 0 of totals so near each other that their squares vanish
+        square = second**2  # 0 if totals are so close that their squares underflow
         kurtosis = fourth / np.where(square > 0, square, 1.0)
         df = 2 * self.sizes / np.maximum(kurtosis - (self.sizes - 3) / (self.sizes - 1), NEAR)
         df = np.clip(df, 1.0, several - 1)
@@ -160,22 +161,21 @@ class Drawn:
 def drawn(
     weights: Floats, strata: Integers | None = None, units: Integers | None = None, *, whole: int, complete: bool = True
 ) -> Drawn:
-    """Lay out how labelled things were drawn.
+    """Build the sampling design of labelled items.
 
-    A stratum with a single unit tells nothing of its spread: it is joined with that whose weights are
-    nearest, and counted in `joined`.
+    The variance of a stratum with a single unit cannot be estimated. Such a stratum is merged with the one whose
+    weights are nearest, and counted in `joined`.
 
     Args:
-        weights: The inverse of the probability of each thing; only their ratios count.
-        strata: The number of each thing's stratum; None where there is one.
-        units: The number of what each thing was drawn with, such as its question; None where alone.
-        whole: Of how many things the sample was drawn.
-        complete: Whether the units were labelled whole; where not, nothing is taken off the variance
-            for the share that was drawn.
+        weights: The inverse inclusion probability of each item; only ratios matter.
+        strata: The stratum number of each item; None for a single stratum.
+        units: The sampling unit of each item, such as its question; None if items are sampled individually.
+        whole: The number of items that the sample was drawn from.
+        complete: Whether units were labelled completely; if not, the variance has no finite-population correction.
 
     Example:
         >>> import numpy as np
-        >>> sample = drawn(np.array([1.0, 1.0, 3.0, 3.0]), np.array([0, 0, 1, 1]), whole=16)
+        >>> sample = build_weighted_sample(np.array([1.0, 1.0, 3.0, 3.0]), np.array([0, 0, 1, 1]), population=16)
         >>> sample.weights.tolist(), sample.sizes.tolist()
         ([2.0, 2.0, 6.0, 6.0], [2, 2])
     """
@@ -193,7 +193,7 @@ def drawn(
 
 
 def _joined(strata: Integers, weights: Floats) -> tuple[Integers, int]:
-    """Join strata of a single unit with the nearest by weight; give the strata from 0 on, and how many went."""
+    """Merge strata of a single unit with the nearest by weight; return the strata from 0 on, and the number merged."""
     import numpy as np
 
     names, found = np.unique(strata, return_inverse=True)

@@ -1,4 +1,4 @@
-"""Summaries of results: what was planned, scored, skipped and failed, how values are spread, how sure the mean is."""
+"""Summaries of results: counts of planned, scored, skipped and failed cases, distributions, and intervals of means."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from greval.stats.tally import Tally
 
 METHOD = "method"
 NO_VALUE = "(none)"
-"""Stands for a method without a name, and for a tag that a case does not have."""
+"""The placeholder for a method without a name, and for a tag that a case does not have."""
 
 
 class Summary(Record):
     """One metric over a group of cases.
 
-    Of the `planned` cases each is `scored` (some items of which may have failed), `skipped` or
-    `failed`. `items` is how many judgements were given, `items_failed` how many single items
+    Each of the `planned` cases is `scored` (some of its items may have failed), `skipped` or
+    `failed`. `items` is the number of judgements, `items_failed` the number of single items that
     failed. `distribution` counts the values; it is empty if the scale has no upper end, such as that
     of a latency.
 
-    Over the judgements that read as a number (`counted`) are `mean`, `median`, `standard_deviation`
-    (of a sample, n - 1), `minimum` and `maximum`; each is None if there is none, `standard_deviation`
-    also for a single one. `p95` is what 95 % of the numbers do not exceed, for scales without an upper end.
-    `interval` is that of the mean, within the scale; None if nothing is known of how sure the mean is.
+    `counted` is the number of judgements that read as a number. `mean`, `median`, `standard_deviation`
+    (of a sample, n - 1), `minimum` and `maximum` are those of these numbers; each is missing (None) without numbers,
+    `standard_deviation` also for a single one. `p95` is the 95th percentile, for scales without an upper end.
+    `interval` is that of the mean, within the scale; it is missing (None) if nothing bounds the mean.
     """
 
     metric: str
@@ -57,11 +57,11 @@ class Summary(Record):
 
 
 class Grouping:
-    """The names of groups: by `method` or tags, without any by method if there are several.
+    """The names of groups: by `method` or tags; by default by method if there are several.
 
     Example:
         >>> grouping = Grouping(["kind", "method"])
-        >>> grouping.name("walk", {"kind": "hard"}), grouping.name("walk", {})
+        >>> grouping.name_group("walk", {"kind": "hard"}), grouping.name_group("walk", {})
         ('hard · walk', '(none) · walk')
     """
 
@@ -70,14 +70,14 @@ class Grouping:
         self._methods: set[str] = set()
 
     def name(self, method: str, tags: Mapping[str, str]) -> str:
-        """Return the name of the group of a result."""
+        """Return the name of a result's group."""
         self._methods.add(method)
         names = self._wanted or (METHOD,)
         return " · ".join((method if name == METHOD else tags.get(name)) or NO_VALUE for name in names)
 
     @property
     def by(self) -> tuple[str, ...]:
-        """What the results seen so far are grouped by, empty for a single group."""
+        """The fields that the results so far are grouped by; empty for a single group."""
         return self._wanted or ((METHOD,) if len(self._methods) > 1 else ())
 
 
@@ -85,14 +85,14 @@ class Tallies:
     """Tallies of results by metric and group.
 
     Args:
-        scales: The scale of each metric by name, in the order in which the metrics stand. Without its
-            scale a metric has no interval.
+        scales: The scale of each metric by name, in the order of the metrics. A metric without a
+            scale has no interval.
 
     Example:
         >>> from greval.records.scale import ValueScale
-        >>> tallies = Tallies({"tone": ValueScale(range=(1, 5), levels={1: "Rude.", 5: "Polite."})})
+        >>> tallies = ResultTallies({"tone": ValueScale(range=(1, 5), levels={1: "Rude.", 5: "Polite."})})
         >>> tallies.add("tone", "", '["scored",[["4",4.0]],[],null]', (1, 10, 5, None, 0))
-        >>> [(summary.metric, summary.mean) for summary in tallies.summaries()]
+        >>> [(summary.metric, summary.mean) for summary in tallies.build_summaries()]
         [('tone', 4.0)]
     """
 
@@ -101,14 +101,14 @@ class Tallies:
         self._tallies: dict[tuple[str, str], Tally] = {}
 
     def add(self, metric: str, group: str, outline: str, costs: Sequence[int | None]) -> None:
-        """Take a result by its outline and the fields of its usage."""
+        """Add a result by its outline and the fields of its usage."""
         tally = self._tallies.get((metric, group))
         if tally is None:
             tally = self._tallies[metric, group] = Tally(self._ranges.get(metric))
         tally.add(outline, costs)
 
     def summaries(self, *, grouped: bool = True) -> tuple[Summary, ...]:
-        """Return a summary for each metric, in the order of the scales, and each of its groups by name.
+        """Return a summary for each metric, in the order of the scales, and for each of its groups, by name.
 
         Args:
             grouped: Whether a summary names its group.
@@ -128,17 +128,17 @@ def summarise(
     """Summarise results as `Run.summary` and `greval report` do, for results that are not in a run folder.
 
     Args:
-        results: The rows; each judgement counts once.
-        metrics: The definitions of their metrics, whose scales decide the intervals.
-        by: `method` or names of tags; without any, by method if there are several. Or a function that
-            names the group of a row.
+        results: The results; each judgement counts once.
+        metrics: The definitions of their metrics, whose scales determine the intervals.
+        by: `method` or names of tags; by default by method if there are several. Or a function that
+            returns the name of a result's group.
 
     Returns:
-        A summary for each metric, in the order of `metrics`, and each of its groups by name.
+        A summary for each metric, in the order of `metrics`, and for each of its groups, by name.
 
     Raises:
-        DataError: If the results are no rows but the run that holds them.
-        DefinitionError: If a result is of a metric whose definition is not given.
+        DataError: If `results` is a run instead of its results.
+        DefinitionError: If a result is of a metric whose definition is not in `metrics`.
 
     Example:
         >>> from greval.runs.runnable import compile_metric

@@ -1,4 +1,4 @@
-"""Tallies: results summed up one by one, so that a million of them need not be in memory at once."""
+"""Tallies: running totals of results, so that a million of them need not be in memory at once."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from greval.stats.mean_interval import mean_interval
 from greval.stats.number_range import NumberRange
 
 MOST_KINDS = 4096
-"""So many different outlines are counted at a time; a run of verdicts has a few dozen."""
+"""The number of different outlines that are buffered; a run of verdicts has a few dozen."""
 
 
 class Spread(NamedTuple):
-    """How numbers are spread: middle, sample standard deviation (n - 1), ends, and what 95 % of them do not exceed.
+    """The distribution of numbers: median, sample standard deviation (n - 1), extremes and 95th percentile.
 
-    `deviation` is None for a single number. Quantiles are those of linear interpolation.
+    `deviation` is missing (None) for a single number. Quantiles are linearly interpolated.
     """
 
     median: float
@@ -32,14 +32,14 @@ class Spread(NamedTuple):
 
 
 class Tally:
-    """What the results of one metric and group come to; `add` takes each by its outline and its cost.
+    """The totals of the results of one metric and group; `add` takes each result by its outline and its cost.
 
     Every number is kept, 8 bytes each, so that median and quantiles are exact; so are the sum and the
-    number of judgements of each result, 16 bytes. How often each value was given is counted unless the
-    scale has no upper end: there each value may be another.
+    number of judgements of each result, 16 bytes. The counts of values are kept unless the
+    scale has no upper end, because all its values may differ.
 
     Args:
-        numbers: What numbers the scale can give; None if it gives none, or is not known.
+        numbers: The range of numbers of the scale; None if it has no numbers or is not known.
     """
 
     def __init__(self, numbers: NumberRange | None = None) -> None:
@@ -58,14 +58,14 @@ class Tally:
 
     @property
     def is_open(self) -> bool:
-        """Whether the scale has no upper end."""
+        """True if the scale has no upper end."""
         return self._range is not None and self._range.high is None
 
     def add(self, text: str, costs: Sequence[int | None]) -> None:
-        """Take a result.
+        """Add a result.
 
         Args:
-            text: Its outline, `greval.records.outline.outline`.
+            text: Its outline, from `greval.records.outline.format_outline`.
             costs: The fields of its `Usage`, in their order.
         """
         kinds = self._kinds
@@ -80,7 +80,7 @@ class Tally:
             self.settle()
 
     def settle(self) -> None:
-        """Count what was taken since; the counts are whole only after it."""
+        """Count the buffered outlines; the totals are complete only after this."""
         for text, times in self._kinds.items():
             self._count(read(text), times)
         self._kinds = {}
@@ -103,21 +103,21 @@ class Tally:
 
     @property
     def usage(self) -> Usage:
-        """What all of it cost."""
+        """The total usage of all results."""
         return Usage(**dict(zip(Usage.model_fields, self._costs, strict=True)))
 
     @property
     def counted(self) -> int:
-        """How many judgements read as a number."""
+        """The number of judgements that read as a number."""
         return sum(self._sizes)
 
     @property
     def mean(self) -> float | None:
-        """The mean over those, None if there is none."""
+        """The mean of these numbers, or None without numbers."""
         return fsum(self._sums) / self.counted if self._sums else None
 
     def spread(self) -> Spread | None:
-        """Return how the numbers are spread, None if there is none; their order changes nothing of it."""
+        """Compute the distribution of the numbers, or None without numbers; their order does not matter."""
         if not self._numbers:
             return None
         import numpy as np
@@ -125,18 +125,18 @@ class Tally:
         ranked = np.sort(np.asarray(self._numbers))
         lowest, highest = float(ranked[0]), float(ranked[-1])
         median, p95 = (float(number) for number in np.quantile(ranked, (0.5, 0.95)))
-        deviation = 0.0 if lowest == highest else float(ranked.std(ddof=1))  # equal numbers can round to a tiny one
+        deviation = 0.0 if lowest == highest else float(ranked.std(ddof=1))  # equal numbers can give a tiny one
         return Spread(median, deviation if len(ranked) > 1 else None, lowest, highest, p95)
 
     def interval(self, spread: Spread | None) -> Interval | None:
         """Return the 95 % interval of the mean by the scale, see `greval.stats.mean_interval`.
 
         Args:
-            spread: What `spread` returned.
+            spread: The result of `compute_spread`.
 
         Returns:
-            The interval. None if there is no number, if the scale has none or is not known, or if a
-            number lies beyond its ends: it is then not the scale of these numbers.
+            The interval. None without numbers, if the scale has no numbers or is not known, or if a
+            number is outside its ends, so that it is not the scale of these numbers.
         """
         if spread is None or self._range is None or not self._range.holds(spread.lowest, spread.highest):
             return None

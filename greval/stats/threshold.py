@@ -1,4 +1,4 @@
-"""The best single threshold on a number: what a category could be told by without reading anything."""
+"""The best single threshold on a number: a baseline that predicts a category without reading any text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_CATEGORIES = 10
 
 
 class Threshold(NamedTuple):
-    """Up to the number `at` the category `below`, else `above`."""
+    """A rule that predicts the category `below` up to the number `at`, and `above` beyond it."""
 
     at: float
     below: int
@@ -26,14 +26,19 @@ class Threshold(NamedTuple):
 
 
 def best_threshold(numbers: Floats, truth: Integers, size: int) -> Threshold:
-    """Give the threshold, and the categories below and above it, with the highest kappa.
+    """Find the threshold, and the categories below and above it, with the highest kappa.
 
-    At most 200 quantiles are tried as thresholds, and the ten most frequent categories. Where none
-    is better than chance both sides are the most frequent category.
+    At most 200 quantiles are tried as thresholds, and the ten most frequent categories. If none
+    is better than chance, both categories are the most frequent one.
+
+    Args:
+        numbers: The number of each observation, shape (observations,).
+        truth: The true category of each observation, as an index.
+        size: The number of categories.
 
     Example:
         >>> import numpy as np
-        >>> best_threshold(np.array([1.0, 2.0, 8.0, 9.0]), np.array([0, 0, 1, 1]), 2)
+        >>> find_best_threshold(np.array([1.0, 2.0, 8.0, 9.0]), np.array([0, 0, 1, 1]), 2)
         Threshold(at=2.0, below=0, above=1)
     """
     import numpy as np
@@ -57,18 +62,20 @@ def best_threshold(numbers: Floats, truth: Integers, size: int) -> Threshold:
 
 
 def folds(clusters: Integers) -> list[NDArray[np.bool_]]:
-    """Give which observations each fold holds back, whole clusters at a time; none with fewer than two clusters.
+    """Return the mask of held-out observations of each cross-validation fold; whole clusters are held out together.
+
+    With fewer than two clusters there are no folds.
 
     Example:
         >>> import numpy as np
-        >>> [fold.tolist() for fold in folds(np.array([5, 5, 6]))]
+        >>> [fold.tolist() for fold in split_folds(np.array([5, 5, 6]))]
         [[True, True, False], [False, False, True]]
     """
     import numpy as np
 
     names, places = np.unique(clusters, return_inverse=True)
     count = min(FOLDS, len(names))
-    if count < 2:  # noqa: PLR2004 - one to learn from, one to try on
+    if count < 2:  # noqa: PLR2004 - one to train on, one to test on
         return []
     of = np.random.default_rng(len(names)).permutation(len(names))[places] % count
     found = [of == fold for fold in range(count)]
