@@ -1,4 +1,4 @@
-"""Reading cases from files: a bad row is told with its place and never stops the rest."""
+"""Read cases from files: an invalid row is reported with its place and never stops the others."""
 
 from greval.datasets.case_reader import Reading, RowFault, read_cases
 from greval.datasets.field_names import NEIGHBOURS

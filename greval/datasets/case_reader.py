@@ -1,4 +1,4 @@
-"""Reading cases: the way from a file's name to cases, with what was mapped, ignored and refused."""
+"""Readers of cases by file suffix, with a record of what was mapped, ignored and rejected."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ STDIN = "-"
 
 
 class RowFault(Record):
-    """A row that is no case.
+    """A row that is not a valid case.
 
     Args:
-        place: The file and the line, or the file and the row where it has no lines.
-        message: All that is wrong with the row, each with the field's name.
+        place: The file and the line, or the file and the row number if it has no lines.
+        message: All faults of the row, each with the name of the field.
         id: The row's id, or the one made from its position.
     """
 
@@ -50,16 +50,16 @@ class RowFault(Record):
 
 @dataclass
 class _Known:
-    """What came so far: where each case stands, and where each question was asked that has no id."""
+    """The cases seen so far: the row of each case, and the position of each question without an id."""
 
     rows: Index = field(default_factory=Index)
     asked: Index = field(default_factory=Index)
     times: Index = field(default_factory=Index)
 
     def made_id(self, question: str, method: str, position: int) -> tuple[str, bool]:
-        """Return the id of a case that has none, and whether another method's case of the same question has it too.
+        """Return an id for a case without one, and whether another method's case of the same question has it too.
 
-        The n-th time that a method answers a question goes with the n-th time that others do.
+        The n-th answer of a method to a question is matched with the n-th answer of the other methods.
         """
         times = (self.times.get(f"{len(method)} {method}{question}") or 0) + 1
         self.times[f"{len(method)} {method}{question}"] = times
@@ -70,10 +70,10 @@ class _Known:
 
 
 class Reading:
-    """The cases of a file, or those that a program hands over; what is no case comes as a `RowFault`.
+    """The cases of a file, or those that a program passes; a row that is not a valid case is returned as a `RowFault`.
 
-    A file can be read again by iterating again, standard input cannot. A case without an id is named by its
-    position; rows of several methods that ask the same question have the position of the first.
+    A file can be read again by iterating again, standard input cannot. The id of a case without one is made from its
+    position; rows of several methods that ask the same question share the position of the first.
 
     Example:
         >>> import greval
@@ -120,16 +120,16 @@ class Reading:
             raise DataError(message)
 
     def count(self, limit: int | None = None) -> int | None:
-        """Count the rows of the file, cases or not, without reading them as cases.
+        """Count the rows of the file, valid or not, without reading them as cases.
 
         Args:
-            limit: Count no further than this.
+            limit: The number at which counting stops.
 
         Returns:
-            How many there are, `limit` at most; None for standard input, which can be read only once.
+            The number of rows, at most `limit`; None for standard input, which can be read only once.
 
         Raises:
-            DataError: Where the file cannot be read.
+            DataError: If the file cannot be read.
 
         Example:
             >>> import greval
@@ -156,7 +156,7 @@ class Reading:
 
     @contextmanager
     def _told(self) -> Iterator[None]:
-        """Turn what the system says into what a user can do about it."""
+        """Convert errors of the operating system to `DataError`."""
         try:
             yield
         except OSError as error:
@@ -165,24 +165,24 @@ class Reading:
 
     @property
     def name(self) -> str:
-        """What the input is called in messages."""
+        """The name of the input in messages."""
         return self._name
 
     @property
     def mapping(self) -> Mapping[str, str]:
-        """The neighbours' names that were read so far, each with the field it was taken for."""
+        """The names of other tools that were read so far, each with the field it was mapped to."""
         return MappingProxyType(self._mapping)
 
     @property
     def ignored(self) -> tuple[str, ...]:
-        """The columns so far that are no field of a case, or whose field another column gave."""
+        """The columns so far that match no field of a case, or whose field was read from another column."""
         return tuple(self._ignored)
 
     def notice(self) -> str | None:
-        """Give one sentence on the names that were mapped and the columns that were ignored so far.
+        """Return a sentence on the names that were mapped and the columns that were ignored so far.
 
         Returns:
-            The sentence, or None where every column has greval's own name.
+            The sentence, or None if every column has greval's own name.
 
         Example:
             >>> import greval
@@ -196,7 +196,7 @@ class Reading:
         return f"{self._name}: {'; '.join(told)}." if told else None
 
     def told_ignored(self) -> str | None:
-        """Return what was ignored so far, and how a column is kept as a tag; None if nothing was."""
+        """Describe what was ignored so far, and how to keep a column as a tag; None if nothing was."""
         if not self._ignored:
             return None
         ignored = ", ".join(f"{name} ({why})" if why else name for name, why in self._ignored.items())
@@ -205,11 +205,11 @@ class Reading:
 
     @property
     def identified(self) -> bool:
-        """Whether every case so far had an id of its own."""
+        """True if every case so far had an id of its own."""
         return not self._made
 
     def _read(self, row: Raw, position: int, known: _Known) -> Case | RowFault:
-        """Read one row, and tell a case that was there already."""
+        """Read one row, and detect a repeated case."""
         made_id = f"row-{position}"
         settled = settle(row.sound if row.faults else row.values)
         self._mapping.update({name: own for own, name in settled.names.items() if name != own})
@@ -222,13 +222,13 @@ class Reading:
         return self._placed(case, row, position, known, made=_has_no_id(settled))
 
     def _placed(self, case: Case, row: Raw, position: int, known: _Known, *, made: bool) -> Case | RowFault:
-        """Return a case with its id, or the fault that one of its id and method was there already."""
+        """Return a case with its id, or a fault if a case with the same id and method was read before."""
         if made:
             self._made += 1
             made_id, paired = known.made_id(case.question, case.method, position)
             self._paired += paired
             case = case if case.id == made_id else case.model_copy(update={"id": made_id})
-        who = number(f"{len(case.method)} {case.method}{case.id}")  # once for both: it is a hash
+        who = number(f"{len(case.method)} {case.method}{case.id}")  # hashed once for both uses
         first = known.rows.get(who)
         if first is None:
             known.rows[who] = row.number
@@ -238,7 +238,7 @@ class Reading:
         return self._fault(row, message, case.id)
 
     def _ignore(self, name: str, why: str) -> None:
-        """Keep a column's name and why it was ignored, worked out once."""
+        """Record an ignored column and the reason, which is computed once."""
         if shown(name) not in self._ignored:
             near = None if why else hint(name)
             self._ignored[shown(name)] = f"did you mean {near}?" if near else why
@@ -258,19 +258,19 @@ def read_cases(source: str | Path, *, method: str | None = None) -> Reading:
     """Read the cases of a file, or of standard input.
 
     Args:
-        source: A path that ends in .jsonl or .ndjson (one case a line), .json (a list, or an object
-            with one under `cases` or `data`), .csv, .tsv or .parquet; or "-" for standard input
-            (one case a line, or a JSON list where it begins with a bracket). An empty cell of CSV
-            or TSV is not recorded: an empty answer can only be told in the other formats.
-        method: The method of the rows that name none.
+        source: A path that ends in .jsonl or .ndjson (one case per line), .json (a list, or an object
+            with a list under `cases` or `data`), .csv, .tsv or .parquet; or "-" for standard input
+            (one case per line, or a JSON list if it begins with a bracket). An empty cell of CSV
+            or TSV means not recorded; only the other formats can express an empty answer.
+        method: The method of rows that do not name one.
 
     Returns:
-        What iterates over the cases and the faulty rows. JSON lines, CSV, TSV and Parquet are
-        streamed. While iterating, `DataError` is raised where the file as a whole cannot be read
-        or is empty, and `MissingExtraError` where Parquet needs pyarrow.
+        An iterable of the cases and the faulty rows. JSON lines, CSV, TSV and Parquet are
+        streamed. Iterating raises `DataError` if the file as a whole cannot be read
+        or is empty, and `MissingExtraError` if Parquet needs pyarrow.
 
     Raises:
-        DataError: Where there is no such file, it is a folder, or its ending is not known.
+        DataError: If the file does not exist, is a folder, or has an unknown suffix.
 
     Example:
         >>> import greval
@@ -292,7 +292,7 @@ def read_cases(source: str | Path, *, method: str | None = None) -> Reading:
 
 
 def _lines_of_cases(path: Path) -> Iterator[bytes]:
-    """Give the lines of a file that are not blank."""
+    """Yield the lines of a file that are not blank."""
     with path.open("rb") as stream:
         for number, line in enumerate(stream, 1):
             content = line.removeprefix(BOM) if number == 1 else line
@@ -301,7 +301,10 @@ def _lines_of_cases(path: Path) -> Iterator[bytes]:
 
 
 def _parquet_rows(path: Path) -> int | None:
-    """Give what a Parquet file says of itself; None where it cannot be read, which reading it will tell."""
+    """Return the number of rows in a Parquet file's metadata, or None if it cannot be read.
+
+    An unreadable file is reported when it is read.
+    """
     try:
         from pyarrow import ArrowException, parquet
     except ImportError:
@@ -314,7 +317,7 @@ def _parquet_rows(path: Path) -> int | None:
 
 
 def _check_is_file(path: Path) -> None:
-    """Say early that there is nothing to read."""
+    """Raise `DataError` early if there is no file to read."""
     try:
         if path.is_dir():
             message = f"{path}: is a folder; name a file in it, one of {', '.join(READERS)}"

@@ -1,4 +1,4 @@
-"""Cases that a program hands over: records of any make, tables, mappings; read as the rows of a file are."""
+"""Cases passed by a program (records, tables, mappings), read like the rows of a file."""
 
 from __future__ import annotations
 
@@ -25,39 +25,39 @@ class Table(Protocol):
 
     @property
     def columns(self) -> Any:  # noqa: ANN401 - an index, a list of names, or a list of columns
-        """Its columns."""
+        """The columns."""
 
 
 GivenCases = Iterable[CaseLike | RowFault] | Table
-"""What takes the place of a file of cases in a program."""
+"""Cases that a program may pass in place of a file."""
 NAME = "cases"
 EXAMPLES = {
     NAME: "read_cases('cases.jsonl') or [Case(...)]",
     "samples": "read_cases('questions.jsonl') or [Sample(...)]",
 }
 _ABSENT = frozenset({"NAType", "NaTType"})
-"""The types of what pandas has where a value is missing; neither equals itself."""
+"""The types of the missing values of pandas, neither of which equals itself."""
 
 
 def read_given(cases: object, name: str = NAME, method: str | None = None, *, needed: bool = True) -> Reading:
-    """Read cases that a program hands over, as `read_cases` reads those of a file.
+    """Read cases that a program passes, as `read_cases` reads those of a file.
 
     Args:
-        cases: Any iterable of cases, samples, mappings, records (pydantic models, dataclasses) or faulty rows; a
-            table of pandas, polars or pyarrow, a row of which is a case; what `read_cases` returned stays as it is.
-        name: What they are called in messages.
-        method: The method of the rows that name none.
-        needed: Whether it is an error if there are none.
+        cases: Any iterable of cases, samples, mappings, records (pydantic models, dataclasses) or faulty rows, or a
+            table of pandas, polars or pyarrow with a case per row. The result of `read_cases` is returned unchanged.
+        name: The name of the cases in messages.
+        method: The method of rows that do not name one.
+        needed: Whether it is an error if there are no cases.
 
     Returns:
-        What iterates over the cases and the faulty rows; NaN in the place of a whole field is not recorded, as tables
-        write it so.
+        An iterable of the cases and the faulty rows. NaN as the value of a whole field means not recorded, because
+        tables use it so.
 
     Raises:
-        DataError: If it is one record or a text instead of several.
+        DataError: If `cases` is one record or a text instead of several records.
 
     Example:
-        >>> [case.question for case in read_given([{"user_input": "Who?"}, Case(question="When?")])]
+        >>> [case.question for case in read_records([{"user_input": "Who?"}, Case(question="When?")])]
         ['Who?', 'When?']
     """
     if isinstance(cases, Reading):
@@ -70,10 +70,10 @@ def read_given(cases: object, name: str = NAME, method: str | None = None, *, ne
 
 
 def as_case(given: object) -> Case:
-    """Return the case that one record holds; names that stand for nothing are warned of.
+    """Return one record as a case; warn of names that match no field.
 
     Raises:
-        DataError: With every fault of the record.
+        DataError: If the record is faulty; the message lists every fault.
 
     Example:
         >>> as_case({"user_input": "Who?", "response": "Ada."}).answer
@@ -88,10 +88,10 @@ def as_case(given: object) -> Case:
 
 
 def read_one(given: object) -> tuple[Case, str | None]:
-    """Return the case that one record holds, and what of it was ignored; one without an id stays without.
+    """Return one record as a case, and a description of what was ignored; a case without an id keeps an empty one.
 
     Raises:
-        DataError: With every fault of the record.
+        DataError: If the record is faulty; the message lists every fault.
     """
     reading = read_given([given], "case")
     (case,) = reading
@@ -102,7 +102,7 @@ def read_one(given: object) -> tuple[Case, str | None]:
 
 
 def is_table(given: object) -> bool:
-    """Tell whether something is a table of pandas, polars or pyarrow, by what it can do.
+    """Return whether a value is a table of pandas, polars or pyarrow, judged by its attributes.
 
     Example:
         >>> is_table([{"question": "Who?"}])
@@ -123,7 +123,7 @@ def _rows(cases: object) -> Iterator[Raw | Case | RowFault]:
 
 
 def _records(cases: Any) -> Iterable[object]:  # noqa: ANN401 - tables of packages that are not imported
-    """Return the rows of a table as mappings; anything else gives its own items."""
+    """Return the rows of a table as mappings, or the items of anything else."""
     if not is_table(cases):
         given: Iterable[object] = cases
         return given
@@ -149,14 +149,14 @@ def _row(given: object, number: int) -> Raw:
 
 
 def to_plain(value: Any) -> object:  # noqa: ANN401 - whatever a program hands over
-    """Return what a record holds as JSON has it: mappings, lists, texts and numbers; the rest stays as it is.
+    """Convert a record to JSON-like values: mappings, lists, texts and numbers; other values stay unchanged.
 
     Example:
         >>> to_plain({"gold": {"essential_docs": {"d2", "d1"}}})
         {'gold': {'essential_docs': ['d1', 'd2']}}
     """
     if value is None or isinstance(value, str | int | float):
-        return float(value) if isinstance(value, float) else value  # numpy's floats are Python's too
+        return float(value) if isinstance(value, float) else value  # numpy floats are instances of float
     if isinstance(value, Mapping):
         return {name if isinstance(name, str) else str(name): to_plain(part) for name, part in value.items()}
     if isinstance(value, list | tuple):
@@ -167,7 +167,7 @@ def to_plain(value: Any) -> object:  # noqa: ANN401 - whatever a program hands o
 
 
 def _plain_object(value: Any) -> object:  # noqa: ANN401 - as above
-    """Return an object as plain content: a document, a message, a model, a dataclass, or something of numpy."""
+    """Convert a document, a message, a model, a dataclass or a numpy value to plain values."""
     if hasattr(value, "page_content") and hasattr(value, "metadata"):
         own = getattr(value, "id", None)
         return {

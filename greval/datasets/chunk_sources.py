@@ -1,4 +1,4 @@
-"""Repositories and versions of chunks and nodes, derived from their document ids by a rule."""
+"""Repositories and versions of chunks and nodes, derived from their document ids by a pattern."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from greval.records.case import Case, Chunk, Node, Traversal
 T = TypeVar("T")
 PARTS = ("repo", "version")
 CHECKED = 1_000
-"""So many cases are looked through before the first is given: a pattern that fits none of them is a mistake."""
+"""The number of cases checked before the first is yielded: a pattern that matches none of them is an error."""
 EXAMPLE = r"^(?P<repo>[^/@]+)@(?P<version>[^/]+)/"
 
 
 def fill_sources(rows: Iterable[Case | T], pattern: str) -> Iterator[Case | T]:
-    """Return cases whose chunks and walked nodes have the repository and version that their document id names.
+    """Fill in the repository and version of chunks and visited nodes from their document ids.
 
-    A chunk is matched by its `doc_id`, or by its own id if it has none; a node by the `doc_id` that
-    `traversal.nodes` gives it, or by its own name. What is recorded already stays, and so does what does
+    A chunk is matched by its `doc_id`, or by its own id if it has none; a node by its `doc_id` in
+    `traversal.nodes`, or by its own name. Values that are already recorded stay unchanged, and so does what does
     not match.
 
     Args:
-        rows: Cases; anything else, such as a faulty row, is passed on as it is.
+        rows: Cases; anything else, such as a faulty row, is passed through unchanged.
         pattern: A regular expression with a group `repo` or `version`, or both, that is searched in each id.
 
     Raises:
-        DataError: If the pattern is no regular expression or has neither group, or matches no id of the first
-            1,000 cases.
+        DataError: If the pattern is not a valid regular expression or has neither group, or if it matches no id of
+            the first 1,000 cases.
 
     Example:
         >>> case = Case(question="?", chunks=[{"text": "", "doc_id": "core@v2/auth.py"}])
@@ -42,10 +42,10 @@ def fill_sources(rows: Iterable[Case | T], pattern: str) -> Iterator[Case | T]:
 
 
 def read_pattern(pattern: str) -> re.Pattern[str]:
-    """Return the rule of a pattern.
+    """Compile a pattern.
 
     Raises:
-        DataError: If it is no regular expression or has neither group.
+        DataError: If it is not a valid regular expression or has neither group.
     """
     try:
         rule = re.compile(pattern)
@@ -72,7 +72,7 @@ def _fill(rows: Iterable[Case | T], rule: re.Pattern[str]) -> Iterator[Case | T]
 
 
 def _list_ids(case: Case) -> Iterator[str]:
-    """Return the ids of a case that the rule is held against."""
+    """Yield the ids of a case that the pattern is searched in."""
     yield from (chunk.doc_id or chunk.id for chunk in case.chunks or ())
     if case.traversal:
         known = case.traversal.nodes or {}
@@ -100,7 +100,7 @@ P = TypeVar("P", Chunk, Node)
 
 
 def _derive(part: P, name: str, rule: re.Pattern[str]) -> P:
-    """Return a chunk or node with what its id names and is not recorded yet."""
+    """Return a chunk or node with the values of the matched groups that are not recorded yet."""
     found = rule.search(name)
     told = found.groupdict() if found else {}
     new = {key: told[key] for key in PARTS if told.get(key) and getattr(part, key) is None}

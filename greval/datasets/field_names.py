@@ -1,4 +1,4 @@
-"""What the fields of a row are called: greval's own names, those of its neighbours, dotted ones."""
+"""Names of the fields of a row: greval's own names, those of other tools, and dotted names."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ NEIGHBOURS: Mapping[str, Mapping[str, str]] = {
         "documents": "chunks",
     },
 }
-"""The names that other tools give to a field of a case; of several in one row the first here counts."""
+"""The names of case fields in other tools; if a row has several of them, the first listed here is used."""
 
 FIELD_OF: Mapping[str, str] = {
     **{own: own for own in Case.model_fields},
     **{name: own for names in NEIGHBOURS.values() for name, own in names.items()},
 }
-"""Each known name and the field it stands for, in the order in which they count."""
+"""The field of each known name, in the order of precedence."""
 OWN = frozenset(Case.model_fields)
 
 PARTS: Mapping[str, tuple[str, ...]] = {
@@ -69,23 +69,23 @@ PREFIXES: Mapping[str, str] = {
     "tags.": "tags",
     "tag:": "tags",
 }
-"""How dotted columns begin, such as `gold.essential_docs` or `tag:movie`, and the field they nest in."""
+"""The prefixes of dotted columns, such as `gold.essential_docs` or `tag:movie`, and the field of each."""
 
 DOTTED = tuple(f"{own}.{part}" for own in ("gold", "usage", "traversal") for part in PARTS[own])
 
 LOGGED = frozenset({"traversed_edges", "final_nodes"})
-"""Names that stand alone in the log of a walk only."""
+"""Names that occur without a prefix only in a traversal log."""
 START = "start_nodes"
-"""Where a walk began in a log, and where it should begin elsewhere."""
+"""In a traversal log the actual start nodes; elsewhere the expected ones."""
 ALONE: Mapping[str, str] = {
     **dict.fromkeys(("essential_docs", "helpful_docs", "essential_repos", "expected_edges", "expected_nodes"), "gold"),
     START: "gold",
     **dict.fromkeys(LOGGED, "traversal"),
 }
-"""Parts of gold and of a traversal that may stand in a row by their own names, and the field they nest in."""
+"""Subfields of gold and of a traversal that may occur without a prefix, and the field of each."""
 
 DEEPEVAL_MARKS = frozenset({"actual_output", "expected_output", "retrieval_context"})
-"""Beside these a `context` is deepeval's: what should have been retrieved, not what was."""
+"""Names that mark a `context` as deepeval's, which holds the ideal context and not the retrieved one."""
 
 MAX_SLIPS = 2
 MAX_SHOWN = 60
@@ -93,7 +93,7 @@ MAX_SHOWN = 60
 
 @dataclass
 class Settled:
-    """The fields of one row: their values, what each was called, and the names that were left out."""
+    """The fields of one row: their values, their original names, and the names that were ignored."""
 
     values: dict[str, object] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
@@ -101,17 +101,17 @@ class Settled:
 
 
 def settle(row: Mapping[str, object]) -> Settled:
-    """Give the fields of a case that a row holds; None is taken as not recorded.
+    """Map a row to the fields of a case; None means not recorded.
 
     Args:
         row: The values by the names they have in the file.
 
     Returns:
-        Values and names by field, and the names that were ignored, each with the reason, or with ""
-        where the name is simply unknown.
+        Values and original names by field, and the ignored names, each with the reason, which is "" if the
+        name is simply unknown.
 
     Example:
-        >>> settle({"input": "Who?", "level": 3}).values
+        >>> map_fields({"input": "Who?", "level": 3}).values
         {'question': 'Who?'}
     """
     settled = Settled()
@@ -134,10 +134,10 @@ def settle(row: Mapping[str, object]) -> Settled:
 
 
 def is_log(names: Iterable[str]) -> bool:
-    """Tell whether names are those of the log of a walk, which has no question: its id stands for it.
+    """Return whether names are those of a traversal log, which has no question: its id is used as the question.
 
     Example:
-        >>> is_log(["query_id", "start_nodes", "traversed_edges", "final_nodes"])
+        >>> is_traversal_log(["query_id", "start_nodes", "traversed_edges", "final_nodes"])
         True
     """
     given = {*names}
@@ -145,7 +145,7 @@ def is_log(names: Iterable[str]) -> bool:
 
 
 def _passed_over(row: Mapping[str, object]) -> dict[str, str]:
-    """Give the names that do not count in a row although they are known, each with the reason."""
+    """Return the known names that are ignored in this row, each with the reason."""
     if row.get("context") is None:
         return {}
     if not DEEPEVAL_MARKS.isdisjoint(row):
@@ -157,19 +157,19 @@ def _passed_over(row: Mapping[str, object]) -> dict[str, str]:
 
 
 def _holds_passages(context: object, text: str) -> bool:
-    """Tell whether a context holds at least half of a text in passages, rather than ids or tables."""
+    """Return whether passages, rather than ids or tables, make up at least half of the length of a text."""
     items = context if isinstance(context, list | tuple) else [context]
     texts = [item.get("text") if isinstance(item, Mapping) else item for item in items]
     return all(isinstance(item, str) for item in texts) and 2 * sum(map(len, map(str, texts))) >= len(text)
 
 
 def dotted(name: str) -> tuple[str, str] | None:
-    """Return the field and the part that a name such as `gold.essential_docs` stands for, None if it is no such name.
+    """Return the field and the subfield of a name such as `gold.essential_docs`, or None if it is not such a name.
 
-    The names of `ALONE` stand for a part too; `start_nodes` is gold's, but beside the other names of a log the walk's.
+    The names of `BARE_NAMES` have a subfield too. `start_nodes` belongs to gold here, but to the traversal in a log.
 
     Example:
-        >>> dotted("tag:movie")
+        >>> split_dotted("tag:movie")
         ('tags', 'movie')
     """
     for prefix, own in PREFIXES.items():
@@ -179,15 +179,15 @@ def dotted(name: str) -> tuple[str, str] | None:
 
 
 def known(name: str) -> bool:
-    """Tell whether a name stands for a field of a case or for a part of one."""
+    """Return whether a name is that of a case field or of a subfield."""
     return name in FIELD_OF or dotted(name) is not None
 
 
 def nearest(name: str, among: Iterable[str]) -> str | None:
-    """Give the name among others that one or two slips of the keyboard are away, or None.
+    """Return the name in `among` that is within one or two typing errors of a name, or None.
 
     Example:
-        >>> nearest("Qestion", ["answer", "question"])
+        >>> find_nearest("Qestion", ["answer", "question"])
         'question'
     """
     slips = min(MAX_SLIPS, len(name) // 3)
@@ -196,18 +196,18 @@ def nearest(name: str, among: Iterable[str]) -> str | None:
 
 
 def names_of(own: str) -> tuple[str, ...]:
-    """Give all the names of a field, greval's own first."""
+    """List all names of a field, greval's own first."""
     return tuple(name for name, stands_for in FIELD_OF.items() if stands_for == own)
 
 
 def shown(text: str, most: int = MAX_SHOWN) -> str:
-    """Give a text of a file as it can be printed: cut, and free of control characters and half characters."""
+    """Format a text from a file for printing: truncate it, and escape control characters and lone surrogates."""
     cut = text if len(text) <= most else f"{text[: most - 3]}..."
     return cut if cut.isprintable() else ascii(cut)[1:-1]
 
 
 def _nest(row: Mapping[str, object], settled: Settled) -> None:
-    """Put dotted columns into the fields they are parts of, and note the unknown names."""
+    """Put dotted columns into their fields, and record unknown names as ignored."""
     walked = not LOGGED.isdisjoint(row)
     for name, value in row.items():
         if name in FIELD_OF:
@@ -220,7 +220,7 @@ def _nest(row: Mapping[str, object], settled: Settled) -> None:
 
 
 def _put(settled: Settled, own: str, part: str, value: object) -> bool:
-    """Add a part to a field, unless the field itself says it already."""
+    """Add a subfield to a field; return False if the field already has it."""
     whole = settled.values.get(own, {})
     if not isinstance(whole, Mapping) or whole.get(part) is not None:
         return False

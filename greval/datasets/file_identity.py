@@ -1,4 +1,4 @@
-"""Where the cases of a run come from: recognised when the same command is given again."""
+"""The identity of the cases of a run, used to recognise the same cases when a command is repeated."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import NamedTuple
 
 READ_BYTES = 1 << 20
 READING = 1
-"""Raised if the same file is read as other cases: a finished run then reads it again."""
+"""The version of the readers. It is increased if the same file is read as different cases, to invalidate digests."""
 
 
 class Source(NamedTuple):
-    """The cases that a command judges.
+    """The source of the cases that a command judges.
 
-    `label` names where they are read from: a later command that reads from there takes the place of
-    this one. `digest` is the hash of their content and of how it is read: with an equal digest the
-    cases are the same, so a run goes on where it stopped. Both are empty if they are not known.
+    `label` identifies the file and the method of its rows. A later command with the same label replaces this one.
+    `digest` is the hash of the content and of the settings for reading it. If it is equal, the cases are the same
+    and a run resumes. Both are empty if they are unknown.
     """
 
     label: str = ""
@@ -25,7 +25,7 @@ class Source(NamedTuple):
 
     @property
     def place(self) -> str:
-        """The file of the label, without the method that its rows are given."""
+        """The path of the file in the label, without the method of its rows."""
         return self.label.partition("\n")[0]
 
 
@@ -33,16 +33,16 @@ UNKNOWN = Source()
 
 
 def identify_file(path: Path, *others: Path, **settings: object) -> Source:
-    """Return the source that a file of cases is.
+    """Return the source of a file of cases.
 
     Args:
         path: The file of cases.
         *others: Files that are joined to it, such as gold.
-        **settings: What decides how the files are read, such as the number of rows; None counts as not given.
+        **settings: The settings for reading the files, such as the number of rows; None counts as not set.
 
     Returns:
-        A source whose label holds the path and the name of the method of its rows, and whose digest is
-        that of all contents and settings. It is `UNKNOWN` if a file cannot be read as a whole.
+        A source whose label holds the path and the method of its rows, and whose digest covers all contents and
+        settings. It is `UNKNOWN_SOURCE` if a file cannot be read.
 
     Example:
         >>> import tempfile
@@ -59,12 +59,12 @@ def identify_file(path: Path, *others: Path, **settings: object) -> Source:
             with file.open("rb") as content:
                 while block := content.read(READ_BYTES):
                     found.update(block)
-    except OSError:  # the reader says what is wrong with it
+    except OSError:  # the reader reports the error
         return UNKNOWN
     return Source(label=_label(path, given), digest=found.hexdigest()[:32])
 
 
 def _label(path: Path, settings: Mapping[str, str]) -> str:
-    """Name the rows: those of one file under two names of a method are two sources."""
+    """Build the label from path and method, because one file read for two methods is two sources."""
     method = settings.get("method")
     return f"{path.resolve()}" + (f"\n{method}" if method else "")

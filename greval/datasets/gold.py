@@ -1,4 +1,4 @@
-"""Reading gold: rows of an id with what should have been found, and cases, each with its place."""
+"""Readers of gold: rows with an id and the expected documents, edges and nodes, or cases, each with its place."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from greval.records.case import Case, Gold
 def read_gold(path: str | Path) -> Iterator[tuple[str, Case | RowFault]]:
     """Read gold, or cases that hold gold; a row needs no question.
 
-    The fields of gold may stand in `gold`, in dotted columns such as `gold.essential_docs`, or, in rows
-    without `gold`, by their names alone. The log of a walk is read the same way, into `traversal`.
+    The fields of gold may be under `gold`, in dotted columns such as `gold.essential_docs`, or, in rows
+    without `gold`, in columns of their own names. A traversal log is read the same way, into `traversal`.
 
     Args:
-        path: A file as `read_cases` takes it.
+        path: A file that `read_cases` can read.
 
     Returns:
-        Each row with its place: the file and the line, or the row where the file has no lines. A row
-        without a question has an empty one. A column whose name is nearly that of a field of gold is a
-        fault beside its first row: its gold would be missing.
+        Each row with its place: the file and the line, or the row number if the file has no lines. A row
+        without a question has an empty one. A column whose name is nearly that of a gold field is reported as
+        a fault at its first row, because its gold would be missing.
 
     Raises:
-        DataError: Where the file cannot be read or is empty.
+        DataError: If the file cannot be read or is empty.
 
     Example:
         >>> import tempfile
@@ -37,7 +37,7 @@ def read_gold(path: str | Path) -> Iterator[tuple[str, Case | RowFault]]:
         ...     [case.gold.essential_docs for _, case in read_gold(file)]
         [('d1',)]
     """
-    read_cases(path)  # tells early where there is nothing to read
+    read_cases(path)  # raises early if there is nothing to read
     name, places = str(path), list[str]()
     slips: dict[str, str] = {}
     told: set[str] = set()
@@ -57,14 +57,14 @@ def read_gold(path: str | Path) -> Iterator[tuple[str, Case | RowFault]]:
 
 
 def _nested(values: Mapping[str, object]) -> Mapping[str, object]:
-    """Give the names of gold that stand alone their dotted form, but in the log of a walk."""
+    """Rename bare gold columns to their dotted form, except in a traversal log."""
     if values.get("gold") is not None or not LOGGED.isdisjoint(values):
         return values
     return {f"gold.{name}" if name in Gold.model_fields else name: value for name, value in values.items()}
 
 
 def _slips(values: Mapping[str, object], told: set[str]) -> dict[str, str]:
-    """Return the columns that are nearly named like a field of gold, each with that field, and each only once."""
+    """Return the new columns whose names nearly match a gold field, each with that field; update `seen`."""
     if values.get("gold") is not None:
         return {}
     new = [name for name in values if name not in told and name not in Gold.model_fields and not known(name)]
@@ -73,7 +73,7 @@ def _slips(values: Mapping[str, object], told: set[str]) -> dict[str, str]:
 
 
 def _asked(values: Mapping[str, object]) -> Mapping[str, object]:
-    """Give a row without a question an empty one."""
+    """Add an empty question to a row that has none."""
     if not values or any(values.get(name) is not None for name in names_of("question")):
         return values
     return {**values, "question": ""}

@@ -1,4 +1,4 @@
-"""Joining cases with gold and with logs of walks that are kept in files of their own."""
+"""Join of cases with gold and with traversal logs that are kept in separate files."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ SHOWN_IDS = 3
 
 
 def with_gold(cases: Iterable[T], gold: Iterable[Sample]) -> Iterator[T]:
-    """Give cases with the gold of the same id.
+    """Join cases with the gold of the same id.
 
     Args:
-        cases: Cases or samples; anything else, such as a faulty row, is passed on as it is.
-        gold: Rows with `id` and `gold`; `expected_answer` and tags are taken over too if a row has them. Rows of one
-            id complete each other, such as one with documents and one with edges.
+        cases: Cases or samples; anything else, such as a faulty row, is passed through unchanged.
+        gold: Rows with `id` and `gold`; `expected_answer` and tags are used too if a row has them. Rows with the same
+            id are merged, such as one with documents and one with edges.
 
     Returns:
-        Each case: the gold and the expected answer of the rows take the place of its own, its own tags stay. A
-        case whose id no row has stays as it is. Cases are held back until the first that has a row.
+        The cases. The gold and the expected answer of the rows replace those of a case; tags of the case take
+        precedence. A case whose id is in no row stays unchanged. Cases are held back until the first one with a row.
 
     Raises:
-        DataError: If two rows of gold have one id and contradict each other, or no case has the id of a row.
+        DataError: If two rows of gold have the same id and contradict each other, or if no case has the id of a row.
 
     Example:
         >>> from greval.records.case import Case
@@ -44,10 +44,10 @@ def with_gold(cases: Iterable[T], gold: Iterable[Sample]) -> Iterator[T]:
 
 
 def complete_rows(gold: Iterable[Sample]) -> dict[str, Sample]:
-    """Return rows of gold by id, those of one id put together.
+    """Return rows of gold by id; rows with the same id are merged.
 
     Raises:
-        DataError: If two rows have one id and contradict each other.
+        DataError: If two rows have the same id and contradict each other.
     """
     by_id: dict[str, Sample] = {}
     for row in gold:
@@ -56,10 +56,10 @@ def complete_rows(gold: Iterable[Sample]) -> dict[str, Sample]:
 
 
 def attach_gold(case: T, gold: Mapping[str, Sample]) -> T:
-    """Return a case with the gold and the expected answer of its id, and their tags beside its own.
+    """Return a case with the gold, the expected answer and the tags of its id; tags of the case take precedence.
 
     Args:
-        case: A case or a sample; anything else is returned as it is.
+        case: A case or a sample; anything else is returned unchanged.
         gold: Rows of gold by id.
     """
     row = gold.get(case.id) if isinstance(case, Sample) else None
@@ -71,11 +71,11 @@ def attach_gold(case: T, gold: Mapping[str, Sample]) -> T:
 
 
 def attach_traversal(case: T, logs: Mapping[tuple[str, str], Traversal | None]) -> T:
-    """Return a case with the walk of its id and method, or of its id if that log names no method.
+    """Return a case with the traversal of its id and method, or of its id if the log names no method.
 
     Args:
-        case: A case; anything else is returned as it is.
-        logs: Walks by id and method.
+        case: A case; anything else is returned unchanged.
+        logs: Traversals by id and method.
 
     Example:
         >>> logs = {("q1", ""): Traversal(final_nodes=["Ada"])}
@@ -89,10 +89,10 @@ def attach_traversal(case: T, logs: Mapping[tuple[str, str], Traversal | None]) 
 
 
 def unmatched(what: str, ids: Iterable[str], where: str = "") -> DataError:
-    """Return the error about rows of which no case has the id.
+    """Build the error for rows whose ids match no case.
 
     Example:
-        >>> print(unmatched("gold", ["q1", "q2"], "gold.jsonl"))
+        >>> print(build_unmatched_error("gold", ["q1", "q2"], "gold.jsonl"))
         gold.jsonl: no case has the id of a row of gold there; its ids are 'q1', 'q2'
     """
     known = sorted({*ids})
@@ -103,7 +103,7 @@ def unmatched(what: str, ids: Iterable[str], where: str = "") -> DataError:
 
 
 def _completed(one: Sample, other: Sample) -> Sample:
-    """Return one row of gold with what another of the same id adds.
+    """Merge two rows of gold with the same id.
 
     Raises:
         DataError: If they contradict each other.

@@ -1,4 +1,4 @@
-"""Files of JSON: one case a line, or one list."""
+"""JSON files: one case per line, or one list of cases."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ BOM = b"\xef\xbb\xbf"
 
 
 def read_json_lines(path: Path) -> Iterator[Raw]:
-    """Read a file of one case a line."""
+    """Read a file with one case per line."""
     with path.open("rb") as stream:
         yield from _lines(stream)
 
 
 def read_json(path: Path) -> Iterator[Raw]:
-    """Read a file that is one list of cases, or an object that holds one.
+    """Read a file that holds one list of cases, or an object with such a list.
 
     Raises:
-        DataError: Where the file is no JSON or holds no list.
+        DataError: If the file is not valid JSON or does not hold a list.
     """
     yield from _listed(path.read_bytes(), str(path))
 
 
 def read_stdin() -> Iterator[Raw]:
-    """Read standard input: what a file of JSON holds if it is one JSON value, else one case a line.
+    """Read standard input: one JSON value as in a JSON file, or else one case per line.
 
     Raises:
-        DataError: If it begins as a list and is no JSON.
+        DataError: If the input begins as a list and is not valid JSON.
     """
     stream = sys.stdin.buffer
     head: list[bytes] = []
@@ -59,13 +59,13 @@ def read_stdin() -> Iterator[Raw]:
 
 
 def _holds_list(content: bytes) -> bool:
-    """Tell whether JSON is an object that holds a list of cases, and is no case itself."""
+    """Return whether JSON text is an object that holds a list of cases and is not itself a case."""
     found = (_read_object(content) if any(f'"{key}"'.encode() in content for key in LIST_KEYS) else None) or {}
     return not found.keys() & {*names_of("question")} and any(True for _ in _list_under(found))
 
 
 def _read_object(content: bytes) -> dict[str, object] | None:
-    """Return the object that a text is, None if it is no JSON or no object."""
+    """Return the object that a JSON text holds, or None if it is not valid JSON or not an object."""
     try:
         found, _ = loads(content.decode())
     except (UnicodeDecodeError, NoJsonError):
@@ -74,12 +74,12 @@ def _read_object(content: bytes) -> dict[str, object] | None:
 
 
 def _list_under(content: Mapping[str, object]) -> Iterator[list[object]]:
-    """Give the lists that stand under the names of `LIST_KEYS`."""
+    """Yield the lists under the names of `LIST_KEYS`."""
     yield from (rows for key in LIST_KEYS if isinstance(rows := content.get(key), list))
 
 
 def _lines(lines: Iterable[bytes]) -> Iterator[Raw]:
-    """Read one case a line; lines end with a newline only, as texts may hold other separators."""
+    """Parse one case per line; lines end with a newline only, because texts may hold other line separators."""
     for number, line in enumerate(lines, 1):
         content = line.removeprefix(BOM) if number == 1 else line
         if content.strip():
@@ -98,7 +98,7 @@ def _line(content: bytes, number: int) -> Raw:
 
 
 def not_utf8(byte: int, where: str) -> str:
-    """Say that a text is not UTF-8, and what to do."""
+    """Return the message that a text is not UTF-8, with what to do."""
     return f"is not UTF-8 (0x{byte:02x} {where}); save the file as UTF-8"
 
 
@@ -109,7 +109,7 @@ def _listed(content: bytes, name: str) -> Iterator[Raw]:
 
 
 def _whole(content: bytes, name: str) -> tuple[object, bool]:
-    """Read a whole file of JSON, and say whether faults may be in it."""
+    """Parse a whole JSON file, and return whether its values must be searched for faults."""
     content = content.removeprefix(BOM)
     try:
         return loads(content.decode()) if content.strip() else ([], False)
@@ -129,7 +129,11 @@ def _no_json(error: NoJsonError, name: str) -> str:
 
 
 def list_in(content: object, name: str) -> list[object]:
-    """Give the list of cases that a whole file holds."""
+    """Return the list of cases that a whole file holds.
+
+    Raises:
+        DataError: If it holds none.
+    """
     if isinstance(content, list):
         return content
     if not isinstance(content, dict):

@@ -1,4 +1,4 @@
-"""Reading JSON from strangers: what Python's reader lets through or stumbles over is told, field by field."""
+"""A JSON parser for untrusted input: values that Python's parser lets through or fails on are reported by field."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from math import isinf
 
 MAX_DIGITS = 19
-"""The digits of a 64-bit integer: longer ones fit no table and no float."""
+"""The number of digits of a 64-bit integer; longer ones fit neither a table nor a float."""
 
 
 _HALF = re.compile("[\ud800-\udfff]")
 
 
 class NoJsonError(ValueError):
-    """A text is no JSON; `line` and `column` say where, and are 0 where that is not known."""
+    """A text is not valid JSON; `line` and `column` give the place, or are 0 if it is unknown."""
 
     def __init__(self, message: str, line: int = 0, column: int = 0) -> None:
         super().__init__(message)
@@ -26,13 +26,13 @@ class NoJsonError(ValueError):
 
 @dataclass(frozen=True)
 class Raw:
-    """A row as it stands in a file.
+    """A row as read from a file.
 
     Args:
-        number: Its line, or its position in a file that has none.
-        values: The values by name; empty where the row could not be read at all.
-        faults: What is wrong, by name or by the path inside; it is "" where the whole row is wrong.
-        unit: What stands between the file's name and the number.
+        number: Its line, or its position in a file without lines.
+        values: The values by name; empty if the row could not be read at all.
+        faults: The faults by name or by the path of the value; the key is "" if the whole row is faulty.
+        unit: The separator between the file's name and the number.
     """
 
     number: int
@@ -42,26 +42,26 @@ class Raw:
 
     @property
     def sound(self) -> Mapping[str, object]:
-        """The values without those that cannot be taken."""
+        """The values, with None in place of faulty ones."""
         return {name: None if name in self.faults else value for name, value in self.values.items()}
 
 
 @dataclass(frozen=True)
 class Refused:
-    """Stands for a literal that no case can hold, until its field's name is known."""
+    """A placeholder for a literal that no case can hold, until the name of its field is known."""
 
     why: str
 
 
 def loads(text: str) -> tuple[object, bool]:
-    """Read JSON; literals that no case can hold become marks.
+    """Parse JSON; literals that no case can hold become placeholders.
 
     Returns:
-        The content, and whether `faults_in` may find something in it: to look at every value of
-        every row would take longer than all the rest.
+        The content, and whether `find_faults` may find something in it. Checking every value of every row would take
+        longer than everything else.
 
     Raises:
-        NoJsonError: Where the text is no JSON or is nested too deeply.
+        NoJsonError: If the text is not valid JSON or is nested too deeply.
     """
     marks: list[Refused] = []
 
@@ -81,7 +81,7 @@ def loads(text: str) -> tuple[object, bool]:
 
 
 def row_of(content: object, number: int, unit: str = ":", *, doubtful: bool) -> Raw:
-    """Give the row that a JSON value is: an object, with what is wrong in it."""
+    """Build a row from a JSON value, which must be an object, with its faults."""
     if not isinstance(content, dict):
         hint = "; a file that is one JSON list is named .json" if isinstance(content, list) and unit == ":" else ""
         return Raw(number, faults={"": f"must be an object with a question, got {kind(content)}{hint}"}, unit=unit)
@@ -89,15 +89,15 @@ def row_of(content: object, number: int, unit: str = ":", *, doubtful: bool) -> 
 
 
 def faults_in(values: Mapping[str, object]) -> dict[str, str]:
-    """Give why values cannot be taken, by path: NaN, infinity, huge integers and half characters."""
+    """Return why values are rejected, by path: NaN, infinity, huge integers and lone surrogates."""
     return dict(found for name, value in values.items() for found in _refusals(name, value))
 
 
 def kind(value: object) -> str:
-    """Say what a value is, in JSON's words.
+    """Return the type of a value in JSON's terms.
 
     Example:
-        >>> kind([1])
+        >>> describe_type([1])
         'a list'
     """
     if value is None or isinstance(value, bool):
@@ -107,7 +107,10 @@ def kind(value: object) -> str:
 
 
 def _refusals(name: str, whole: object) -> Iterator[tuple[str, str]]:
-    """Find what cannot be taken, with its path; by a stack of its own, as values may be nested to Python's limit."""
+    """Yield the rejected values with their paths.
+
+    The search uses its own stack, because values may be nested up to Python's recursion limit.
+    """
     stack: list[tuple[str, object]] = [(name, name), (name, whole)]
     while stack:
         path, value = stack.pop()
@@ -123,7 +126,7 @@ def _refusals(name: str, whole: object) -> Iterator[tuple[str, str]]:
 
 
 def _decoder(refuse: Callable[[str], Refused]) -> json.JSONDecoder:
-    """Give a decoder that refuses what Python's takes although JSON, or a case, does not."""
+    """Build a decoder that rejects literals that Python accepts but JSON, or a case, does not."""
 
     def constant(literal: str) -> object:
         return refuse(f"{literal} is no JSON value; write null for what is not recorded")

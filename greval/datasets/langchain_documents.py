@@ -1,4 +1,4 @@
-"""Documents and messages as LangChain and the APIs of models write them, read as chunks and as texts."""
+"""Documents and messages in the formats of LangChain and of model APIs, read as chunks and as texts."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ IDS = ("id", "chunk_id", "_id")
 DOC_IDS = ("doc_id", "document_id", "source", "file_path", "url")
 SCORES = ("score", "relevance_score", "similarity", "_score")
 TEXTS = ("page_content", "content")
-"""What the text of a chunk may be called beside `text`."""
+"""Names of the text of a chunk other than `text`."""
 _READ = frozenset({*TEXTS, "metadata", "type"})
 
 
 def read_document(text: object, metadata: Mapping[str, object], own_id: object = None) -> dict[str, object]:
-    """Return the fields of a chunk that stand in a document of LangChain.
+    """Return the chunk fields of a LangChain document.
 
     Args:
         text: Its text.
-        metadata: Its metadata: an id, `doc_id` or `source`, `repo`, `version` and a score are taken, the rest is not.
-        own_id: Its own id; without it, that of the metadata is taken.
+        metadata: Its metadata, of which an id, `doc_id` or `source`, `repo`, `version` and a score are used.
+        own_id: Its own id; without it, the id of the metadata is used.
 
     Example:
         >>> read_document("Nine.", {"source": "hours.md", "page": 4})
@@ -35,7 +35,7 @@ def read_document(text: object, metadata: Mapping[str, object], own_id: object =
 
 
 def read_chunk(given: Mapping[str, object]) -> Mapping[str, object]:
-    """Return the fields of a chunk; a document in JSON is one whose text is called `page_content` or `content`.
+    """Return the fields of a chunk; a document in JSON has its text under `page_content` or `content`.
 
     Example:
         >>> read_chunk({"page_content": "Nine.", "metadata": {"source": "hours.md"}, "type": "Document"})
@@ -53,13 +53,13 @@ def read_chunk(given: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def read_message(value: object) -> object:
-    """Return the text of a message, given as a mapping with `content` and a `role` or `type`; anything else as it is.
+    """Return the text of a message, a mapping with `content` and a `role` or `type`; return anything else unchanged.
 
     Example:
         >>> read_message({"role": "assistant", "content": [{"type": "text", "text": "At nine."}]})
         'At nine.'
     """
-    if isinstance(value, str) or not isinstance(value, Mapping):  # the first is quicker
+    if isinstance(value, str) or not isinstance(value, Mapping):  # the first test is faster
         return value
     given = unwrap_serialised(value)
     content = given.get("content")
@@ -71,11 +71,11 @@ def read_message(value: object) -> object:
 
 
 def unwrap_serialised(given: Mapping[str, object]) -> Mapping[str, object]:
-    """Return what LangChain's `dumpd` wrote of an object, and any other mapping as it is."""
+    """Return the content of an object serialised by LangChain's `dumpd`, and any other mapping unchanged."""
     inner = given.get("kwargs") if "lc" in given else None
     return inner if isinstance(inner, Mapping) else given
 
 
 def find_first(told: Mapping[str, object], names: Iterable[str]) -> object:
-    """Return the value of the first of several names that is recorded, None if none is."""
+    """Return the value of the first of several names that is recorded, or None."""
     return next((told[name] for name in names if told.get(name) is not None), None)

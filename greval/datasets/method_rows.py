@@ -1,4 +1,4 @@
-"""Rows of a question with the responses of several methods, as `greval eval` writes them: a row a response."""
+"""Rows that hold a question with the responses of several methods, as `greval eval` writes them: a row per response."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ RENAMED: Mapping[str, str] = {"response": "answer", "efficiency": "usage"}
 
 
 def split_methods(row: Raw, position: int) -> Iterator[Raw]:
-    """Give a row for each method of a row that holds several, and any other row as it is.
+    """Yield a row for each method of a row that holds several, and any other row unchanged.
 
-    The row's plain columns, such as the one that groups the questions, become tags; a response that failed has its
-    reason as `error`. Without an id, the rows of a question share that of its position.
+    Plain columns of the row, such as the one that groups the questions, become tags. The reason of a failed response
+    becomes its `error`. The rows of a question without an id share an id made from its position.
 
     Example:
-        >>> row = Raw(1, {"question": "Who?", "methods": {"walk": {"response": "Ada"}, "basic": {"response": "Bob"}}})
+        >>> row = RawRow(1, {"question": "Who?", "methods": {"walk": {"response": "Ada"}, "flat": {"response": "Bob"}}})
         >>> [(one.values["method"], one.values["answer"]) for one in split_methods(row, 1)]
-        [('walk', 'Ada'), ('basic', 'Bob')]
+        [('walk', 'Ada'), ('flat', 'Bob')]
     """
     methods = row.values.get(METHODS)
     if not isinstance(methods, Mapping) or not all(isinstance(one, Mapping) for one in methods.values()):
@@ -41,7 +41,7 @@ def _tag_of(name: str, value: object) -> str:
 
 
 def _error(failures: object) -> dict[str, object]:
-    """Return why there is no response, as a field of a case."""
+    """Return the reason why there is no response, as a field of a case."""
     failure = failures.get("response") if isinstance(failures, Mapping) else None
     message = failure.get("message") if isinstance(failure, Mapping) else None
     return {} if message is None else {"error": message}

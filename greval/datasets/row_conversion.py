@@ -1,4 +1,4 @@
-"""From a row to a case: its fields are found, given a case's shape and checked, all faults at once."""
+"""Conversion of rows to cases: fields are converted and validated, and all faults of a row are reported at once."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _NAMED = ("id", "doc_id", "repo", "version")
 
 
 def case_of(row: Raw, settled: Settled, made_id: str, method: str | None) -> Case | str:
-    """Give the case that a row holds, or all that is wrong with it.
+    """Return the case that a row holds, or a message with all its faults.
 
     Args:
-        row: The row as it stands in the file.
+        row: The row as read from the file.
         settled: Its fields.
-        made_id: The id where the row has none.
-        method: The method where the row names none.
+        made_id: The id to use if the row has none.
+        method: The method to use if the row names none.
     """
     if "" in row.faults:
         return row.faults[""]
@@ -56,13 +56,13 @@ def case_of(row: Raw, settled: Settled, made_id: str, method: str | None) -> Cas
 
 
 def id_of(settled: Settled, made_id: str) -> object:
-    """Give a row's id, a number as text, or the made one where it has none."""
+    """Return the id of a row, a number as text, or `made_id` if it has none."""
     given = as_text(settled.values.get("id"))
     return made_id if given in (None, "") else given
 
 
 def as_text(value: object) -> object:
-    """Write a number as text where a name is wanted; equal numbers give equal text.
+    """Convert a number to text if a name is expected; equal numbers give equal text.
 
     Example:
         >>> as_text(17.0)
@@ -79,7 +79,7 @@ def _as_it_is(value: object) -> object:
 
 
 def _reference(value: object) -> object:
-    """Join several acceptable answers, one per line, as the metrics read them."""
+    """Join several acceptable answers, one per line, which is the format that the metrics expect."""
     if not isinstance(value, list | tuple):
         return read_message(value)
     answers = [as_text(item) for item in value]
@@ -89,7 +89,7 @@ def _reference(value: object) -> object:
 
 
 def _chunks(value: object) -> object:
-    """Give chunks as mappings, so that a fault is told with the place of the chunk; a text is one chunk."""
+    """Convert chunks to mappings, so that a fault is reported with the chunk's index; a text is one chunk."""
     items = [value] if isinstance(value, str) else value
     return [_chunk(item) for item in items] if isinstance(items, list | tuple) else items
 
@@ -97,7 +97,7 @@ def _chunks(value: object) -> object:
 def _chunk(item: object) -> object:
     if isinstance(item, str):
         return {"text": item}
-    if isinstance(item, dict):  # by far the most
+    if isinstance(item, dict):  # by far the most common
         return _chunk_fields(item)
     if isinstance(item, list | tuple) and len(item) == 2 and isinstance(item[0], Mapping):  # noqa: PLR2004 - with its score
         return {**_chunk_fields(item[0]), "score": item[1]}
@@ -119,14 +119,14 @@ def _triple(item: object) -> object:
 
 
 def _graph(value: object) -> object:
-    """Give gold or a traversal; all that stands in them are names, but for the grades of documents."""
+    """Convert gold or a traversal, in which all values but the grades of documents are names."""
     if not isinstance(value, Mapping) or holds_grades(value):
         return value
     return {key: _nodes(part) if key == "nodes" else _texts(part) for key, part in _recorded(value).items()}
 
 
 def _nodes(value: object) -> object:
-    """Give where nodes come from: what is known of each is names."""
+    """Convert the origins of nodes, in which all values are names."""
     if not isinstance(value, Mapping):
         return value
     return {
@@ -140,14 +140,14 @@ def _plain(value: object) -> object:
 
 
 def _texts(value: object, depth: int = 2) -> object:
-    """Write the numbers in a list, or in a list of edges, as text."""
+    """Convert the numbers in a list, or in a list of edges, to text."""
     if depth and isinstance(value, list | tuple):
         return [_texts(item, depth - 1) for item in value]
     return as_text(value)
 
 
 def _recorded(mapping: Mapping[str, object]) -> dict[str, object]:
-    """Leave out what is None: tables give every record the fields of all the others."""
+    """Drop None values, because tables give every record the fields of all others."""
     return {key: value for key, value in mapping.items() if value is not None}
 
 
@@ -171,12 +171,12 @@ def _joined(told: Sequence[str]) -> str:
 
 
 def _is_told(detail: ErrorDetails, refused: Collection[str | None]) -> bool:
-    """Tell whether a fault only follows from a value that the file's reader refused already."""
+    """Return whether a fault only follows from a value that the reader of the file already rejected."""
     return isinstance(detail["input"], Refused) or (detail["type"] == "missing" and detail["loc"][0] in refused)
 
 
 def _told(detail: ErrorDetails, settled: Settled) -> str:
-    """Say in one clause which field is wrong, and how."""
+    """Describe in one clause which field is wrong, and how."""
     own, *rest = detail["loc"]
     name = settled.names.get(str(own), str(own))
     path = "".join(f"[{part}]" if isinstance(part, int) else f".{shown(part)}" for part in rest if part != "[key]")
@@ -203,7 +203,7 @@ def _why(detail: ErrorDetails, settled: Settled) -> str:
 
 
 def _missing(detail: ErrorDetails, settled: Settled) -> str:
-    """Say that a field is missing, with the unknown name that may have been meant."""
+    """Return the message that a field is missing, with the unknown name that may have been meant."""
     if detail["loc"] == ("question",):
         names = names_of("question")
         near = next((name for name, why in settled.ignored.items() if not why and nearest(name, names)), None)
@@ -214,12 +214,12 @@ def _missing(detail: ErrorDetails, settled: Settled) -> str:
 
 
 def _got(value: object) -> str:
-    """Show a value where it is short: what is nested may be nested too deeply to be printed."""
+    """Format a value if it is short; others may be nested too deeply to be printed."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return kind(value)
     return shown(repr(value[:MAX_SHOWN] if isinstance(value, str) else value))
 
 
 def hint(name: str) -> str | None:
-    """Give the known name that an unknown one is near to, or None."""
+    """Return the known name that is nearest to an unknown one, or None."""
     return nearest(name, (*FIELD_OF, *DOTTED))

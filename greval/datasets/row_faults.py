@@ -1,4 +1,4 @@
-"""What is said of rows that are no cases: each fault once, the first five of them, then how many more."""
+"""Messages about rows that are not valid cases: each fault once, the first five, then the number of the others."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _PLACED = re.compile(r"(?P<place>.*?(?::|, row )\d+): (?P<message>.*)", re.DOTAL
 
 
 def describe_unread(rows: Iterable[str], count: int | None = None) -> list[str]:
-    """Return lines about rows that are no cases; a fault that several rows share is one line.
+    """Return lines about rows that are not valid cases; a fault that several rows share is one line.
 
     Args:
-        rows: The rows, each as its place, a colon and what is wrong with it.
-        count: How many they are in all, if that is more than `rows` holds.
+        rows: The rows, each as its place, a colon and its fault.
+        count: The total number of such rows, if it is higher than that of `rows`.
 
     Example:
-        >>> describe_unread(["a.csv:2: question: is missing", "a.csv:3: question: is missing"])
+        >>> describe_row_faults(["a.csv:2: question: is missing", "a.csv:3: question: is missing"])
         ['a.csv:2: question: is missing (and so in 1 more row, the last at a.csv:3)']
     """
     given = [*rows]
@@ -35,11 +35,11 @@ def describe_unread(rows: Iterable[str], count: int | None = None) -> list[str]:
 
 
 def none_readable(rows: Iterable[str], count: int) -> DataError:
-    """Return the error about input of which no row is a case.
+    """Build the error for input without a single valid case.
 
     Args:
-        rows: The rows, as `describe_unread` takes them.
-        count: How many they are.
+        rows: The rows, as for `describe_row_faults`.
+        count: The total number of rows.
     """
     which = "the only row is no case" if count == 1 else f"none of the {count:,} rows is a case"
     return DataError("\n".join([f"{which}:", *describe_unread(rows, count)]))

@@ -1,4 +1,4 @@
-"""Tables: CSV, TSV and Parquet, read row by row."""
+"""Readers of tables: CSV, TSV and Parquet, row by row."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MAX_CELL = 2**25
-"""Characters of a cell: more than any case needs, and a bound on what a missing quote can swallow."""
+"""The maximum length of a cell: more than any case needs, and a bound on the effect of a missing quote."""
 
 BATCH = 256
 STRUCTURED = frozenset({"chunks", "triples", "tags", "traversal", "gold", "usage"})
 OTHER_MARKS = (";", "\t", "|")
 LISTS_OF_ANSWERS = frozenset({"gold_answers", "ground_truths"})
 BEGINNINGS = ('["', "['", "[{", "[[", "[(", '{"', "{'")
-"""How a list or an object begins, in JSON and as Python prints it; plain text may begin with "[1]"."""
+"""The beginnings of lists and objects in JSON and in Python's repr; plain text may begin with "[1]"."""
 
 
 _STRAY = re.compile("[\udc80-\udcff]")
 
 
 class _Lines:
-    """The lines of a table, which can go back to the line after a broken row's first."""
+    """The lines of a table, which can be rewound to the line after the first line of a broken row."""
 
     def __init__(self, lines: Iterator[str]) -> None:
         self._lines = lines
@@ -48,12 +48,12 @@ class _Lines:
         return line
 
     def begin(self) -> None:
-        """Begin a row: the lines so far belong to those before."""
+        """Start a new row: the lines read so far belong to earlier rows."""
         self.first += len(self._row)
         self._row.clear()
 
     def back(self) -> None:
-        """Read the row's lines again, but for its first."""
+        """Rewind to the row's second line."""
         self._again.extendleft(reversed(self._row[1:]))
         del self._row[1:]
 
@@ -62,7 +62,7 @@ def read_csv(path: Path, delimiter: str) -> Iterator[Raw]:
     """Read a table with a header.
 
     Raises:
-        DataError: Where the header cannot be used.
+        DataError: If the header cannot be used.
     """
     csv.field_size_limit(max(csv.field_size_limit(), MAX_CELL))
     with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as stream:
@@ -75,7 +75,7 @@ def read_csv(path: Path, delimiter: str) -> Iterator[Raw]:
 
 
 def _records(lines: _Lines, delimiter: str) -> Iterator[list[str] | str]:
-    """Read rows of cells, or what is wrong with a row; then the next line begins a row again."""
+    """Yield rows of cells, or the fault of a broken row; the line after its first line starts a new row."""
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
     while True:
         lines.begin()
@@ -102,7 +102,7 @@ def _header(cells: list[str] | str, place: str) -> list[str]:
 
 
 def _check_columns(names: Sequence[str], place: str) -> None:
-    """Refuse a table in which every row would be wrong."""
+    """Raise `DataError` if a table lacks a question or has a column twice, as every row would be wrong."""
     twice = [shown(name) for name, times in Counter(names).items() if times > 1]
     if twice:
         message = f"{place}: {', '.join(twice)} is there twice; rename or drop one"
@@ -129,13 +129,13 @@ def _table_row(header: Sequence[str], cells: Sequence[str] | str, number: int) -
 
 
 def _stray_byte(text: str) -> int:
-    """Give the first byte that was no UTF-8, 0 where there is none."""
+    """Return the first byte that was not valid UTF-8, or 0."""
     stray = None if text.isascii() else _STRAY.search(text)
     return ord(stray.group()) - 0xDC00 if stray else 0
 
 
 def with_cells_read(row: Raw) -> Raw:
-    """Read the JSON in those cells of a row that can hold a list or an object."""
+    """Parse the JSON in those cells of a row that can hold a list or an object."""
     values, faults = dict(row.values), dict(row.faults)
     for name, cell in row.sound.items():
         if isinstance(cell, str) and cell.lstrip()[:1] in {"[", "{"} and _holds_json(name):
@@ -155,17 +155,17 @@ def _holds_json(name: str) -> bool:
 
 
 def _is_broken(name: str, cell: str) -> bool:
-    """Tell JSON that went wrong from a text, which chunks and answers can be."""
+    """Return whether a cell that is not valid JSON was meant as JSON; chunks and answers can be plain text."""
     may_be_text = FIELD_OF.get(name) in {"chunks", "expected_answer"}
     return not may_be_text or cell.lstrip().startswith(BEGINNINGS)
 
 
 def read_parquet(path: Path) -> Iterator[Raw]:
-    """Read a Parquet file; columns that are no field of a case are not even loaded.
+    """Read a Parquet file; columns that are not fields of a case are not loaded.
 
     Raises:
-        DataError: Where it is no Parquet file, or has no column for the question.
-        MissingExtraError: Where pyarrow is not installed.
+        DataError: If it is not a Parquet file, or has no column for the question.
+        MissingExtraError: If pyarrow is not installed.
     """
     try:
         import pyarrow as pa
@@ -188,7 +188,7 @@ def read_parquet(path: Path) -> Iterator[Raw]:
 
 
 def _batch_rows(batch: Any, maps: Sequence[str]) -> Iterator[dict[str, object] | str]:  # noqa: ANN401 - pyarrow is untyped
-    """Give the rows of a batch; where one cannot become Python values, only that one is lost."""
+    """Yield the rows of a batch; if one cannot be converted to Python values, only that row is faulty."""
     try:
         rows: list[Any] = batch.to_pylist()
     except (ValueError, ArithmeticError) as error:
