@@ -1,4 +1,4 @@
-"""The order of metrics that build on others: each comes after what it builds on."""
+"""Dependencies between metrics, and their topological order: each metric comes after those that it builds on."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from greval.records.scale import CategoricalScale, MeasureScale, Value, ValueSca
 
 
 def built_on(metric: Metric) -> tuple[str, ...]:
-    """Give the names of the metrics that a metric builds on, each once."""
+    """List the names of the metrics that a metric builds on, each once."""
     uses = metric.uses.values() if isinstance(metric, JudgedMetric) else ()
     return tuple(dict.fromkeys(use.judged_by for use in uses))
 
 
 def missing(metrics: Iterable[Metric]) -> tuple[str, ...]:
-    """Give the names of metrics that some of these build on and that are not among them.
+    """List the names of the direct dependencies of metrics that are not among them.
 
     Example:
         >>> from greval.metrics.library import load
-        >>> missing([load("answer_completeness")])
+        >>> list_missing_dependencies([load("answer_completeness")])
         ('chunk_evaluation', 'triple_evaluation')
     """
     given = tuple(metrics)
@@ -33,22 +33,22 @@ def missing(metrics: Iterable[Metric]) -> tuple[str, ...]:
 
 
 def ordered(metrics: Iterable[Metric]) -> tuple[Metric, ...]:
-    """Give the metrics, each once, in an order in which each comes after what it builds on.
+    """Return the metrics in topological order, each once and after its dependencies.
 
     Args:
-        metrics: Metrics with all that they build on.
+        metrics: Metrics with all their dependencies.
 
     Returns:
-        The same metrics; the same ones in the same order for the same input.
+        The same metrics in an order that is deterministic for the same input.
 
     Raises:
-        DefinitionError: With every fault: two different metrics of one name, a metric that is missing,
-            a metric that cannot narrow what it is used for, metrics that build on each other.
+        DefinitionError: If two different metrics have one name, a dependency is missing or cannot be used as
+            stated, or dependencies are circular. The error holds every fault.
 
     Example:
         >>> from greval.metrics.library import load
         >>> used = load("answer_completeness"), load("triple_evaluation"), load("chunk_evaluation")
-        >>> [metric.name for metric in ordered(used)][-1]
+        >>> [metric.name for metric in order_metrics(used)][-1]
         'answer_completeness'
     """
     given = tuple(metrics)
@@ -70,7 +70,7 @@ def ordered(metrics: Iterable[Metric]) -> tuple[Metric, ...]:
 
 
 def _misused(metric: Metric, known: Mapping[str, Metric]) -> Iterator[str]:
-    """Name what is wrong with each use of another metric."""
+    """Find the faults in each use of another metric."""
     for field, use in metric.uses.items() if isinstance(metric, JudgedMetric) else ():
         place = f"{metric.name}: uses.{field}"
         source = known.get(use.judged_by)
@@ -84,7 +84,7 @@ def _misused(metric: Metric, known: Mapping[str, Metric]) -> Iterator[str]:
 
 
 def _unknown_values(use: Use, source: Metric) -> Iterator[str]:
-    """Name the values that the metric built on never gives."""
+    """Find the values in a use that its metric cannot give."""
     match source.scale:
         case CategoricalScale(names=names):
             known = names
@@ -102,8 +102,8 @@ def _unknown_values(use: Use, source: Metric) -> Iterator[str]:
 
 
 def _level(scale: ValueScale, text: str) -> Value | None:
-    """Return the level that a text writes, None if it is none."""
+    """Parse a level of the scale from text, None if it is not one."""
     try:
         return scale.read(float(text))
-    except ValueError:  # no number, or off the scale
+    except ValueError:  # not a number, or off the scale
         return None

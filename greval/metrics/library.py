@@ -1,4 +1,4 @@
-"""Where metrics are found: those that ship with greval, and the folders of metric files of its users."""
+"""The metric library: the predefined metrics of greval, and the user's folders of metric files."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ ENDING = ".yaml"
 
 
 def predefined() -> dict[str, Metric]:
-    """Give the metrics that ship with greval, judged and computed, by name and sorted.
+    """Return the metrics that ship with greval, judged and computed, sorted by name.
 
-    Computed metrics with other cut-offs and options, such as `ndcg@5`, are found by `load`.
+    `load` also finds computed metrics with other cut-offs and options, such as `ndcg@5`.
 
     Example:
         >>> [name for name in predefined() if "evaluation" in name]
@@ -30,10 +30,10 @@ def predefined() -> dict[str, Metric]:
 
 
 def predefined_folder() -> Path:
-    """Give the folder of the metric files that ship with greval.
+    """Return the folder of the metric files that ship with greval.
 
     Raises:
-        DefinitionError: Where the installation lacks it.
+        DefinitionError: If the folder is missing from the installation.
     """
     here = Path(__file__).parents[1]
     in_wheel, in_checkout = here / "metric_library", here.parent / "metric_library"
@@ -44,17 +44,17 @@ def predefined_folder() -> Path:
 
 
 def load(name_or_path: str | Path, *folders: str | Path) -> Metric:
-    """Give the metric of a name or of a file.
+    """Load a metric by name or from a file.
 
     Args:
         name_or_path: A metric's name, a computed one with any setting (`ndcg@5`), or a path that ends in `.yaml`.
-        folders: Where a name is looked for first, in this order; then come the predefined metrics.
+        folders: Folders in which a name is looked up first, in this order, before the predefined metrics.
 
     Returns:
         The definition.
 
     Raises:
-        DefinitionError: Where there is no such metric, with the nearest name, or where its file is faulty.
+        DefinitionError: If there is no such metric (the message suggests the nearest name), or its file is invalid.
 
     Example:
         >>> load("latency").scale.better, load("ndcg@5").name
@@ -80,19 +80,19 @@ def load(name_or_path: str | Path, *folders: str | Path) -> Metric:
 
 
 def load_folder(path: str | Path) -> dict[str, Metric]:
-    """Give the metrics of all metric files of a folder, by name and sorted.
+    """Load all metric files of a folder.
 
     Args:
-        path: A folder with `NAME.yaml` files; folders in it are not searched.
+        path: A folder with `NAME.yaml` files; subfolders are not searched.
 
     Returns:
-        The definitions; none where the folder holds no metric file.
+        The definitions sorted by name; empty if the folder has no metric file.
 
     Raises:
-        DefinitionError: With every fault of every file.
+        DefinitionError: If a file is invalid. The error holds every fault of every file.
 
     Example:
-        >>> load_folder(predefined_folder())["correctness"].scale.range
+        >>> load_folder(find_predefined_folder())["correctness"].scale.range
         (0, 1)
     """
     metrics: dict[str, Metric] = {}
@@ -112,13 +112,13 @@ def load_folder(path: str | Path) -> dict[str, Metric]:
 
 
 def definition(metric: object) -> Metric:
-    """Give back what is a metric.
+    """Return the argument if it is a metric.
 
     Raises:
-        DefinitionError: Where it is none, such as a name.
+        DefinitionError: If it is anything else, such as the name of a metric.
 
     Example:
-        >>> definition("correctness")
+        >>> require_metric("correctness")
         Traceback (most recent call last):
         greval.errors.DefinitionError: 'correctness': is no metric; load('correctness') gives one by its name
     """
@@ -129,21 +129,20 @@ def definition(metric: object) -> Metric:
 
 
 def with_dependencies(metrics: Iterable[Metric], *folders: str | Path) -> tuple[Metric, ...]:
-    """Give the metrics and those they build on, each after what it builds on.
+    """Return metrics together with the metrics that they build on, dependencies first.
 
     Args:
         metrics: Definitions.
-        folders: Where those they build on are looked for first; then come the predefined metrics.
+        folders: Folders in which dependencies are looked up first, before the predefined metrics.
 
     Returns:
         Each metric once.
 
     Raises:
-        DefinitionError: Where one that is built on cannot be found or does not fit its use, and where
-            metrics build on each other in a circle.
+        DefinitionError: If a dependency cannot be found or does not fit its use, or if dependencies are circular.
 
     Example:
-        >>> [metric.name for metric in with_dependencies([load("answer_completeness")])]
+        >>> [metric.name for metric in add_dependencies([load("answer_completeness")])]
         ['chunk_evaluation', 'triple_evaluation', 'answer_completeness']
     """
     several(metrics, "metrics", "[load('correctness')]")
@@ -154,15 +153,14 @@ def with_dependencies(metrics: Iterable[Metric], *folders: str | Path) -> tuple[
 
 
 def find_dependencies(metric: Metric, given: Iterable[Metric] = ()) -> tuple[Metric, ...]:
-    """Return the metrics that a metric builds on, each after what it builds on, and last the metric itself.
+    """Return the metrics that a metric builds on, dependencies first, and the metric itself last.
 
     Args:
         metric: A definition.
-        given: Where those that it builds on are looked for first; then come the predefined metrics.
+        given: Metrics among which dependencies are looked up first, before the predefined metrics.
 
     Raises:
-        DefinitionError: If one that is built on cannot be found or does not fit its use, or if metrics build on
-            each other in a circle.
+        DefinitionError: If a dependency cannot be found or does not fit its use, or if dependencies are circular.
 
     Example:
         >>> [metric.name for metric in find_dependencies(load("answer_completeness"), [load("correctness")])]
@@ -170,7 +168,7 @@ def find_dependencies(metric: Metric, given: Iterable[Metric] = ()) -> tuple[Met
     """
     needed = [definition(metric)]
     known = {one.name: one for one in map(definition, given) if one.name != metric.name}
-    for above in needed:  # grows while it is walked
+    for above in needed:  # the list grows during iteration
         needed += [known.pop(name) for name in built_on(above) if name in known]
     return with_dependencies(needed)
 
@@ -179,7 +177,7 @@ def _found(names: Iterable[str], above: Iterable[Metric], folders: Iterable[str 
     """Load metrics that others build on.
 
     Raises:
-        DefinitionError: With the faults of all of them.
+        DefinitionError: If any cannot be loaded. The error holds the faults of all of them.
     """
     faults: list[str] = []
     for name in names:
@@ -203,7 +201,7 @@ def _listed(folder: str | Path) -> list[Path]:
     """List the metric files of a folder.
 
     Raises:
-        DefinitionError: Where it is no folder, or holds files that end in `.yml`, which nobody would read.
+        DefinitionError: If it is not a folder, or holds `.yml` files, which would be silently ignored.
     """
     if not Path(folder).is_dir():
         raise DefinitionError(f"{folder}: is no folder; give the folder that holds your metric files")
@@ -214,15 +212,15 @@ def _listed(folder: str | Path) -> list[Path]:
 
 
 def _files(folder: str | Path) -> dict[str, Path]:
-    """Give the metric files of a folder by the name that they should hold; some systems decompose letters."""
+    """Return the metric files of a folder by name in NFC form, as some file systems store decomposed letters."""
     return {unicodedata.normalize("NFC", file.name.removesuffix(ENDING)): file for file in _listed(folder)}
 
 
 def _read_named(file: Path) -> JudgedMetric:
-    """Read a file whose metric has the file's name.
+    """Read a metric file and check that its metric has the name of the file.
 
     Raises:
-        DefinitionError: Where it has another, so that it could not be found by it.
+        DefinitionError: If the names differ, as the metric could not be found by its name.
     """
     metric = read_metric(file)
     name = unicodedata.normalize("NFC", file.name.removesuffix(ENDING))

@@ -1,6 +1,6 @@
-"""Remarks on a definition that is valid, but whose judging would be unsure or whose figures would mislead.
+"""Lint rules for definitions that are valid but would give unreliable judgements or misleading figures.
 
-The words that are looked for are English; definitions in other languages get the remarks that need none.
+Rules that look for words know English only. Definitions in other languages are checked by the other rules.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from greval.records.metric import JudgedMetric, Metric
 from greval.records.scale import CategoricalScale, ValueScale
 
 ALIKE = 88
-"""How alike, of 100, the words of two descriptions are before a judge could take one for the other."""
+"""Similarity, of 100, from which the words of two descriptions are likely to be confused by a judge."""
 
 _CITED: tuple[tuple[str, frozenset[str], str], ...] = (
     ("question", frozenset({"question"}), r"\bthe (?:user'?s? )?questions?\b"),
@@ -27,7 +27,7 @@ _CITED: tuple[tuple[str, frozenset[str], str], ...] = (
     ("context", frozenset({"chunks", "triples", "context"}), r"\b(?:the|retrieved|given|provided) context\b"),
     ("traversal", frozenset({"traversal"}), r"\btraversals?\b|\btraversed\b"),
 )
-"""What a text cites, the needs by which the judge sees it, and the words that cite it."""
+"""An input, the needs that include it in the prompt, and a pattern of the words that mention it."""
 
 _TWO_IN_NAME = re.compile(r"(?<=[^\W_])[_.-]+(?:and|und)[_.-]+(?=[^\W_])", re.IGNORECASE)
 _TWO_IN_TEXT = re.compile(
@@ -37,25 +37,25 @@ _NEGATIONS = ("not", "no", "none", "never", "nor", "nothing", "without", "neithe
 _OPPOSITES = ("true", "false", "right", "wrong", "good", "bad", "high", "low", "more", "less", "most", "least")
 _AMOUNTS = ("all", "every", "many", "some", "few", "any", "one", "fully", "entirely", "mostly", "partly", "partially")
 _TELLING = frozenset({*_NEGATIONS, *_OPPOSITES, *_AMOUNTS})
-"""Words that tell two descriptions apart where everything else in them is the same."""
+"""Words that distinguish two descriptions which are otherwise the same."""
 
 _OPPOSITE = re.compile(r"^(?:in|im|ir|un|non|dis)")
 
 
 def lint(metric: Metric) -> list[str]:
-    """Give remarks on a definition; none on a computed metric.
+    """Return the lint remarks on a definition; a computed metric has none.
 
     Args:
         metric: A valid definition.
 
     Returns:
-        One sentence each: the place, what is unsure there, what to do. Remarks are no faults.
+        One sentence each: the place, what is doubtful, what to do. A remark is not a fault.
 
     Example:
         >>> from greval.records.metric import CategoricalMetric
         >>> metric = CategoricalMetric(name="tone", description="Is it polite?", needs=["answer"], steps=["Read it."],
         ...                            categories={"Yes": {"means": "Courteous.", "score": 1}, "No": {"score": 0}})
-        >>> lint(metric)
+        >>> lint_metric(metric)
         ['scale.categories.No: is not described; say when it applies and how it differs from its neighbours']
     """
     if not isinstance(metric, JudgedMetric):
@@ -64,7 +64,7 @@ def lint(metric: Metric) -> list[str]:
 
 
 def _unseen(metric: JudgedMetric) -> Iterator[str]:
-    """Name the inputs that a step cites and the judge does not see."""
+    """Find the inputs that a step or the instructions mention but the prompt does not contain."""
     texts = [*((f"steps.{n}", step) for n, step in enumerate(metric.steps, 1)), ("instructions", metric.instructions)]
     for place, text in texts:
         for need, shown_by, words in _CITED:
@@ -74,7 +74,7 @@ def _unseen(metric: JudgedMetric) -> Iterator[str]:
 
 
 def _double(metric: JudgedMetric) -> Iterator[str]:
-    """Name the texts that seem to ask for two qualities at once."""
+    """Find the texts that seem to ask for two qualities at once."""
     advice = "make one metric of each, or a verdict cannot tell which was meant"
     if _TWO_IN_NAME.search(metric.name):
         yield f"name: {metric.name!r} names two qualities; {advice}"
@@ -86,7 +86,7 @@ def _double(metric: JudgedMetric) -> Iterator[str]:
 
 
 def _described(metric: JudgedMetric) -> list[tuple[str, str]]:
-    """Give the descriptions of the scale with their places."""
+    """List the descriptions of the scale, each with its place."""
     match metric.scale:
         case CategoricalScale(categories=categories):
             return [(f"scale.categories.{category.name}", category.means) for category in categories]
@@ -103,7 +103,7 @@ def _undescribed(metric: JudgedMetric) -> Iterator[str]:
 
 
 def _overlapping(metric: JudgedMetric) -> Iterator[str]:
-    """Name the categories whose descriptions say nearly the same; a telling word keeps them apart."""
+    """Find the categories with nearly equal descriptions that no distinguishing word separates."""
     from rapidfuzz import fuzz
 
     if not isinstance(metric.scale, CategoricalScale):
@@ -119,7 +119,7 @@ def _overlapping(metric: JudgedMetric) -> Iterator[str]:
 
 
 def _told_apart(ones: frozenset[str], others: frozenset[str]) -> bool:
-    """Say whether a number, a negation or an opposite stands in the one and not in the other."""
+    """Return whether a number, a negation or an opposite occurs in only one of two texts."""
     different = ones ^ others
     return any(
         word in _TELLING or word.isdecimal() or (_OPPOSITE.match(word) and _OPPOSITE.sub("", word) in different)
@@ -128,7 +128,7 @@ def _told_apart(ones: frozenset[str], others: frozenset[str]) -> bool:
 
 
 def _undirected(metric: JudgedMetric) -> Iterator[str]:
-    """Name a scale of which it is not said which end is good, or which gives no mean."""
+    """Find a scale without a stated direction, or with scores missing so that a mean is undefined or partial."""
     scale = metric.scale
     if isinstance(scale, ValueScale):
         if "better" not in scale.model_fields_set:

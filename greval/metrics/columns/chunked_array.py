@@ -1,4 +1,4 @@
-"""Columns that come in several stretches, as Arrow's do: read by ranges of rows, without joining them."""
+"""Chunked arrays, such as Arrow's: read by ranges of rows, without concatenating the chunks."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ import numpy.typing as npt
 Ints = npt.NDArray[np.signedinteger[Any]]
 Flags = npt.NDArray[np.bool_]
 RANK_BITS = 32
-"""Bits of a rank, where a question and a rank are one number."""
+"""Bits of the rank in sort keys that combine a question and a rank in one integer."""
 
 Held = TypeVar("Held", bound=Sized)
 
 
 class Stretches(Generic[Held]):
-    """A column of several stretches.
+    """A column that is stored in several chunks.
 
     Args:
-        parts: The stretches, in order.
+        parts: The chunks, in order; empty ones are dropped.
     """
 
     def __init__(self, parts: Sequence[Held]) -> None:
@@ -34,7 +34,7 @@ class Stretches(Generic[Held]):
         return int(self.edges[-1])
 
     def within(self, rows: slice) -> Iterator[tuple[Held, slice]]:
-        """Give the stretches that hold a range of rows, and which rows of each."""
+        """Yield the chunks that overlap a range of rows, each with its local range."""
         at = self._at(rows.start)
         while at < len(self.parts) and self.edges[at] < rows.stop:
             first, part = int(self.edges[at]), self.parts[at]
@@ -42,11 +42,11 @@ class Stretches(Generic[Held]):
             at += 1
 
     def _at(self, row: int) -> int:
-        """Give the stretch that a row is in."""
+        """Return the index of the chunk that holds a row."""
         return bisect_right(self._bounds, row) - 1
 
     def located(self, rows: Ints) -> Iterator[tuple[slice | Ints, Held, Ints]]:
-        """Give which of some rows are in which stretch, and their places there."""
+        """Yield for each chunk which of the rows it holds, the chunk, and the local row numbers."""
         if not len(rows):
             return
         at = self._at(int(rows.min()))
@@ -65,7 +65,7 @@ class Numbers(Stretches[npt.NDArray[Any]]):
     """A column of numbers."""
 
     def read(self, rows: slice | Ints) -> npt.NDArray[Any]:
-        """Give some of the numbers."""
+        """Return some of the numbers."""
         if isinstance(rows, slice):
             pieces = [part[local] for part, local in self.within(rows)]
             return pieces[0] if len(pieces) == 1 else np.concatenate([np.empty(0, self._type), *pieces])
@@ -80,10 +80,10 @@ class Numbers(Stretches[npt.NDArray[Any]]):
 
 
 def spans(starts: Ints, lengths: Ints) -> Ints:
-    """Give the rows of several ranges, one range after the other.
+    """Return the rows of several ranges, one range after the other.
 
     Example:
-        >>> spans(np.array([5, 0]), np.array([2, 3])).tolist()
+        >>> expand_ranges(np.array([5, 0]), np.array([2, 3])).tolist()
         [5, 6, 0, 1, 2]
     """
     ends = np.cumsum(lengths)

@@ -1,4 +1,4 @@
-"""Columns of strangers: Arrow, pandas, polars, numpy and lists become texts and numbers."""
+"""Readers of foreign columns: Arrow, pandas, polars, numpy and lists become columns of texts or numbers."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def texts_of(column: object, what: str) -> Texts:
 
     Args:
         column: The column. Whole numbers are read as their digits, so 7 and "7" are the same id.
-        what: What it holds, for messages.
+        what: What the column holds, for error messages.
 
     Returns:
-        The texts; Arrow's own columns of texts are not copied.
+        The texts. Arrow string columns are not copied.
 
     Raises:
-        DataError: Where a value is missing, or neither a text nor a whole number.
-        MissingExtraError: Where the column is Arrow's and pyarrow is not installed.
+        DataError: If a value is missing, or is neither a text nor a whole number.
+        MissingExtraError: If the column is an Arrow column and pyarrow is not installed.
     """
     if isinstance(column, Texts):
         return column
@@ -42,12 +42,12 @@ def numbers_of(column: object, what: str) -> Numbers:
     """Read a column of numbers.
 
     Args:
-        column: A column as for `texts_of`.
-        what: What it holds, for messages.
+        column: A column as for `read_texts`.
+        what: What the column holds, for error messages.
 
     Raises:
-        DataError: Where a value is missing or no number.
-        MissingExtraError: Where the column is Arrow's and pyarrow is not installed.
+        DataError: If a value is missing or not a number.
+        MissingExtraError: If the column is an Arrow column and pyarrow is not installed.
     """
     if isinstance(column, Numbers):
         return column
@@ -73,15 +73,15 @@ def numbers_of(column: object, what: str) -> Numbers:
 
 
 def numbers_in(values: Iterable[object], count: int, what: str) -> npt.NDArray[np.float64]:
-    """Read the numbers of dictionaries.
+    """Read the numbers of dictionaries into an array.
 
     Args:
         values: The numbers.
-        count: How many they are.
-        what: What one of them is, for messages.
+        count: How many there are.
+        what: What one of them is, for error messages.
 
     Raises:
-        DataError: Where a value is missing or no number.
+        DataError: If a value is missing or not a number.
     """
     try:
         numbers = np.fromiter(values, np.float64, count)
@@ -95,7 +95,7 @@ def numbers_in(values: Iterable[object], count: int, what: str) -> npt.NDArray[n
 
 
 def _plain(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Leave numbers as they are, and make numbers of what can be one."""
+    """Return numeric arrays as they are, and convert others to float."""
     return values if values.dtype.kind in "iuf" else values.astype(np.float64)
 
 
@@ -112,7 +112,7 @@ def _sequence(column: object, what: str) -> Sequence[object]:
 
 
 def _joined(values: Sequence[object], what: str) -> Texts:
-    """Put texts one after the other, as Arrow has them."""
+    """Concatenate texts into one chunk, in Arrow's layout."""
     if set(map(type, values)) - {str}:
         values = [_id(value, f"{what}, row {n}") for n, value in enumerate(values, 1)]
     texts: Sequence[str] = values  # type: ignore[assignment]
@@ -128,7 +128,7 @@ def _joined(values: Sequence[object], what: str) -> Texts:
 
 
 def part_of(pieces: Sequence[bytes]) -> Part:
-    """Put encoded texts one after the other, as Arrow has them."""
+    """Build a chunk from encoded texts, in Arrow's layout."""
     return _part_of(b"".join(pieces), map(len, pieces), len(pieces))
 
 
@@ -148,7 +148,12 @@ def _id(value: object, place: str) -> str:
 
 
 def _chunks(column: Any, what: str) -> tuple[Any, Sequence[Any]]:  # noqa: ANN401 - pyarrow is untyped
-    """Give a column as Arrow's chunks, without a missing value."""
+    """Return pyarrow and the chunks of an Arrow column.
+
+    Raises:
+        DataError: If a value is missing.
+        MissingExtraError: If pyarrow is not installed.
+    """
     try:
         import pyarrow as pa
     except ImportError as error:
@@ -164,7 +169,7 @@ def _chunks(column: Any, what: str) -> tuple[Any, Sequence[Any]]:  # noqa: ANN40
 
 
 def _parts(pa: Any, chunk: Any, what: str) -> Iterator[Part]:  # noqa: ANN401 - pyarrow is untyped
-    """Give the bytes of Arrow's texts as they are; other columns become texts first."""
+    """Yield Arrow strings as chunks without copying them; other columns are cast to strings first."""
     plain = (pa.types.is_string, pa.types.is_large_string)
     kind = chunk.type.value_type if pa.types.is_dictionary(chunk.type) else chunk.type
     if not any(tells(kind) for tells in (*plain, pa.types.is_integer, pa.types.is_string_view)):
@@ -180,7 +185,7 @@ def _parts(pa: Any, chunk: Any, what: str) -> Iterator[Part]:  # noqa: ANN401 - 
 
 
 def _padded(edges: Edges, data: npt.NDArray[np.uint8]) -> Iterator[Part]:
-    """Copy the last few texts where nothing follows them, as eight bytes are read at once."""
+    """Copy the last texts if fewer than eight bytes follow them, because eight bytes are read at once."""
     safe = max(0, int(np.searchsorted(edges, len(data) - WORD, side="right")) - 1)
     if safe:
         yield Part(edges[: safe + 1], data)

@@ -1,7 +1,7 @@
-"""Ranking measures over arrays: the twins of the per-case ones, for all questions at once.
+"""Ranking measures over arrays: the same formulas as the metrics of single cases, for all questions at once.
 
-What each measure is and when it is skipped is told in `docs/measures.md`; here are the same
-formulas, of judged documents found with their ranks.
+`docs/measures.md` defines each measure and says when it is skipped. The functions here compute them from the
+judged documents that were retrieved and from their ranks.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ _NAME = re.compile(r"(?P<base>[a-z_]+)(?:@(?P<cut>[1-9][0-9]{0,8}))?(?P<exponent
 
 @dataclass(frozen=True)
 class Found:
-    """What a measure looks at: the judged documents that were found, up to its cut-off.
+    """The input of a measure: the judged documents that were retrieved, and the cut-off.
 
     Args:
         qrels: The judged documents.
-        hits: Those that were found.
-        cut: The number of first documents that count; None for all.
-        exponential: Whether a gain is `2**grade - 1` and not the grade.
+        hits: The judged documents that were retrieved, with their ranks.
+        cut: The cut-off k, the number of top documents that count; None for all.
+        exponential: Whether the gain of a document is `2**grade - 1` instead of its grade.
     """
 
     qrels: Qrels
@@ -47,29 +47,29 @@ class Found:
 
     @property
     def first(self) -> Flags:
-        """Which finds are in the first documents."""
+        """Boolean mask of the hits within the cut-off."""
         return np.ones(len(self.hits.ranks), np.bool_) if self.cut is None else self.hits.ranks <= self.cut
 
     def graded(self, lowest: int) -> Flags:
-        """Which finds have at least a grade, up to the cut-off."""
+        """Return a mask of the hits within the cut-off that have at least the grade `lowest`."""
         marked: Flags = self.first & (self.qrels.grades[self.hits.gold] >= lowest)
         return marked
 
     def count(self, lowest: int) -> Ints:
-        """Count these by question."""
+        """Count the hits of at least the grade `lowest` per question, within the cut-off."""
         return np.bincount(self.hits.questions[self.graded(lowest)], minlength=self.size)
 
     def add(self, marked: Flags, terms: Floats) -> Floats:
-        """Add up a term of each marked find by question."""
+        """Sum the terms of the marked hits per question."""
         added: Floats = np.bincount(self.hits.questions[marked], terms, self.size).astype(np.float64)
         return added
 
     def due(self, lowest: int) -> Ints:
-        """Count the judged documents of at least a grade by question."""
+        """Count the judged documents of at least the grade `lowest` per question."""
         return self.qrels.due(lowest)
 
     def gains(self, grades: npt.NDArray[np.integer[Any]]) -> Floats:
-        """Give the gains of grades."""
+        """Return the gains of grades; a negative grade has the gain 0."""
         positive = np.maximum(grades, 0).astype(np.float64)
         gains: Floats = np.exp2(positive) - 1 if self.exponential else positive
         return gains
@@ -82,7 +82,7 @@ def _ndcg(found: Found) -> tuple[Floats, Flags]:
 
 
 def _ideal(found: Found) -> Floats:
-    """Give the best DCG of each question: the highest grades first, as many ranks for each as it has documents."""
+    """Compute the ideal DCG of each question, which ranks its documents by falling grade."""
     qrels = found.qrels
     longest = int(qrels.grouped.lengths.max(initial=0))
     cut = longest if found.cut is None else min(found.cut, longest)
@@ -136,7 +136,7 @@ def _map(found: Found) -> tuple[Floats, Flags]:
 
 
 def _shares(part: npt.NDArray[np.generic], whole: npt.NDArray[np.generic]) -> tuple[Floats, Flags]:
-    """Divide, and tell where there is something to divide by."""
+    """Divide element by element; return the quotients, and a mask of those whose divisor is above 0."""
     defined: Flags = np.asarray(whole, np.float64) > 0
     return np.divide(part, whole, out=np.zeros(len(defined)), where=defined), defined
 
@@ -151,22 +151,22 @@ FORMULAS: dict[str, Callable[[Found], tuple[Floats, Flags]]] = {
     "mrr": _mrr,
     "map": _map,
 }
-"""By the name without its cut-off; each gives a value for every question, and for which it is defined."""
+"""Formulas by measure name without cut-off. Each returns a value per question and a mask of the defined values."""
 
 
 def values_of(name: str, qrels: Qrels, hits: Hits) -> tuple[Floats, Flags]:
     """Compute a measure for every question of the qrels.
 
     Args:
-        name: Its name, such as `ndcg@10`, `ndcg@10-exponential` or `mrr`.
+        name: The name of the measure, such as `ndcg@10`, `ndcg@10-exponential` or `mrr`.
         qrels: The judged documents.
-        hits: Those that were found.
+        hits: The judged documents that were retrieved.
 
     Returns:
-        The values, and for which questions they are defined.
+        The values, shape (questions,), and a boolean mask of the questions for which the measure is defined.
 
     Raises:
-        DefinitionError: Where there is no such measure.
+        DefinitionError: If no measure has this name.
     """
     read = _NAME.fullmatch(name)
     if not read or read["base"] not in FORMULAS or (read["exponential"] and read["base"] != "ndcg"):

@@ -1,4 +1,4 @@
-"""Rows grouped by question: where each question's documents begin and end, and in which order they stand."""
+"""Rows grouped by question: the range of each question's documents, and their order within it."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ _FILLED = 2
 
 @dataclass(frozen=True)
 class Grouped:
-    """Documents by question.
+    """Documents grouped by question.
 
     Args:
         names: The questions, each once.
-        starts: The documents of question `n` are those from `starts[n]` to `starts[n + 1]`.
-        column: The column of documents, or the documents as strings where they were given so.
-        order: The row of each place in that column; None where rows stand as they are read.
+        starts: The offsets of the groups, shape (questions + 1,): question `n` has the documents from `starts[n]`
+            to `starts[n + 1]`.
+        column: The column of documents, or the documents as strings if they were passed as strings.
+        order: The row of each position in that column; None if rows are already grouped.
     """
 
     names: Sequence[str]
@@ -42,7 +43,7 @@ class Grouped:
 
     @property
     def listed(self) -> Sequence[str] | None:
-        """The documents as strings, where they were given so."""
+        """The documents as strings, or None if they were not passed as strings."""
         return None if isinstance(self.column, Texts) else self.column
 
     @cached_property
@@ -52,37 +53,38 @@ class Grouped:
 
     @cached_property
     def places(self) -> dict[str, int]:
-        """Where each question stands."""
+        """The index of each question by its name."""
         return dict(zip(self.names, range(len(self.names)), strict=True))
 
     @cached_property
     def lengths(self) -> Ints:
-        """How many documents each question has."""
+        """The number of documents of each question."""
         lengths: Ints = np.diff(self.starts)
         return lengths
 
     @cached_property
     def whole(self) -> bool:
-        """Whether whole ids are hashed, or their ends alone: these usually tell ids apart."""
+        """True if whole ids must be hashed because many share their last eight bytes."""
         return self.documents.alike_at_the_end()
 
     def rows(self, span: slice | Ints) -> slice | Ints:
-        """Give the rows of some places."""
+        """Return the rows at some positions."""
         return span if self.order is None else self.order[span]
 
     def rows_at(self, places: Ints) -> Ints:
-        """Give the rows of some places, as numbers."""
+        """Return the rows at some positions as an integer array."""
         return places if self.order is None else self.order[places]
 
 
 def blocks(lengths: Ints, size: int = BLOCK) -> Iterator[tuple[int, int]]:
-    """Give ranges of questions, of about so many documents as the processor's cache holds.
+    """Yield ranges of questions whose documents together fit into the processor's cache.
 
-    A table of a range, with as many columns as its longest question has documents, is not much larger.
+    A range also ends early if its questions differ so much in length that a padded table of it, with one row per
+    question, would hold far more cells than documents.
 
     Args:
-        lengths: How many documents each question has.
-        size: How many documents are in a range, about.
+        lengths: The number of documents of each question.
+        size: The approximate number of documents of a range.
     """
     ends, first = np.cumsum(lengths), 0
     while first < len(lengths):
@@ -95,10 +97,10 @@ def blocks(lengths: Ints, size: int = BLOCK) -> Iterator[tuple[int, int]]:
 
 
 def group(questions: object, documents: object) -> Grouped:
-    """Group two columns of the same length by question; within a question rows stay in their order.
+    """Group two columns of the same length by question; the rows of a question keep their order.
 
     Raises:
-        DataError: Where the columns are no ids, or are not equally long.
+        DataError: If the columns do not hold ids, or differ in length.
     """
     asked, found = texts_of(questions, "questions"), texts_of(documents, "documents")
     if len(asked) != len(found):
@@ -113,12 +115,12 @@ def group(questions: object, documents: object) -> Grouped:
 
 
 def _regrouped(places: dict[str, int], which: Ints, edges: Ints, documents: Texts) -> Grouped:
-    """Bring together questions whose rows are scattered.
+    """Bring together the rows of questions whose rows are scattered over the column.
 
     Args:
-        places: Where each question is to stand.
+        places: The index of each question in the result.
         which: The question of each run of rows.
-        edges: Where the runs begin, and the end.
+        edges: The starts of the runs, and the end of the column.
         documents: The column.
     """
     order, lengths = np.argsort(which, kind="stable"), np.diff(edges)
@@ -128,10 +130,10 @@ def _regrouped(places: dict[str, int], which: Ints, edges: Ints, documents: Text
 
 
 def group_lists(lists: Mapping[str, Collection[str]]) -> Grouped:
-    """Group documents that are listed by question already.
+    """Group documents that are already listed by question.
 
     Raises:
-        DataError: Where a document's id is neither a text nor a whole number.
+        DataError: If an id of a document is neither a text nor a whole number.
     """
     starts = np.zeros(len(lists) + 1, np.intp)
     np.cumsum(np.fromiter(map(len, lists.values()), np.intp, len(lists)), out=starts[1:])
@@ -141,13 +143,13 @@ def group_lists(lists: Mapping[str, Collection[str]]) -> Grouped:
 
 
 def arranged(grouped: Grouped, numbers: Numbers, *, falling: bool, by_name: bool = False) -> Grouped:
-    """Put the documents of each question in the order of a number; equal ones stay in their order.
+    """Sort the documents of each question by a number; the sort is stable.
 
     Args:
         grouped: The rows.
-        numbers: A number for each row.
-        falling: Whether the highest comes first.
-        by_name: Put equal ones in falling order of their ids, as trec_eval does.
+        numbers: The number of each row.
+        falling: Whether the highest number comes first.
+        by_name: Whether ties are sorted by falling id, as trec_eval does.
     """
     order: Ints | None = None
     for first, last in blocks(grouped.lengths):
@@ -172,9 +174,9 @@ def arranged(grouped: Grouped, numbers: Numbers, *, falling: bool, by_name: bool
 
 
 def _sorted(keys: npt.NDArray[Any], lengths: Ints) -> Ints:
-    """Give the places of keys in rising order for each of some ranges; equal ones stay in their order.
+    """Return the positions that sort the keys of each range in rising order; the sort is stable.
 
-    The ranges are rows of a table, filled up with what stays behind them.
+    The ranges are the rows of one table, padded with a value that sorts last.
     """
     last = np.inf if keys.dtype.kind == "f" else np.iinfo(keys.dtype).max
     held = np.arange(int(lengths.max())) < lengths[:, None]
@@ -185,7 +187,7 @@ def _sorted(keys: npt.NDArray[Any], lengths: Ints) -> Ints:
 
 
 def _by_name(grouped: Grouped, moved: Ints, keys: tuple[Ints, npt.NDArray[Any]], start: int) -> Ints:
-    """Put documents with equal keys in falling order of their ids; texts order as their UTF-8 bytes do."""
+    """Sort documents with equal keys by falling id, in the order of their UTF-8 bytes."""
     which, numbers = keys
     tied = (which[1:] == which[:-1]) & (numbers[1:] == numbers[:-1])
     edges = np.flatnonzero(np.diff(np.concatenate([[False], tied, [False]])))

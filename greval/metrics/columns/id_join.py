@@ -1,8 +1,8 @@
-"""Equal documents of a question, found by sorting its hashes: ranked ones that come again, and judged ones.
+"""Join of ranked and judged documents by id: equal documents of a question are found by sorting their hashes.
 
-The hashes of some questions stand in a table, a row for each question; the lowest bits of each tell its
-place in the row. Sorted rows have equal hashes side by side. No hash decides anything: what stands side by
-side is compared byte for byte.
+The hashes of a block of questions form a table with a row for each question. The lowest bits of each hash are
+replaced by its position in the row, and sorting a row puts equal hashes next to each other. Equal hashes are only
+candidates: the ids are then compared byte by byte.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from greval.metrics.columns.grouping import Grouped, blocks
 from greval.metrics.columns.text_chunks import Words
 
 JUDGED = 1 << 40
-"""Added to the places of judged documents, so that they stand behind the ranked ones."""
+"""The offset of the positions of judged documents, so that they sort after the ranked ones."""
 _FILL = np.uint64(2**64 - 1)
 
 
 @dataclass(frozen=True)
 class Documents:
-    """The documents of some questions.
+    """The documents of a block of questions.
 
     Args:
         grouped: All documents.
-        starts: The place of the first one of each question.
-        lengths: How many each question has.
-        whole: Whether whole ids are hashed, or their ends alone.
+        starts: The position of the first document of each question.
+        lengths: The number of documents of each question.
+        whole: Whether whole ids are hashed, or only their last eight bytes.
     """
 
     grouped: Grouped
@@ -41,20 +41,20 @@ class Documents:
 
     @classmethod
     def of(cls, grouped: Grouped, some: slice, *, whole: bool) -> Documents:
-        """Give the documents of a range of questions."""
+        """Return the documents of a range of questions."""
         return cls(grouped, grouped.starts[:-1][some], grouped.lengths[some], whole)
 
     def some(self, some: slice) -> Documents:
-        """Give those of some of the questions."""
+        """Return the documents of some of the questions."""
         return Documents(self.grouped, self.starts[some], self.lengths[some], self.whole)
 
     @cached_property
     def width(self) -> int:
-        """The highest number of documents of a question."""
+        """The highest number of documents of any question."""
         return int(self.lengths.max(initial=0))
 
     def hashes(self) -> Words:
-        """Give the hashes, one question after the other."""
+        """Return the hashes of all documents, question by question."""
         filled = self.lengths > 0
         starts, lengths = self.starts[filled], self.lengths[filled]
         if len(starts) and bool(np.all(starts[1:] == starts[:-1] + lengths[:-1])):
@@ -64,38 +64,38 @@ class Documents:
         return self.grouped.documents.hashes(self.grouped.rows(places), whole=self.whole)
 
     def rows(self, questions: Ints, places: Ints) -> Ints:
-        """Give the rows of documents by question and place."""
+        """Return the rows of documents by question and position."""
         return self.grouped.rows_at(self.starts[questions] + places)
 
     def same(self, questions: Ints, places: Ints, other: Documents, others: Ints) -> Flags:
-        """Tell for pairs of documents of one question whether they are equal, byte for byte.
+        """Return for each pair of documents of one question whether they are equal, byte by byte.
 
         Args:
-            questions: The questions.
-            places: The places of the ones in them.
-            other: Where the other ones are.
-            others: Their places.
+            questions: The question of each pair.
+            places: The position of the first document of each pair, in this block.
+            other: The block that holds the second documents.
+            others: The positions of the second documents.
         """
         ours, theirs = self.rows(questions, places), other.rows(questions, others)
         return self.grouped.documents.same(ours, other.grouped.documents, theirs)
 
     def read(self, question: int, places: list[int]) -> list[str]:
-        """Give the ids of some documents of a question."""
+        """Return the ids of some documents of a question."""
         chosen = np.array(places, dtype=np.intp)
         return self.grouped.documents.read(self.rows(np.full(len(chosen), question), chosen))
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """Documents of a question whose hashes are equal, each with the one before it.
+    """Pairs of documents of a question whose hashes are equal: each document with the next one in sorted order.
 
-    Places from `JUDGED` on are of judged ones. Those that all have one hash are a chain: its pairs stand one
-    after the other, in the order of the places.
+    Positions from `JUDGED_OFFSET` on are those of judged documents. All documents with the same hash form a chain. The
+    pairs of a chain follow each other, in the order of the positions.
 
     Args:
         questions: The question of each pair.
-        left: The place of one.
-        right: The place of the other.
+        left: The position of the first document of each pair.
+        right: The position of the second document of each pair.
         fresh: Whether a pair is the first of its chain.
     """
 
@@ -106,24 +106,24 @@ class Pairs:
 
     @cached_property
     def chains(self) -> Ints:
-        """The chain of each pair."""
+        """The chain number of each pair."""
         chains: Ints = np.cumsum(self.fresh) - 1
         return chains
 
     @property
     def first(self) -> Ints:
-        """The first place of each pair's chain."""
+        """The first position in the chain of each pair."""
         if self.fresh.all():
             return self.left
         return self.left[self.fresh][self.chains]
 
     def chosen(self, which: Flags) -> Pairs:
-        """Give the pairs of some chains."""
+        """Return the pairs that a mask selects; the mask must select whole chains."""
         return Pairs(self.questions[which], self.left[which], self.right[which], self.fresh[which])
 
     @staticmethod
     def joined(parts: Sequence[Pairs]) -> Pairs:
-        """Join pairs; there is one part at least."""
+        """Concatenate pairs; `parts` must not be empty."""
         return Pairs(
             np.concatenate([part.questions for part in parts]),
             np.concatenate([part.left for part in parts]),
@@ -132,18 +132,18 @@ class Pairs:
         )
 
     def members(self) -> Iterator[tuple[int, list[int]]]:
-        """Give the question of each chain and the places of its documents."""
+        """Yield the question of each chain and the positions of its documents."""
         edges = np.append(np.flatnonzero(self.fresh), len(self.left)).tolist()
         for first, last in pairwise(edges):
             yield int(self.questions[first]), [int(self.left[first]), *self.right[first:last].tolist()]
 
 
 def equal_pairs(ranked: Documents, judged: Documents) -> Pairs:
-    """Find equal documents among the ranked and judged ones of each question: in each chain all are equal.
+    """Find equal documents among the ranked and judged ones of each question; all documents of a chain are equal.
 
     Args:
-        ranked: The ranked documents, which may come again.
-        judged: The judged documents, each there once.
+        ranked: The ranked documents, which may be repeated.
+        judged: The judged documents, each of which occurs once.
     """
     parts = [
         _alike(ranked.some(slice(first, last)), judged.some(slice(first, last)), first)
@@ -159,7 +159,7 @@ def equal_pairs(ranked: Documents, judged: Documents) -> Pairs:
 
 
 def _equal(pairs: Pairs, ranked: Documents, judged: Documents) -> Flags:
-    """Tell which pairs are equal; two judged ones are not."""
+    """Return a mask of the pairs that are equal; two judged documents never are."""
     hit = (pairs.left < JUDGED) & (pairs.right >= JUDGED)
     if hit.all():  # as in rankings without repeated documents
         return ranked.same(pairs.questions, pairs.left, judged, pairs.right - JUDGED)
@@ -170,7 +170,7 @@ def _equal(pairs: Pairs, ranked: Documents, judged: Documents) -> Flags:
 
 
 def _told_apart(pairs: Pairs, ranked: Documents, judged: Documents) -> Pairs:
-    """Divide chains of different documents with one hash into chains of equal ones, by their ids."""
+    """Split chains of different documents with the same hash into chains of equal documents, by their ids."""
     found = []
     for question, places in pairs.members():
         own = [place for place in places if place < JUDGED]
@@ -186,7 +186,7 @@ def _told_apart(pairs: Pairs, ranked: Documents, judged: Documents) -> Pairs:
 
 
 def _alike(ranked: Documents, judged: Documents, question: int) -> Pairs:
-    """Find documents with equal hashes in some questions, the first of which stands at a place."""
+    """Find documents with equal hashes in a block of questions; `question` is the index of its first one."""
     table, low = _table(ranked, judged)
     table.sort(axis=1)
     flat = table.ravel()
@@ -206,7 +206,7 @@ def _alike(ranked: Documents, judged: Documents, question: int) -> Pairs:
 
 
 def _table(ranked: Documents, judged: Documents) -> tuple[Words, np.uint64]:
-    """Put hashes by question, with the place of each as the lowest bits; give these bits too."""
+    """Return hashes by question, with the position of each in its lowest bits, and the mask of these bits."""
     width = max(1, ranked.width + judged.width)
     low = np.uint64((1 << width.bit_length()) - 1)
     table = np.empty((len(ranked.lengths), width), np.uint64)
@@ -217,7 +217,7 @@ def _table(ranked: Documents, judged: Documents) -> tuple[Words, np.uint64]:
 
 
 def _put(table: Words, documents: Documents, low: np.uint64) -> None:
-    """Put hashes into a table, and what sorts behind them where a question has fewer."""
+    """Write hashes into a table; shorter rows are padded with a value that sorts last."""
     hashes = documents.hashes()
     if len(hashes) == table.size:
         np.bitwise_and(hashes.reshape(table.shape), ~low, out=table)

@@ -1,4 +1,4 @@
-"""Names of questions that are read only when they are asked for: often two columns are compared, and no more."""
+"""Names of questions that are decoded only when needed, because often two columns are only compared."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from greval.metrics.columns.text_column import Texts
 
 
 class Names(Sequence[str]):
-    """The texts of some rows.
+    """The texts of some rows of a column.
 
     Args:
-        texts: A column.
-        rows: Which rows.
+        texts: The column.
+        rows: The rows.
     """
 
     def __init__(self, texts: Texts, rows: Ints) -> None:
@@ -30,7 +30,7 @@ class Names(Sequence[str]):
 
     @property
     def distinct(self) -> bool:
-        """Whether no name comes twice."""
+        """True if no name occurs twice."""
         hashes = np.sort(self._texts.hashes(self._rows))
         return bool((hashes[1:] != hashes[:-1]).all()) or len(set(self.read)) == len(self)
 
@@ -52,5 +52,5 @@ class Names(Sequence[str]):
             return len(self) == len(other) and bool(self._texts.same(self._rows, other._texts, other._rows).all())
         return isinstance(other, Sequence) and self.read == tuple(other)
 
-    # Like lists, names have no hash: they are compared by what they hold.
+    # Like a list this sequence has no hash, because it compares equal to other sequences with the same texts.
     __hash__ = None  # type: ignore[assignment]

@@ -1,4 +1,7 @@
-"""Judged documents looked up in dictionaries of scores: only they are looked at, the others are only counted."""
+"""Look-up of judged documents in dictionaries of scores.
+
+Only the judged documents are looked up; of the others only the scores are read, to count those ranked higher.
+"""
 
 from __future__ import annotations
 
@@ -23,14 +26,14 @@ def lookups(rankings: Sequence[Scores], qrels: Qrels, of: Ints, *, by_name: bool
     Args:
         rankings: The scores of each question's documents.
         qrels: The judged documents.
-        of: The place of each question in the qrels, -1 where it is not there.
-        by_name: Put documents with the same score in falling order of their ids, else as they are given.
+        of: The index of each question in the qrels, -1 if it is not in them.
+        by_name: Whether ties are ranked by falling id; otherwise they keep the order of the dictionary.
 
     Returns:
-        The question, the rank and the judged place of each find; the number of documents of each question.
+        The question, the rank and the qrels row of each hit, and the number of documents of each question.
 
     Raises:
-        DataError: Where a score is no number.
+        DataError: If a score is not a number.
     """
     depths = np.fromiter(map(len, rankings), np.intp, len(rankings))
     parts = [
@@ -44,7 +47,7 @@ def lookups(rankings: Sequence[Scores], qrels: Qrels, of: Ints, *, by_name: bool
 def _found(
     rankings: Sequence[Scores], qrels: Qrels, of: Ints, question: int, *, by_name: bool
 ) -> tuple[Ints, Ints, Ints]:
-    """Find the judged documents in some rankings, the first of which is a question's."""
+    """Find the judged documents in a block of rankings; `question` is the index of its first one."""
     depths = np.fromiter(map(len, rankings), np.intp, len(rankings))
     ends = np.cumsum(depths)
     starts = ends - depths
@@ -57,12 +60,12 @@ def _found(
     tied = (every[follows] == scores) & (above + 1 < ends[questions])
     for n in np.flatnonzero(tied).tolist():
         ranks[n] += _behind(rankings[questions[n]], qrels.documents[gold[n]], by_name=by_name)
-    order = np.argsort(questions << RANK_BITS | ranks, kind="stable")  # quick, as they nearly are in order
+    order = np.argsort(questions << RANK_BITS | ranks, kind="stable")  # fast, because the hits are nearly sorted
     return questions[order] + question, ranks[order], gold[order]
 
 
 def _looked_up(rankings: Sequence[Scores], qrels: Qrels, of: Ints) -> tuple[Ints, Ints, Floats]:
-    """Give the question, the judged place and the score of each judged document that was retrieved."""
+    """Return the question, the qrels row and the score of each judged document that was retrieved."""
     documents, known = qrels.documents, np.flatnonzero(of >= 0)
     starts, lengths = qrels.grouped.starts[of[known]], qrels.grouped.lengths[of[known]]
     slices = map(documents.__getitem__, map(slice, starts.tolist(), (starts + lengths).tolist()))
@@ -74,7 +77,7 @@ def _looked_up(rankings: Sequence[Scores], qrels: Qrels, of: Ints) -> tuple[Ints
 
 
 def _sort(every: Floats, starts: Ints, ends: Ints) -> None:
-    """Put the scores of each question in falling order, where they are not."""
+    """Sort the scores of each question in falling order, in place; sorted questions are skipped."""
     rises = every[1:] > every[:-1]
     inner = starts[(starts > 0) & (starts < len(every))]
     rises[inner - 1] = False
@@ -84,7 +87,7 @@ def _sort(every: Floats, starts: Ints, ends: Ints) -> None:
 
 
 def _above(every: Floats, starts: Ints, ends: Ints, scores: Floats) -> Ints:
-    """Give the place of the first score of each range that is not higher than one, by bisection."""
+    """Return the position of the first score in each range that is not above the given score, by bisection."""
     places = starts.copy()
     for bit in reversed(range(int((ends - starts).max(initial=0)).bit_length())):
         further = places + (1 << bit)
@@ -94,7 +97,7 @@ def _above(every: Floats, starts: Ints, ends: Ints, scores: Floats) -> Ints:
 
 
 def _behind(scores: Scores, document: str, *, by_name: bool) -> int:
-    """Give how many documents with the same score come before one."""
+    """Count the documents with the same score that are ranked before a document."""
     score = scores[document]
     equals = [name for name, other in scores.items() if other == score]
     return sum(name > document for name in equals) if by_name else equals.index(document)

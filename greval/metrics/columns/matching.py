@@ -1,4 +1,4 @@
-"""Which documents of a ranking are judged, and which come again: some questions at a time."""
+"""Matching of rankings with judged documents, and detection of repeated documents, a block of questions at a time."""
 
 from __future__ import annotations
 
@@ -12,19 +12,18 @@ from greval.metrics.columns.id_join import JUDGED, Documents, equal_pairs
 from greval.metrics.columns.text_chunks import BLOCK
 
 BATCH = 8 * BLOCK
-"""Documents whose finds are handled at once: they are few, and each step has its price."""
+"""Documents matched at once: hits are few, so that larger blocks save the fixed cost of each step."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """What rankings hold of the judged documents.
+    """The judged documents that occur in rankings.
 
     Args:
-        questions: The question of each find, by its place among the rankings; ascending.
-        places: Its place among the question's documents, from 0; documents that come again are not counted.
-            Ascending within a question.
-        gold: The judged row.
-        depths: How many different documents each question has.
+        questions: The question of each match, as an index into the rankings; ascending.
+        places: The position of each match among the question's distinct documents, from 0. Ascending within a question.
+        gold: The qrels row of each match.
+        depths: The number of distinct documents of each question.
     """
 
     questions: Ints
@@ -39,7 +38,7 @@ def found_in(ranked: Grouped, gold: Grouped, of: Ints) -> Found:
     Args:
         ranked: The rankings.
         gold: The judged documents.
-        of: For each question of the rankings its place among the judged ones, -1 where it is not there.
+        of: The index of each ranked question among the judged ones, -1 if it is not judged.
     """
     due = np.where(of < 0, 0, gold.lengths[of]) if len(gold.names) else np.zeros(len(of), np.intp)
     parts = []
@@ -57,7 +56,7 @@ def found_in(ranked: Grouped, gold: Grouped, of: Ints) -> Found:
 
 
 def _found(ranked: Documents, judged: Documents, question: int) -> Found:
-    """Find the judged documents of some questions, the first of which stands at a place."""
+    """Find the judged documents in a block of questions; `question` is the index of its first one."""
     pairs = equal_pairs(ranked, judged)
     again, hit = pairs.right < JUDGED, pairs.right >= JUDGED
     which, local, gold = _ascending(pairs.questions[hit], pairs.first[hit], pairs.right[hit] - JUDGED)
@@ -72,13 +71,13 @@ def _found(ranked: Documents, judged: Documents, question: int) -> Found:
 
 
 def _ascending(questions: Ints, places: Ints, gold: Ints) -> tuple[Ints, Ints, Ints]:
-    """Put finds in the order of their places; they stand by question."""
-    order = np.argsort(questions << RANK_BITS | places, kind="stable")  # quick, as they nearly are
+    """Sort matches by their positions; they already are in the order of questions."""
+    order = np.argsort(questions << RANK_BITS | places, kind="stable")  # fast, because the matches are nearly sorted
     return questions[order], places[order], gold[order]
 
 
 def repeats(documents: Documents) -> Ints:
-    """Give the places of the documents that their question has before."""
+    """Return the positions of documents that occur earlier in the same question."""
     none = Documents(documents.grouped, documents.starts, np.zeros_like(documents.lengths), documents.whole)
     pairs = equal_pairs(documents, none)
     return np.sort(documents.starts[pairs.questions] + pairs.right)

@@ -1,4 +1,4 @@
-"""Judged documents of many questions, as arrays: what a ranking is measured against."""
+"""Judged documents (qrels) of many questions as arrays: the reference that rankings are measured against."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ HIGHEST = HIGHEST_GRADE
 class Qrels:
     """Judged documents by question.
 
-    A document of a grade below 1 is judged and not relevant.
+    A document with a grade below 1 is judged, but not relevant.
 
     Args:
         grouped: The documents.
-        grades: The grade of each, in the order of the places.
+        grades: The grade of each document, in the order of the positions in `grouped`.
         relevant: The lowest grade that counts as relevant.
         essential: The lowest grade that counts as essential.
 
@@ -58,13 +58,13 @@ class Qrels:
         Args:
             questions: The question of each row.
             documents: The document of each row.
-            grades: The grade, a whole number.
+            grades: The grade of each row, a whole number.
             relevant: The lowest grade that counts as relevant, 1 or more.
-            essential: The lowest grade that counts as essential; the same as `relevant` if not given.
+            essential: The lowest grade that counts as essential; `relevant` by default.
 
         Raises:
-            DataError: Where columns differ in length, hold something else, or grade a document twice.
-            MissingExtraError: Where a column is Arrow's and pyarrow is not installed.
+            DataError: If the columns differ in length or type, or if a document is graded twice with different grades.
+            MissingExtraError: If a column is an Arrow column and pyarrow is not installed.
         """
         grouped, numbers = group(questions, documents), numbers_of(grades, "grades")
         if len(numbers) != len(grouped):
@@ -85,7 +85,7 @@ class Qrels:
             essential: As in `from_columns`.
 
         Raises:
-            DataError: Where an id or a grade is none.
+            DataError: If an id or a grade is invalid.
         """
         grouped = group_lists(qrels)
         values = numbers_in(chain.from_iterable(judged.values() for judged in qrels.values()), len(grouped), "grade")
@@ -93,7 +93,7 @@ class Qrels:
 
     @classmethod
     def from_cases(cls, cases: Iterable[Case]) -> Qrels:
-        """Read the gold documents of cases: by their grades, else an essential one has the grade 2, a helpful one 1.
+        """Read the gold documents of cases; without grades, an essential one has grade 2 and a helpful one 1.
 
         Raises:
             DataError: If two cases have the same id and different gold, or if the essential documents of a case
@@ -114,20 +114,20 @@ class Qrels:
 
     @cached_property
     def documents(self) -> Sequence[str]:
-        """The documents' ids."""
+        """The ids of the documents."""
         if self.grouped.listed is not None:
             return self.grouped.listed
         return self.grouped.documents.read(self.grouped.rows_at(np.arange(len(self))))
 
     @cached_property
     def levels(self) -> Grades:
-        """The grades above 0 that are given, the highest first."""
+        """The distinct grades above 0, highest first."""
         given = np.zeros(2 * HIGHEST + 1, np.bool_)
         given[self.grades] = True  # grades below 0 are at the end
         return np.flatnonzero(given[1 : HIGHEST + 1])[::-1].astype(np.int16) + np.int16(1)
 
     def due(self, lowest: int) -> Ints:
-        """Count the documents of at least a grade by question; they are counted once."""
+        """Count the documents of at least the grade `lowest` per question; the counts are cached."""
         if lowest not in self._due:
             filled = np.flatnonzero(self.grouped.lengths)
             counts = np.zeros(len(self.grouped.names), np.intp)
@@ -156,7 +156,7 @@ def _graded(case: Case) -> dict[str, int]:
 
 
 def _grades(values: npt.NDArray[Any]) -> Grades:
-    """Make grades of numbers."""
+    """Convert numbers to grades; raise `DataError` if one is not a whole number in range."""
     odd = values != np.floor(values) if values.dtype.kind == "f" else np.zeros(1, np.bool_)
     if (wrong := np.flatnonzero(odd | (values > HIGHEST) | (values < -HIGHEST))).size:
         message = f"grade {values[wrong[0]]:g}: must be a whole number up to {HIGHEST}; round or scale the grades"
@@ -172,8 +172,8 @@ def _checked(grouped: Grouped, grades: npt.NDArray[Any], relevant: int, essentia
 
 
 def _once(grouped: Grouped, grades: Grades) -> tuple[Grouped, Grades]:
-    """Drop judgements that are there twice; refuse those that contradict each other."""
-    if grouped.listed is not None:  # the texts of a dictionary are there once
+    """Drop repeated judgements; raise `DataError` if two of them contradict each other."""
+    if grouped.listed is not None:  # the keys of a dictionary are unique
         return grouped, grades
     again = _again(grouped)
     if not again.size:
@@ -192,7 +192,7 @@ def _once(grouped: Grouped, grades: Grades) -> tuple[Grouped, Grades]:
 
 
 def _again(grouped: Grouped) -> Ints:
-    """Give the places of documents that their question has before."""
+    """Return the positions of documents that occur earlier in the same question."""
     found = [np.empty(0, np.intp)]
     for first, last in blocks(grouped.lengths, BATCH):
         found.append(repeats(Documents.of(grouped, slice(first, last), whole=grouped.whole)))

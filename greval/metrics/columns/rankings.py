@@ -1,4 +1,4 @@
-"""Rankings of many questions: what a method retrieved, best first."""
+"""Rankings of many questions: the documents that a method retrieved, best first."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ Ties = Literal["given", "trec_eval"]
 
 @dataclass(frozen=True)
 class Hits:
-    """The judged documents that rankings hold, by question and rank.
+    """The judged documents that occur in rankings, by question and rank.
 
     Args:
-        questions: The question of each, by its place in the qrels; ascending.
-        ranks: Its rank, from 1; ascending within a question.
-        gold: Its place in the qrels.
-        depths: How many different documents each question of the qrels got; -1 where it was not answered.
-        unknown: The questions that were answered and have no judgements.
+        questions: The question of each hit, as an index into the qrels; ascending.
+        ranks: The rank of each hit, from 1; ascending within a question.
+        gold: The qrels row of each hit.
+        depths: The number of distinct retrieved documents of each question of the qrels; -1 if it has no ranking.
+        unknown: The ranked questions that are not in the qrels.
     """
 
     questions: Ints
@@ -42,28 +42,28 @@ class Hits:
 
 
 class Source(Protocol):
-    """Where rankings come from."""
+    """A container of rankings: columns or dictionaries."""
 
     @property
     def names(self) -> Sequence[str]:
-        """The questions that were answered."""
+        """The questions that have a ranking."""
 
     def hits(self, qrels: Qrels, of: Ints) -> tuple[Ints, Ints, Ints, Ints]:
         """Find the judged documents.
 
         Args:
             qrels: The judged documents.
-            of: The place of each answered question in the qrels, -1 where it is not there.
+            of: The index of each ranked question in the qrels, -1 if it is not in them.
 
         Returns:
-            The answered question, the rank and the judged place of each find, in the order of questions and
-            ranks; the depth of each question.
+            The ranked question, the rank and the qrels row of each hit, in the order of questions and ranks, and
+            the depth of each question.
         """
 
 
 @dataclass(frozen=True)
 class Rankings:
-    """Ranked documents by question. A document that comes again in a ranking counts once, at its first place.
+    """Ranked documents by question. A document that is repeated in a ranking counts once, at its first position.
 
     Example:
         >>> rankings = Rankings.from_dicts({"q1": {"d3": 0.9, "d1": 0.7}})
@@ -85,18 +85,18 @@ class Rankings:
     ) -> Rankings:
         """Read columns of the same length: Arrow, pandas, polars, numpy or lists.
 
-        Columns whose rows stand by question, best first, are read fastest; any other order is right too.
+        Columns that are sorted by question and rank are read fastest; any other order works too.
 
         Args:
             questions: The question of each row.
             documents: The document of each row.
-            scores: The higher, the better. Without scores and ranks the first row is the best.
-            ranks: The lower, the better.
-            ties: Rows with the same score keep their order; "trec_eval" puts them in falling order of their ids.
+            scores: The score of each row, higher is better. Without scores and ranks the rows are in ranked order.
+            ranks: The rank of each row, lower is better.
+            ties: The order of rows with the same score: "given" keeps it, "trec_eval" sorts them by falling id.
 
         Raises:
-            DataError: Where columns differ in length or hold something else, or both scores and ranks are given.
-            MissingExtraError: Where a column is Arrow's and pyarrow is not installed.
+            DataError: If columns differ in length or type, or if both scores and ranks are given.
+            MissingExtraError: If a column is an Arrow column and pyarrow is not installed.
         """
         if scores is not None and ranks is not None:
             message = "rankings have scores or ranks, not both; leave one out"
@@ -126,7 +126,7 @@ class Rankings:
         """Read the documents of each question, best first.
 
         Raises:
-            DataError: Where a document's id is neither a text nor a whole number.
+            DataError: If an id of a document is neither a text nor a whole number.
         """
         return cls(Columns(group_lists(rankings)))
 
@@ -134,11 +134,11 @@ class Rankings:
     def from_cases(cls, cases: Iterable[Case]) -> Rankings:
         """Read the documents of the chunks of one method's cases, in order.
 
-        A chunk stands for its `doc_id`, or for itself where it has none. A case whose chunks are not
-        recorded is not answered.
+        The document of a chunk is its `doc_id`, or its own id if it has none. A case without
+        recorded chunks has no ranking.
 
         Raises:
-            DataError: Where two cases have the same id.
+            DataError: If two cases have the same id.
         """
         lists: dict[str, tuple[str, ...] | None] = {}
         for case in cases:
@@ -179,13 +179,13 @@ class Rankings:
 
 @dataclass(frozen=True)
 class Columns:
-    """Rankings that are columns."""
+    """Rankings stored as columns."""
 
     grouped: Grouped
 
     @property
     def names(self) -> Sequence[str]:
-        """The questions that were answered."""
+        """The questions that have a ranking."""
         return self.grouped.names
 
     def hits(self, qrels: Qrels, of: Ints) -> tuple[Ints, Ints, Ints, Ints]:
@@ -196,21 +196,21 @@ class Columns:
 
 @dataclass(frozen=True)
 class Dicts:
-    """Rankings that are dictionaries of scores."""
+    """Rankings stored as dictionaries of scores."""
 
     scores: Mapping[str, Mapping[str, float]]
     ties: Ties
 
     @property
     def names(self) -> Sequence[str]:
-        """The questions that were answered."""
+        """The questions that have a ranking."""
         return tuple(self.scores)
 
     def hits(self, qrels: Qrels, of: Ints) -> tuple[Ints, Ints, Ints, Ints]:
-        """Look the judged documents up.
+        """Look up the judged documents.
 
         Raises:
-            DataError: Where an id is no text, or a score no number.
+            DataError: If an id is not a text, or a score is not a number.
         """
         if not all(issubclass(kind, str) for kind in set(map(type, self._some_ids()))):
             wrong = next(name for name in self._some_ids() if not isinstance(name, str))
@@ -219,5 +219,5 @@ class Dicts:
         return lookups(tuple(self.scores.values()), qrels, of, by_name=self.ties == "trec_eval")
 
     def _some_ids(self) -> Iterator[object]:
-        """Give the questions and a document of each: ids are of one kind, mostly."""
+        """Yield the questions and one document of each, which suffices to check the type of the ids."""
         return chain(self.scores, map(next, map(iter, self.scores.values()), repeat("")))

@@ -1,4 +1,4 @@
-"""Measuring whole runs: a value for each question, and means that say over how many."""
+"""Measures of whole runs: a value for each question, and a mean with the number of questions it is over."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ Missing = Literal["zero", "drop"]
 
 @dataclass(frozen=True)
 class Figure:
-    """A measure over the questions of a run.
+    """The values of one measure over the questions of a run.
 
     Args:
-        measure: Its name.
-        values: Its value for each question that was measured, none of them NaN.
-        places: Where these questions stand in the qrels.
+        measure: The name of the measure.
+        values: Its value for each question that was measured; never NaN.
+        places: The indices of these questions in the qrels.
         names: The questions of the qrels.
-        asked: The questions of the qrels or the rankings.
-        skipped: Those of them for which the measure is not defined, as no judged document is relevant.
-        missing: Those that have relevant documents and that the rankings do not answer.
+        asked: The number of questions in the qrels or in the rankings.
+        skipped: How many of them have no relevant judged document, so that the measure is undefined.
+        missing: How many have relevant documents but no ranking.
     """
 
     measure: str
@@ -45,7 +45,7 @@ class Figure:
 
     @property
     def mean(self) -> float | None:
-        """The mean of the values; None where there is none."""
+        """The mean of the values, or None without values."""
         return float(self.values.mean()) if self.measured else None
 
     @property
@@ -54,7 +54,7 @@ class Figure:
         return tuple(self.names[n] for n in self.places.tolist())
 
     def by_question(self) -> dict[str, float]:
-        """Give the value of each question that has one."""
+        """Return the values by question, for the questions that have one."""
         return dict(zip(self.questions, self.values.tolist(), strict=True))
 
     def __str__(self) -> str:
@@ -67,12 +67,12 @@ class Figure:
 
 @dataclass(frozen=True)
 class Measured(Mapping[str, Figure]):
-    """Measures over the questions of a run, by name.
+    """The measures of a run by name.
 
     Args:
         figures: The measures.
-        missing: The questions of the qrels that the rankings do not answer.
-        unknown: The questions of the rankings that have no judgements.
+        missing: The questions of the qrels that have no ranking.
+        unknown: The ranked questions that are not in the qrels.
     """
 
     figures: dict[str, Figure]
@@ -93,22 +93,22 @@ class Measured(Mapping[str, Figure]):
 
 
 def measure(qrels: Qrels, rankings: Rankings, names: Iterable[str], *, missing: Missing = "zero") -> Measured:
-    """Measure rankings.
+    """Compute ranking measures of a run.
 
     Args:
         qrels: The judged documents.
-        rankings: What a method retrieved.
+        rankings: The documents that a method retrieved.
         names: The measures: `ndcg`, `recall`, `essential_recall`, `precision`, `hit_rate`, `perfect_recall`,
             `mrr`, `map`, each with `@k` for the first k documents; `ndcg@10-exponential` for gains of `2**grade - 1`.
-        missing: What becomes of a question with relevant documents that the rankings do not answer: it counts
-            as 0, or is dropped from values and mean, as trec_eval does. Either way it is counted in `missing`.
+        missing: How to treat a question that has relevant documents but no ranking: "zero" counts it as 0, "drop"
+            leaves it out of the values and the mean, as trec_eval does. Either way it is counted in `missing`.
 
     Returns:
         Values, means and counts by measure.
 
     Raises:
-        DefinitionError: Where there is no such measure.
-        DataError: Where a score is no number.
+        DefinitionError: If no measure has one of the names.
+        DataError: If a score is not a number.
 
     Example:
         >>> qrels = Qrels.from_dicts({"q1": {"d1": 1, "d2": 1}, "q2": {"d5": 1}, "q3": {"d9": 0}})

@@ -1,4 +1,4 @@
-"""A stretch of texts as bytes: hashes, words and changes of many texts at a time."""
+"""A chunk of texts stored as bytes: hash, read and compare many texts at a time."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ Edges = npt.NDArray[np.integer[Any]]
 
 WORD = 8
 BLOCK = 65_536
-"""Rows that are handled at once: their arrays fit into the processor's cache."""
+"""Rows processed at once: their arrays fit into the processor's cache."""
 KEPT = 32_000_000
-"""Bytes up to which the C library keeps an array's memory for the next one (glibc learns it at most up to 32 MB)."""
+"""Size in bytes up to which the C library reuses the memory of a freed array (glibc adapts up to 32 MB)."""
 _BYTE, _BITS, _WHOLE = np.uint64(3), np.uint64(8), np.uint64(64)
 _MASKS = np.array([(1 << 8 * n) - 1 for n in range(WORD + 1)], dtype=np.uint64)
 
-# glibc gives a freed array back to the system until it has seen one of that size freed, and the system
-# clears each page anew: for the arrays of all blocks that was a seventh of the time. This one is never written.
+# glibc returns a freed array to the system until an array of that size has been freed once, and the system
+# clears each new page: that took a seventh of the time of all blocks. This array is never written to.
 np.empty(KEPT, np.uint8)
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Where some texts begin and end in the bytes of their stretch, and how many bytes each has."""
+    """The start, the end and the length in bytes of some texts of a chunk."""
 
     starts: Edges
     ends: Edges
@@ -37,13 +37,13 @@ class Bounds:
 
     @property
     def longest(self) -> int:
-        """The bytes of the longest text."""
+        """The length in bytes of the longest text."""
         return int(self.lengths.max(initial=0))
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A stretch of a column: text `n` is `data[edges[n]:edges[n + 1]]`; eight bytes follow the last text."""
+    """A chunk of a text column: text `n` is `data[edges[n]:edges[n + 1]]`; eight more bytes follow the last text."""
 
     edges: Edges
     data: npt.NDArray[np.uint8]
@@ -52,24 +52,25 @@ class Part:
         return len(self.edges) - 1
 
     def bounds(self, rows: slice | Ints) -> Bounds:
-        """Give where some texts stand."""
+        """Return the bounds of some texts."""
         starts, ends = self.edges[:-1][rows], self.edges[1:][rows]
         return Bounds(starts, ends, ends - starts)
 
     def word(self, texts: Bounds, place: int) -> Words:
-        """Give eight bytes of each text, those after `8 * place`; bytes past its end are 0."""
+        """Return eight bytes of each text from byte `8 * place` on; bytes past the end of the text are 0."""
         starts = texts.starts
-        if place:  # of a shorter text nothing is kept, but it must not be read past the end of all
+        if place:  # shorter texts are masked below, but must not be read past the end of the data
             starts = np.minimum(starts + WORD * place, len(self.data) - WORD)
         words = self._read(starts)
         words &= _MASKS.take(texts.lengths - WORD * place, mode="clip")
         return words
 
     def piece(self, texts: Bounds, number: int) -> Words:
-        """Give eight bytes of each text: its first, its last, then those between; 0 for what a text has not.
+        """Return eight bytes of each text by piece number: 0 the first, 1 the last, 2 and up those in between.
 
-        Texts of the same length are equal where all their pieces are. Other than words, the pieces need no
-        mask but in texts of less than eight bytes.
+        Bytes that a text does not have are 0.
+        Texts of the same length are equal if all their pieces are. Unlike words, pieces need a mask only for texts
+        shorter than eight bytes, which makes them faster.
         """
         if number > 1:
             return self._between(texts, number - 1)
@@ -92,7 +93,7 @@ class Part:
         return words
 
     def hashes(self, rows: slice | Ints) -> Words:
-        """Hash some texts: each piece times an odd number of its own, added up."""
+        """Hash some texts: multiply each piece by an odd factor of its own and add up the products."""
         texts = self.bounds(rows)
         hashed = self.piece(texts, 0)
         hashed *= _factor(0)
@@ -103,13 +104,13 @@ class Part:
         return hashed
 
     def ends(self, rows: slice | Ints) -> Words:
-        """Hash some texts by their last eight bytes alone."""
+        """Hash some texts by their last eight bytes only."""
         words = self._ends_of_range(rows) if isinstance(rows, slice) else self._ends(rows)
         words *= _factor(0)
         return words
 
     def _ends(self, rows: Ints) -> Words:
-        """Give the last eight bytes of each text, or all bytes of a shorter one."""
+        """Return the last eight bytes of each text, or all bytes of a shorter one."""
         texts = self.bounds(rows)
         words = self._read(np.maximum(texts.ends - WORD, texts.starts))
         short = np.flatnonzero(texts.lengths < WORD)
@@ -117,10 +118,10 @@ class Part:
         return words
 
     def _ends_of_range(self, rows: slice) -> Words:
-        """Give the same for a range of rows, where it pays to copy their bytes.
+        """Return the same as `_read_ends` for a range of rows, from an aligned copy of their bytes.
 
-        Eight bytes that begin anywhere are put together of two words of the copy, which is quicker than
-        reading them as they lie.
+        Eight bytes that begin anywhere are combined from two aligned words of the copy, which is faster than unaligned
+        reads.
         """
         first, last = int(self.edges[rows.start]), int(self.edges[rows.stop])
         copied = np.zeros((last - first) // WORD + 3, np.uint64)
@@ -134,7 +135,7 @@ class Part:
         words >>= shifts
         places += 1
         higher = copied.take(places)
-        higher <<= _WHOLE - shifts  # nothing is left of a word that is shifted by all its bits
+        higher <<= _WHOLE - shifts  # a shift by all 64 bits leaves 0
         words |= higher
         lengths = self.bounds(rows).lengths
         short = np.flatnonzero(lengths < WORD)
@@ -143,18 +144,18 @@ class Part:
         return words
 
     def _read(self, starts: Edges) -> Words:
-        """Give the eight bytes from each of some places."""
+        """Return the eight bytes from each of the given offsets."""
         every: Words = np.ndarray((len(self.data) - WORD + 1,), "<u8", self.data, strides=(1,))
         words: Words = every[starts]
         return words
 
     def changes(self) -> Iterator[Ints]:
-        """Give the rows that differ from the row before, a block at a time."""
+        """Yield the rows that differ from the row before, a block at a time."""
         for start in range(0, len(self) - 1, BLOCK):
             rows = slice(start, min(start + BLOCK + 1, len(self)))
             texts = self.bounds(rows)
             width = int(texts.lengths[0])
-            if width and (texts.lengths == width).all():  # the quick way: byte against byte
+            if width and (texts.lengths == width).all():  # fast path: compare bytes directly
                 data = self.data[self.edges[rows.start] : self.edges[rows.stop]]
                 changed = np.flatnonzero(data[width:] != data[:-width]) // width
                 yield changed[np.diff(changed, prepend=-1) > 0] + (start + 1)
@@ -170,15 +171,18 @@ class Part:
 
 
 def words_in(length: int) -> int:
-    """Give how many words of eight bytes a text of so many bytes takes."""
+    """Return the number of eight-byte words that a text of `length` bytes takes."""
     return -(-length // WORD)
 
 
 def pieces_in(longest: int) -> int:
-    """Give how many pieces (`Part.piece`) tell texts apart: of eight bytes or more the last eight are one, too."""
+    """Return the number of pieces (`TextChunk.read_piece`) that distinguish texts of up to `longest` bytes.
+
+    Texts of eight bytes or more have at least two, the first and the last eight bytes.
+    """
     return max(words_in(longest), 1 + (longest >= WORD)) if longest else 0
 
 
 def _factor(place: int) -> np.uint64:
-    """Give the odd number that the pieces at a place are multiplied by."""
+    """Return the odd factor of the pieces with a number."""
     return np.uint64(((place + 1) * 0xA24BAED4963EE407 + 0x9FB21C651E98DF25) % 2**64 | 1)

@@ -1,7 +1,7 @@
-"""Columns of texts as bytes: hashed, compared and read without making a Python object for each row.
+"""Columns of texts stored as bytes: hashed, compared and read without a Python object for each row.
 
-A column of ten million ids takes no more than its bytes and where each of them begins. Hashes find
-what may be equal; whether it is equal is told by the bytes.
+A column of ten million ids takes only the memory of its bytes and offsets. Hashes find candidates for equality; the
+bytes decide.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from greval.metrics.columns.chunked_array import Flags, Ints, Stretches
 from greval.metrics.columns.text_chunks import WORD, Bounds, Edges, Part, Words, pieces_in, words_in
 
 TABLE_WORDS = 64
-"""Texts of up to so many words are read through a table of equal widths."""
+"""Texts of up to this many words are decoded through a table of fixed width."""
 ENOUGH = 0.99
-"""The share of different texts that must have different ends, for hashes of the ends to do."""
+"""The share of distinct texts that must have distinct ends for hashes of the ends to suffice."""
 SAMPLE = 8_192
-"""Rows, from all over a column, that tell this share."""
+"""The number of rows, evenly spaced over a column, from which this share is estimated."""
 
 
 class Texts(Stretches[Part]):
     """A column of texts."""
 
     def hashes(self, rows: slice | Ints, *, whole: bool = True) -> Words:
-        """Give a 64-bit number for each of some rows; equal texts have equal numbers.
+        """Return a 64-bit hash of each of some rows; equal texts have equal hashes.
 
         Args:
-            rows: Which rows.
-            whole: Whether the whole text counts, or its last eight bytes alone, which is quicker.
+            rows: The rows.
+            whole: Whether the whole text is hashed, or only its last eight bytes, which is faster.
         """
         give = Part.hashes if whole else Part.ends
         if isinstance(rows, slice):
@@ -42,13 +42,13 @@ class Texts(Stretches[Part]):
         return found
 
     def alike_at_the_end(self) -> bool:
-        """Tell whether different texts have the same last eight bytes, so that these do not tell them apart."""
+        """Return whether many different texts share their last eight bytes, judged by a sample of rows."""
         some = np.arange(0, len(self), max(1, len(self) // SAMPLE))
         ends, whole = (len(np.unique(self.hashes(some, whole=counts))) for counts in (False, True))
         return ends < ENOUGH * whole
 
     def runs(self) -> Ints:
-        """Give where a text differs from that of the row before: the edges of the runs of equal texts."""
+        """Return the edges of the runs of equal texts: the rows that differ from the row before, and the end."""
         found = [np.zeros(min(1, len(self)), dtype=np.intp)]
         for first, part in zip(self.edges.tolist(), self.parts, strict=False):
             if first and not self.same(np.array([first - 1]), self, np.array([first]))[0]:
@@ -57,7 +57,7 @@ class Texts(Stretches[Part]):
         return np.concatenate([*found, np.array([len(self)], dtype=np.intp)])
 
     def same(self, rows: Ints, other: Texts, others: Ints) -> Flags:
-        """Tell for each pair of a row and a row of another column whether the texts are equal, byte for byte."""
+        """Return for each pair of a row and a row of another column whether the texts are equal, byte by byte."""
         ours, theirs = Chosen(self, rows), Chosen(other, others)
         equal: Flags = ours.lengths == theirs.lengths
         for number in range(pieces_in(int(ours.lengths.max(initial=0)))):
@@ -65,7 +65,7 @@ class Texts(Stretches[Part]):
         return equal
 
     def read(self, rows: Ints) -> list[str]:
-        """Give the texts of some rows as strings."""
+        """Return the texts of some rows as strings."""
         chosen = Chosen(self, rows)
         width = words_in(int(chosen.lengths.max(initial=0)))
         if 0 < width <= TABLE_WORDS:
@@ -77,11 +77,11 @@ class Texts(Stretches[Part]):
 
 
 class Chosen:
-    """Some rows of a column of texts.
+    """Some rows of a text column.
 
     Args:
         texts: The column.
-        rows: Which rows.
+        rows: The rows.
     """
 
     def __init__(self, texts: Texts, rows: Ints) -> None:
@@ -90,7 +90,7 @@ class Chosen:
 
     @cached_property
     def lengths(self) -> Edges:
-        """How many bytes each text has."""
+        """The length of each text in bytes."""
         if len(self._pieces) == 1:
             return self._pieces[0][3].lengths
         found: Edges = np.empty(self._size, dtype=np.int64)
@@ -99,11 +99,11 @@ class Chosen:
         return found
 
     def word(self, place: int) -> Words:
-        """Give eight bytes of each text, as `Part.word`."""
+        """Return eight bytes of each text, as `TextChunk.read_word` does."""
         return self._put(Part.word, place)
 
     def piece(self, number: int) -> Words:
-        """Give eight bytes of each text, as `Part.piece`."""
+        """Return eight bytes of each text, as `TextChunk.read_piece` does."""
         return self._put(Part.piece, number)
 
     def _put(self, give: Callable[[Part, Bounds, int], Words], number: int) -> Words:

@@ -1,11 +1,11 @@
-"""Files of TREC: qrels and runs, as arrays for `greval.metrics.columns` or as cases.
+"""TREC files: qrels and runs, as arrays for `greval.metrics.columns` or as cases.
 
     qrels   question  iteration  document  grade
     run     question  Q0  document  rank  score  name
 
-Columns are set apart by any white space; a name that ends in `.gz` is read as gzip. As in trec_eval 10, words after
-the columns of a run are passed over, and so are lines of qrels that begin with `#`. Grades below 0 count
-as 0, but those measures of trec_eval that tell judged documents from others see them as they are.
+Columns are separated by any white space; a file whose name ends in `.gz` is read as gzip. As in trec_eval 10, extra
+columns at the end of a run are ignored, and so are lines of qrels that begin with `#`. Grades below 0 count
+as 0, except in those measures of trec_eval that distinguish judged from unjudged documents.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ def read_qrels(path: str | Path, *, relevant: int = 1, essential: int | None = N
     Args:
         path: The file.
         relevant: The lowest grade that counts as relevant (`-l` of trec_eval).
-        essential: The lowest grade that counts as essential; the same as `relevant` if not given.
+        essential: The lowest grade that counts as essential; `relevant` by default.
 
     Raises:
-        DataError: Where the file cannot be read, or a line is no judgement: file and line are named.
+        DataError: If the file cannot be read, or a line is not a judgement; the message names file and line.
     """
     table = _read(Path(path), _QRELS, "grade")
     try:
@@ -75,12 +75,12 @@ def read_run(path: str | Path, *, order: Order = "score", ties: Ties = "given") 
 
     Args:
         path: The file.
-        order: What ranks the documents of a question: their scores, their ranks, or their order in the file.
-        ties: Documents with the same score stay in the file's order; "trec_eval" puts them in falling order
-            of their ids. trec_eval always takes the scores: `order="score", ties="trec_eval"`.
+        order: How the documents of a question are ranked: by score, by rank, or by their order in the file.
+        ties: The order of documents with the same score: "given" keeps the file's order, "trec_eval" sorts them by
+            falling id. trec_eval always ranks by score: `order="score", ties="trec_eval"`.
 
     Raises:
-        DataError: Where the file cannot be read, or a line is no result: file and line are named.
+        DataError: If the file cannot be read, or a line is not a result; the message names file and line.
     """
     return Rankings(Columns(_ranked(_read(Path(path), _RUN, _column(order)), order, ties)))
 
@@ -94,21 +94,21 @@ def read_trec(
     ties: Ties = "given",
     questions: Mapping[str, str] | None = None,
 ) -> Iterator[Case]:
-    """Read judgements and a run as cases: judged documents are gold, retrieved ones are chunks without text.
+    """Read judgements and a run as cases: judged documents become gold, retrieved ones become chunks without text.
 
-    Questions of the qrels that the run does not answer have no chunks; those that only the run has, no gold.
+    Questions of the qrels without a ranking have no chunks; questions that are only in the run have no gold.
 
     Args:
         qrels: The file of judgements.
         run: The run; its name becomes the method.
-        essential: The lowest grade of an essential document; grades from 1 below it are helpful. Grades that
-            differ are kept as the gains of the documents.
+        essential: The lowest grade of an essential document; documents with lower grades from 1 on are helpful. Grades
+            that differ are kept as the gains of the documents.
         order: As in `read_run`.
         ties: As in `read_run`.
-        questions: The text of each question by its id; the id stands for it where there is none.
+        questions: The text of each question by its id; a question without a text has its id as text.
 
     Raises:
-        DataError: Where a file cannot be read: file and line are named.
+        DataError: If a file cannot be read; the message names file and line.
     """
     judged, table = read_qrels(qrels, essential=essential), _read(Path(run), _RUN, _column(order))
     ranked = _ranked(table, order, ties)
@@ -144,7 +144,7 @@ def _gold(judged: Qrels, name: str) -> Gold | None:
         helpful_docs=tuple(document for document, grade in graded if judged.relevant <= grade < judged.essential),
     )
     grades = {document: grade for document, grade in graded if grade > 0}
-    told = len({*grades.values()}) <= 1 or grades == listed.gains  # of one grade alone the gain does not matter
+    told = len({*grades.values()}) <= 1 or grades == listed.gains  # with a single grade the gain does not matter
     return listed if told else listed.model_copy(update={"grades": grades})
 
 
@@ -183,7 +183,7 @@ def _read(path: Path, columns: Sequence[str], number: str) -> _Table:
 
 
 def _batches(stream: Iterable[bytes], *, remarks: bool) -> Iterator[list[tuple[int, bytes]]]:
-    """Give lines that are not blank, with their numbers; with `remarks` those that begin with # are left out."""
+    """Yield batches of numbered lines that are not blank; `skip_comments` drops lines that begin with #."""
     lines = ((n, line.removeprefix(_BOM) if n == 1 else line) for n, line in enumerate(stream, 1))
     filled = (pair for pair in lines if (text := pair[1].strip()) and not (remarks and text.startswith(b"#")))
     while batch := list(islice(filled, BATCH)):
@@ -208,7 +208,7 @@ def _rows(lines: list[tuple[int, bytes]], columns: Sequence[str], path: Path) ->
 
 
 def _numbers(cells: list[bytes], column: tuple[Path, str], lines: list[tuple[int, bytes]]) -> npt.NDArray[np.float64]:
-    """Read a column of numbers."""
+    """Parse a column of numbers."""
     try:
         values = np.array([float(cell) for cell in cells])
     except ValueError:

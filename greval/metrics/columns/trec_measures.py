@@ -1,8 +1,8 @@
-"""The measures of trec_eval (`-m all_trec`), in its own way and under its own names.
+"""The measures of trec_eval (`-m all_trec`), with its definitions and names.
 
-They are for results that must be comparable with published ones. Other than greval's own measures, a question
-that the run does not answer is left out, and one without a relevant document counts as 0. Sources: the help
-texts of trec_eval 10 (`trec_eval -h -m all_trec`), which name the papers.
+Use them if results must be comparable with published ones. Unlike greval's own measures, they leave out a question
+without a ranking, and count one without a relevant document as 0. Sources: the help texts of trec_eval 10
+(`trec_eval -h -m all_trec`), which name the papers.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ GEOMETRIC = {"gm_map": "map", "gm_bpref": "bpref"}
 PERSISTENCE = 0.9
 LEAST_OF_GEOMETRIC = 1e-5
 INFERRED = 1e-5
-"""What inferred average precision adds to counts, so that none is 0."""
+"""Smoothing constant of inferred average precision, which keeps the counts above 0."""
 NOT_IN_POOL, NOT_JUDGED = -1, -2
 
 
 @dataclass(frozen=True)
 class TrecEval:
-    """What trec_eval prints.
+    """The output of trec_eval.
 
     Args:
-        by_question: The measures of each question that was judged and answered.
-        overall: Their means; counts of documents are summed, `gm_map` and `gm_bpref` are geometric means.
+        by_question: The measures of each question that is judged and has a ranking.
+        overall: Their means. Counts of documents are summed; `gm_map` and `gm_bpref` are geometric means.
     """
 
     by_question: dict[str, Values]
@@ -53,7 +53,7 @@ def trec_eval(qrels: Qrels, rankings: Rankings) -> TrecEval:
 
     Args:
         qrels: The judged documents; `relevant` is trec_eval's `-l`.
-        rankings: A run, read with `ties="trec_eval"` for its order.
+        rankings: A run; read it with `ties="trec_eval"` for trec_eval's order.
 
     Example:
         >>> qrels = Qrels.from_dicts({"q1": {"d1": 1, "d2": 0}})
@@ -66,16 +66,16 @@ def trec_eval(qrels: Qrels, rankings: Rankings) -> TrecEval:
 
 
 def relevance_strings(qrels: Qrels, rankings: Rankings, length: int = 10) -> dict[str, str]:
-    """Give the grades of each question's first documents, a sign each (`relstring`).
+    """Return the grades of each question's first documents as a string with one character each (`relstring`).
 
     Args:
         qrels: The judged documents.
         rankings: A run.
-        length: How many documents.
+        length: The number of documents.
 
     Returns:
-        By question a digit for a grade, > for one above 9, - for a document that is not in the qrels
-        and . for one with a grade below 0.
+        A string by question: a digit for a grade, > for a grade above 9, - for a document that is not in the qrels
+        and . for a grade below 0.
     """
     signs = {NOT_IN_POOL: "-", NOT_JUDGED: "."}
     return {
@@ -107,7 +107,7 @@ def _overall(rows: list[Values]) -> Values:
 
 @dataclass(frozen=True)
 class _Ranked:
-    """A question's ranking: the grade at each rank, all judged grades, and from which grade one is relevant."""
+    """A question's ranking: the grade at each rank, all judged grades, and the lowest relevant grade."""
 
     name: str
     grades: npt.NDArray[np.int64]
@@ -128,11 +128,11 @@ class _Ranked:
         return int((self.judged >= self.relevant).sum())
 
     def within(self, cut: int) -> int:
-        """Count the relevant documents of the first ones."""
+        """Count the relevant documents among the first `cut`."""
         return int((self.ranks <= cut).sum())
 
     def values(self) -> Values:
-        """Give every measure."""
+        """Compute every measure."""
         cuts, sets = self._at_cuts(), self._sets()
         return {**self._counts(), **cuts, **self._precision(), **self._preference(), **sets, **self._gain()}
 
@@ -173,13 +173,13 @@ class _Ranked:
         return _share(float((np.arange(1, len(first) + 1) / first).sum()), self.due)
 
     def _interpolated(self, share: float) -> float:
-        """Give the best precision at or after the rank where a share of the relevant documents is found."""
+        """Return the highest precision at or after the rank at which recall reaches a level."""
         wanted = floor(share * self.due + 0.5)
         precisions = np.arange(1, len(self.ranks) + 1) / self.ranks
         return float(precisions[max(wanted, 1) - 1 :].max(initial=0))
 
     def _preference(self) -> Values:
-        """Give the measures for incomplete judgements."""
+        """Compute the measures for incomplete judgements."""
         at = self.ranks - 1
         before = np.arange(len(at))
         wrong = np.cumsum((self.grades >= 0) & ~self.hits)[at]
@@ -211,14 +211,14 @@ class _Ranked:
 
     @cached_property
     def best(self) -> Floats:
-        """The gains above 0, in the best order."""
+        """The gains above 0 in the ideal order."""
         return np.sort(self.judged[self.judged > 0])[::-1].astype(np.float64)
 
     def _ndcg(self, cut: int) -> float:
         return _share(_dcg(self.gains[:cut]), _dcg(self.best[:cut]))
 
     def _gain(self) -> Values:
-        """Give the measures of graded gains."""
+        """Compute the measures of graded gains."""
         gains, best = self.gains, self.best
         ideal = np.zeros(len(gains))
         ideal[: len(best)] = best[: len(gains)]
@@ -237,13 +237,13 @@ class _Ranked:
         }
 
     def _ndcg_at_hits(self) -> float:
-        """Average nDCG over the ranks of documents with a gain, those that were not found at the end."""
+        """Average nDCG over the ranks of documents with a gain; those not retrieved count at the end."""
         ranks = (np.flatnonzero(self.gains > 0) + 1).tolist()
         ends = [len(self.gains) + len(self.best)] * (len(self.best) - len(ranks))
         return _share(sum(self._ndcg(cut) for cut in (*ranks, *ends)), len(self.best))
 
     def _ndcg_at_levels(self) -> float:
-        """Average nDCG over the ranks where the ideal ranking has no more documents of a grade, and the end."""
+        """Average nDCG over the ranks that end a grade in the ideal ranking, and over the end of a longer ranking."""
         if not self.due:
             return 0.0
         cuts = [int((self.best >= grade).sum()) for grade in np.unique(self.best)]
@@ -257,5 +257,5 @@ def _dcg(gains: Floats) -> float:
 
 
 def _share(part: float, whole: float) -> float:
-    """Divide; nothing of nothing is 0 here, as trec_eval has it."""
+    """Divide; 0 / 0 is 0, as in trec_eval."""
     return part / whole if whole else 0.0

@@ -1,4 +1,4 @@
-"""Computed metrics: functions of a case with the same definition, scale and result as judged ones."""
+"""Computed metrics: functions of a case with the same definition, scale and result as judged metrics."""
 
 from __future__ import annotations
 
@@ -17,4 +17,4 @@ _NAMES = (
 )
 
 COMPUTED: dict[str, ComputedMetric] = {name: metric for name in _NAMES if (metric := parse(name))}
-"""The computed metrics that are listed, by name; `parse` gives those of every other setting."""
+"""The predefined computed metrics by name; `find_computed_metric` returns those with other settings."""

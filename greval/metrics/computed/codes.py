@@ -1,4 +1,4 @@
-"""Codes with digits, such as product names and serial numbers: the same with and without hyphens and spaces."""
+"""Codes with digits, such as product names and serial numbers, matched with or without hyphens and spaces."""
 
 from __future__ import annotations
 
@@ -10,32 +10,33 @@ from greval.metrics.computed.tokenisation import Word
 
 DIGIT = re.compile(r"\d")
 GAP = re.compile("[ -]{0,2}")
-"""What may stand between the parts of a code."""
+"""The separators that are allowed between the parts of a code."""
 MOST_PARTS = 6
 LONG_NUMBER = 7
-"""From so many digits on, groups of digits are one number: 20 30 is not 2030, but 555-1234 is 5551234."""
+"""Minimum length at which groups of digits form one number: 20 30 is not 2030, but 555-1234 is 5551234."""
 
 Part = tuple[int, int, str]
-"""A code as it is compared, with the places of its first word and of the word after its last."""
+"""The index of a code's first word, the index after its last word, and its normalised text."""
 
 
 def join_codes(
     there: Sequence[Word], sought: Sequence[Word], texts: tuple[str, str]
 ) -> tuple[list[Word], list[Word]] | None:
-    """Return the words of both texts with each code that both hold as one word.
+    """Join the words of each code that occurs in both texts into one word.
 
     Args:
         there: The words of the answer.
-        sought: The words that are looked for.
-        texts: The answer and what is looked for, as `words` places them.
+        sought: The words of the expected text.
+        texts: The normalised answer and expected text, to which the positions of the words refer.
 
     Returns:
-        The words of both, or None if no code is divided differently in the two.
+        The words of both texts, or None if no code is divided differently in the two.
 
     Example:
-        >>> from greval.metrics.computed.tokenisation import words
+        >>> from greval.metrics.computed.tokenisation import split_words
         >>> texts = "Sony WH1000XM4", "WH-1000XM4"
-        >>> [[word.key for word in found] for found in join_codes(words(texts[0]), words(texts[1]), texts)]
+        >>> joined = join_codes(split_words(texts[0]), split_words(texts[1]), texts)
+        >>> [[word.key for word in found] for found in joined]
         [['sony', 'wh1000xm4'], ['wh1000xm4']]
     """
     if not any(DIGIT.search(word.key) for word in sought):
@@ -51,7 +52,7 @@ def join_codes(
 
 
 def _codes(found: Sequence[Word], text: str) -> Iterator[Part]:
-    """Return every run of words that reads as one code, also of one word."""
+    """Yield every run of one or more words that reads as one code."""
     plain = [word.text.casefold() for word in found]
     linked = [GAP.fullmatch(text, one.end, after.start) is not None for one, after in pairwise(found)]
     for start in range(len(found)):
@@ -64,13 +65,13 @@ def _codes(found: Sequence[Word], text: str) -> Iterator[Part]:
 
 
 def _is_one(parts: Sequence[str], code: str) -> bool:
-    """Say whether parts read as one code: digits next to digits do in long numbers only."""
+    """Return whether parts form one code; digits next to digits do so only in long numbers."""
     meet = any(one[-1].isdigit() and after[0].isdigit() for one, after in pairwise(parts))
     return not meet or (code.isdigit() and len(code) >= LONG_NUMBER)
 
 
 def _join(found: Sequence[Word], text: str, parts: Sequence[Part]) -> list[Word]:
-    """Put the words of each code together, the longest first where codes overlap."""
+    """Join the words of each code; if codes overlap, the longest one is used."""
     joined: list[Word] = []
     longest: dict[int, Part] = {}
     for part in parts:

@@ -1,9 +1,8 @@
-"""Whether an answer contains a text, nearly word for word, where nothing that matters differs.
+"""Fuzzy containment: find a text in an answer, allowing small differences of wording.
 
-Numbers, dates, units, words that hold a digit and words under five letters must be there exactly
-and in order; what stands between may differ a little. The words are compared in windows that begin
-and end at whole words. A code counts as the same with and without its hyphens and spaces
-(`greval.metrics.computed.codes`).
+Numbers, dates, units, words with a digit and words of fewer than five letters must match exactly and in
+order; the words between them may differ slightly. Words are compared in windows that begin and end at
+word boundaries. A code matches with or without its hyphens and spaces (`greval.metrics.computed.codes`).
 """
 
 from __future__ import annotations
@@ -43,13 +42,14 @@ LIKE_WORDS = frozenset(
         *("the", "they", "to", "too", "two", "up", "us", "was", "we", "who", "will"),
     }
 )
-"""Words that an abbreviation in capitals must not be taken for: US and us, WHO and who."""
+"""Words that must not match an abbreviation in capitals: US and us, WHO and who."""
 
 
 class Match(NamedTuple):
-    """The words of the answer that come nearest: how alike, 0 to 1, and how they are written; `lacks` what is missing.
+    """The most similar words of an answer: their similarity `alike`, 0 to 1, and their `text`.
 
-    `sought` is the text, or the entry of a list, that was found least well.
+    `sought` is the expected text, or the entry of a list with the lowest similarity. `lacks` holds the required
+    words that are missing from the answer.
     """
 
     alike: float
@@ -59,15 +59,18 @@ class Match(NamedTuple):
 
 
 def contains(answer: str, gold: str, threshold: float) -> Match | None:
-    """Give how an answer contains a text; None where the text has no word.
+    """Find the best match of a text in an answer.
 
     Args:
-        answer: Where to look.
-        gold: What to look for; where it is not there as a whole and is a list, each entry is looked for.
-        threshold: How alike, 0 to 1, is enough; only the whole is looked for where that is.
+        answer: The text to search.
+        gold: The text to find. If it is a list and is not found as a whole, each entry is searched.
+        threshold: The similarity, 0 to 1, from which the whole text counts as found.
+
+    Returns:
+        The best match of the whole text, or of the list entry with the lowest similarity. None if `gold` has no words.
 
     Example:
-        >>> contains("It belongs to the harbor team.", "Harbour team", 0.8).text
+        >>> find_match("It belongs to the harbor team.", "Harbour team", 0.8).text
         'harbor team'
     """
     texts = written(answer), written(gold)
@@ -83,7 +86,7 @@ def contains(answer: str, gold: str, threshold: float) -> Match | None:
 
 
 def _entries(gold: str, sought: Sequence[Word]) -> Iterator[list[Word]]:
-    """Split the words where a list has its commas, semicolons and `and`."""
+    """Split the words of a list at commas, semicolons and `and`."""
     entry: list[Word] = []
     for word in sought:
         joined = word.key in JOINED_BY
@@ -97,12 +100,12 @@ def _entries(gold: str, sought: Sequence[Word]) -> Iterator[list[Word]]:
 
 
 def _exact(word: Word) -> bool:
-    """Say whether a word must be there as it is."""
+    """Return whether a word must match exactly."""
     return word.kind != "word" or len(word.key) < EXACT_UNDER or DIGIT.search(word.key) is not None
 
 
 def _same(wanted: Word, found: Word) -> bool:
-    """Say whether a word is the exact one: a closer date counts, and a date of a year for the year."""
+    """Return whether a word matches exactly. A more precise date matches, and a date matches its year."""
     if wanted.date and found.date:
         return wanted.date.fits(found.date)
     if found.date and wanted.kind == "number":
@@ -114,7 +117,7 @@ def _same(wanted: Word, found: Word) -> bool:
 
 
 def _best_spelling(there: Sequence[Word], sought: Sequence[Word], texts: tuple[str, str], threshold: float) -> Match:
-    """Return the best window; if it is not enough, also with codes read alike that are divided differently."""
+    """Find the best window; below the threshold, try again with differently divided codes joined."""
     found = _best(told(there), told(sought), texts)
     codes = None if found.alike >= threshold else join_codes(there, sought, texts)
     if codes is None:
@@ -124,7 +127,7 @@ def _best_spelling(there: Sequence[Word], sought: Sequence[Word], texts: tuple[s
 
 
 def _best(there: Sequence[Word], sought: Sequence[Word], texts: tuple[str, str]) -> Match:
-    """Give the window that is most alike; `texts` are the answer and what is sought, as they are written."""
+    """Find the most similar window; `texts` are the normalised answer and expected text."""
     from rapidfuzz import fuzz
 
     wanted = [word for word in sought if _exact(word)]
@@ -143,7 +146,7 @@ def _best(there: Sequence[Word], sought: Sequence[Word], texts: tuple[str, str])
 
 
 def _windows(there: Sequence[Word], sought: Sequence[Word], wanted: Sequence[Word]) -> Iterator[Sequence[Word]]:
-    """Give the runs of words, about as many as are sought, that hold the exact ones in order."""
+    """Yield the windows of about the expected length that hold the exact words in order."""
     slack = min(MOST_SLACK, 1 + len(sought) // 4)
     for start in range(len(there)):
         least = _reach(there, start, wanted, len(sought) + slack)
@@ -156,7 +159,7 @@ def _windows(there: Sequence[Word], sought: Sequence[Word], wanted: Sequence[Wor
 
 
 def _reach(there: Sequence[Word], start: int, wanted: Sequence[Word], most: int) -> int | None:
-    """Give where a window from `start` must end at least to hold the exact words in order, None beyond the most."""
+    """Return the smallest end of a window from `start` that holds the exact words in order, None if above `most`."""
     place, end = 0, start
     while place < len(wanted) and end < min(len(there), start + most):
         place += _same(wanted[place], there[end])
@@ -165,7 +168,7 @@ def _reach(there: Sequence[Word], start: int, wanted: Sequence[Word], most: int)
 
 
 def _joined(window: Sequence[Word], wanted: Sequence[Word] = ()) -> str:
-    """Write words as they are compared; a date that fits the sought one is written as that; letters stand together."""
+    """Join the normalised words; a date that matches an expected one takes its form, letters have no spaces."""
     text = ""
     for word in window:
         key = next((one.key for one in wanted if word.date and _same(one, word)), word.key)

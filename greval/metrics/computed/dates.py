@@ -1,6 +1,6 @@
-"""Dates in a text, whichever way they are written: 2 September 2024, September 2, 2024, 2024-09-02, 2024年9月2日.
+"""A parser of dates in text in many formats: 2 September 2024, September 2, 2024, 2024-09-02, 2024年9月2日.
 
-The names of months are English. 03/04/2024 is read in two ways: it stays as it is written.
+The names of months are English. 03/04/2024 is ambiguous and stays as it is written.
 """
 
 from __future__ import annotations
@@ -13,29 +13,29 @@ from typing import NamedTuple
 
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 LEAP = 2024
-"""A year that has all days, for dates without one."""
+"""A leap year, used to validate dates without a year."""
 
 
 class Date(NamedTuple):
-    """A date, parts of which may not be told."""
+    """A date of which some parts may be unknown."""
 
     year: int | None = None
     month: int | None = None
     day: int | None = None
 
     def __str__(self) -> str:
-        """Write it as ISO 8601 does."""
+        """Format the date as ISO 8601."""
         month = "" if self.month is None else f"-{self.month:02}"
         day = "" if self.day is None else f"-{self.day:02}"
         return f"{'-' if self.year is None else f'{self.year:04}'}{month}{day}"
 
     def fits(self, other: Date) -> bool:
-        """Say whether the other is this date, or a closer one within it."""
+        """Return whether another date equals this one or is a more precise one within it."""
         return all(mine in {None, its} for mine, its in zip(self, other, strict=True))
 
 
 class Found(NamedTuple):
-    """A date at its place in a text; None where it can be read in two ways."""
+    """A date with its position in a text; `date` is None if it is ambiguous."""
 
     start: int
     end: int
@@ -47,20 +47,20 @@ _MONTH = (
     r"|sep(?:t(?:ember)?)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?"
 )
 _VERB = r"(?!(?-i:may|march)\b)"
-"""In small letters and without a whole date beside them, these are no months."""
+"""Excludes `may` and `march` in lower case, which are not months unless they are part of a full date."""
 _DAY = r"(\d{1,2})(?:st|nd|rd|th)?"
 _OF = r"\s+(?:of\s+)?"
 
 
 def _written(year: str, month: str, day: str) -> Date | None:
-    """Read the parts of a date, a month by its name or number."""
+    """Parse the parts of a date, the month as name or number."""
     named = month[:3].casefold()
     number = (MONTHS.index(named) + 1 if named in MONTHS else int(month)) if month else None
     return _real(int(year) if year else None, number, int(day) if day else None)
 
 
 def _real(year: int | None, month: int | None, day: int | None) -> Date | None:
-    """Give the date if the calendar has it."""
+    """Return the date if it exists in the calendar, else None."""
     if year == 0 or (month is not None and not 1 <= month <= len(MONTHS)):
         return None
     if day is not None and not 1 <= day <= monthrange(year or LEAP, month or 1)[1]:
@@ -69,7 +69,7 @@ def _real(year: int | None, month: int | None, day: int | None) -> Date | None:
 
 
 def _numeric(first: str, second: str, year: str) -> Date | None:
-    """Read 25/12/2024 or 12/25/2024; None where both readings are dates and differ."""
+    """Parse 25/12/2024 or 12/25/2024; None if both readings are valid and differ."""
     readings = {date for date in (_written(year, second, first), _written(year, first, second)) if date}
     return readings.pop() if len(readings) == 1 else None
 
@@ -92,15 +92,15 @@ _FORMS: tuple[tuple[str, Callable[..., Date | None]], ...] = (
 
 @cache
 def _forms() -> list[tuple[re.Pattern[str], Callable[..., Date | None]]]:
-    """Give the forms ready to be sought; nothing is compiled where no text is read."""
+    """Compile the patterns on first use, because most runs read no dates."""
     return [(re.compile(pattern, re.IGNORECASE), reading) for pattern, reading in _FORMS]
 
 
 def dates(text: str) -> Iterator[Found]:
-    """Find the dates of a text, in order; what stands in a longer date is not found again.
+    """Find the dates of a text in order; a part of a longer date is not found again.
 
     Example:
-        >>> [str(found.date) for found in dates("From September 2, 2024 to 3/4/2025, each May 5")]
+        >>> [str(found.date) for found in find_dates("From September 2, 2024 to 3/4/2025, each May 5")]
         ['2024-09-02', 'None', '--05-05']
     """
     taken: list[Found] = []

@@ -1,4 +1,4 @@
-"""What a response cost: time, calls, tokens and money, as the method recorded them in `usage`."""
+"""Efficiency metrics: latency, model calls, tokens and cost, as the method recorded them in `usage`."""
 
 from __future__ import annotations
 
@@ -13,14 +13,7 @@ from greval.records.scale import MeasureScale
 
 
 def _spent(name: str, description: str, *, unit: str, tell: Callable[[float], str]) -> Family:
-    """Give the family of the metric of the field of `usage` that has its name.
-
-    Args:
-        name: The metric's name and the field's.
-        description: What it measures.
-        unit: The unit of the figure.
-        tell: Gives the reason for a figure.
-    """
+    """Build the metric family for the field `name` of `usage`; `format_reason` formats the reason for a value."""
 
     def compute(case: Case) -> tuple[Judgement, ...] | Skipped:
         spent: float | None = getattr(case.usage, name, None)
@@ -38,7 +31,7 @@ def _spent(name: str, description: str, *, unit: str, tell: Callable[[float], st
 
 
 def _counted(what: str) -> Callable[[float], str]:
-    """Give the reason for a count, in the singular or the plural."""
+    """Build a function that formats a count with its noun."""
     return lambda count: counted(int(count), what)
 
 
@@ -74,4 +67,4 @@ FAMILIES = (
         tell=lambda dollars: f"{dollars:.6g} US dollars",
     ),
 )
-"""The metrics of what was spent."""
+"""The families of efficiency metrics."""

@@ -1,4 +1,4 @@
-"""Making computed metrics: their setting by name, their scales, and a judgement of one figure."""
+"""Families of computed metrics: their settings, their scales, and the judgement of a single value."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ At = Literal["", "cutoff", "threshold"]
 
 
 class Setting(NamedTuple):
-    """What a name says beside its first word: `ndcg@10-exponential` has k 10 and one option."""
+    """The setting in a metric's name: `ndcg@10-exponential` has `k` 10 and one option."""
 
     k: int | None = None
     threshold: str = ""
@@ -23,7 +23,11 @@ class Setting(NamedTuple):
 
 
 class Family(NamedTuple):
-    """Metrics of one name and different settings; `at` is what stands after @, `options` after hyphens, in order."""
+    """Metrics of one base name with different settings.
+
+    `at` is the kind of number after @; `options` are the words allowed after hyphens, in their standard order;
+    `threshold` is the default threshold.
+    """
 
     name: str
     make: Callable[[str, Setting], ComputedMetric]
@@ -33,25 +37,25 @@ class Family(NamedTuple):
 
 
 def share(better: Better = "higher") -> MeasureScale:
-    """Give the scale of a share, 0 to 1."""
+    """Build the scale of a share, 0 to 1."""
     return MeasureScale(low=0.0, high=1.0, better=better)
 
 
 def yes_no(yes: str, no: str) -> ValueScale:
-    """Give the scale of what is so (1) or not (0)."""
+    """Build the scale of a yes (1) or no (0) decision from the descriptions of both."""
     return ValueScale(range=(0, 1), levels={0: no, 1: yes})
 
 
 def judged(value: Value, reason: str) -> tuple[Judgement, ...]:
-    """Give the one judgement of a case."""
+    """Build the single judgement of a case."""
     return (Judgement(value=value, number=float(value), reason=reason),)
 
 
 def within(k: int | None) -> str:
-    """Say where in a ranking was looked.
+    """Format the cut-off of a ranking as a phrase.
 
     Example:
-        >>> within(10), within(None)
+        >>> format_cutoff(10), format_cutoff(None)
         ('in the first 10', 'retrieved')
     """
     return "retrieved" if k is None else f"in the first {k:,}"

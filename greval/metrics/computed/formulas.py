@@ -1,7 +1,7 @@
-"""Formulas of ranked retrieval: pure functions of what stands at each rank, and of what was due.
+"""Formulas of ranked retrieval: pure functions of the gain or hit at each rank and of the relevant documents.
 
-A document stands in a ranking once. Where no `k` is given, the whole ranking counts. Linear gains
-and the discount log2(rank + 1) are those of Järvelin and Kekäläinen (2002) as trec_eval has them.
+Each document occurs in a ranking at most once. If `k` is None, the whole ranking counts. Linear gains and
+the discount log2(rank + 1) are those of Järvelin and Kekäläinen (2002) as implemented in trec_eval.
 """
 
 from __future__ import annotations
@@ -11,15 +11,18 @@ from math import fsum, log2
 
 
 def ndcg(gains: Sequence[int], due: Iterable[int], k: int | None = None, *, exponential: bool = False) -> float:
-    """Give the normalised discounted cumulative gain: DCG / ideal DCG, each over the first k.
+    """Return the normalised discounted cumulative gain: DCG / ideal DCG, each over the first k ranks.
 
-    DCG is the sum of gain / log2(rank + 1); with `exponential` the gain counts as 2**gain - 1.
+    DCG is the sum of gain / log2(rank + 1); with `exponential` the numerator is 2**gain - 1.
 
     Args:
-        gains: The gain of the document at each rank, 0 where it is not relevant.
-        due: The gain of every relevant document, found or not, in any order; at least one above 0.
-        k: How many ranks count.
-        exponential: Whether gains count as 2**gain - 1.
+        gains: The gain of the document at each rank, 0 if it is not relevant.
+        due: The gain of every relevant document, retrieved or not, in any order; at least one must be above 0.
+        k: The number of ranks that count, None for all.
+        exponential: Whether the numerator is 2**gain - 1 instead of the gain.
+
+    Returns:
+        A value of at most 1. It is 1 if the first k documents are in an ideal order.
 
     Example:
         >>> round(ndcg([0, 2], [2, 1], 10), 4)
@@ -30,17 +33,17 @@ def ndcg(gains: Sequence[int], due: Iterable[int], k: int | None = None, *, expo
 
 
 def _dcg(gains: Iterable[int], *, exponential: bool) -> float:
-    """Sum up the discounted gains."""
+    """Return the discounted cumulative gain."""
     return fsum((2**gain - 1 if exponential else gain) / log2(rank + 1) for rank, gain in enumerate(gains, 1) if gain)
 
 
 def recall(hits: Sequence[bool], due: int, k: int | None = None) -> float:
-    """Give the share of what was due that stands in the first k.
+    """Return the share of relevant documents among the first k ranks: hits in the first k / number of relevant ones.
 
     Args:
-        hits: Whether the document at each rank is one of those that were due.
-        due: How many were due, at least 1.
-        k: How many ranks count.
+        hits: Whether the document at each rank is relevant.
+        due: The number of relevant documents, at least 1.
+        k: The number of ranks that count, None for all.
 
     Example:
         >>> recall([True, False, True], due=4, k=2)
@@ -50,7 +53,10 @@ def recall(hits: Sequence[bool], due: int, k: int | None = None) -> float:
 
 
 def precision(hits: Sequence[bool], k: int | None = None) -> float:
-    """Give the share of hits among k ranks, also where fewer were filled; without k among the filled ones.
+    """Return the share of relevant documents in the first k ranks: hits in the first k / k.
+
+    The denominator is k even if fewer documents were retrieved. If k is None, it is the number of retrieved
+    documents. An empty ranking has precision 0.
 
     Example:
         >>> precision([True, False], k=5), precision([True, False]), precision([])
@@ -61,7 +67,7 @@ def precision(hits: Sequence[bool], k: int | None = None) -> float:
 
 
 def reciprocal_rank(hits: Sequence[bool], k: int | None = None) -> float:
-    """Give 1 / rank of the first hit, 0 where there is none in the first k.
+    """Return 1 / rank of the first relevant document, 0 if the first k ranks hold no relevant document.
 
     Example:
         >>> reciprocal_rank([False, True]), reciprocal_rank([False, True], k=1)
@@ -71,7 +77,9 @@ def reciprocal_rank(hits: Sequence[bool], k: int | None = None) -> float:
 
 
 def average_precision(hits: Sequence[bool], due: int, k: int | None = None) -> float:
-    """Give the sum of the precision at each hit of the first k, divided by how many were due (trec_eval's map).
+    """Return the average precision: the sum of the precision at the rank of each hit / number of relevant documents.
+
+    Hits beyond the first k ranks count as 0. Without k this is `map` of trec_eval. `due` is at least 1.
 
     Example:
         >>> round(average_precision([True, False, True], due=2), 4)
@@ -82,10 +90,10 @@ def average_precision(hits: Sequence[bool], due: int, k: int | None = None) -> f
 
 
 def common_order(walked: Sequence[object], due: Sequence[object]) -> int:
-    """Give the length of the longest common subsequence: how many stand in both in the same order.
+    """Return the length of the longest common subsequence: the number of elements in the same order in both.
 
     Example:
-        >>> common_order("xabyc", "acb")
+        >>> lcs_length("xabyc", "acb")
         2
     """
     lengths = [0] * (len(due) + 1)

@@ -1,8 +1,8 @@
-"""A walk through the graph beside the walk that was expected, with names that are written alike.
+"""A graph walk and the expected walk, with normalised names so that they can be compared.
 
-An edge without a label stands for any label: between its two ends labels are then not compared, on either side.
-Names are compared in Unicode's NFKC form, without case, underscores read as spaces; a node's other
-names (`gold.aliases`) count as the name that the gold uses.
+An edge without a label matches any label: labels between its two ends are ignored on both sides. Names are compared
+in Unicode NFKC form, case-folded, with underscores as spaces. A node's other names (`gold.aliases`) are replaced by
+the name that the gold uses.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ UNLABELLED = "unlabelled"
 
 
 def plain(name: str) -> str:
-    """Give a name as it is compared.
+    """Return the normalised form of a name.
 
     Example:
-        >>> plain("Harbour_Team ")
+        >>> normalise_name("Harbour_Team ")
         'harbour team'
     """
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
@@ -32,7 +32,7 @@ def plain(name: str) -> str:
 
 @dataclass(frozen=True)
 class Walk:
-    """What was walked and what was expected; each method reads names and edges as they are compared."""
+    """The walk of a case and the gold; methods normalise names and edges. `names` maps aliases to gold names."""
 
     traversal: Traversal
     gold: Gold
@@ -40,17 +40,17 @@ class Walk:
 
     @cached_property
     def _bare(self) -> frozenset[frozenset[str]]:
-        """The ends between which an edge without a label was walked or expected, without direction."""
+        """The pairs of ends, without direction, between which an edge without a label was walked or expected."""
         edges = (*self.traversal.traversed_edges, *(self.gold.expected_edges or ()))
         return frozenset(frozenset((self.node(a), self.node(b))) for a, label, b in edges if not label)
 
     def node(self, name: str) -> str:
-        """Give the name of a node as it is compared."""
+        """Return the normalised name of a node, with aliases resolved."""
         written = plain(name)
         return self.names.get(written, written)
 
     def edges(self, edges: Iterable[Edge], options: Collection[str]) -> Iterator[Edge]:
-        """Give edges as they are compared: without direction or label where an option says so."""
+        """Yield the normalised edges; the options may drop direction and label."""
         for source, label, target in edges:
             ends = (self.node(source), self.node(target))
             if UNDIRECTED in options and ends[1] < ends[0]:
@@ -60,18 +60,18 @@ class Walk:
 
     @property
     def nodes(self) -> dict[str, str]:
-        """The nodes of the walk as they are compared, with the way each was written first."""
+        """The normalised nodes of the walk, each with its first original spelling."""
         return self.told(self.traversal.visited)
 
     def told(self, names: Iterable[str]) -> dict[str, str]:
-        """Give nodes as they are compared, with the way each was written first."""
+        """Return the normalised nodes, each with its first original spelling."""
         found: dict[str, str] = {}
         for name in names:
             found.setdefault(self.node(name), name)
         return found
 
     def told_edges(self, edges: Iterable[Edge], options: Collection[str]) -> dict[Edge, str]:
-        """Give edges as they are compared, each once, with the way each was written first."""
+        """Return the distinct normalised edges, each with its first original spelling."""
         listed = [*edges]
         found: dict[Edge, str] = {}
         for compared, (source, label, target) in zip(self.edges(listed, options), listed, strict=True):
@@ -80,17 +80,17 @@ class Walk:
 
 
 def write_edge(source: str, label: str, target: str) -> str:
-    """Return an edge as people read it.
+    """Format an edge as text.
 
     Example:
-        >>> write_edge("Ada", "wrote", "Notes"), write_edge("Ada", "", "Notes")
+        >>> format_edge("Ada", "wrote", "Notes"), format_edge("Ada", "", "Notes")
         ('Ada -wrote-> Notes', 'Ada -> Notes')
     """
     return f"{source} -{label}-> {target}" if label else f"{source} -> {target}"
 
 
 def read(case: Case) -> Walk | Skipped:
-    """Give the walk of a case with what was expected, or why there is none."""
+    """Return the walk of a case with its gold, or why it is undefined."""
     if case.traversal is None:
         return Skipped(reason="traversal is not recorded")
     gold = case.gold or Gold()
@@ -100,7 +100,10 @@ def read(case: Case) -> Walk | Skipped:
 
 
 def unwalked(walk: Walk) -> Skipped | None:
-    """Say why nothing is known of the edges: a walk that ends elsewhere than it began has walked some."""
+    """Return why the walked edges are unknown, None if they are known.
+
+    They are unknown if no edge is recorded although the walk ends at other nodes than it began.
+    """
     traversal = walk.traversal
     if traversal.traversed_edges or {*walk.told(traversal.final_nodes)} <= {*walk.told(traversal.start_nodes)}:
         return None
@@ -108,10 +111,10 @@ def unwalked(walk: Walk) -> Skipped | None:
 
 
 def depths(edges: Iterable[Edge], starts: Iterable[str]) -> dict[str, int]:
-    """Give how many hops each node is from the nearest start, by breadth-first search; an edge leads both ways.
+    """Return the number of hops from the nearest start to each node, by breadth-first search without edge directions.
 
     Example:
-        >>> depths([("a", "calls", "b"), ("c", "calls", "b")], ["a"])
+        >>> compute_depths([("a", "calls", "b"), ("c", "calls", "b")], ["a"])
         {'a': 0, 'b': 1, 'c': 2}
     """
     neighbours: dict[str, list[str]] = {}

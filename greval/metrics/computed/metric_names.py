@@ -1,6 +1,6 @@
-"""Names of computed metrics: `ndcg@10-exponential` is its metric's code, command-line argument and key.
+"""Names of computed metrics: `ndcg@10-exponential` is the metric's code, command-line argument and key.
 
-A name is a family, what stands after @ (a cut-off or a threshold), and options after hyphens.
+A name consists of a family, a cut-off or threshold after @, and options after hyphens.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ FAMILIES: dict[str, Family] = {
     for families in (ranking, repository, traversal, text, efficiency)
     for family in families.FAMILIES
 }
-"""Every family of computed metrics, by its name."""
+"""Every family of computed metrics by name."""
 
 _PARTS = re.compile(r"(?P<base>[^@-]*)(?:@(?P<at>[^-]*))?(?P<options>(?:-.*)?)", re.DOTALL)
 _CUTOFF = re.compile(r"[1-9][0-9]{0,5}")
@@ -28,22 +28,22 @@ USUAL_CUTOFF = 10
 
 
 class _MisnamedError(ValueError):
-    """The name is one of a family, but its setting is none."""
+    """The name belongs to a family, but its setting is invalid."""
 
 
 def parse(name: str) -> ComputedMetric | None:
-    """Give the computed metric of a name, the same object for the same metric; None where there is none.
+    """Return the computed metric of a name. Equal metrics are the same object.
 
     Args:
         name: A family with its setting: `mrr`, `ndcg@5`, `edge_recall-undirected`, `fuzzy_containment@0.9`.
 
     Returns:
-        The metric; its own name is the usual way to write this one, such as `fuzzy_containment@0.90`.
+        The metric, whose own name is the standard form such as `fuzzy_containment@0.90`. None if the name is unknown.
 
     Example:
-        >>> parse("edge_recall-unlabelled-undirected").name
+        >>> find_computed_metric("edge_recall-unlabelled-undirected").name
         'edge_recall-undirected-unlabelled'
-        >>> parse("ndcg@ten") is None
+        >>> find_computed_metric("ndcg@ten") is None
         True
     """
     try:
@@ -54,10 +54,10 @@ def parse(name: str) -> ComputedMetric | None:
 
 
 def misnamed(name: str) -> str | None:
-    """Give what is wrong with a name that begins as a computed metric's, and how to write it; None for others.
+    """Return the fault of a name that begins with a computed family, with a correction; None for other names.
 
     Example:
-        >>> misnamed("ndcg@0")
+        >>> explain_bad_name("ndcg@0")
         "after @ stands a whole number from 1 to 999999, got '0'; write ndcg@10"
     """
     try:
@@ -68,10 +68,10 @@ def misnamed(name: str) -> str | None:
 
 
 def variants(name: str) -> list[str]:
-    """Give the names of every family with the setting of this name, to find the nearest of a misspelt one.
+    """List the names of all families with the setting of this name, as suggestions for a misspelt name.
 
     Example:
-        >>> "ndcg@7" in variants("ndgc@7")
+        >>> "ndcg@7" in list_name_variants("ndgc@7")
         True
     """
     rest = name[len(_parts(name)["base"] or "") :]
@@ -79,17 +79,17 @@ def variants(name: str) -> list[str]:
 
 
 def _parts(name: str) -> re.Match[str]:
-    """Split a name; every text has these parts."""
+    """Split a name into base, number and options; every text matches."""
     found = _PARTS.fullmatch(name)
-    assert found  # noqa: S101 - the last part takes whatever is left
+    assert found  # noqa: S101 - the last part matches any rest
     return found
 
 
 def _setting(name: str) -> tuple[str, Setting] | None:
-    """Read a name.
+    """Parse a name; None if it has no known family.
 
     Raises:
-        _MisnamedError: Where its family has no such setting.
+        _BadNameError: If the family has no such setting.
     """
     parts = _parts(name)
     family = FAMILIES.get(parts["base"])
@@ -124,7 +124,7 @@ def _cutoff(family: Family, given: str | None) -> int | None:
 
 
 def _threshold(family: Family, given: str | None) -> str:
-    """Give a threshold with two digits after the point, or as many as it needs."""
+    """Return a threshold with at least two digits after the point."""
     text = family.threshold if given is None else given
     if not _THRESHOLD.fullmatch(text) or not Decimal(text):
         usual = f"{family.name}@{family.threshold}"
@@ -135,7 +135,7 @@ def _threshold(family: Family, given: str | None) -> str:
 
 @cache
 def _made(name: str, setting: Setting) -> ComputedMetric:
-    """Make the metric of a setting, once, under its usual name."""
+    """Build the metric of a setting under its standard name; cached, so that equal metrics are the same object."""
     family = FAMILIES[name]
     at = setting.k if setting.k is not None else setting.threshold
     options = "".join(f"-{option}" for option in family.options if option in setting.options)

@@ -1,4 +1,4 @@
-"""Computing a metric: whatever its function returns becomes one strict outcome, here and nowhere else."""
+"""Computed metrics: convert the return value of a metric's function to a strict outcome, in one place."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ from greval.records.scale import MeasureScale, OffScaleError, Value
 
 RETURNS = "a number, a bool, a category, (value, reason), judgements, or Skipped(reason=...)"
 MOST_SHOWN = 80
-"""Letters of a returned object that a message shows."""
+"""Maximum number of characters of a returned object in a message."""
 
 
 class _UnfitError(Exception):
-    """What a function returned is no outcome; the message says why."""
+    """The return value of a function is not a valid outcome; the message states why."""
 
 
 def compute_outcome(metric: ComputedMetric, case: Case) -> Outcome:
-    """Return the outcome of a computed metric for a case that lacks nothing.
+    """Return the outcome of a computed metric for a case that has all needed fields.
 
     The function of the metric may return a number, a bool, a category, a pair of such a value and its reason, one
     `Judgement` or several, or `Skipped`. A value must be on the metric's scale. `number` is filled from the scale. Each
-    item must be one of the case's, and stand once. Whatever breaks these rules is a failure that names the function:
-    that of the item alone if it is about one item, else that of the case.
+    item must be an item of the case and appear once. A violation of these rules is a failure that names the function.
+    If the violation concerns one item, only that item fails, else the case fails.
 
     Args:
         metric: The metric with its function.
-        case: A case with all that the metric needs.
+        case: A case with all fields that the metric needs.
 
     Raises:
-        DataError: If the case names two different items alike.
+        DataError: If two different items of the case have the same id.
 
     Example:
         >>> metric = ComputedMetric(name="short", description="Is it short?", needs=("answer",),
@@ -74,7 +74,7 @@ def compute_outcome(metric: ComputedMetric, case: Case) -> Outcome:
 
 
 def describe_function(function: Callable[..., object]) -> str:
-    """Return the name of a function and where it is written, to be named in a message.
+    """Return the name of a function with its file and line, for a message.
 
     Example:
         >>> describe_function(len)
@@ -97,7 +97,7 @@ def _name(function: Callable[..., object]) -> str:
 
 
 def _judgements(found: object, function: Callable[..., object]) -> tuple[Judgement, ...]:
-    """Return what a function returned as judgements, none if it is nothing of the kind."""
+    """Convert the return value of a function to judgements; empty if it has no valid form."""
     if isinstance(found, Judgement):
         return (found,)
     if isinstance(found, tuple | list) and found and all(isinstance(one, Judgement) for one in found):
@@ -110,7 +110,7 @@ def _judgements(found: object, function: Callable[..., object]) -> tuple[Judgeme
 
 
 def _plain(value: object) -> Value | None:
-    """Return a number or a text as Python's own, also one of NumPy, and None for anything else."""
+    """Convert a number or a string, also one from NumPy, to the built-in type; None for anything else."""
     if hasattr(value, "dtype") and getattr(value, "ndim", None) == 0 and hasattr(value, "item"):
         value = value.item()
     if isinstance(value, str):
@@ -123,10 +123,10 @@ def _plain(value: object) -> Value | None:
 def _check_item(
     item: str | None, ids: Container[str | None], counts: Counter[str | None], metric: ComputedMetric
 ) -> None:
-    """Refuse an item that is not in the case or was named before.
+    """Raise if an item is not in the case or appears more than once.
 
     Raises:
-        _UnfitError: With what was expected.
+        _InvalidReturnError: With what was expected.
     """
     name, over = metric.name, metric.over
     if item not in ids:
@@ -141,11 +141,11 @@ def _check_item(
 
 
 def _fit(judgement: Judgement, metric: ComputedMetric) -> Judgement:
-    """Return the judgement with its value as the scale reads it, and the number that the value counts as.
+    """Return the judgement with its value and number as the scale reads them.
 
     Raises:
         OffScaleError: If the value is not on the scale.
-        _UnfitError: If the number that was given is another one.
+        _InvalidReturnError: If the function set a number that differs from the number of the value.
     """
     scale = metric.scale
     read = scale.read(judgement.value)
@@ -165,7 +165,7 @@ def _failed(message: str) -> Failed:
 
 
 def _show(found: object) -> str:
-    """Return a short form of an object for a message."""
+    """Format an object for a message, shortened."""
     short = Repr()
     short.maxstring = short.maxother = MOST_SHOWN
     return short.repr(found)

@@ -1,7 +1,7 @@
-"""Ranked retrieval: which documents stand where, against the essential and helpful documents of the gold.
+"""Metrics of ranked retrieval: the ranks of documents compared with the essential and helpful documents of the gold.
 
-The ranking is the documents of the chunks in their order: the chunk's `doc_id`, or its own id where
-it has none. A document that comes again counts once, at its first place.
+The ranking consists of the documents of the chunks in order: the `doc_id` of a chunk, or its own id if it has
+no `doc_id`. A document counts once, at its first rank.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ KINDS = {ESSENTIAL: "essential", HELPFUL: "helpful"}
 
 @dataclass(frozen=True)
 class Ranking:
-    """What was retrieved, in order, each document once; and what was due, each once, the essential first.
+    """The retrieved documents in order, each once, and `due`, the gains of the relevant ones, essential first.
 
-    `graded` says that the gold holds grades, so that documents are told by these.
+    `graded` is true if the gold holds grades, so that reasons group the documents by grade.
     """
 
     documents: tuple[str, ...]
@@ -40,7 +40,7 @@ class Ranking:
 
     @property
     def hits(self) -> list[bool]:
-        """Whether a document that was due stands at each rank."""
+        """For each rank, whether its document is relevant."""
         return [document in self.due for document in self.documents]
 
 
@@ -48,11 +48,11 @@ Formula = Callable[[Ranking, Setting], Value]
 
 
 def ranked(case: Case) -> tuple[str, ...] | None:
-    """Give the documents of the chunks in order, each at its first place; None where chunks are not recorded.
+    """List the documents of the chunks in order, each at its first rank; None if chunks are not recorded.
 
     Example:
         >>> chunks = [{"id": "a#1", "doc_id": "a", "text": ""}, {"id": "b", "text": ""}, {"doc_id": "a", "text": ""}]
-        >>> ranked(Case(question="?", chunks=chunks))
+        >>> list_ranked_documents(Case(question="?", chunks=chunks))
         ('a', 'b')
     """
     if case.chunks is None:
@@ -61,7 +61,7 @@ def ranked(case: Case) -> tuple[str, ...] | None:
 
 
 def due(case: Case, wanted: Wanted) -> dict[str, int] | Skipped:
-    """Give the gain of each document that is due, or why none is."""
+    """Return the gain of each relevant document, or the reason why no document is relevant."""
     gold = case.gold
     if gold is None:
         return Skipped(reason="gold is not recorded")
@@ -78,7 +78,7 @@ def due(case: Case, wanted: Wanted) -> dict[str, int] | Skipped:
 
 
 def read(case: Case, wanted: Wanted) -> Ranking | Skipped:
-    """Give the ranking of a case with what was due, or why there is none."""
+    """Return the ranking of a case with its relevant documents, or why it is undefined."""
     documents = ranked(case)
     if documents is None:
         return Skipped(reason="chunks is not recorded")
@@ -89,7 +89,7 @@ def read(case: Case, wanted: Wanted) -> Ranking | Skipped:
 
 
 def _found(ranking: Ranking, setting: Setting) -> str:
-    """Tell what was found and missed, documents of each gain apart."""
+    """Format the retrieved and missed documents, grouped by gain."""
     where = within(setting.k) if ranking.documents else "as nothing was retrieved"
     found = {*ranking.documents[: setting.k]}
     told: list[str] = []
@@ -101,7 +101,7 @@ def _found(ranking: Ranking, setting: Setting) -> str:
 
 
 def _first(ranking: Ranking, setting: Setting) -> str:
-    """Tell where the first essential document stands."""
+    """Format the rank of the first essential document."""
     hit = next((n for n, document in enumerate(ranking.documents[: setting.k], 1) if document in ranking.due), None)
     if hit is None:
         return _found(ranking, setting)
@@ -118,7 +118,7 @@ def _metric(  # noqa: PLR0913 - the parts of a definition
     scale: MeasureScale | ValueScale,
     tell: Callable[[Ranking, Setting], str],
 ) -> ComputedMetric:
-    """Make the metric of a formula."""
+    """Build the metric of a formula."""
 
     def compute(case: Case) -> tuple[Judgement, ...] | Skipped:
         ranking = read(case, wanted)
@@ -146,7 +146,7 @@ def _family(  # noqa: PLR0913 - the parts of a definition
     options: tuple[str, ...] = (),
     tell: Callable[[Ranking, Setting], str] = _found,
 ) -> Family:
-    """Give the family of a formula; `levels` say what 1 and 0 mean where it gives nothing else."""
+    """Build the metric family of a formula; `levels` describe 1 and 0 if these are its only values."""
 
     def make(name: str, setting: Setting) -> ComputedMetric:
         scale = yes_no(*levels) if levels else share()
@@ -208,4 +208,4 @@ FAMILIES = (
         wanted="relevant",
     ),
 )
-"""The metrics of ranked retrieval."""
+"""The families of metrics of ranked retrieval."""

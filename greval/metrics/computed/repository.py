@@ -1,4 +1,4 @@
-"""Repositories: whether chunks and nodes of the walk come from the right ones, each in one version."""
+"""Repository metrics: whether chunks and visited nodes come from the essential repositories, each in one version."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_CONFLICTS = 3
 
 
 class Source(NamedTuple):
-    """A chunk or a node of the walk, with its repository and version as far as they are known."""
+    """A chunk or a visited node, with its repository and version as far as they are known."""
 
     kind: str
     name: str
@@ -26,7 +26,7 @@ class Source(NamedTuple):
 
 
 def list_sources(case: Case) -> list[Source] | Skipped:
-    """Return the chunks in their order, then the nodes of the walk whose source is recorded; or why there are none."""
+    """List the chunks in order, then the visited nodes with a recorded source; or return why neither is recorded."""
     nodes = case.traversal.nodes if case.traversal else None
     if case.chunks is None and nodes is None:
         return Skipped(reason="chunks is not recorded")
@@ -37,7 +37,7 @@ def list_sources(case: Case) -> list[Source] | Skipped:
 
 
 def repositories(case: Case) -> Repositories | Skipped:
-    """Return the repositories of chunks and nodes in order, each at its first place, or why there are none."""
+    """List the distinct repositories of chunks and nodes in order of first occurrence, or return why none is known."""
     sources = list_sources(case)
     if isinstance(sources, Skipped):
         return sources
@@ -46,12 +46,12 @@ def repositories(case: Case) -> Repositories | Skipped:
 
 
 def _kinds(sources: Sequence[Source]) -> str:
-    """Name what there is, chunks or nodes or both."""
+    """Format the kinds of sources that are present: chunks, nodes or both."""
     return " and no ".join(dict.fromkeys(source.kind for source in sources)) or "chunk"
 
 
 def _due(case: Case) -> Repositories | Skipped:
-    """Give the essential repositories, or why there are none."""
+    """List the essential repositories, or return why the gold has none."""
     if case.gold is None:
         return Skipped(reason="gold is not recorded")
     if case.gold.essential_repos is None:
@@ -60,7 +60,7 @@ def _due(case: Case) -> Repositories | Skipped:
 
 
 def _against(give: Callable[[Repositories, Repositories], tuple[Judgement, ...]]) -> Compute:
-    """Give the computation over the repositories that were found and those that were due."""
+    """Build the function of a case that judges its retrieved repositories against the essential ones."""
 
     def compute(case: Case) -> tuple[Judgement, ...] | Skipped:
         found, due = repositories(case), _due(case)
@@ -123,7 +123,7 @@ def _coherence(name: str, _: Setting) -> ComputedMetric:
 
 
 def _one_version(case: Case) -> tuple[Judgement, ...] | Skipped:
-    """Judge whether each repository appears in one version; what does not tell both counts for nothing."""
+    """Judge whether each repository appears in one version; sources without repository or version are ignored."""
     sources = list_sources(case)
     if isinstance(sources, Skipped):
         return sources
@@ -141,13 +141,13 @@ def _one_version(case: Case) -> tuple[Judgement, ...] | Skipped:
 
 
 def _conflict(repo: str, versions: dict[str, list[Source]]) -> str:
-    """Tell in which versions a repository appears, and in which chunks and nodes."""
+    """Format the versions of a repository with the chunks and nodes in which they occur."""
     told = [f"{version} ({_list_names(sources)})" for version, sources in versions.items()]
     return f"{repo} in {', '.join(told[:-1])} and {told[-1]}"
 
 
 def _list_names(sources: Sequence[Source]) -> str:
-    """Name the first chunks and the first nodes."""
+    """Format the names of the first chunks and the first nodes."""
     found: dict[str, list[str]] = {}
     for source in sources:
         found.setdefault(source.kind, []).append(source.name)
@@ -159,4 +159,4 @@ FAMILIES = (
     Family("repo_recall", _recall, at="cutoff"),
     Family("version_coherence", _coherence),
 )
-"""The metrics of repositories."""
+"""The families of repository metrics."""

@@ -1,7 +1,6 @@
-"""Answers beside the expected ones, without a model: the same words, shared words, contained words.
+"""Text metrics of answers without a model: exact match, token F1 and fuzzy containment.
 
-The expected answers are `expected_answer`, or each of its lines if it has several, and
-`gold.answers`; the best of them counts.
+The expected answers are the lines of `expected_answer` and `gold.answers`. The best match counts.
 """
 
 from __future__ import annotations
@@ -19,14 +18,15 @@ from greval.records.result import Judgement, Skipped
 from greval.records.scale import MeasureScale, Value, ValueScale
 
 Compare = Callable[[str, str, Setting], tuple[Value, float, str]]
-"""Gives the value of an answer beside an expected one, how near it came, and the reason."""
+"""Compares an answer with an expected one and returns the value, a similarity to rank by, and the reason."""
 
 
 def expected(case: Case) -> tuple[str, ...] | Skipped:
-    """Return the answers that are right, or why there are none.
+    """List the expected answers, or return the reason why the case has no expected answer.
 
-    Each line of `expected_answer` is one of them. The lines joined are none: an answer that names
-    several right ones is not the same as any. A right answer of several lines stands in `gold.answers`.
+    Each line of `expected_answer` is an alternative. The joined lines are not an alternative, because an answer
+    that names several alternatives equals none of them. An expected answer of several lines belongs in
+    `gold.answers`.
     """
     lines, others = case.expected_answer, case.gold.answers if case.gold else None
     if lines is None and others is None:
@@ -37,7 +37,7 @@ def expected(case: Case) -> tuple[str, ...] | Skipped:
 
 
 def _keys(text: str) -> list[str]:
-    """Give the words of a text as they are compared; a text of marks only is compared as it stands."""
+    """Return the normalised words of a text; a text of punctuation only is split at spaces."""
     return [word.key for word in told(words(text))] or written(text).split()
 
 
@@ -49,10 +49,13 @@ def _exact_match(answer: str, right: str, _: Setting) -> tuple[Value, float, str
 
 
 def token_f1(answer: str, right: str) -> float:
-    """Give the harmonic mean of precision and recall of the words that two texts share.
+    """Return the token F1 of two texts: the harmonic mean of precision and recall of the shared words.
+
+    The value is 2 * shared / (words of the answer + words of the expected text), with words counted as a multiset
+    after normalisation and without articles. It is 0 if no word is shared.
 
     Example:
-        >>> token_f1("the harbour crew", "Harbour team")
+        >>> token_f1("the harbour office", "Harbour team")
         0.5
     """
     given, due = Counter(_keys(answer)), Counter(_keys(right))
@@ -93,7 +96,7 @@ def _family(
     scale: MeasureScale | ValueScale,
     threshold: str = "",
 ) -> Family:
-    """Give the family of a comparison."""
+    """Build the metric family of a comparison."""
 
     def make(name: str, setting: Setting) -> ComputedMetric:
         def compute(case: Case) -> tuple[Judgement, ...] | Skipped:
@@ -142,4 +145,4 @@ FAMILIES = (
         threshold="0.80",
     ),
 )
-"""The metrics of answers."""
+"""The families of text metrics."""

@@ -1,7 +1,7 @@
-"""The words of an answer as they are compared: words, numbers with their units, dates; of any script.
+"""A tokeniser that normalises words, numbers with units, and dates of any script for comparison.
 
-Texts are compared in Unicode's NFKC form, without case and punctuation. Scripts that write no
-spaces are read letter by letter. A number or a date is the same however it is written.
+Texts are compared in Unicode NFKC form, without case and punctuation. Scripts without spaces are split into
+letters. Numbers and dates have one normalised form for all their spellings.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from typing import Literal, NamedTuple
 from greval.metrics.computed.dates import Date, dates
 
 Kind = Literal["word", "name", "letter", "number", "unit", "date", "symbol"]
-"""A name is the A of A-10, which is no article."""
+"""The kind of a word. `name` is the A of A-10, which is not an article."""
 ARTICLES = frozenset({"a", "an", "the"})
 
 
 class Word(NamedTuple):
-    """A word: what it is, its form for comparing, and as it was written; `date` is of a date only."""
+    """A word: its kind, its normalised form `key`, its original text and position; `date` is set for dates only."""
 
     kind: Kind
     key: str
@@ -41,24 +41,24 @@ _FORMS = (
     *("kg kilogram kilograms kilo kilos", "gram grams g", "dollar dollars", "euro euros", "pound pounds", "yen jpy"),
 )
 _UNITS = {form: forms.split()[0] for forms in _FORMS for form in forms.split()} | _CURRENCIES
-"""Units behind a number, by every way they are written."""
+"""Units after a number, by each of their spellings."""
 
 _UNSPACED = ((0x0E00, 0x0EFF), (0x1000, 0x109F), (0x1780, 0x17FF), (0x2E80, 0x2FDF), (0x3005, 0x3007),
              (0x3040, 0x30FF), (0x31F0, 0x31FF), (0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF),
              (0x20000, 0x3FFFF))  # fmt: skip
-"""Thai, Lao, Burmese, Khmer, Chinese characters and Japanese syllables."""
+"""Code points of scripts without spaces: Thai, Lao, Burmese, Khmer, Chinese characters and Japanese syllables."""
 
 _QUOTES = "\u2019\u02bc"
 _KEPT = {**dict.fromkeys(_QUOTES, "'"), "\u2212": "-", "\u066b": ".", "\u066c": ",", "<": "c", ">": "c"}
-"""Marks that are read as others: curly apostrophes, the minus sign, the marks of Arabic numbers."""
+"""Replacements of characters: curly apostrophes, the minus sign, and the separators of Arabic numbers."""
 _ASCII = frozenset(".,-'+#%$€£¥")
 
 
 class _Shapes(dict[int, str]):
-    """What each character is: a letter, 0 digit, c a word by itself, the marks that numbers hold, or a gap."""
+    """The class of each character: `a` letter, `0` digit, `c` single-character word, a mark of numbers, or space."""
 
     def __missing__(self, code: int) -> str:
-        """Look a character up, once."""
+        """Classify a character on first use."""
         self[code] = shape = self._of(chr(code))
         return shape
 
@@ -97,17 +97,17 @@ _RAISED = re.compile(r"(?<=\d)(?=[²³¹⁰⁴-⁹¼-¾⅐-⅞])")
 
 
 def written(text: str) -> str:
-    """Give the text in which the words of `words` have their places."""
+    """Return the normalised text, to which the positions of the words from `split_words` refer."""
     plain = unicodedata.normalize("NFKC", _RAISED.sub(" ", _GROUPED.sub("", text)))
     return _PER_CENT.sub("percent", plain).replace("\u2010", "-")
 
 
 @lru_cache(maxsize=64)  # several metrics read the same answer
 def words(text: str) -> tuple[Word, ...]:
-    """Give the words of a text in order.
+    """Split a text into normalised words, in order.
 
     Example:
-        >>> [word.key for word in words("The fee is $1,000.50 from 2 Sept. 2024; Ada's 20 hours.")]
+        >>> [word.key for word in split_words("The fee is $1,000.50 from 2 Sept. 2024; Ada's 20 hours.")]
         ['the', 'fee', 'is', '1000.5', 'dollar', 'from', '2024-09-02', 'ada', '20', 'h']
     """
     plain = written(text)
@@ -124,7 +124,10 @@ def words(text: str) -> tuple[Word, ...]:
 
 
 def told(found: Sequence[Word]) -> list[Word]:
-    """Give the words without English articles: a, an and the where a word follows; A within a sentence is a name."""
+    """Return the words without English articles.
+
+    `a`, `an` and `the` are articles only if a word follows. A capital A within a sentence is a name.
+    """
     followed = zip_longest(found, found[1:])
     return [word for n, (word, after) in enumerate(followed) if not _article(word, after, first=n == 0)]
 
@@ -136,7 +139,7 @@ def _article(word: Word, after: Word | None, *, first: bool) -> bool:
 
 
 def _between(plain: str, shape: str, start: int, end: int) -> Iterator[Word]:
-    """Give the words of a part without dates."""
+    """Yield the words of a part of the text that has no dates."""
     for match in _WORD.finditer(shape, start, end):
         first, last = match.span()
         text = plain[first:last]
@@ -150,7 +153,7 @@ def _between(plain: str, shape: str, start: int, end: int) -> Iterator[Word]:
 
 
 def _numbered(plain: str, shape: str, match: re.Match[str]) -> Iterator[Word]:
-    """Give a number and the unit that is written to it; with other letters it is a word: 17th, 3D."""
+    """Yield a number and the unit attached to it. A number with other letters is a word, such as 17th and 3D."""
     (first, last), split = match.span(), match.end("number")
     tail = plain[split:last]
     if tail and tail.casefold() not in _UNITS:
@@ -162,13 +165,13 @@ def _numbered(plain: str, shape: str, match: re.Match[str]) -> Iterator[Word]:
 
 
 def _key(text: str) -> str:
-    """Give the form of a word for comparing: `Ada's` is ada, `don't` is dont."""
+    """Return the normalised form of a word: `Ada's` becomes ada, `don't` becomes dont."""
     folded = _QUOTED.sub("'", unicodedata.normalize("NFKC", text.casefold()))
     return folded.removesuffix("'s").replace("'", "") or folded
 
 
 def _number(plain: str, shape: str, start: int, end: int) -> str:
-    """Give a number as plain digits, without zeros that say nothing."""
+    """Return a number as plain digits without insignificant zeros."""
     marks = shape[start:end]
     digits = "".join(
         str(unicodedata.digit(c)) if mark == "0" else mark for c, mark in zip(plain[start:end], marks, strict=True)
@@ -178,14 +181,17 @@ def _number(plain: str, shape: str, start: int, end: int) -> str:
 
 
 def _plain(digits: str, shift: int = 0) -> str:
-    """Write a decimal number in one way."""
+    """Format a decimal number in its normalised form, multiplied by 10**shift."""
     text = format(Decimal(digits).scaleb(shift) if shift else Decimal(digits), "f")
     text = text.rstrip("0").rstrip(".") if "." in text else text
     return "0" if text == "-0" else text
 
 
 def _with_units(plain: str, found: Sequence[Word]) -> list[Word]:
-    """Read what stands beside numbers: 5 million is 5000000, $5 is 5 dollar, 5 hours is 5 h; drop other symbols."""
+    """Apply the scales and units of numbers and drop other symbols.
+
+    5 million becomes 5000000, $5 becomes 5 dollar, 5 hours becomes 5 h.
+    """
     read: list[Word] = []
     currency = pending = ""
     for word, after in zip_longest(found, found[1:]):
@@ -207,7 +213,7 @@ def _with_units(plain: str, found: Sequence[Word]) -> list[Word]:
 
 
 def _leads(word: Word, after: Word | None, *, behind: bool) -> bool:
-    """Say whether a word is a currency before its number: $5, USD 5."""
+    """Return whether a word is a currency in front of its number, as in $5 and USD 5."""
     if word.key not in _CURRENCIES or after is None or after.kind != "number":
         return False
     return after.start - word.end <= (word.kind == "word" and not behind)

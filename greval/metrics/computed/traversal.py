@@ -1,4 +1,4 @@
-"""The walk through the graph: which of the expected edges and nodes it took, in which order, and what else."""
+"""Traversal metrics: which expected edges and nodes a graph walk visited, in which order, and which others."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from greval.records.scale import MeasureScale
 EMPTY = Skipped(reason="the walk is empty")
 NO_EDGE = Skipped(reason="no edge was walked")
 FEWEST = 2
-"""One edge has no order."""
+"""Minimum number of expected edges: one edge has no order."""
 
 Given = tuple[Judgement, ...] | Skipped
 Give = Callable[[Walk, Setting], Given]
 
 
 def _due(walk: Walk, field: Literal["expected_nodes", "start_nodes"]) -> dict[str, str] | Skipped:
-    """Give the nodes that the gold expects, each once, as they were written, or why it expects none."""
+    """Return the distinct nodes that the gold expects, normalised name to original, or why it has none."""
     expected: tuple[str, ...] | None = getattr(walk.gold, field)
     if expected is None:
         return Skipped(reason=f"gold.{field} is not recorded")
@@ -32,7 +32,7 @@ def _due(walk: Walk, field: Literal["expected_nodes", "start_nodes"]) -> dict[st
 
 
 def _edges(walk: Walk, setting: Setting) -> tuple[dict[Edge, str], dict[Edge, str]] | Skipped:
-    """Give the edges that were walked and those that were expected, each once, as they were written."""
+    """Return the distinct walked and expected edges, normalised edge to original, or why they are unknown."""
     expected = walk.gold.expected_edges
     if not expected:
         return Skipped(reason=f"gold.expected_edges is {'not recorded' if expected is None else 'empty'}")
@@ -59,7 +59,7 @@ def _spurious_edge_rate(walk: Walk, setting: Setting) -> Given:
 
 
 def _stray(walk: Walk, setting: Setting, *, spurious: bool) -> Given:
-    """Judge how much of the walk was expected, or was not."""
+    """Judge the share of walked edges that was expected, or with `spurious` the share that was not."""
     edges = _edges(walk, setting)
     if isinstance(edges, Skipped):
         return edges
@@ -72,7 +72,7 @@ def _stray(walk: Walk, setting: Setting, *, spurious: bool) -> Given:
 
 
 def _against(walked: int, others: list[str], what: str) -> str:
-    """Tell how much of a walk was expected, and name what was not."""
+    """Format how many of the walked edges or nodes were expected, and which were not."""
     told = f"{walked - len(others):,} of {counted(walked, f'walked {what}')} expected"
     return f"{told}; not expected: {names(others)}" if others else told
 
@@ -151,7 +151,7 @@ def _family(
     scale: MeasureScale | None = None,
     gold: bool = True,
 ) -> Family:
-    """Give the family of a measure of the walk."""
+    """Build the metric family of a measure of the walk."""
 
     def make(name: str, setting: Setting) -> ComputedMetric:
         def compute(case: Case) -> Given:
@@ -197,4 +197,4 @@ FAMILIES = (
     ),
     _family("entry_recall", _entry_recall, "Share of the expected start nodes where the walk began"),
 )
-"""The metrics of the walk."""
+"""The families of traversal metrics."""

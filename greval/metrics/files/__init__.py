@@ -1,4 +1,4 @@
-"""Metric files: reading them with all their faults at once, writing them, and their JSON schema."""
+"""Metric files: read them with all faults reported at once, write them, and build their JSON schema."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def read_metric(path: str | Path) -> JudgedMetric:
         A metric of one of the four public classes.
 
     Raises:
-        DefinitionError: With every fault of the file, each with its line.
+        DefinitionError: If the file is invalid. The error holds every fault with its line.
 
     Example:
         >>> import pathlib, tempfile
@@ -50,17 +50,17 @@ def read_metric(path: str | Path) -> JudgedMetric:
 
 
 def parse_metric(text: str, source: str = "metric") -> JudgedMetric:
-    r"""Read the text of a metric file.
+    r"""Parse the text of a metric file.
 
     Args:
         text: YAML 1.2, one document, without anchors and tags.
-        source: What to call the text in a fault, such as the file's path.
+        source: A name for the text in messages, such as the path of the file.
 
     Returns:
         A metric of one of the four public classes.
 
     Raises:
-        DefinitionError: With every fault of the text, each with its line.
+        DefinitionError: If the text is invalid. The error holds every fault with its line.
 
     Example:
         >>> try:
@@ -83,13 +83,13 @@ def parse_metric(text: str, source: str = "metric") -> JudgedMetric:
 
 
 def write_metric(metric: JudgedMetric) -> str:
-    """Write a metric as the text of a metric file; reading it gives the same metric.
+    """Write a metric as the text of a metric file. Parsing the text gives an equal metric.
 
     Args:
         metric: The definition.
 
     Returns:
-        YAML with folded text, which names its JSON schema for editors.
+        YAML with folded text and a comment that names its JSON schema for editors.
 
     Example:
         >>> from greval.records.metric import ValueMetric

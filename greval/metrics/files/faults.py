@@ -1,4 +1,4 @@
-"""Faults of a metric file, each with its place: from what pydantic found to what an author can mend."""
+"""Faults of a metric file: convert the errors of pydantic to messages with a line and a path in the file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Path = tuple[str | int, ...]
 
 NEAR = 60
-"""How alike, of 100, two names must be for one to be offered for the other."""
+"""The minimum similarity, of 100, of a name that is suggested for an unknown one."""
 
 MAX_SHOWN = 60
 MAX_KNOWN = 20
@@ -48,11 +48,11 @@ _KEYS: dict[tuple[str, int], tuple[str, ...]] = {
     ("examples", 3): tuple(Example.model_fields),
     ("examples", 4): tuple(Case.model_fields),
 }
-"""The keys that are known, by the field of the metric and how deep they stand."""
+"""The known keys by the field of the metric and the depth of the key."""
 
 
 class Fault(NamedTuple):
-    """What is wrong, and where; `unknown` marks a key that no metric has."""
+    """A fault with its line and path; `unknown` is true for a key that no metric has."""
 
     line: int
     text: str
@@ -66,7 +66,7 @@ class Fault(NamedTuple):
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Give the end of a sentence on an unknown word: the nearest known one, else those that are known.
+    """Format a hint on an unknown word: the nearest known word, else the known words.
 
     Example:
         >>> did_you_mean("stpes", ["steps", "needs"])
@@ -85,10 +85,10 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 
 def from_errors(errors: Sequence[ErrorDetails], data: object, lines: Mapping[Path, int]) -> list[Fault]:
-    """Give the faults that pydantic's errors tell.
+    """Convert the errors of pydantic to faults of the file.
 
     Args:
-        errors: What pydantic found wrong with the data.
+        errors: The errors of pydantic on the data.
         data: The content of the file.
         lines: The line of each path in the file.
     """
@@ -101,14 +101,14 @@ def from_errors(errors: Sequence[ErrorDetails], data: object, lines: Mapping[Pat
 
 
 def line_of(path: Path, lines: Mapping[Path, int]) -> int:
-    """Give the line of a path, or of the nearest part around it that is in the file."""
+    """Return the line of a path, or of its nearest parent that is in the file."""
     while path and path not in lines:
         path = path[:-1]
     return lines.get(path, 1)
 
 
 def known_keys(path: Path, data: Mapping[str, object]) -> tuple[str, ...]:
-    """Give the keys that are known where the last part of the path stands."""
+    """Return the known keys at the level of the last part of a path."""
     if len(path) == 1:
         return tuple(JudgedMetric.model_fields)
     if path[0] == "scale" and len(path) == 2:  # noqa: PLR2004 - a key of the scale itself
@@ -118,7 +118,10 @@ def known_keys(path: Path, data: Mapping[str, object]) -> tuple[str, ...]:
 
 
 def _located(loc: Path, data: object, *, missing: bool) -> Path:
-    """Give the path in the file: without the tags of unions, with names where categories were counted."""
+    """Convert a path of pydantic to a path in the file.
+
+    Tags of unions are dropped, and the indices of categories are replaced by their names.
+    """
     path: Path = ()
     for part in loc:
         step = _step(part, data)
@@ -129,7 +132,7 @@ def _located(loc: Path, data: object, *, missing: bool) -> Path:
 
 
 def _step(part: str | int, data: object) -> str | int | None:
-    """Give the key or index that a part of pydantic's path stands for, None where it is not in the data."""
+    """Return the key or index for a part of pydantic's path, None if it is not in the data."""
     if isinstance(data, Mapping):
         names = [*data]
         return part if part in data else names[part] if isinstance(part, int) and part < len(names) else None
@@ -137,7 +140,7 @@ def _step(part: str | int, data: object) -> str | int | None:
 
 
 def _told(error: ErrorDetails, path: Path, data: object) -> Iterator[tuple[Path, str]]:
-    """Tell an error in words of the file, once for each of its lines."""
+    """Format an error in the terms of the file, one message for each of its lines."""
     kind, given = error["type"], error["input"]
     context = error.get("ctx", {})
     if kind == "extra_forbidden" and isinstance(data, Mapping):
@@ -157,14 +160,14 @@ def _told(error: ErrorDetails, path: Path, data: object) -> Iterator[tuple[Path,
 
 
 def _hint(kind: str, given: object) -> str:
-    """Say how a number or a flag becomes text, and how a key that holds nothing is mended."""
+    """Format a hint for an empty key, or for a number or flag in the place of text."""
     if given is None:
         return "; write its content or leave the key out"
     return "; put it in quotes" if kind == "string_type" and isinstance(given, bool | int | float) else ""
 
 
 def shown(given: object) -> str:
-    """Show what was given as the file has it, shortened."""
+    """Format a value for a message as the file has it, shortened."""
     match given:
         case None:
             return "nothing"
@@ -180,7 +183,7 @@ def shown(given: object) -> str:
 
 
 def _placed(text: str, path: Path, data: object) -> tuple[Path, str]:
-    """Split `place: fault` where the place is in the data; names may themselves hold dots and colons."""
+    """Split `place: fault` into path and fault, using the data because names may hold dots and colons."""
     for part in path:
         data = data[part]  # type: ignore[index]  # the path was found in the data
     rest, ended = text, False
@@ -193,12 +196,12 @@ def _placed(text: str, path: Path, data: object) -> tuple[Path, str]:
 
 
 def _steps(data: object) -> Iterable[str | int]:
-    """Give the keys or the indexes by which to go further into the data."""
+    """Return the keys or the indices of a container; empty for other data."""
     return data if isinstance(data, Mapping) else range(len(data)) if isinstance(data, list) else ()
 
 
 def _counts(fault: Fault) -> bool:
-    """Tell whether the fault is a count, which is too low wherever an item of the list is wrong."""
+    """Return whether the fault is a low count, which also occurs if an item of the list is invalid."""
     return fault.text.startswith("holds too little")
 
 

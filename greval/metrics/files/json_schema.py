@@ -1,4 +1,4 @@
-"""The JSON schema of a metric file, by which editors complete and check it."""
+"""The JSON schema of metric files, for completion and validation in editors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from greval.records.note import RESERVED
 
 Schema = dict[str, Any]
 LEVEL = "0|-?[1-9][0-9]*|-?(0|[1-9][0-9]*)\\.[0-9]*[1-9]"
-"""How the number of a level is written: in one way only, so that each is described once."""
+"""The only spelling of a level's number, so that no level is described twice."""
 
 _SAID = {
     "": "A metric: what good means, how it is judged, and on which scale.",
@@ -60,13 +60,13 @@ _TEXT: Schema = {"type": "string", "minLength": 1}
 
 
 def file_schema() -> Schema:
-    """Give the JSON schema (draft 7, which editors know) of a metric file.
+    """Build the JSON schema of a metric file, in draft 7, which editors support.
 
     Returns:
-        A schema that holds the form of a file; how its parts fit together is checked by reading it.
+        A schema of the form of a file. Whether its fields fit together is only checked when it is read.
 
     Example:
-        >>> file_schema()["required"]
+        >>> build_file_schema()["required"]
         ['name', 'description', 'needs', 'scale', 'steps']
     """
     schema = _plain(JudgedMetric.model_json_schema())
@@ -82,7 +82,7 @@ def file_schema() -> Schema:
 
 
 def _plain(schema: Any) -> Any:  # noqa: ANN401 - any part of a schema
-    """Drop titles, defaults and docstrings, which are written for Python code."""
+    """Drop titles, defaults and docstrings, which describe Python code."""
     if isinstance(schema, list):
         return [_plain(part) for part in schema]
     if not isinstance(schema, dict):
@@ -96,7 +96,7 @@ def _is_prose(key: str, part: object) -> bool:
 
 
 def _shape_fields(fields: Schema) -> None:
-    """Give the fields of a metric the form that they have in a file."""
+    """Adapt the fields of a metric to their form in a file."""
     known: list[Schema] = [{"enum": [*PROMPT_FIELDS]}, {"type": "string", "pattern": rf"^{TAG[:-1]}\..+"}]
     fields["needs"]["items"] = {"anyOf": known}
     fields["over"] = {"enum": [*get_args(Over), None]}
@@ -107,7 +107,7 @@ def _shape_fields(fields: Schema) -> None:
 
 
 def _shape_parts(parts: dict[str, Schema]) -> None:
-    """Give the parts of a metric the short forms that they have in a file."""
+    """Adapt the parts of a metric to their short forms in a file."""
     category, scale = parts["Category"], parts["CategoricalScale"]["properties"]
     names = category["properties"].pop("name")
     del category["required"]
@@ -130,7 +130,7 @@ def _shape_parts(parts: dict[str, Schema]) -> None:
 
 
 def _shape_case(parts: dict[str, Schema]) -> None:
-    """Give the case of an example its short forms: a chunk as text, a triple as three texts, no ids."""
+    """Adapt the case of an example to its short forms: a chunk as text, a triple as three texts, no ids."""
     for name in ("Chunk", "Triple"):
         parts[name]["required"].remove("id")
     three = {"type": "array", "items": {"type": "string"}, "minItems": 3, "maxItems": 3}

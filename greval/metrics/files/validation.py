@@ -1,4 +1,4 @@
-"""Checking the content of a metric file: the metric it defines, or all that is wrong with it."""
+"""Validation of the content of a metric file: the metric that it defines, or all its faults."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _STAND_IN: dict[str, Any] = {
     "scale": {"range": [0, 1], "levels": {"0": "x", "1": "x"}},
     "steps": ["x"],
 }
-"""What takes the place of a faulty part while the others are checked against each other."""
+"""Placeholders for faulty fields while the others are checked against each other."""
 
 
 def checked(source: Source) -> JudgedMetric | list[Fault]:
-    """Give the metric that a file defines, or its faults.
+    """Return the metric that a file defines, or its faults.
 
-    Pydantic checks how parts fit together only where each part is good by itself. So faulty parts
-    are replaced by good ones and the rest is checked again, until nothing new is found.
+    Pydantic checks how fields fit together only if each field is valid. Therefore faulty fields are replaced
+    by placeholders and the rest is checked again, until there is no new fault.
     """
     if source.data is None and source.faults:
         return source.faults
@@ -53,7 +53,7 @@ def checked(source: Source) -> JudgedMetric | list[Fault]:
 
 
 def _misshapen(source: Source) -> Iterator[Fault]:
-    """Find what Python code may write but a file may not, and what pydantic would tell less clearly."""
+    """Find forms that are allowed in Python but not in a file, and faults that pydantic reports less clearly."""
     data, lines = source.data, source.lines
     if data is None:
         yield Fault(1, "is empty; write name, description, needs, scale and steps")
@@ -86,7 +86,7 @@ def _misshapen_scale(scale: object, lines: Mapping[Path, int]) -> Iterator[Fault
 
 
 def _misnamed_uses(uses: object, lines: Mapping[Path, int]) -> Iterator[Fault]:
-    """Refuse `as_`, which is how Python code must write `as`."""
+    """Reject `as_`, the spelling of `as` that only Python code needs."""
     for field, use in uses.items() if isinstance(uses, Mapping) else ():
         if isinstance(use, Mapping) and "as_" in use:
             path = ("uses", field, "as_")
@@ -94,7 +94,7 @@ def _misnamed_uses(uses: object, lines: Mapping[Path, int]) -> Iterator[Fault]:
 
 
 def _mended(data: Mapping[str, object], faults: list[Fault]) -> dict[str, Any]:
-    """Give the content without unknown keys, and with good parts in place of faulty ones."""
+    """Return the content without unknown keys and with placeholders for faulty fields."""
     content: dict[str, Any] = copy.deepcopy({**data})
     for fault in faults:
         if fault.unknown:
@@ -103,7 +103,7 @@ def _mended(data: Mapping[str, object], faults: list[Fault]) -> dict[str, Any]:
             top = str(fault.path[0])
             content.pop(top, None)
             content.update({top: _STAND_IN[top]} if top in _STAND_IN else {})
-            content.pop("examples", None)  # they are examples of what was replaced
+            content.pop("examples", None)  # they would not fit the placeholder
     return content
 
 
@@ -115,6 +115,6 @@ def _drop(content: object, path: Path) -> None:
 
 
 def _related(one: Path, other: Path) -> bool:
-    """Tell whether one place holds the other: a fault there may follow from what is already told."""
+    """Return whether one path contains the other, so that a fault of one may be a consequence of the other's."""
     shorter, longer = sorted((one, other), key=len)
     return longer[: len(shorter)] == shorter and (bool(shorter) or not longer)

@@ -1,4 +1,4 @@
-"""Reading the YAML of one metric file: plain data, and the line of each key and item."""
+"""A YAML reader for metric files that returns plain data and the line of each key and item."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 
 
 class Source(NamedTuple):
-    """What a YAML text holds: its data, the line of each path in it, and what is wrong with the text."""
+    """The parsed form of a YAML text: its data, the line of each path, and its faults."""
 
     data: object
     lines: dict[Path, int]
     faults: list[Fault]
 
 
-class _Stop(Exception):  # noqa: N818 - no error of its own: it ends the reading
-    """The text cannot be read further."""
+class _Stop(Exception):  # noqa: N818 - not an error for callers: it ends the parsing
+    """Raised internally when the text cannot be parsed further."""
 
     def __init__(self, fault: Fault) -> None:
         super().__init__(fault.text)
@@ -47,10 +47,9 @@ class _Stop(Exception):  # noqa: N818 - no error of its own: it ends the reading
 
 
 def read_source(text: str) -> Source:
-    """Read a YAML 1.2 text of one document, without anchors, aliases and tags.
+    """Parse a YAML 1.2 text of one document, without anchors, aliases and tags.
 
-    Text that stands in a mapping as a key stays text as it was written, so that a category may be
-    named `1.0` or `true`.
+    Keys of mappings stay text as written, so that a category may be named `1.0` or `true`.
     """
     reader = _Reader(text)
     try:
@@ -61,7 +60,7 @@ def read_source(text: str) -> Source:
 
 
 class _Reader:
-    """Turns the parser's events into data; nothing is ever built that the text does not spell out."""
+    """Converts parser events to data; only content that the text spells out is built."""
 
     def __init__(self, text: str) -> None:
         self.lines: dict[Path, int] = {(): 1}
@@ -69,7 +68,7 @@ class _Reader:
         self._events = _events(text)
 
     def document(self) -> object:
-        """Give the content of the only document, None where there is none."""
+        """Return the content of the only document, None if the text has no document."""
         next(self._events)
         start = next(self._events)
         if isinstance(start, StreamEndEvent):
@@ -91,7 +90,7 @@ class _Reader:
         return self._mapping(path) if isinstance(event, MappingStartEvent) else self._sequence(path)
 
     def _refuse(self, event: Event, path: Path) -> None:
-        """Refuse what makes a file longer or other than it looks."""
+        """Reject aliases, anchors and tags, which make content larger or different from what the text shows."""
         if isinstance(event, AliasEvent):
             raise _Stop(Fault(_line(event), f"*{event.anchor}: aliases are not read; write the content out"))
         if isinstance(event, NodeEvent) and event.anchor:
@@ -129,7 +128,7 @@ class _Reader:
 
 
 def _events(text: str) -> Iterator[Event]:
-    """Parse a text; what the parser cannot read, or stumbles over, is told with its line."""
+    """Parse a text to events; raise `_StopParsing` with a line for anything that the parser cannot read."""
     try:
         yield from YAML(typ="safe", pure=True).parse(text)
     except MarkedYAMLError as error:
@@ -139,7 +138,7 @@ def _events(text: str) -> Iterator[Event]:
     except ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         raise _Stop(Fault(line, f"holds U+{error.character:04X}, which YAML does not allow")) from error
-    except Exception as error:  # the parser has faults of its own on broken text
+    except Exception as error:  # the parser itself may fail with any exception on broken text
         raise _Stop(Fault(1, f"is not YAML: {error}")) from error
 
 
@@ -148,7 +147,7 @@ def _line(event: Event) -> int:
 
 
 def _scalar(event: ScalarEvent) -> object:
-    """Read a scalar by the core schema of YAML 1.2; dates, yes and no stay text."""
+    """Convert a scalar by the core schema of YAML 1.2; dates, yes and no stay text."""
     text = str(event.value)
     if not event.implicit[0]:
         return text
@@ -156,5 +155,5 @@ def _scalar(event: ScalarEvent) -> object:
         return _CONSTANTS[text.lower()]
     try:
         return int(text) if _INT.fullmatch(text) else float(text) if _FLOAT.fullmatch(text) else text
-    except ValueError:  # more digits than Python reads
+    except ValueError:  # more digits than Python converts
         return text

@@ -1,4 +1,4 @@
-"""Writing a metric as the text of a metric file, as an author would have written it."""
+"""A YAML writer for metric files, in the style of a human author."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from greval.records.scale import CategoricalScale, Category, MeasureScale, Scale
 
 SCHEMA_LINE = "# yaml-language-server: $schema=metric.schema.json\n"
 MAX_LINE = 100
-"""Longer text is folded into several lines."""
+"""Maximum line length. Longer text is folded into several lines."""
 
 UNBROKEN = 2**20
-"""The width given to ruamel: where it breaks quoted text by itself, it may add a space."""
+"""The width passed to ruamel. It must not break lines itself, because it may add a space to quoted text."""
 
 HIDDEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]")
-"""Characters that are not seen, some of which readers take for the end of a line."""
+"""Invisible characters, some of which YAML readers treat as line breaks."""
 
 PLAIN = re.compile(r"\w([\w .@/-]*\w)?")
 TRUTHS = frozenset({"yes", "no", "on", "off", "y", "n"})
-"""Text that readers of the older YAML 1.1 take for true or false."""
+"""Text that YAML 1.1 readers parse as true or false."""
 
 MAX_WHOLE = 1_000_000
-"""Scores up to this are written without a point where they are whole."""
+"""Whole scores up to this value are written without a decimal point."""
 
 
 def write(metric: JudgedMetric) -> str:
-    """Give the YAML text of a metric."""
+    """Return the YAML text of a metric."""
     content: dict[str, Any] = {
         "name": metric.name,
         "description": _text(metric.description),
@@ -59,7 +59,7 @@ def write(metric: JudgedMetric) -> str:
 
 
 def _text(text: str) -> object:
-    """Fold long prose and keep the lines of what has lines; all else is quoted where it must be."""
+    """Return a text in its YAML style: folded if long, literal if it has several lines, quoted if necessary."""
     lines = text.split("\n")
     if any(HIDDEN.search(line) for line in lines) or text.casefold() in TRUTHS:
         return DoubleQuotedScalarString(text)
@@ -75,7 +75,7 @@ def _text(text: str) -> object:
 
 
 def _breaks(text: str) -> Iterator[int]:
-    """Find the single spaces at which a text is broken into lines."""
+    """Yield the positions of single spaces at which a text is folded."""
     start = last = 0
     for space in re.finditer(r"(?<=\S) (?=\S)", text):
         if space.start() - start > MAX_LINE and last > start:
@@ -97,19 +97,19 @@ def _folded(content: object) -> object:
 
 
 def _row(items: Iterable[str | int]) -> CommentedSeq:
-    """Give a list that is written in one line."""
+    """Build a list that is written on one line."""
     row = CommentedSeq([_word(item) if isinstance(item, str) else item for item in items])
     row.fa.set_flow_style()
     return row
 
 
 def _word(text: str) -> str:
-    """Quote what stands within a line, unless it is of letters and digits; ruamel quotes too little there."""
+    """Quote text within a one-line list or mapping unless it is plain, because ruamel quotes too little there."""
     return text if PLAIN.fullmatch(text) and text.casefold() not in TRUTHS else DoubleQuotedScalarString(text)
 
 
 def _line(**fields: object) -> CommentedMap:
-    """Give a mapping that is written in one line."""
+    """Build a mapping that is written on one line."""
     line = CommentedMap(fields)
     line.fa.set_flow_style()
     return line
@@ -142,7 +142,7 @@ def _category(category: Category) -> object:
 
 
 def _note(note: Note) -> object:
-    """Give a note without what is understood."""
+    """Return the file form of a note without its defaults."""
     match note:
         case TextNote(means=means, when="after"):
             return _text(means)
