@@ -1,4 +1,4 @@
-"""The answer a judge must give: its JSON schema, and the strict reading of what came back."""
+"""The JSON schema of a judge's answer, and the strict parsing of the answers."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ from greval.records.result import Judgement, ShownIds
 from greval.records.scale import OffScaleError
 
 Reason = Literal["before", "after"]
-"""Whether a judge gives its reason before the value or after it."""
+"""Whether a judge gives its reason before or after the value."""
 ORDERS: dict[Reason, tuple[str, str]] = {"before": ("reason", "value"), "after": ("value", "reason")}
 DETAILED_LENGTH = 4
-"""How much longer than a brief reason a detailed one may be, if texts are bounded."""
+"""The factor by which a detailed reason may be longer than a brief one, if the length of texts is limited."""
 MAX_SCHEMA_NAME = 64
 MAX_ENTRIES = 8
-"""Entries of a list note where texts are bounded."""
+"""The most entries of a list note if the length of texts is limited."""
 
 
 def answer_schema(
     metric: JudgedMetric, *, many: bool, reason: Reason = "before", reason_length: int | None = None
 ) -> dict[str, Any]:
-    """Give the JSON schema of a judge's answer: notes asked before, reason, value, notes asked after.
+    """Build the JSON schema of a judge's answer: first notes, then reason and value, then the remaining notes.
 
-    If the reason goes step by step, the findings stand before it, as an object with a text for each step.
+    If the depth of the reason is "steps", an object with one finding a step precedes the reason.
 
     Args:
         metric: The definition.
         many: Whether numbered items are judged in one answer.
-        reason: Whether the reason comes before the value or after it.
-        reason_length: The longest reason in characters, for small models that are held to the schema by a
-            grammar and write without end where it sets none. A text note may be twice as long, a text in
-            an entry of a list half as long, and a list has `MAX_ENTRIES` entries at most. A detailed reason may
-            be `DETAILED_LENGTH` times as long, and a finding as long.
+        reason: Whether the reason comes before or after the value.
+        reason_length: The most characters of a brief reason, for small models that follow the schema by a grammar and
+            may never stop without a limit. A finding has the same limit. A detailed reason may have
+            `DETAILED_FACTOR` times as many, a text note twice as many, and a text in an entry of a list half as many.
+            A list has at most `MAX_LIST_ENTRIES` entries.
 
     Returns:
         A schema that is valid in the strict mode of OpenAI-compatible servers.
@@ -49,7 +49,7 @@ def answer_schema(
         >>> from greval.records.metric import ValueMetric
         >>> metric = ValueMetric(name="m", description="d", needs=["answer"], steps=["s"],
         ...                      range=(0, 1), levels={0: "No.", 1: "Yes."})
-        >>> [*answer_schema(metric, many=False)["properties"]]
+        >>> [*build_answer_schema(metric, many=False)["properties"]]
         ['reason', 'value']
     """
     factor = DETAILED_LENGTH if metric.reason_depth == "detailed" else 1
@@ -71,15 +71,15 @@ def answer_schema(
 
 
 def verdict_parts(metric: JudgedMetric, reason: Reason) -> tuple[str, ...]:
-    """Return the names of the parts of a verdict without its notes, in the order in which they are asked for.
+    """List the names of the parts of a verdict, except its notes, in the order of the answer.
 
-    Findings stand directly before the reason, which is drawn from them.
+    Findings come directly before the reason, which is derived from them.
 
     Example:
         >>> from greval.records.metric import ValueMetric
         >>> metric = ValueMetric(name="m", description="d", needs=["answer"], steps=["s"], reason_depth="steps",
         ...                      range=(0, 1), levels={0: "No.", 1: "Yes."})
-        >>> verdict_parts(metric, "after")
+        >>> list_verdict_parts(metric, "after")
         ('value', 'findings', 'reason')
     """
     found = (FINDINGS,) if metric.reason_depth == "steps" else ()
@@ -87,12 +87,15 @@ def verdict_parts(metric: JudgedMetric, reason: Reason) -> tuple[str, ...]:
 
 
 def step_names(metric: JudgedMetric) -> tuple[str, ...]:
-    """Return the name of each step's finding in a judge's answer, in the order of the steps."""
+    """List the names of the findings in a judge's answer, one a step, in the order of the steps."""
     return tuple(f"step_{number}" for number, _ in enumerate(metric.steps, 1))
 
 
 def schema_name(name: str) -> str:
-    """Give a name that every provider accepts: letters, digits and dashes, unlike for unlike names."""
+    """Format a name as a schema name that every provider accepts: letters, digits, `-` and `_`.
+
+    A changed name gets a hash as suffix, so that different names stay different.
+    """
     plain = re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-")
     if plain == name and len(name) <= MAX_SCHEMA_NAME:
         return name
@@ -103,20 +106,20 @@ def schema_name(name: str) -> str:
 def read_verdict(
     metric: JudgedMetric, answer: object, *, item: str | None = None, shown_ids: ShownIds | None = None
 ) -> Judgement:
-    """Read one verdict.
+    """Parse one verdict.
 
     Args:
-        metric: The definition it answers to.
-        answer: What stands in the judge's JSON.
+        metric: The definition of the metric.
+        answer: The verdict as parsed from the judge's JSON.
         item: The id of the judged chunk or triple.
-        shown_ids: The ids of the items that the judge was shown by number.
+        shown_ids: The ids of the items that were numbered in the prompt.
 
     Returns:
-        The judgement, with its notes, those that are counted included.
+        The judgement with its notes, including the counted ones.
 
     Raises:
-        MalformedVerdictError: Of kind `malformed` where a part is missing or of the wrong type, of
-            kind `off_scale` where the value is not on the scale.
+        MalformedVerdictError: Of kind `malformed` if a part is missing or of the wrong type, of
+            kind `off_scale` if the value is not on the scale.
     """
     fields = _mapping(answer, "the answer")
     reason = fields.get("reason")
@@ -145,20 +148,20 @@ Placed = tuple[int, Judgement | MalformedVerdictError]
 def read_items(
     metric: JudgedMetric, answer: object, items: Mapping[int, str], *, shown_ids: ShownIds | None = None
 ) -> dict[int, Placed]:
-    """Read the verdicts on numbered items; each item stands or fails alone.
+    """Parse the verdicts on numbered items. An error in one item does not affect the others.
 
     Args:
-        metric: The definition they answer to.
-        answer: What stands in the judge's JSON.
-        items: The id of each number that was asked.
-        shown_ids: The ids of the items that the judge was shown by number.
+        metric: The definition of the metric.
+        answer: The answer as parsed from the judge's JSON.
+        items: The item id of each number in the prompt.
+        shown_ids: The ids of the items that were numbered in the prompt.
 
     Returns:
-        For each number that was asked, the place of its entry in the answer and its judgement, or
-        what is wrong: missing, answered more than once, or unreadable. Invented numbers count for nothing.
+        For each number, the index of its entry in the answer, and its judgement or the error: missing, answered more
+        than once, or unreadable. Numbers that are not in the prompt are ignored.
 
     Raises:
-        MalformedVerdictError: Where there is no list of judgements at all.
+        MalformedVerdictError: If the answer has no list of judgements.
     """
     listed = _mapping(answer, "the answer").get("judgements")
     if not isinstance(listed, list):
@@ -189,7 +192,7 @@ def _read_item(
 
 
 def object_schema(properties: dict[str, Any]) -> dict[str, Any]:
-    """Give the schema of an object with just these fields, all of them needed, as strict modes want it."""
+    """Build the schema of an object with exactly these fields, all required, as strict modes demand."""
     return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
 
 
@@ -198,7 +201,7 @@ def _text(length: int | None) -> dict[str, Any]:
 
 
 def _note_schemas(metric: JudgedMetric, when: str, length: int | None) -> dict[str, Any]:
-    """Give the schemas of the notes that are asked of the judge, before or after the verdict."""
+    """Build the schemas of the notes that the judge writes before or after the verdict."""
     return {
         name: _note_schema(note, length)
         for name, note in metric.notes.items()
@@ -223,14 +226,14 @@ def _note_schema(note: TextNote | ListNote, length: int | None) -> dict[str, Any
 
 
 def _read_notes(metric: JudgedMetric, fields: Mapping[str, object]) -> dict[str, JsonValue]:
-    """Read the notes that were asked and count those that are counted."""
+    """Parse the notes that the judge wrote, and compute the share notes from them."""
     asked = {name: _read_note(name, note, fields) for name, note in metric.notes.items() if not _counted(note)}
     shares = {name: _share(note, asked) for name, note in metric.notes.items() if isinstance(note, ShareNote)}
     return {**asked, **shares}
 
 
 def _read_findings(metric: JudgedMetric, fields: Mapping[str, object]) -> tuple[str, ...]:
-    """Read what each step found, in the order of the steps."""
+    """Parse the findings, in the order of the steps."""
     found = _mapping(fields.get(FINDINGS), FINDINGS)
     names = step_names(metric)
     for name in names:
@@ -258,7 +261,7 @@ def _read_note(name: str, note: Note, fields: Mapping[str, object]) -> JsonValue
 
 
 def _read_entry(name: str, note: ListNote, entry: object) -> dict[str, JsonValue]:
-    """Read one entry of a list note: every field a text, of the listed words where there are any."""
+    """Parse one entry of a list note. Every field is a text, and one of the allowed words if the note lists them."""
     fields = _mapping(entry, name)
     read: dict[str, JsonValue] = {}
     for field, words in note.each.items():
@@ -272,7 +275,7 @@ def _read_entry(name: str, note: ListNote, entry: object) -> dict[str, JsonValue
 
 
 def _share(note: ShareNote, asked: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    """Count a share; where there is nothing to count there is no share, not 0."""
+    """Compute a share note. If there are no entries to count, the share is left out instead of set to 0."""
     listed = asked[note.share]
     entries = [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
     among = [entry for entry in entries if all(entry[field] in words for field, words in note.among.items())]

@@ -1,4 +1,4 @@
-"""What a judge can do, found out by asking it: reach, schema, tools, probabilities, repeatability."""
+"""A check of what a judge supports, by test calls: reachability, schema, tools, probabilities, repeatability."""
 
 from __future__ import annotations
 
@@ -28,13 +28,14 @@ MESSAGES: list[BaseMessage] = [
     SystemMessage("Answer with JSON only, holding reason (a short text), then value."),
     HumanMessage("Which of the two colours is darker? Value: one of violet, umber. Name it in lower case."),
 ]
-"""The wanted words differ in case from the schema's: only a schema that is enforced gives the schema's."""
+"""The prompt asks for lower case, the schema for title case. Only an enforced schema results in title case."""
 
 
 class Capabilities(Record):
-    """What was found: `tier` is how greval will ask this judge, `answers` whether it answered at all.
+    """The findings of `check`.
 
-    `message` tells what went wrong, if anything, and `failure` of which kind that is.
+    `tier` is the way in which greval asks this judge for structured answers. `answers` is true if it answered at
+    all. `message` describes the error of the first call, if any, and `failure` is its kind.
     """
 
     judge: str
@@ -53,17 +54,16 @@ class Capabilities(Record):
 
 
 async def check(model: Judge | BaseChatModel) -> Capabilities:
-    """Find out in four calls what a judge can do; nothing of it is remembered.
+    """Check in four calls what a judge supports. The replies are not cached.
 
     Args:
         model: Settings of a judge or a chat model.
 
     Returns:
-        The findings; `repeatable` says whether the same question at the same settings was answered
-        with the same words twice.
+        The findings. `repeatable` is "yes" if the same question at the same settings got an identical text twice.
 
     Raises:
-        JudgeError: Where the judge cannot be used at all.
+        JudgeError: If the judge cannot be used at all.
     """
     client = JudgeClient(model.model_copy(update={"max_retries": 0}) if isinstance(model, Judge) else model)
     await client.ready()
@@ -97,7 +97,7 @@ async def _ask(client: JudgeClient, tier: Tier, *, confidence: bool = False) -> 
 
 
 def _nothing(client: JudgeClient, reply: Reply, seconds: float) -> Capabilities:
-    """Say that the judge could not be reached, and why."""
+    """Build the findings for a judge that could not be reached, with the reason."""
     unknown: Finding = "not told"
     return Capabilities(
         judge=client.label,
@@ -117,7 +117,7 @@ def _nothing(client: JudgeClient, reply: Reply, seconds: float) -> Capabilities:
 
 
 def _fits(reply: Reply) -> Finding:
-    """Say whether an answer keeps to the schema, its words included."""
+    """Check whether an answer conforms to the schema, including the spelling of the allowed values."""
     if reply.failure:
         return "no"
     try:

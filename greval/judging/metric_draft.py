@@ -1,4 +1,4 @@
-"""Drafting a metric with a model: a complete definition that a person reviews and keeps as a file."""
+"""Metric drafts written by a model: a complete definition, to be reviewed by a person and stored as a file."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ScaleKind = Literal["categorical", "value"]
 DraftScale = ScaleKind | tuple[int, int] | Sequence[str]
 TRIES = 3
 BRIEF_LENGTH = 200
-"""Letters of a text that the embedded model may write."""
+"""The most characters of a text written by the embedded model."""
 SYSTEM = """\
 You write definitions of evaluation metrics for retrieval-augmented generation. A definition lets a careful
 person judge any case in the same way as any other careful person.
@@ -54,22 +54,22 @@ def draft(
     over: Over | None = None,
     judge: Judge | BaseChatModel,
 ) -> JudgedMetric:
-    """Draft a metric from its name and a sentence on what it is for.
+    """Draft a metric with a model, from a name and a one-sentence description.
 
     Args:
         name: The metric's name.
-        description: What it judges.
+        description: What the metric judges.
         scale: `categorical`, `value` (1 to 5), a range such as (0, 10), or the names of the categories.
-        over: `chunks` or `triples`, where each is judged by itself.
-        judge: The model that writes.
+        over: `chunks` or `triples`, if each item is judged separately.
+        judge: The model that writes the definition.
 
     Returns:
-        A complete definition that was checked; write it with `greval.metrics.files.write_metric` and review it.
+        A complete, validated definition. Write it to a file with `greval.write_metric` and review it.
 
     Raises:
-        DefinitionError: Where the name, the description or the scale cannot be those of a metric; nothing is asked.
-        JudgeUnavailableError: Where the model cannot be reached, or not with this key or name.
-        JudgeError: Where it gives no valid definition in three tries.
+        DefinitionError: If the name, the description or the scale is not valid for a metric. No call is made then.
+        JudgeUnavailableError: If the model cannot be reached, or the key or the model's name is rejected.
+        JudgeError: If the model returns no valid definition in three tries.
 
     Example:
         >>> from greval.testing import ScriptedJudge
@@ -85,11 +85,11 @@ def draft(
 async def draft_async(
     name: str, description: str, scale: DraftScale, over: Over | None, client: JudgeClient
 ) -> JudgedMetric:
-    """Ask for a definition, and again with what is wrong with it; see `draft`.
+    """Ask a model for a definition, and retry with the errors of an invalid one; see `draft`.
 
     Raises:
-        DefinitionError: Where what is given cannot be part of a metric.
-        JudgeError: Where the model cannot be asked, or gives no valid definition in three tries.
+        DefinitionError: If the name, the description or the scale is not valid for a metric.
+        JudgeError: If the model cannot be reached, or returns no valid definition in three tries.
     """
     bounds, names = _wanted(scale)
     question = Question("metric", _schema(bounds, names, brief=client.judge.local), client.tier)
@@ -99,7 +99,7 @@ async def draft_async(
     _check(given, bounds, names)
     fault = ""
     for number in range(TRIES):
-        reply = await client.ask(question, messages, {}, patient=number > 0)  # who waits hears at once of a dead server
+        reply = await client.ask(question, messages, {}, patient=number > 0)  # at first, report a dead server at once
         if reply.failure:
             fault = reply.failure.message
             if reply.failure.kind in FINAL:
@@ -116,10 +116,10 @@ async def draft_async(
 
 
 def _check(given: Mapping[str, Any], bounds: tuple[int, int] | None, names: tuple[str, ...]) -> None:
-    """Refuse what no model could make a metric of, before one is asked and paid.
+    """Check the caller's part of a definition before a paid call is made.
 
     Raises:
-        DefinitionError: With every fault.
+        DefinitionError: If that part is invalid. It lists every error.
     """
     scale: dict[str, Any]
     if bounds:
@@ -133,7 +133,7 @@ def _check(given: Mapping[str, Any], bounds: tuple[int, int] | None, names: tupl
 
 
 def _faults(error: ValidationError) -> list[str]:
-    """Say what is wrong with a definition, each with its place."""
+    """List the errors of a definition, each with its place."""
     return [
         f"{'.'.join(map(str, fault['loc'])) or 'metric'}: {fault['msg'].removeprefix('Value error, ')}"
         for fault in error.errors()
@@ -141,7 +141,7 @@ def _faults(error: ValidationError) -> list[str]:
 
 
 def _wanted(scale: DraftScale) -> tuple[tuple[int, int] | None, tuple[str, ...]]:
-    """Give the range that is wanted, or None and the names of the categories where they are given."""
+    """Parse the requested scale into its range, or None, and the names of the categories, if any."""
     match scale:
         case "value":
             return (1, 5), ()
@@ -161,15 +161,15 @@ def _system(bounds: tuple[int, int] | None, names: tuple[str, ...]) -> str:
 
 
 def _levels(bounds: tuple[int, int]) -> Sequence[int]:
-    """Give the levels to describe: all of a short range, the ends and the middle of a long one."""
+    """Select the levels to describe: all of a short range, the ends and the middle of a long one."""
     low, high = bounds
     return [*range(low, high + 1)] if high - low < 6 else [low, (low + high) // 2, high]  # noqa: PLR2004
 
 
 def _schema(bounds: tuple[int, int] | None, names: tuple[str, ...], *, brief: bool) -> dict[str, Any]:
-    """Give the schema of a definition's parts; the scale stands last, when the steps are known.
+    """Build the JSON schema of a definition. The scale comes last, so that it is written after the steps.
 
-    `brief` bounds texts and lists: under a grammar without an end a small model writes without end.
+    `brief` limits the length of texts and lists, because a small model under an unbounded grammar may never stop.
     """
     text: dict[str, Any] = {"type": "string", "maxLength": BRIEF_LENGTH} if brief else {"type": "string"}
 
@@ -199,11 +199,11 @@ def _metric(
     names: tuple[str, ...],
     written: Mapping[str, Any],
 ) -> JudgedMetric:
-    """Put the written parts together; what the caller gave stays as it was given.
+    """Build the metric from the caller's part, which is kept unchanged, and the model's part.
 
     Raises:
-        MalformedVerdictError: Where a part has another form than the schema asks for.
-        pydantic.ValidationError: Where they make no definition.
+        MalformedVerdictError: If a part does not have the form that the schema requires.
+        pydantic.ValidationError: If the parts do not form a valid definition.
     """
     over = given["over"]
     needs = [need for need in _entries(written, "needs", str) if need != over] + ([over] if over else [])
@@ -223,7 +223,7 @@ def _metric(
 
 
 def _entries(written: Mapping[str, Any], name: str, kind: type) -> list[Any]:
-    """Give a list that the model wrote, whose entries are of a kind."""
+    """Return a list from the model's output after checking the type of its entries."""
     found = written.get(name)
     if not isinstance(found, list) or not all(isinstance(entry, kind) for entry in found):
         raise MalformedVerdictError("malformed", f"{name}: must be a list of {_KINDS[kind]}")
@@ -234,7 +234,7 @@ _KINDS: Mapping[type, str] = {str: "texts", Mapping: "objects"}
 
 
 def _best_first(categories: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Put the best category first, where all have a score; else the order is the model's."""
+    """Sort categories by descending score if all have one, else keep the model's order."""
     scores = [entry.get("score") for entry in categories]
     if not all(isinstance(score, int | float) for score in scores):
         return categories

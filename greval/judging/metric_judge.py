@@ -1,7 +1,7 @@
-"""Asking a judge for a case: one answer, or numbered items in batches; each part is asked again once.
+"""Judgement of one case by a judge: one answer for the case, or numbered items in batches.
 
-What a first answer lacks (a readable verdict, single items) is asked again, with what was wrong, and
-then fails alone. Everything that was spent is counted, in failures too.
+If a first answer cannot be read or lacks items, the judge is asked once more for those parts, with a description
+of the error. A part that is still unreadable fails alone. The usage counts every call, including failed ones.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from greval.records.result import Failure, FailureKind, Judgement, Outcome, Show
 
 DEFAULT_MAX_ITEMS = 10
 LOCAL_MAX_ITEMS = 1
-"""A small model drops and permutes items of a list: it judges one at a time (benchmarks/chunks.py)."""
+"""The embedded model judges one item a call: small models drop and permute items of a list (benchmarks/chunks.py)."""
 
 WORTH_AGAIN = frozenset({"malformed", "off_scale", "missing_item"})
-"""What a second answer may mend; a refusal or a cut answer would come again."""
+"""Failures that a second answer may repair. A refusal or a truncated answer would repeat itself."""
 
 MAX_OBJECTION = 300
-"""Letters of a fault that are told to the judge: an answer off the scale may be long."""
+"""The most characters of an error that are sent to the judge. It quotes the answer, which may be long."""
 
 Batch = tuple[Item, ...]
 T = TypeVar("T")
@@ -43,7 +43,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Round:
-    """What asking gave: judgements and failures, by item where there are items, the cost, the last text."""
+    """The result of one attempt: judgements and failures (one for each item, if any), the usage and the last text."""
 
     judgements: tuple[Judgement, ...]
     failures: tuple[Failure, ...]
@@ -53,7 +53,7 @@ class Round:
 
 @dataclass(frozen=True)
 class Way:
-    """How one judgement is asked for: LangChain's config, which repeat it is, whether it takes several calls."""
+    """The context of a call: LangChain's config, the number of the repeat, and whether a judgement takes more calls."""
 
     config: RunnableConfig
     repeat: int
@@ -61,10 +61,10 @@ class Way:
 
 
 class Asking:
-    """A judged metric with its judge: the messages and schemas that do not change are made once."""
+    """A judged metric bound to its judge. Messages and schemas that do not depend on the case are built once."""
 
     def __init__(self, metric: JudgedMetric, client: JudgeClient) -> None:
-        """Make the system messages and answer schemas."""
+        """Build the system messages and the answer schema."""
         self.metric = metric
         self.client = client
         self.tier = client.tier
@@ -82,17 +82,17 @@ class Asking:
         self.question = Question(metric.name, schema, self.tier, client.judge.confidence, max_tokens=most)
 
     def _is_bounded(self) -> bool:
-        """Return whether answers have a longest length that depends on the metric: a deep reason of a small model."""
+        """Return whether the answer length is limited by the metric: a detailed reason of the embedded model."""
         judge = self.client.judge
         return judge.local and judge.max_tokens is None and self.metric.reason_depth != "brief"
 
     async def __call__(
         self, case: Case, config: RunnableConfig, *, repeat: int = 0, repeats: int = 1
     ) -> tuple[Outcome, Usage]:
-        """Give the outcome for a case that lacks nothing, and what it cost."""
+        """Judge a case that has all inputs, and return the outcome with its usage."""
         batches = self.batches(case)
         way = Way(config, repeat, one_of_many=len(batches) > 1 or repeats > 1)
-        if len(batches) == 1:  # a task of its own would cost as much as all the reading of the answer
+        if len(batches) == 1:  # a separate task would cost as much as reading the answer
             parts = [await self._settle(case, batches[0], way)]
         else:
             parts = await ended(self._settle(case, batch, way) for batch in batches)
@@ -101,15 +101,15 @@ class Asking:
         return build_outcome(judgements, failures), sum((part.usage for part in parts), Usage())
 
     def batches(self, case: Case) -> list[Batch]:
-        """Give what is asked in one call each: batches of items, or the case as a whole."""
+        """Split a case into calls: batches of items, or one empty batch for the case as a whole."""
         return [*self._packed(items(self.metric, case))] if self.metric.over else [()]
 
     def messages(self, case: Case, batch: Batch = ()) -> list[BaseMessage]:
-        """Give what is asked first for a case or for a batch of its items."""
+        """Build the messages of the first attempt for a case or for a batch of its items."""
         return [*self.start, HumanMessage(case_text(self.metric, case, batch))]
 
     def _packed(self, found: Sequence[Item]) -> Iterator[tuple[Item, ...]]:
-        """Pack items into calls, by number and by their estimated tokens; a large item stands alone."""
+        """Pack items into calls by count and by estimated tokens. An item above the token limit gets its own call."""
         batch: list[Item] = []
         size = 0
         for item in found:
@@ -123,7 +123,7 @@ class Asking:
             yield tuple(batch)
 
     async def _settle(self, case: Case, batch: Batch, way: Way) -> Round:
-        """Ask, and ask once more for what the first answer lacks and a second may hold."""
+        """Ask, and ask once more for the parts whose failure a second answer may repair."""
         first = await self._round(case, batch, way)
         left = tuple(item for item in batch if item.id in {f.item for f in first.failures})
         if not self.client.asks_again or not any(failure.kind in WORTH_AGAIN for failure in first.failures):
@@ -137,7 +137,7 @@ class Asking:
         return Round(tuple(judgements), tuple(failures), first.usage + again.usage, again.text)
 
     async def _round(self, case: Case, batch: Batch, way: Way, tail: tuple[BaseMessage, ...] = ()) -> Round:
-        """Ask once, for the case or for a batch of its items, and read what came back."""
+        """Ask once for the case or for a batch of its items, and read the reply."""
         messages = [*self.messages(case, batch), *tail]
         reply = await self.client.ask(
             self.question, messages, way.config, repeat=way.repeat, one_of_many=way.one_of_many
@@ -149,7 +149,7 @@ class Asking:
             verdicts = [_failure(error, reply, item) for item in numbers.values() or (None,)]
         judgements = tuple(verdict for verdict in verdicts if isinstance(verdict, Judgement))
         failures = tuple(verdict for verdict in verdicts if isinstance(verdict, Failure))
-        if self.client.asks_again:  # not what came from a batch: it was paid for at once
+        if self.client.asks_again:  # not for replies of a batch, which is paid for as a whole
             self.client.guard.note_answer(self.metric.name, None if judgements else failures[0])
         if failures:
             self.client.failed(messages, reply, failures)
@@ -158,7 +158,7 @@ class Asking:
         return Round(judgements, failures, reply.usage, reply.text)
 
     def _read(self, reply: Reply, numbers: Mapping[int, str], shown_ids: ShownIds) -> list[Judgement | Failure]:
-        """Read an answer: the verdict on the case or its one item, or a verdict on each numbered item."""
+        """Read a reply: the verdict on the case or its single item, or one verdict for each numbered item."""
         if reply.failure:
             raise MalformedVerdictError(reply.failure.kind, reply.failure.message)
         answer = parse(reply.text)
@@ -174,17 +174,18 @@ class Asking:
 
 
 def answer_limit(metric: JudgedMetric, verdicts: int = 1) -> int:
-    """Return the most tokens of a small model's answer: those of a brief one, and what the reason's depth adds.
+    """Compute the token limit of an answer of the embedded model.
 
-    What is added counts a token a letter, which no script exceeds by much.
+    The limit is that of a brief answer plus an allowance for the depth of the reason. The allowance assumes one
+    token a character, which no script exceeds by much.
 
     Args:
         metric: The definition.
-        verdicts: How many verdicts stand in one answer.
+        verdicts: The number of verdicts in one answer.
 
     Example:
         >>> from greval.metrics.library import load
-        >>> answer_limit(load("correctness"))
+        >>> compute_answer_limit(load("correctness"))
         1024
     """
     more = {"brief": 0, "detailed": DETAILED_LENGTH - 1, "steps": len(metric.steps)}[metric.reason_depth]
@@ -192,7 +193,7 @@ def answer_limit(metric: JudgedMetric, verdicts: int = 1) -> int:
 
 
 async def ended(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-    """Wait for all; where one is stopped, the others come to their end first, so that what they paid for is kept."""
+    """Wait for all coroutines. If one raises, finish the others first so that paid replies are kept, then raise."""
     ends = await asyncio.gather(*work, return_exceptions=True)
     if stopped := next((end for end in ends if isinstance(end, BaseException)), None):
         raise stopped
@@ -200,25 +201,25 @@ async def ended(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
 
 
 def _turns(case: str, answer: str) -> tuple[BaseMessage, BaseMessage]:
-    """Give an example as what was asked and answered before."""
+    """Build the messages of a few-shot example: the case and its answer."""
     return HumanMessage(case), AIMessage(answer)
 
 
 def _failure(error: MalformedVerdictError, reply: Reply, item: str | None) -> Failure:
-    """Give the failure of an answer, with what the judge said word for word."""
+    """Build the failure of an unreadable reply, with its text verbatim."""
     raw = (reply.failure.raw if reply.failure else None) or reply.text or None
     return Failure(kind=cast("FailureKind", error.kind), message=str(error), raw=raw, item=item)
 
 
 def _sure(judgement: Judgement, reply: Reply, path: Path) -> Judgement:
-    """Add the probability that the judge gave to its value, where the model told it."""
+    """Add the probability of the value as confidence, if the model returned log-probabilities."""
     if not reply.tokens:
         return judgement
     return judgement.model_copy(update={"confidence": probability(reply.tokens, path)})
 
 
 def _objecting(first: Round) -> tuple[BaseMessage, ...]:
-    """Give back an answer with what is wrong with it; what it cites of itself opens no fence."""
+    """Build the messages that return an answer to the judge with its error. Quoted text cannot open a fence."""
     fault = neutral(first.failures[0].message)[:MAX_OBJECTION]
     said = (AIMessage(first.text),) if first.text else ()
     return (

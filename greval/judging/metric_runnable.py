@@ -25,11 +25,11 @@ from greval.records.result import Failed, Failure, Outcome, Result, Skipped, Tie
 Judging = Callable[[Case, RunnableConfig], Awaitable[tuple[Outcome, Usage]]]
 T = TypeVar("T")
 END_SECONDS = 2.0
-"""How long the end of the process waits for the background loop."""
+"""The seconds for which the end of the process waits for the background loop."""
 
 
 class MetricRunnable(Runnable[CaseLike, Result]):
-    """A compiled metric: give it a case, it gives a result; see `compile_metric`."""
+    """A compiled metric: a runnable from a case to a result; see `compile_metric`."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class MetricRunnable(Runnable[CaseLike, Result]):
         mark: str,
         prepare: Callable[[], Awaitable[object]] | None = None,
     ) -> None:
-        """Keep what was built once; `prepare` makes what judging needs, such as the model's client."""
+        """Store the compiled parts. `prepare` creates what judging needs, such as the model's client."""
         self.name = metric.name
         self.metric = metric
         self.fingerprint = mark
@@ -61,7 +61,7 @@ class MetricRunnable(Runnable[CaseLike, Result]):
         return Result
 
     def invoke(self, input: CaseLike, config: RunnableConfig | None = None, **_: Any) -> Result:  # noqa: A002, ANN401
-        """Judge one case, from a script, a thread or a notebook; see `ainvoke`."""
+        """Judge one case from synchronous code: a script, a thread or a notebook; see `ainvoke`."""
         return run_sync(self.ainvoke(input, config))
 
     def batch(
@@ -72,7 +72,7 @@ class MetricRunnable(Runnable[CaseLike, Result]):
         return_exceptions: bool = False,
         **_: Any,  # noqa: ANN401
     ) -> list[Result]:
-        """Judge cases at once, bounded by `max_concurrency` of the config; LangChain's own takes a few threads."""
+        """Judge cases concurrently in one event loop, not in threads, limited by `max_concurrency` of the config."""
         return run_sync(self.abatch(inputs, config, return_exceptions=return_exceptions))
 
     async def abatch(
@@ -83,19 +83,19 @@ class MetricRunnable(Runnable[CaseLike, Result]):
         return_exceptions: bool = False,
         **_: Any,  # noqa: ANN401
     ) -> list[Result]:
-        """Judge cases at once, bounded by `max_concurrency` of the config."""
+        """Judge cases concurrently, limited by `max_concurrency` of the config."""
         together = self.for_batch()
         return await super(MetricRunnable, together).abatch(inputs, config, return_exceptions=return_exceptions)
 
     def for_batch(self) -> MetricRunnable:
-        """Return what judges the cases of one batch."""
+        """Return the runnable that judges the cases of one batch."""
         return self
 
     async def ainvoke(self, input: CaseLike, config: RunnableConfig | None = None, **_: Any) -> Result:  # noqa: A002, ANN401
         """Judge one case.
 
         Raises:
-            DataError: Where the input is no case. All that goes wrong in judging is in the result.
+            DataError: If the input is not a case. Errors during judging are part of the result instead.
         """
         config = ensure_config(config)
         if get_async_callback_manager_for_config(config).handlers:
@@ -103,7 +103,7 @@ class MetricRunnable(Runnable[CaseLike, Result]):
         return await self._judge_case(input, None, _unnamed(config))
 
     async def _judge_case(self, given: CaseLike, run_manager: object, config: RunnableConfig) -> Result:  # noqa: ARG002
-        """Judge a case and put the outcome into its row; what `config` calls back belongs to this run already."""
+        """Judge a case and build its result. The callbacks of `config` already belong to this run."""
         start = clock()
         case = as_case(given)
         usage = Usage()
@@ -115,19 +115,19 @@ class MetricRunnable(Runnable[CaseLike, Result]):
         else:
             if self._prepare:
                 await self._prepare()
-                start = clock()  # making the client or loading the embedded model is no part of a judgement
+                start = clock()  # the latency excludes creating the client and loading the embedded model
             outcome, usage = await self._guarded(case, config)
         return self.row(case, outcome, usage=usage, latency=clock() - start)
 
     async def _guarded(self, case: Case, config: RunnableConfig) -> tuple[Outcome, Usage]:
-        """Judge; what is wrong with the case itself is its failure and nobody else's."""
+        """Judge a case, and return an error in its data as its failure, so that other cases are not affected."""
         try:
             return await self.judging(case, config)
         except DataError as error:
             return Failed(error=Failure(kind="data", message=str(error))), Usage()
 
     def row(self, case: Case, outcome: Outcome, *, usage: Usage | None = None, latency: float = 0.0) -> Result:
-        """Give the row of an outcome for a case."""
+        """Build the result of a case from its outcome."""
         return Result(
             sample_id=case.id,
             method=case.method,
@@ -143,15 +143,15 @@ class MetricRunnable(Runnable[CaseLike, Result]):
 
 
 def _unnamed(config: RunnableConfig) -> RunnableConfig:
-    """Give the config for what a run calls: the run's own name and id are not theirs."""
+    """Return the config for child calls, without the name and the id of this run."""
     return cast("RunnableConfig", {key: value for key, value in config.items() if key not in {"run_name", "run_id"}})
 
 
 def run_sync(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine from synchronous code, also where a loop already runs, as in a notebook.
+    """Run a coroutine from synchronous code, even if an event loop is already running, as in a notebook.
 
     All such calls share one background loop, to which the models' connections belong. A call from
-    that loop itself (a callback, a computed metric) has a loop of its own: it would wait for itself.
+    that loop itself (a callback, a computed metric) gets a new loop in a thread, because it would deadlock otherwise.
     """
     background = _background()
     if _running() is background:
@@ -166,12 +166,12 @@ def run_sync(work: Coroutine[Any, Any, T]) -> T:
 
 
 _LOOPS: dict[int, tuple[asyncio.AbstractEventLoop, threading.Thread]] = {}
-"""The background loop by process id: a forked process has no part in its parent's threads."""
+"""The background loop by process id, because a forked process does not inherit its parent's threads."""
 _LOOPS_LOCK = threading.Lock()
 
 
 def _background() -> asyncio.AbstractEventLoop:
-    """Give the process's background loop, started at first use."""
+    """Return the background loop of this process, started at first use."""
     with _LOOPS_LOCK:
         if os.getpid() not in _LOOPS:
             loop = asyncio.new_event_loop()
@@ -190,7 +190,7 @@ def _running() -> asyncio.AbstractEventLoop | None:
 
 @atexit.register
 def _end() -> None:
-    """End the background loop with the process, so that the models' connections are closed, not lost."""
+    """Stop the background loop at the end of the process, so that the models' connections are closed properly."""
     if os.getpid() in _LOOPS:
         loop, thread = _LOOPS.pop(os.getpid())
         with suppress(TimeoutError):
@@ -202,7 +202,7 @@ def _end() -> None:
 
 
 async def _finish() -> None:
-    """Give up what is still running in the loop, and close what its models hold open."""
+    """Cancel the tasks that are still running in the loop, and close the connections of its models."""
     others = asyncio.all_tasks() - {asyncio.current_task()}
     for task in others:
         task.cancel()

@@ -1,7 +1,7 @@
-"""The messages to the judge: what is the same for every case first, then the case, fenced as data.
+"""The messages to the judge: first the part that is the same for every case, then the case, fenced as data.
 
-Everything of a case stands between fences such as `<answer>` and `</answer>`. `neutral` keeps case
-text from ever opening or closing one, so that the fences found in a message are exactly ours.
+All text of a case is enclosed in fences such as `<answer>` and `</answer>`. `neutralise_fences` prevents case text
+from opening or closing a fence, so that a message contains no fences other than those written here.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from greval.records.note import ListNote, Note, ShareNote, TextNote
 from greval.records.result import ShownIds
 
 PROMPT_VERSION = "1"
-"""Part of every fingerprint: raise it whenever a message changes."""
+"""The version of the prompt, which is part of every fingerprint. Increase it whenever a message changes."""
 
 FENCES = (
     *("question", "expected_answer", "answer", "chunks", "chunk", "triples", "triple", "context"),
     *("traversal", "tag", "items", "item"),
 )
 LISTINGS = {"chunks": "chunk", "triples": "triple"}
-"""The fields of a case whose items are shown by number, with the word that each item is fenced by."""
+"""The fields of a case whose items are numbered, with the fence word of their items."""
 REASONS: dict[ReasonDepth, dict[Reason, str]] = {
     "brief": {
         "before": "one short sentence that names what decides; the value must follow from it",
@@ -50,33 +50,33 @@ AGGREGATES_COUNT = (
     "what it states counts as what a chunk states."
 )
 OPENER = re.compile("[<\uff1c\ufe64\u226e\u02c2\u1438]")
-"""`<` and what is read as one."""
+"""`<` and its lookalikes."""
 
 UNSEEN = frozenset("\u115f\u1160\u17b4\u17b5\u2800\u3164")
-"""Fillers and blanks that Unicode counts among letters and symbols."""
+"""Invisible characters that Unicode classifies as letters or symbols."""
 
 ALIKE = str.maketrans(
     "\u0430\u0441\u0501\u0435\u04bb\u0456\u043a\u04cf\u043c\u043e\u0440\u051b\u0455\u0442\u0475\u051d\u0445"
     "\u03b1\u03b5\u03b9\u03ba\u03bc\u03bf\u03c1\u03c4\u03bd\u03c7\u2044\u2215",
     "acdehiklmopqstvwxaeikmoptvx//",
 )
-"""Cyrillic and Greek letters that look like those of our words, and other slashes."""
+"""Cyrillic and Greek letters that look like the letters of the fence words, and other slashes."""
 
 
 def neutral(text: str) -> str:
-    """Give the text with every `<` before a fence word replaced by `‹`; doing it twice changes nothing.
+    """Replace every `<` before a fence word by `‹`. The replacement is idempotent.
 
-    A fence word counts in any case and width, and with anything unseen in it.
+    A fence word is recognised in any case and width, and with invisible characters in it.
 
     Example:
-        >>> neutral("</answer> a < b")
+        >>> neutralise_fences("</answer> a < b")
         '‹/answer> a < b'
     """
     return OPENER.sub(lambda found: "\u2039" if _opens(text, found.end()) else found[0], text)
 
 
 def _opens(text: str, start: int) -> bool:
-    """Tell whether what follows an opener reads as a fence word."""
+    """Return whether the text after an opener reads as a fence word."""
     word = ""
     for place in range(start, len(text)):
         word = (word + _plain(text[place])).lstrip("/")
@@ -89,19 +89,19 @@ def _opens(text: str, start: int) -> bool:
 
 @lru_cache(4096)
 def _plain(letter: str) -> str:
-    """Give the plain lower-case letters that a character is read as, none where it is not seen."""
+    """Normalise a character to the plain lower-case letters that it looks like; empty if it is invisible."""
     plain = unicodedata.normalize("NFKD", letter).upper().casefold()
     return "".join(c for c in plain if unicodedata.category(c)[0] not in "CMZ" and c not in UNSEEN).translate(ALIKE)
 
 
 def system_text(metric: JudgedMetric, *, many: bool, example: bool = False, reason: Reason = "before") -> str:
-    """Give the message that is the same for every case of a metric.
+    """Format the system message, which is the same for every case of a metric.
 
     Args:
         metric: The definition.
         many: Whether numbered items are judged in one answer.
-        example: Whether to show the answer's form in JSON, for models without native schemas.
-        reason: Whether the reason is asked for before the value or after it.
+        example: Whether to show the form of the answer as JSON, for models without native schemas.
+        reason: Whether the reason comes before or after the value.
     """
     parts = [
         f"You are a careful, impartial judge.\n\nMetric: {metric.name}. {metric.description}",
@@ -115,11 +115,11 @@ def system_text(metric: JudgedMetric, *, many: bool, example: bool = False, reas
 
 
 def case_text(metric: JudgedMetric, case: Case, numbered: Sequence[Item] = ()) -> str:
-    """Give the message that holds a case: its fields between fences, then the question to decide.
+    """Format the message of a case: its fenced fields, then the request to judge.
 
     Args:
         metric: The definition.
-        case: What is judged.
+        case: The case to judge.
         numbered: The items to judge in this message, numbered from 1 in their order.
     """
     parts = [fenced(need, case) for need in metric.needs if need != metric.over]
@@ -129,9 +129,9 @@ def case_text(metric: JudgedMetric, case: Case, numbered: Sequence[Item] = ()) -
 
 
 def number_ids(metric: JudgedMetric, case: Case, numbered: Sequence[Item] = ()) -> ShownIds:
-    """Return the ids of the items that `case_text` shows by number, by kind, in the order of their numbers.
+    """Return the ids of the items that `format_case_text` numbers, by kind, in the order of their numbers.
 
-    An item that is judged alone is not among them: nothing else has a number beside it.
+    An item that is judged alone is not included, because a single number needs no resolution.
     """
     needs = [need for need in metric.needs if need != metric.over]
     wanted = {field for need in needs for field in (LISTINGS if need == "context" else (need,))}
@@ -143,7 +143,7 @@ def number_ids(metric: JudgedMetric, case: Case, numbered: Sequence[Item] = ()) 
 
 
 def example_texts(metric: JudgedMetric, *, many: bool, reason: Reason = "before") -> Iterator[tuple[str, str]]:
-    """Give for each example the message that holds its case and the answer that it deserves."""
+    """Yield, for each few-shot example, the message of its case and its expected answer."""
     for example in metric.examples:
         before, after = (
             {name: example.notes[name] for name, note in metric.notes.items() if _asked(note, when)}
@@ -158,7 +158,7 @@ def example_texts(metric: JudgedMetric, *, many: bool, reason: Reason = "before"
 
 
 def _asked(note: Note, when: str) -> bool:
-    """Say whether a note is asked of the judge at this place of the answer."""
+    """Return whether the judge is asked for a note `when` ("before" or "after" the verdict)."""
     return not isinstance(note, ShareNote) and note.when == when
 
 
@@ -170,7 +170,7 @@ def _material_rule() -> str:
 
 
 def _answer_rule(metric: JudgedMetric, *, many: bool, example: bool, reason: Reason) -> str:
-    """Say in which order the parts of the answer come, and show the form where it must be shown."""
+    """Format the rule on the order of the answer's parts, with the JSON form if `example` is set."""
     parts = {
         "reason": REASONS[metric.reason_depth][reason],
         "value": f"one of {metric.scale.allowed()}",
@@ -189,14 +189,14 @@ def _answer_rule(metric: JudgedMetric, *, many: bool, example: bool, reason: Rea
 
 
 def _findings_rule(metric: JudgedMetric) -> str:
-    """Say how the findings are written."""
+    """Format the rule on the findings."""
     first, *others = step_names(metric)
     names = f"{first} to {others[-1]}" if others else first
     return f"an object with {names}: for each step above in its order one short sentence with what it finds here"
 
 
 def _describe(note: TextNote | ListNote) -> str:
-    """Describe a note, with the fields of its entries."""
+    """Describe a note and the fields of its entries."""
     if isinstance(note, TextNote):
         return note.means
     told = {name: " | ".join(words) if isinstance(words, tuple) else words for name, words in note.each.items()}
@@ -204,7 +204,7 @@ def _describe(note: TextNote | ListNote) -> str:
 
 
 def _form(metric: JudgedMetric, *, many: bool, reason: Reason) -> str:
-    """Show the shape of the answer; its values stand for themselves in angle brackets."""
+    """Format the JSON form of the answer, with placeholders as values."""
     before, after = (
         {name: _blank(note) for name, note in metric.notes.items() if _asked(note, when)}
         for when in ("before", "after")
@@ -223,7 +223,7 @@ def _blank(note: Note) -> object:
 
 
 def _closing(metric: JudgedMetric, count: int) -> str:
-    """Say after a list of items once more what is to be decided: a long list makes models forget it."""
+    """Format the request that follows the items. It repeats the task, which models forget after a long list."""
     if not count:
         return ""
     what = "the item" if count == 1 else f"each of the {count} items by itself"
@@ -235,7 +235,7 @@ def _fence(word: str, content: str, attribute: str = "") -> str:
 
 
 def fenced(need: str, case: Case) -> str:
-    """Give what a case holds of a need between its fences, as a model is shown it."""
+    """Format the content of a case for one need, between fences, as a model sees it."""
     if need.startswith(TAG):
         name = need.removeprefix(TAG)
         return _fence("tag", neutral(case.tags[name]), f" name={json.dumps(neutral(name), ensure_ascii=False)}")
@@ -250,16 +250,16 @@ def fenced(need: str, case: Case) -> str:
 
 
 def _listed(field: str, case: Case) -> str:
-    """Show the chunks or triples as context, each in a fence of its own."""
+    """Format the chunks or triples of a case, each in its own fence."""
     found = listed(field, case)
     return _fence(field, _numbered(LISTINGS[field], found) if found else "(none)")
 
 
 def _computed(aggregates: Sequence[str]) -> Iterator[str]:
-    """Show what was computed for the answering model, with how it counts; nothing where there is none.
+    """Yield the aggregates that were computed for the answering model, then the rule on how they count.
 
-    The fence is of the word for the whole context: a word of its own would change how texts of all
-    other cases are neutralised, and with that what their judges were asked.
+    Yields nothing if there are no aggregates. The fence word is `context`, because a new fence word would change how
+    the texts of all other cases are neutralised, and with it their prompts.
     """
     for n, text in enumerate(aggregates, 1):
         yield _fence("context", neutral(text), f' kind="aggregate" n="{n}"')
@@ -278,7 +278,7 @@ def _show(item: Item) -> str:
 
 
 def _walk(walk: Traversal) -> str:
-    """Show a walk through the graph, one step a line."""
+    """Format a traversal of the graph, one step a line."""
     steps = enumerate(walk.traversed_edges, 1)
     edges = (f"{n}. {_line(a)} -[{_line(label)}]-> {_line(b)}" for n, (a, label, b) in steps)
     start, end = (", ".join(map(_line, nodes)) for nodes in (walk.start_nodes, walk.final_nodes))
@@ -286,5 +286,5 @@ def _walk(walk: Traversal) -> str:
 
 
 def _line(text: str) -> str:
-    """Put a name on one line, so that it cannot look like another step or field."""
+    """Put a name on one line, so that it cannot be mistaken for another step or field."""
     return " ".join(text.split())

@@ -1,4 +1,4 @@
-"""Repeats: several judgements of the same thing become one, with the votes and the flip rate."""
+"""Repeats: the merging of several judgements of the same item into one, with the votes and the flip rate."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from greval.records.scale import CategoricalScale
 
 
 def merged(metric: Metric, outcomes: Sequence[Outcome]) -> Outcome:
-    """Give the majority (categories) or the mean (values) of repeated outcomes, item by item.
+    """Merge repeated outcomes item by item into the majority (categories) or the mean (values).
 
-    Repeats that failed have no vote. An item is failed where every repeat failed, or where
-    categories are tied for the most votes: a tie is not decided by chance.
+    Failed repeats have no vote. An item fails if every repeat failed, or if categories are tied for the most votes:
+    a tie is not decided by chance.
 
     Args:
         metric: The definition whose scale the values are on.
-        outcomes: What each repeat gave, at least one.
+        outcomes: The outcomes of the repeats, at least one.
 
     Returns:
         Judgements with `votes` and `flip_rate` (share of votes that differ from the most frequent).

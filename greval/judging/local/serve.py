@@ -1,4 +1,4 @@
-"""Serve a GGUF model inside this process, on an OpenAI-compatible port of 127.0.0.1."""
+"""An OpenAI-compatible server for a GGUF model, inside this process, on 127.0.0.1."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 MODEL_VARIABLE = "GREVAL_LOCAL_MODEL"
-"""Names a GGUF file of one's own in the place of the default model."""
+"""The environment variable that names a GGUF file to use instead of the default model."""
 
 DEFAULT_CONTEXT = 8192
-"""Tokens: ten passages are some 3000, and twice 4096 costs no time and 0.05-0.1 GB."""
+"""Context size in tokens. Ten passages take about 3000; doubling 4096 costs no time and 0.05-0.1 GB of memory."""
 
 _PROMPT_CACHE_MIB = 256
 _SILENT = -1
@@ -38,14 +38,14 @@ _STRONGER = (
 
 @dataclass(frozen=True, slots=True)
 class LocalServer:
-    """A model that answers on a port of this machine until the process ends.
+    """The handle of a model that is served on a port of this machine until the process ends.
 
     Args:
-        base_url: What an OpenAI client takes: `http://127.0.0.1:PORT/v1`.
-        api_key: Random for each process, so that others on the machine are refused.
-        model: The name under which the server knows the model.
+        base_url: The base URL for an OpenAI client: `http://127.0.0.1:PORT/v1`.
+        api_key: A random key for each process, so that other users of the machine are refused.
+        model: The name of the model on the server.
         path: The GGUF file.
-        context: The most tokens that prompt and answer may have together.
+        context: The most tokens of prompt and answer together.
     """
 
     base_url: str
@@ -64,22 +64,21 @@ def serve(
     fetch_missing: bool = False,
     context: int = DEFAULT_CONTEXT,
 ) -> LocalServer:
-    """Start the embedded model, once in a process for each file.
+    """Start the embedded model, once per process and file.
 
     Args:
-        name_or_path: A key of `MODELS`, or the path of a GGUF file; `local` and
-            `local:...` before either are understood. None is `$GREVAL_LOCAL_MODEL` if
-            that is set, else the default model.
-        fetch_missing: Download the model if it is not here; else that is an error.
-        context: Tokens that prompt and answer may have together; decided by the call
-            that starts the model.
+        name_or_path: A key of `MODELS`, or the path of a GGUF file, with or without the prefix `local:`. `local` and
+            None mean `$GREVAL_LOCAL_MODEL` if it is set, else the default model.
+        fetch_missing: Whether to download a missing model. If False, a missing model is an error.
+        context: The most tokens of prompt and answer together. It is set by the call that starts the model and
+            ignored afterwards.
 
     Returns:
-        The handle; later calls for the same file, from any thread, give the same one.
+        The handle. Later calls for the same file, from any thread, return the same handle.
 
     Raises:
-        JudgeUnavailableError: The model is not known, not here, or cannot be loaded.
-        MissingExtraError: The package that runs models is not installed.
+        JudgeUnavailableError: If the model is not known, not on this machine, or cannot be loaded.
+        MissingExtraError: If the package that runs models is not installed.
 
     Example:
         >>> from greval.judging.local import serve
@@ -94,13 +93,13 @@ def serve(
 
 
 def check_model(name_or_path: str | Path | None = None) -> None:
-    """Raise if the embedded model could not be started; it is looked for and not loaded.
+    """Raise an error if the embedded model could not be started. The model is looked up but not loaded.
 
     Args:
         name_or_path: As for `serve`.
 
     Raises:
-        JudgeUnavailableError: If the model is not known or not here.
+        JudgeUnavailableError: If the model is not known or not on this machine.
         MissingExtraError: If the package that runs models is not installed.
     """
     _resolve(name_or_path, fetch_missing=False)
@@ -108,16 +107,16 @@ def check_model(name_or_path: str | Path | None = None) -> None:
 
 
 def describe(model: LocalServer | LocalModel | str) -> str:
-    """Say what an embedded model is and how to name a stronger one.
+    """Describe an embedded model, and how to name a stronger one.
 
     Args:
         model: A handle, a `LocalModel`, or a key of `MODELS`.
 
     Returns:
-        A few sentences for people.
+        A few sentences for users.
 
     Raises:
-        JudgeUnavailableError: No model has that name.
+        JudgeUnavailableError: If no model has that name.
 
     Example:
         >>> print(describe("smollm2-135m").splitlines()[0])
@@ -142,7 +141,7 @@ def describe(model: LocalServer | LocalModel | str) -> str:
 
 
 def _resolve(name_or_path: str | Path | None, *, fetch_missing: bool) -> tuple[str, Path]:
-    """Give the name and the file that a user's words mean."""
+    """Resolve a name or path, as entered by a user, to the name and the file of a model."""
     wanted = name_or_path
     if isinstance(wanted, str):
         wanted = wanted.removeprefix("local:") if wanted != "local" else None
@@ -164,7 +163,7 @@ def _resolve(name_or_path: str | Path | None, *, fetch_missing: bool) -> tuple[s
 
 
 def _own_file(path: Path) -> tuple[str, Path]:
-    """Check a user's file as far as that is quick: the loader tells no reasons."""
+    """Check that a user's file is a GGUF file, because the loader's errors give no reason."""
     try:
         with path.open("rb") as file:
             magic = file.read(len(_MAGIC))
@@ -202,8 +201,8 @@ def _start(name: str, path: Path, context: int) -> LocalServer:
 
 
 def _library() -> ModuleType:
-    # The OpenMP library reads this once, when it is loaded. With its default, waiting
-    # threads spin and a busy machine becomes ten times slower.
+    # The OpenMP library reads this variable once, when it is loaded. With its default, waiting
+    # threads spin, which makes a busy machine ten times slower.
     os.environ.setdefault("GOMP_SPINCOUNT", "1000")
     try:
         return importlib.import_module("xllamacpp")
@@ -226,24 +225,24 @@ def _params(library: ModuleType, path: Path, context: int) -> Any:  # noqa: ANN4
     params.endpoint_slots = False
     params.verbosity = _SILENT
     params.n_ctx = context
-    # Slots share no prefix cache; one slot queues its callers.
+    # Slots do not share a prefix cache. With one slot, concurrent calls are queued.
     params.n_parallel = 1
-    # Prompts set aside while the metrics of a run take turns (some 9000 tokens of the
-    # default model); the runtime's own limit is 8 GiB.
+    # The cache of prompt prefixes, for runs that alternate between metrics (about 9000
+    # tokens of the default model). The runtime's own limit is 8 GiB.
     params.cache_ram_mib = _PROMPT_CACHE_MIB
-    # Repacked weights would take the model's size in memory once more.
+    # Repacked weights would double the memory of the model.
     params.no_extra_bufts = True
-    # Fitting loads the model's header twice, for a GPU's sake.
+    # Fitting the parameters to a GPU would load the model's header twice.
     params.fit_params = False
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = usable_cores()
     return params
 
 
 def usable_cores(quota_file: Path = Path("/sys/fs/cgroup/cpu.max")) -> int:
-    """Give the cores this process may use, a container's quota included.
+    """Count the CPU cores that this process may use, limited by the quota of a container.
 
     Args:
-        quota_file: Where Linux tells the quota.
+        quota_file: The file in which Linux reports the quota (cgroup v2).
 
     Returns:
         At least 1.
@@ -260,11 +259,11 @@ def usable_cores(quota_file: Path = Path("/sys/fs/cgroup/cpu.max")) -> int:
 
 
 def _never_destroy(server: object) -> None:
-    """Keep the server until the process is gone, and end the process before it crashes.
+    """Keep the server object alive until the process has exited.
 
-    Its destructor can wait for ever (for a client of this very process, or for a loop
-    that has not started yet), and C's own clean-up at exit pulls the ground from under
-    a model that is still answering: a segmentation fault in place of the exit code.
+    Its destructor can block forever (on a client in the same process, or on a loop that has not started yet). The C
+    library's cleanup at exit destroys state that a model still answering uses, which ends in a segmentation fault
+    instead of the exit code.
     """
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(server))
     if not _RUNNING:
@@ -272,7 +271,7 @@ def _never_destroy(server: object) -> None:
 
 
 def _exit_at_once() -> None:
-    """Let C leave with the exit code as soon as Python is through with its own end."""
+    """Make the C library skip its cleanup and exit with the exit code when Python has finished its own."""
     libc = ctypes.CDLL(None)
     if hasattr(libc, "on_exit"):  # glibc only
         libc.on_exit(ctypes.cast(libc._exit, ctypes.c_void_p), None)  # noqa: SLF001

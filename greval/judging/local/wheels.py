@@ -1,4 +1,4 @@
-"""Download single wheels with this interpreter's pip, a few at a time."""
+"""Download of single wheels with this interpreter's pip, a few at a time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from greval.judging.local.models import Package
 
 AT_ONCE = 3
-"""Downloads at a time: while one transfers, the next pip starts (half a second)."""
+"""Concurrent downloads: while one transfers, the next pip process starts, which takes half a second."""
 
 _POLL_SECONDS = 0.05
 _LINES_SHOWN = 6
@@ -30,13 +30,13 @@ _LINES_SHOWN = 6
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One package of a model and the folder that its wheel goes to."""
+    """One package of a model, and the folder for its wheel."""
 
     package: Package
     folder: Path
 
     def wheel(self) -> Path | None:
-        """Give the wheel if it is there and whole; remove what is not."""
+        """Return the wheel if it exists with the right hash, else None. Wheels with another hash are removed."""
         whole = None
         for path in self.folder.glob("*.whl"):
             if file_sha256(path) == self.package.sha256:
@@ -47,18 +47,17 @@ class Part:
 
 
 def download(parts: Iterable[Part], scratch: Path) -> Generator[Part]:
-    """Download wheels and yield each part when its wheel is there and verified.
+    """Download wheels, and yield each part when its wheel is downloaded and verified.
 
     Args:
-        parts: What to download.
-        scratch: A folder for pip's temporary files; it is removed at the end, with
-            what a killed pip left there.
+        parts: The parts to download.
+        scratch: A folder for pip's temporary files. It is removed at the end, with any files of a killed pip.
 
     Yields:
-        The parts, in the order in which they arrive.
+        The parts, in the order in which their downloads finish.
 
     Raises:
-        JudgeUnavailableError: pip failed; the message tells what it said.
+        JudgeUnavailableError: If pip failed. The message quotes its output.
     """
     waiting = deque(parts)
     running: dict[Part, subprocess.Popen[bytes]] = {}
@@ -81,9 +80,9 @@ def download(parts: Iterable[Part], scratch: Path) -> Generator[Part]:
 
 
 def _command(part: Part) -> list[str]:
-    # -P: a file pip.py in the user's working folder must not run in pip's place.
+    # -P: a file pip.py in the user's working folder must not run instead of pip.
     # --only-binary: a source package would run its build code.
-    # --no-cache-dir: pip would keep a second copy of every part.
+    # --no-cache-dir: otherwise pip would keep a second copy of every part.
     return [
         *(sys.executable, "-P", "-m", "pip", "download", "--no-deps"),
         *("--require-hashes", "--only-binary=:all:", "--no-cache-dir", "--no-input"),
@@ -93,7 +92,7 @@ def _command(part: Part) -> list[str]:
 
 
 def _start(part: Part, scratch: Path) -> subprocess.Popen[bytes]:
-    """Start pip for one part; what it says goes to a file beside the wheel."""
+    """Start pip for one part. Its output goes to `pip.log` in the part's folder."""
     part.folder.mkdir(parents=True, exist_ok=True)
     scratch.mkdir(parents=True, exist_ok=True)
     requirement = f"{part.package.requirement}\n"
@@ -122,7 +121,7 @@ def _require_wheel(part: Part, code: int) -> None:
 
 
 def _reason(said: str) -> str:
-    """Give the lines of pip's output that tell why, or what to do without pip."""
+    """Extract the lines of pip's output that explain the failure. Without pip, return how to install it."""
     if "No module named pip" in said:
         return "This Python has no pip: add it with `python -m ensurepip` or `uv pip install pip`, then run this again."
     lines = [line.strip() for line in said.splitlines() if line.strip()]

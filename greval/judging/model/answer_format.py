@@ -1,4 +1,4 @@
-"""How a model is asked for an answer of a fixed form: by native schema, by a tool call, or in plain text."""
+"""The format of a structured answer, requested by native schema, by tool call or in plain text."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ if TYPE_CHECKING:
 
 OPENAI_BASE = "BaseChatOpenAI"
 MAX_MODELS = 8
-"""As many models are kept ready; those of loops that ended go with the next ones."""
+"""The most models whose bound schema is cached. Models of closed event loops are dropped when the limit is reached."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """The form of the answer that is asked for: a JSON schema under a name, in the way of a tier.
+    """The format of an answer: a named JSON schema, and the tier by which it is requested.
 
-    `max_tokens` is the longest answer if it differs from the model's own; a model that is asked by tools keeps its own.
+    `max_tokens` is the length limit of the answer if it differs from the model's own. It is ignored by the tier
+    `tools`, in which the model's own limit holds.
     """
 
     name: str
@@ -39,20 +40,20 @@ class Question:
     _made: dict[int, tuple[BaseChatModel, Any]] = field(default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Write the form down once, for the keys of remembered replies."""
+        """Serialise the format once, for the keys of cached replies."""
         parts = [self.name, dict(self.schema), self.tier, self.confidence]
         object.__setattr__(self, "form", json.dumps(parts, sort_keys=False))
 
     async def ask(
         self, model: BaseChatModel, messages: list[BaseMessage], config: RunnableConfig, *, plain: bool = False
     ) -> AIMessage:
-        """Send messages to a model and give its message, whatever it holds.
+        """Send messages to a model, and return its message without reading it.
 
         Args:
             model: The model.
-            messages: What is asked.
-            config: LangChain's.
-            plain: Whether the model can be asked without LangChain's way to it (`greval.judging.model.openai_direct`).
+            messages: The messages to send.
+            config: LangChain's config.
+            plain: Whether the model can be called without LangChain's machinery. It is used if there are no callbacks.
         """
         if plain and self.tier != "tools" and not config.get("callbacks"):
             arguments = self._once(model, native) if self.tier == "schema" else limits(self)
@@ -69,7 +70,7 @@ class Question:
         return raw
 
     def _once(self, model: BaseChatModel, make: Callable[[BaseChatModel, Question], Any]) -> Any:  # noqa: ANN401
-        """Give what is made of the schema for a model, made once; each running loop has its model."""
+        """Return what `make` builds from the format for a model, cached by model. Each event loop has its own model."""
         known = self._made.get(id(model))
         if known is None:
             if len(self._made) == MAX_MODELS:
@@ -79,9 +80,9 @@ class Question:
 
 
 def best_tier(model: BaseChatModel) -> Tier:
-    """Give the best way in which a model can be asked for structure.
+    """Select the best tier that a model supports for structured answers.
 
-    A class of its own can say so in an attribute `answer_tier`; `schema` means that it takes
+    A custom model class can set the tier in an attribute `answer_tier`. `schema` means that it accepts
     `extra_body={"response_format": ...}`.
     """
     own: Tier | None = getattr(model, "answer_tier", None)
@@ -93,19 +94,19 @@ def best_tier(model: BaseChatModel) -> Tier:
 
 
 def _openai(model: BaseChatModel) -> bool:
-    """Tell whether a model speaks to an OpenAI-compatible server, whose class is not imported for it."""
+    """Return whether a model calls an OpenAI-compatible server, without importing its class."""
     return OPENAI_BASE in {cls.__name__ for cls in type(model).__mro__}
 
 
 def _structured(model: BaseChatModel, question: Question) -> Runnable[Any, Any]:
-    """Bind the schema in the provider's own way."""
+    """Bind the schema to a model by LangChain's `with_structured_output`."""
     titled = {"title": schema_name(question.name), "description": "The verdict.", **question.schema}
     method = {"method": "function_calling"} if _openai(model) else {}
     return model.with_structured_output(titled, include_raw=True, **method)
 
 
 def native(model: BaseChatModel, question: Question) -> dict[str, Any]:
-    """Give the arguments that make an OpenAI-compatible server keep to the schema."""
+    """Build the call arguments that make an OpenAI-compatible server enforce the schema."""
     named = {"name": schema_name(question.name), "schema": dict(question.schema), "strict": True}
     probabilities = {"logprobs": True} if question.confidence else {}
     further = {**probabilities, **limits(question)}
@@ -116,5 +117,5 @@ def native(model: BaseChatModel, question: Question) -> dict[str, Any]:
 
 
 def limits(question: Question) -> dict[str, Any]:
-    """Return the arguments that bound an answer; none if the model's own bound holds."""
+    """Build the call arguments that limit the answer's length; empty if the model's own limit holds."""
     return {} if question.max_tokens is None else {"max_completion_tokens": question.max_tokens}

@@ -1,4 +1,4 @@
-"""What ends a run before its cases do: a cap on calls or cost, a judge that cannot work, or a wish to stop."""
+"""The budget and circuit breaker of a run: stops it at a cap on calls or cost, for an unusable judge, or on request."""
 
 from __future__ import annotations
 
@@ -23,59 +23,62 @@ SORTS: Mapping[str, frozenset[FailureKind]] = {
     "dead": frozenset({"connection", "server", "timeout"}),
     "wrong": frozenset({"request", "error"}),
 }
-"""What all calls have in common where the key, the endpoint, or the model's name or a setting is wrong."""
+"""Kinds of failures that all calls share: the key is refused, the endpoint is dead, or a name or setting is wrong."""
 REFUSED_IN_A_ROW = 5
-"""A first refusal ends the run; once a key has worked, one alone may be about a single case."""
+"""Refusals of the key in a row that stop the run after it has worked once. Before that, the first one stops it."""
 IN_A_ROW = 20
 DEAD_SECONDS = 60.0
-"""An endpoint that worked may be away for a minute, as in a restart; one that never did is given up sooner."""
+"""Seconds of failures until an endpoint that has worked is given up: a restart may take a minute."""
 NEVER_SECONDS = 5.0
+"""Seconds of failures until an endpoint that has never worked is given up."""
 FIRST_OUTPUT = 100
-"""Output tokens counted on for a call before any came back."""
+"""Assumed output tokens of a call until the first answer arrives."""
 UNREADABLE: frozenset[FailureKind] = frozenset({"malformed", "off_scale", "missing_item", "length"})
-"""An answer came and holds no verdict. A refusal is about one case, and is counted neither way."""
+"""Failures of an answer that holds no verdict. A refusal concerns a single case and is counted neither way."""
 UNREADABLE_IN_A_ROW = (40, 400)
-"""So many answers without a verdict end the run: if none was ever read, and after one was. A judge of which every tenth
-verdict can be read goes 400 answers without one less than once in a billion."""
+"""Consecutive answers without a verdict that stop the run: before the first verdict was read, and after it.
+
+A judge with one readable verdict in ten gives 400 unreadable answers in a row less than once in a billion.
+"""
 CAUTIOUS = 16
-"""Calls in flight until a first answer was read as a verdict: a judge that cannot judge costs few more than the row."""
+"""The most calls in flight until the first verdict was read. It limits the cost of a judge that cannot judge."""
 HIGHER_CAP = "a higher cap goes on"
-"""How the reason ends if a cap stopped a run: the same command would stop at once."""
+"""The end of the reason if a cap stopped a run, because the same command would stop again at once."""
 FIRST_WORDS = 80
-"""Letters of an answer that the reason for a stop shows."""
+"""The most characters of an answer that the reason for a stop quotes."""
 
 
 class Spending(Record):
-    """What was spent: calls of the judge and US dollars, None if no price is known.
+    """The calls made to the judge and their cost in US dollars, None if no price is known.
 
     Example:
-        >>> Spending(calls=2, cost=0.5) + Spending(calls=1)
-        Spending(calls=3, cost=0.5)
+        >>> RunSpending(calls=2, cost=0.5) + RunSpending(calls=1)
+        RunSpending(calls=3, cost=0.5)
     """
 
     calls: Annotated[int, Field(ge=0)] = 0
     cost: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
 
     def __add__(self, other: Spending) -> Spending:
-        """Add two; one without a price adds no cost."""
+        """Add calls and costs. An unknown cost counts as 0 if the other is known."""
         return Spending(calls=self.calls + other.calls, cost=_add(self.cost, other.cost))
 
 
 class Guard:
-    """Says before each call whether it may be made, and learns from each what came of it.
+    """Checks before each call whether it may be made, and stops the run at a cap or after too many failures.
 
     Args:
-        max_calls: The most calls of the run, by all commands.
-        max_cost: The most US dollars of the run, by all commands; needs `cost`.
-        cost: Gives the price of a usage, None where it is not known.
-        hint: What to do where the key is refused.
-        model: The judge's name, for what to do about other failures.
-        watchful: Whether failures end it; without a run there is nothing to end.
-        away: How many seconds an endpoint may be away that never worked, and one that did.
+        max_calls: The most calls of the run, over all commands.
+        max_cost: The most US dollars of the run, over all commands. It needs `cost`.
+        cost: Computes the cost of a usage in US dollars, None if it is not known.
+        hint: What to do if the key is refused.
+        model: The judge's name, for the hints on other failures.
+        watchful: Whether failures stop the run. False outside a run, when there is nothing to stop.
+        max_outage: The seconds for which an endpoint may be unavailable: one that has never worked, and one that has.
         clock: Returns the time in seconds.
     """
 
-    def __init__(  # noqa: PLR0913 - what ends a run
+    def __init__(  # noqa: PLR0913 - the conditions that stop a run
         self,
         *,
         max_calls: int | None = None,
@@ -87,7 +90,7 @@ class Guard:
         away: tuple[float, float] = (NEVER_SECONDS, DEAD_SECONDS),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Begin with nothing spent."""
+        """Start with no calls made."""
         self.why: str | None = None
         self.fatal = False
         self.kind: FailureKind | None = None
@@ -115,13 +118,13 @@ class Guard:
 
     @property
     def spending(self) -> Spending:
-        """What the run spent, by all commands."""
+        """The calls and the cost of the run, over all commands."""
         return self.before + Spending(calls=self.calls, cost=self.spent)
 
     def stop(self, why: str, *, fatal: bool = False, kind: FailureKind | None = None) -> None:
-        """Let no further call be made, and end all waiting for one; the first reason counts.
+        """Stop the run: allow no further call and cancel everything that waits for one. The first reason is kept.
 
-        `kind` is that of the failures that are the reason.
+        `kind` is the kind of the failures that caused the stop.
         """
         if self.why is None:
             self.why, self.fatal, self.kind = why, fatal, kind
@@ -130,10 +133,10 @@ class Guard:
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
-        """Wait for something before a call, which ends where the run is stopped.
+        """Cancel the waiting inside this context when the run is stopped.
 
         Raises:
-            StoppedError: Where it is.
+            StoppedError: If the run is stopped.
         """
         self._check()
         task = asyncio.current_task()
@@ -151,22 +154,22 @@ class Guard:
             self._waiting.discard(task)
 
     async def sleep(self, seconds: float) -> None:
-        """Wait so many seconds.
+        """Wait for a number of seconds.
 
         Raises:
-            StoppedError: Where the run is stopped meanwhile.
+            StoppedError: If the run is stopped meanwhile.
         """
         with self.waiting():
             await asyncio.sleep(seconds)
 
     async def affordable(self) -> None:
-        """Wait while too little is known for another call beside those that are out.
+        """Wait until another call may be added to those in flight.
 
-        If a cost is to be kept, only the first answer tells what calls cost. Until an answer was read as a verdict, few
-        calls are out.
+        With a cap on cost, only one call is made until its answer shows what a call costs. Until the first answer was
+        read as a verdict, the number of calls in flight is limited.
 
         Raises:
-            StoppedError: Where the run is stopped meanwhile.
+            StoppedError: If the run is stopped meanwhile.
         """
         with self.waiting():
             while self._unpriced() or self._unproven():
@@ -174,10 +177,13 @@ class Guard:
                 await self._came.wait()
 
     def admit(self, tokens: int = 0) -> None:
-        """Count a call of about so many input tokens that is about to be made.
+        """Count a call that is about to be made.
+
+        Args:
+            tokens: The estimated input tokens of the call.
 
         Raises:
-            StoppedError: Where it may not be made.
+            StoppedError: If the call may not be made.
         """
         if self._max_calls is not None and self.spending.calls >= self._max_calls:
             self.stop(describe_cap(self.before, max_calls=self._max_calls))
@@ -190,7 +196,7 @@ class Guard:
         self.flying += 1
 
     def came(self, reply: Reply | None) -> None:
-        """Take note of what a call gave, None where it was given up, and stop the run where no other can do better."""
+        """Record the reply of a call, None if it was cancelled, and stop the run if further calls cannot succeed."""
         self.flying -= 1
         self._came.set()
         if reply is None or not self.watchful:
@@ -200,7 +206,7 @@ class Guard:
             self.spent = _add(self.spent, cost)
             self._priced += 1
         if failure and failure.kind == "rate_limit":
-            self._row["dead"] = 0  # who says that it is too much is there
+            self._row["dead"] = 0  # a rate limit shows that the endpoint works
             return
         sort = next((sort for sort, kinds in SORTS.items() if failure and failure.kind in kinds), None)
         if sort:
@@ -217,14 +223,14 @@ class Guard:
             self.stop(f"{self._row.total()} calls in a row failed, {told}", fatal=True, kind=failure.kind)
 
     def note_answer(self, metric: str, failure: Failure | None) -> None:
-        """Take note of whether an answer was read as a verdict of a metric, and stop the run if none can be.
+        """Record whether an answer was read as a verdict of a metric, and stop the run if too many were not.
 
-        One answer that is read ends the row of those that are not. Before the first one the answers of all metrics
-        count together, then those of each metric for itself.
+        A readable answer resets the count of unreadable ones. Before the first readable answer the count covers all
+        metrics together, afterwards each metric separately.
 
         Args:
             metric: The name of the metric.
-            failure: Why no verdict was read, None if one was.
+            failure: Why no verdict was read, or None if one was.
         """
         self._came.set()
         if failure is None:
@@ -241,11 +247,11 @@ class Guard:
             self.stop(why, fatal=True, kind=failure.kind)
 
     def _unpriced(self) -> bool:
-        """Say whether the first call is out that will tell what calls cost."""
+        """Return whether the cost of a call is unknown while the first call is still in flight."""
         return self._max_cost is not None and bool(self.flying) and not (self._priced or self.answers)
 
     def _unproven(self) -> bool:
-        """Say whether enough calls are out of a judge of which no answer was read yet."""
+        """Return whether the limit of calls in flight is reached before the first verdict was read."""
         return self.watchful and self.flying >= CAUTIOUS and not self._read
 
     def _check(self) -> None:
@@ -253,14 +259,14 @@ class Guard:
             raise StoppedError(self.why)
 
     def _hopeless(self) -> bool:
-        """Say whether the failures in a row are those of an endpoint or a name, not of single calls."""
+        """Return whether the consecutive failures show a bad endpoint or setting rather than single failed calls."""
         if self._row["dead"] >= IN_A_ROW:
             away = self._clock() - self._dead_since
             return away >= self._away[bool(self.answers)]
         return self._row["wrong"] >= IN_A_ROW and not self.answers
 
     def _due(self, tokens: int) -> float:
-        """Estimate what the next call and those in flight will cost: the mean so far, at first a guess."""
+        """Estimate the cost of the next call and those in flight, from the mean so far or, at first, from `tokens`."""
         first = self._cost(Usage(input_tokens=tokens, output_tokens=FIRST_OUTPUT)) or 0.0
         return (self.flying + 1) * (self.spent / self._priced if self.spent else first)
 
@@ -268,10 +274,10 @@ class Guard:
 def describe_cap(
     before: Spending, *, max_calls: int | None = None, max_cost: float | None = None, out: str = ""
 ) -> str:
-    """Return that a cap of a run is reached, what of it earlier commands spent, and how the run goes on.
+    """Format the message that a cap of a run is reached, with the share of earlier commands and how to continue.
 
     Example:
-        >>> describe_cap(Spending(calls=3), max_calls=5)
+        >>> format_cap_reason(RunSpending(calls=3), max_calls=5)
         'the cap of 5 calls is reached (--max-calls); earlier commands on this run made 3 of them; a higher cap goes on'
     """
     if max_calls is not None:
@@ -282,7 +288,7 @@ def describe_cap(
 
 
 def _describe_answer(failure: Failure) -> str:
-    """Return the first words of an answer on one line, with no key and no control character, and what is wrong."""
+    """Format the start of an answer on one line, without keys or control characters, and its error."""
     said = " ".join(redacted(failure.raw or "").split())
     shown = f"{said[:FIRST_WORDS]}..." if len(said) > FIRST_WORDS else said
     return f"which began {shown!r} ({failure.message})" if shown else f"which was empty ({failure.message})"

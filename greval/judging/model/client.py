@@ -1,4 +1,4 @@
-"""One judging model, ready to be asked: messages in, text and cost out, in one way for all models."""
+"""The client of one judging model: sends messages and returns text and usage, in the same way for all models."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ RAW_SETTINGS = ("model_name", "model", "temperature", "seed", "max_tokens", "top
 
 @dataclass(frozen=True)
 class Line:
-    """A chat model with the pace of its provider, what must not be told of it, and what it was made from.
+    """A chat model with its rate limiter, the secrets to redact, and the environment it was built from.
 
-    `plain` tells that it can be asked without LangChain's way to it.
+    `plain` is true if the model can be called without LangChain's machinery.
     """
 
     model: BaseChatModel
@@ -49,7 +49,7 @@ class Line:
     plain: bool = False
 
     def told(self, reply: Reply, tokens: int) -> None:
-        """Tell the pace what came of a call for which so many tokens were counted on."""
+        """Report the result of a call to the rate limiter, which had reserved `tokens` for it."""
         usage = reply.usage
         if reply.failure is None or usage.output_tokens is not None:
             self.pace.answered((usage.input_tokens or tokens) + (usage.output_tokens or 0) - tokens)
@@ -58,25 +58,25 @@ class Line:
 
 
 Desk = Callable[[str, Line, Question, list[BaseMessage]], Awaitable[Reply]]
-"""Gives the reply to what has this key, or raises `StoppedError` where it has none yet."""
+"""A function that looks up the reply for a request key, and raises `StoppedError` if there is none yet."""
 
 OnFailure = Callable[[list[BaseMessage], Reply, Sequence[Failure]], None]
 
 
 class JudgeClient:
-    """A judge that is ready to be asked, shared by all metrics of a run.
+    """The client of a judging model, shared by all metrics of a run.
 
     Args:
         model: Settings of a judge, or any chat model of LangChain.
-        gate: Entered for each call, such as a semaphore that several metrics share.
-        guard: Asked before each call whether it may be made.
-        cache: Replies of all runs; what is there is not asked again.
+        gate: An async context manager entered for each call, such as a semaphore that several metrics share.
+        guard: Checks before each call whether it may be made, such as the budget of a run.
+        cache: Cached replies of all runs. A cached reply replaces the call.
         journal: Replies of this run, for judgements that take several calls.
-        desk: Asked in place of the model, with all that is asked; its answers may be in the journal.
-        on_failure: Called with what was asked, what came back, and what is wrong with it.
+        desk: A function that returns replies in place of the model. Its replies may also be in the journal.
+        on_failure: A function called with the messages, the reply and the failures of each unreadable reply.
     """
 
-    def __init__(  # noqa: PLR0913 - what a judge may be given
+    def __init__(  # noqa: PLR0913 - the settings of a client
         self,
         model: Judge | BaseChatModel,
         *,
@@ -87,7 +87,7 @@ class JudgeClient:
         desk: Desk | None = None,
         on_failure: OnFailure | None = None,
     ) -> None:
-        """Keep the settings; a model is made at the first call."""
+        """Store the settings. The chat model is created at the first call."""
         if not isinstance(model, Judge | BaseChatModel):
             named = f"Judge({model!r})" if isinstance(model, str) else "Judge('openai:MODEL')"
             raise JudgeError(f"{model!r}: is no judge; give {named} or a chat model of LangChain")
@@ -101,10 +101,10 @@ class JudgeClient:
         self._on_failure = on_failure
         self._lines: dict[asyncio.AbstractEventLoop, Line] = {}
         self._origin: JudgeClient | None = None
-        self._retries = self.judge.max_retries if self._given is None else 0  # a model object makes its own
+        self._retries = self.judge.max_retries if self._given is None else 0  # a model object retries by itself
 
     def with_guard(self, guard: Guard) -> JudgeClient:
-        """Return a client with another guard, such as that of one request, on the same connections."""
+        """Return a copy of the client with another guard, such as that of one request, on the same connections."""
         guarded = copy(self)
         guarded.guard = guard
         guarded._origin = self._origin or self  # noqa: SLF001 - its own copy
@@ -117,12 +117,12 @@ class JudgeClient:
 
     @property
     def identity(self) -> Mapping[str, JsonValue]:
-        """What decides the judge's verdicts, as JSON."""
+        """The settings that affect the judge's verdicts, as JSON."""
         return self.judge.identity if self._given is None else _given_identity(self._given)
 
     @property
     def tier(self) -> Tier:
-        """How answers are asked for, the best that the model has or the one that was fixed."""
+        """The way to ask for structured answers: the one that was set, else the best that the model supports."""
         if self.judge.structured != "auto":
             return self.judge.structured
         if self._given is not None:
@@ -130,10 +130,10 @@ class JudgeClient:
         return "schema" if self.judge.local or self.judge.model.startswith("openai:") else "tools"
 
     async def ready(self) -> Line:
-        """Give the line to the model for the running loop, made at first use.
+        """Return the connection to the model for the running event loop, created at first use.
 
         Raises:
-            JudgeError: Where the judge cannot be used at all: no such name, no key, no package.
+            JudgeError: If the judge cannot be used at all: unknown name, missing key or missing package.
         """
         loop = asyncio.get_running_loop()
         line = self._lines.get(loop)
@@ -153,21 +153,21 @@ class JudgeClient:
         one_of_many: bool = False,
         patient: bool = True,
     ) -> Reply:
-        """Ask, and say what came back; nothing that goes wrong with the call itself is raised.
+        """Ask the judge and return its reply. A failed call is returned as a reply with a failure, not raised.
 
         Args:
-            question: The form of the answer.
-            messages: What is asked.
-            config: LangChain's, with its callbacks.
-            repeat: The number of the repeat: each is asked for itself.
-            one_of_many: Whether the judgement takes more calls, so that this one is worth a note.
-            patient: Whether it is asked again while what went wrong may pass.
+            question: The format of the answer.
+            messages: The messages to send.
+            config: LangChain's config, with its callbacks.
+            repeat: The number of the repeat. It is part of the cache key, so that each repeat is a call of its own.
+            one_of_many: Whether the judgement takes several calls, so that the reply is kept in the journal.
+            patient: Whether to retry transient failures.
 
         Returns:
-            The reply, with the cost of all attempts.
+            The reply, with the usage of all attempts.
 
         Raises:
-            StoppedError: Where the run makes no further calls.
+            StoppedError: If the run makes no further calls.
         """
         noted = one_of_many or self._desk is not None
         memory = [store for store in (self._journal if noted else None, self._cache) if store]
@@ -181,13 +181,16 @@ class JudgeClient:
         return replace(reply, key=key) if key else reply
 
     def remember(self, reply: Reply, *, one_of_many: bool = False) -> None:
-        """Remember a reply that was read as a verdict."""
+        """Store a reply that was read as a verdict in the cache and, for one of several calls, in the journal."""
         for store in (self._journal if one_of_many else None, self._cache):
             if store and reply.key and not reply.known:
                 store.put(reply)
 
     def failed(self, messages: list[BaseMessage], reply: Reply, failures: Sequence[Failure]) -> None:
-        """Take note of a reply that could not be read as a verdict: it is forgotten, as it would come again."""
+        """Record a reply that could not be read as a verdict.
+
+        It is removed from the journal, because the same reply would be returned again.
+        """
         if self._journal and reply.known:
             self._journal.drop(reply.key)
         if self._on_failure:
@@ -195,13 +198,13 @@ class JudgeClient:
 
     @property
     def asks_again(self) -> bool:
-        """Whether what a first answer lacks can be asked for at once."""
+        """True if a second call for the missing parts of an answer can be made at once."""
         return self._desk is None
 
     async def _called(
         self, question: Question, messages: list[BaseMessage], config: RunnableConfig, retries: int
     ) -> Reply:
-        """Ask as often as may help, and count what all of it cost."""
+        """Call the model, retry transient failures, and sum the usage of all attempts."""
         line = await self.ready()
         tokens = sum(len(message.content) for message in messages) // LETTERS_PER_TOKEN
         spent: list[Usage] = []
@@ -224,13 +227,13 @@ class JudgeClient:
         return reply if len(spent) == 1 else replace(reply, usage=sum(spent, Usage()))
 
     async def _once(self, line: Line, call: Callable[[], Awaitable[AIMessage]], tokens: int) -> Reply:
-        """Make one call if the guard lets it, and tell guard and pace what came of it."""
+        """Make one call if the guard admits it, and report its result to the guard and the rate limiter."""
         self.guard.admit(tokens)
         reply = None
         try:
             async with asyncio.timeout(_patience(self.judge)):
                 reply = reply_of(await call())
-        except Exception as error:  # noqa: BLE001 - whatever a provider raises is one failed call
+        except Exception as error:  # noqa: BLE001 - any exception of a provider is one failed call
             reply = Reply("", Usage(calls=1), failure_of(error, line.secrets), pause=asked_pause(error))
         finally:
             self.guard.came(reply)
@@ -238,19 +241,19 @@ class JudgeClient:
         return reply
 
     def _connected(self, model: BaseChatModel) -> Line:
-        """Give the line to a model, on which all calls to its address under its key share one pace."""
+        """Build the connection to a model. All calls to one address with one key share a rate limiter."""
         pace = pace_of(model)
         pace.limit(self._origin or self, requests=self.judge.requests_per_minute, tokens=self.judge.tokens_per_minute)
         return Line(model, pace, secrets_of(model), environment(), plain=self._given is None and can_ask(model))
 
     def _key(self, question: Question, messages: list[BaseMessage], repeat: int) -> str:
-        """Give the key under which a reply is remembered: all that decides what comes back."""
+        """Compute the cache key of a request from everything that affects the reply."""
         said = (f"{message.type}\n{message.text}" for message in messages)
         return reply_key((question.form, json.dumps(self.identity, sort_keys=True), str(repeat), *said))
 
 
 def reply_of(message: AIMessage) -> Reply:
-    """Read a model's message: what it said, what it cost, and whether it came to its end."""
+    """Read a model's message: its text, its usage, and whether it is complete."""
     told = message.usage_metadata
     usage = Usage(
         calls=1,
@@ -263,7 +266,7 @@ def reply_of(message: AIMessage) -> Reply:
 
 
 def _said(message: AIMessage) -> str:
-    """Give the JSON of the first tool call, even a broken one, else the text."""
+    """Return the JSON of the first tool call, even if it is invalid, else the text."""
     if message.tool_calls:
         return whole(json.dumps(message.tool_calls[0]["args"], ensure_ascii=False))
     if message.invalid_tool_calls:
@@ -272,29 +275,29 @@ def _said(message: AIMessage) -> str:
 
 
 def _patience(judge: Judge) -> float:
-    """Give the seconds after which one call is given up: a trickle never times out by itself."""
+    """Return the timeout of one whole call in seconds. A slow stream of bytes never reaches the transport's timeout."""
     return max(judge.timeout, LOCAL_TIMEOUT) if judge.local else judge.timeout
 
 
 def _label(model: BaseChatModel) -> str:
-    """Name a model object by its class and the model that it speaks to."""
+    """Format the label of a model object from its class and its model name."""
     name = next((str(value) for key in ("model_name", "model") if (value := getattr(model, key, None))), "")
     return f"{type(model).__name__}:{name}" if name else type(model).__name__
 
 
 def _timeout(model: BaseChatModel) -> float:
-    """Give the model's own timeout in seconds where it has one."""
+    """Return the model's own timeout in seconds, or the default of `Judge` if it has none."""
     own = getattr(model, "request_timeout", None) or getattr(model, "timeout", None)
     return float(own) if isinstance(own, int | float) and own > 0 else Judge.model_fields["timeout"].default
 
 
 def _given_identity(model: BaseChatModel) -> dict[str, JsonValue]:
-    """Give what decides the verdicts of a model object, without its secrets."""
+    """Return the settings of a model object that affect its verdicts, without its secrets."""
     settings = {key: getattr(model, key, None) for key in RAW_SETTINGS}
     plain: dict[str, JsonValue] = {k: v for k, v in settings.items() if isinstance(v, str | int | float)}
     return {"class": type(model).__name__, **plain}
 
 
 def clock() -> float:
-    """Give a monotonic time in seconds, to measure latencies."""
+    """Return a monotonic time in seconds, to measure latencies."""
     return time.perf_counter()

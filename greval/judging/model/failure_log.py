@@ -1,4 +1,4 @@
-"""What was asked and what came back where a call failed, kept word for word for whoever looks into it."""
+"""A log of failed calls: the request and the reply verbatim, for debugging."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ FILE = "debug.jsonl"
 
 
 class FailedCalls:
-    """Appends failed calls to a file of JSON lines: `asked`, `answered`, `failures`; keys are blotted out.
+    """Appends failed calls to a JSON Lines file with `asked`, `answered` and `failures`. API keys are redacted.
 
     Args:
         folder: The run folder.
     """
 
     def __init__(self, folder: Path) -> None:
-        """Keep the place; the file is made with the first failure."""
+        """Store the path. The file is created with the first failure."""
         self.path = folder / FILE
 
     def __call__(self, messages: list[BaseMessage], reply: Reply, failures: Sequence[Failure]) -> None:
-        """Write a failed call down."""
+        """Append a failed call to the file."""
         told = {
             "asked": [{"role": message.type, "text": message.text} for message in messages],
             "answered": reply.text or None,

@@ -1,4 +1,4 @@
-"""What went wrong with a call, told apart: an exception or a cut answer becomes a failure kind."""
+"""Classification of failed model calls (exceptions and truncated answers) by kind, and redaction of secrets."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 MAX_MESSAGE = 500
 MIN_SECRET = 6
-"""Shorter values of the environment are words that a message may hold."""
+"""Shorter environment values are not redacted, because ordinary words may equal them."""
 
 BY_STATUS: dict[int, FailureKind] = {
     400: "request",
@@ -46,9 +46,9 @@ BY_CLASS: tuple[tuple[str, FailureKind], ...] = (
     ("JSONDecodeError", "server"),
     ("APIResponseValidation", "server"),
 )
-"""Parts of exception names, the first that fits counts; vendors' classes are never imported for it.
+"""The failure kind by a part of the exception's class name; the first match counts. No vendor's class is imported.
 
-The innermost exception is named first: a transport calls a lost connection a timeout.
+The innermost exception is matched first, because a transport may report a lost connection as a timeout.
 """
 
 BY_TEXT: tuple[tuple[str, FailureKind], ...] = (
@@ -73,7 +73,7 @@ BY_FINISH: dict[str, FailureKind] = {
     "SAFETY": "content_filter",
     "refusal": "refusal",
 }
-"""How models say that an answer ended early, across providers."""
+"""The failure kind by the finish reason of an incomplete answer, across providers."""
 
 FINISH_MESSAGES: dict[FailureKind, str] = {
     "length": "the answer was cut by the length limit; raise max_tokens",
@@ -85,11 +85,11 @@ _SECRETS = re.compile(r"sk-[\w*-]{6,}|(?<=Bearer )\S+")
 
 
 def failure_of(error: BaseException, secrets: Iterable[str] = ()) -> Failure:
-    """Give the failure that an exception of a model call stands for, free of secrets.
+    """Classify an exception of a model call as a failure, with the secrets redacted.
 
     Args:
-        error: What was raised.
-        secrets: Texts that must not be told, beside what is or looks like a key of the environment.
+        error: The exception.
+        secrets: Texts to redact, in addition to texts that are or look like a key of the environment.
     """
     causes = [*_causes(error)]
     told = ((kind, cause) for cause in causes if (kind := _told(cause)))
@@ -100,7 +100,7 @@ def failure_of(error: BaseException, secrets: Iterable[str] = ()) -> Failure:
 
 
 def cut_short(message: AIMessage) -> Failure | None:
-    """Give why a model's answer is no whole answer, or None where it is."""
+    """Return the failure of an incomplete answer (refused, filtered or truncated), or None if it is complete."""
     refusal = message.additional_kwargs.get("refusal") or next(
         (block.get("refusal") for block in _blocks(message) if block.get("type") == "refusal"), None
     )
@@ -114,15 +114,15 @@ def cut_short(message: AIMessage) -> Failure | None:
 
 
 def secrets_of(model: BaseChatModel) -> tuple[str, ...]:
-    """Give what a model keeps secret, such as a key that came from no environment variable."""
+    """List the secret values of a model, such as a key that is not in an environment variable."""
     return tuple(value.get_secret_value() for value in vars(model).values() if isinstance(value, SecretStr))
 
 
 def redacted(text: str, secrets: Iterable[str] = ()) -> str:
-    """Give the text without the secrets and anything that is or looks like a key of the environment.
+    """Replace secrets, and all texts that are or look like a key of the environment, by a placeholder.
 
     Example:
-        >>> redacted("Incorrect API key provided: sk-abcdef123456.")
+        >>> redact_secrets("Incorrect API key provided: sk-abcdef123456.")
         'Incorrect API key provided: [key].'
     """
     kept = (value for name, value in os.environ.items() if any(word in name for word in ("KEY", "TOKEN", "SECRET")))
@@ -133,24 +133,24 @@ def redacted(text: str, secrets: Iterable[str] = ()) -> str:
 
 
 def whole(text: str) -> str:
-    r"""Give the text with what no file can hold, half of a surrogate pair, replaced.
+    r"""Replace lone surrogates, which cannot be encoded as UTF-8, by the replacement character.
 
     Example:
-        >>> ascii(whole("half " + chr(0xD83D)))
+        >>> ascii(replace_lone_surrogates("half " + chr(0xD83D)))
         "'half \\ufffd'"
     """
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """Walk an exception and what caused it."""
+    """Iterate over an exception and its causes, outermost first."""
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__
 
 
 def _told(error: BaseException) -> FailureKind | None:
-    """Give the kind that the provider told, by its code, its words or the HTTP status."""
+    """Find the failure kind by the provider's error code, the message or the HTTP status."""
     body = error.args[0] if error.args and isinstance(error.args[0], dict) else {}
     code = getattr(error, "code", None) or body.get("code")
     words = f"{error} {code}"
@@ -163,7 +163,7 @@ def _told(error: BaseException) -> FailureKind | None:
 
 
 def _named(error: BaseException) -> FailureKind | None:
-    """Give the kind that the exception's own name stands for."""
+    """Find the failure kind by the class name of the exception."""
     names = " ".join(cls.__name__ for cls in type(error).__mro__)
     return next((kind for part, kind in BY_CLASS if part in names), None)
 

@@ -1,4 +1,4 @@
-"""What to do where a judge cannot be used: about its name, its key, its address, and each kind of failure."""
+"""Hints on what to do when a judge cannot be used: its name, its key, its address and each kind of failure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from greval.records.result import FailureKind
 
 LOCAL = "local"
 FINAL: frozenset[FailureKind] = frozenset({"authentication", "connection", "quota", "request"})
-"""What fails in the same way for whatever is asked: the key, the address, the account or the model's name is wrong."""
+"""Failures that every call would repeat: the key, the address, the account or the model's name is wrong."""
 WHAT_TO_DO: Mapping[FailureKind, str] = {
     "refusal": "look at the case; another judge may answer",
     "content_filter": "look at the case; another judge may answer",
@@ -29,16 +29,20 @@ WHAT_TO_DO: Mapping[FailureKind, str] = {
     "method": "mend the method and collect its responses again",
     "error": "see the message",
 }
-"""For all kinds but those that are about one judge's own key or address."""
+"""A hint for each kind of failure, except those that depend on the judge's own key or address."""
 
 
 def advice(kind: FailureKind, model: str) -> str:
-    """Say what to do about a failure of a judge.
+    """Return what to do about a failure of a judge.
+
+    Args:
+        kind: The kind of the failure.
+        model: The name of the judge, such as `openai:MODEL`.
 
     Example:
-        >>> advice("connection", "openai:m")
+        >>> format_failure_hint("connection", "openai:m")
         'check --base-url, that the server runs there, and the network'
-        >>> advice("authentication", "openai:m")
+        >>> format_failure_hint("authentication", "openai:m")
         'set OPENAI_API_KEY to a valid key'
     """
     if kind == "connection":
@@ -48,10 +52,10 @@ def advice(kind: FailureKind, model: str) -> str:
 
 
 def key_hint(model: str) -> str:
-    """Say where the key of a judge comes from.
+    """Return which environment variable to set for the key of a judge.
 
     Example:
-        >>> key_hint("openai:gpt-5.4-mini")
+        >>> format_key_hint("openai:gpt-5.4-mini")
         'set OPENAI_API_KEY to a valid key'
     """
     provider = model.partition(":")[0].upper().partition("_")[0]
@@ -59,13 +63,13 @@ def key_hint(model: str) -> str:
 
 
 def named(model: str) -> tuple[str, str]:
-    """Give the provider and the model that a judge's name holds.
+    """Split the name of a judge into provider and model.
 
     Raises:
-        JudgeError: Where it has not both.
+        JudgeError: If one of the two is missing.
 
     Example:
-        >>> named("openai:gpt-5.4-mini")
+        >>> parse_judge_name("openai:gpt-5.4-mini")
         ('openai', 'gpt-5.4-mini')
     """
     provider, _, name = model.partition(":")

@@ -1,7 +1,7 @@
-"""The judge: settings of the judging model, and the chat model that they name.
+"""The judge: the settings of the judging model, and the chat model that is built from them.
 
-Models are built where they are first used and kept for the running event loop: the async clients of
-LangChain's models belong to the loop that they were first used in.
+Models are built at first use and cached for each event loop, because the async clients of LangChain's models are
+bound to the loop in which they were first used.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ LOCAL_MAX_TOKENS = 1024
 KEY_VARIABLE = "OPENAI_API_KEY"
 URL_VARIABLE = "OPENAI_BASE_URL"
 SECRET_NAME = re.compile(r"key|secret|password|authorization|credential|cookie|token\b", re.IGNORECASE)
-"""Names of options that hold a secret, at any depth: headers hold keys, `max_tokens` does not."""
+"""Names of options that hold a secret, at any depth. Headers may hold keys; `max_tokens` does not match."""
 
 PATIENCE = {
     *("timeout", "max_retries", "requests_per_minute", "tokens_per_minute"),
     *("max_items", "item_tokens", "confidence"),
 }
-"""Settings that do not decide a verdict."""
+"""Settings that do not affect a verdict and are not part of the judge's identity."""
 
 HOW_TO_NAME_A_JUDGE = """\
 No judge is named. Name one of:
@@ -55,18 +55,20 @@ No judge is named. Name one of:
 
 
 class Judge(Record):
-    """Settings of a judging model; no secret is among them.
+    """Settings of a judging model. They hold no secrets: keys are read from the environment.
 
-    `model` is `openai:NAME` (with `base_url` for any OpenAI-compatible server), `local` or
-    `local:NAME` (the embedded model), or `PROVIDER:NAME` for what `langchain`'s `init_chat_model`
-    knows. Keys are read from the environment. `timeout` is seconds for one call, made again up to
-    `max_retries` times; `requests_per_minute` and `tokens_per_minute` are the provider's limits.
-    `structured` fixes how the answer is asked for; `max_items` is the most items judged in one call
-    and `item_tokens` their tokens; `confidence` asks for probabilities; `reason` says whether the
-    reason stands before the value or after it; `options` go to the model.
+    - `model` is `openai:NAME` (with `base_url` for any OpenAI-compatible server), `local` or `local:NAME` (the
+      embedded model), or `PROVIDER:NAME` for any provider supported by `langchain`'s `init_chat_model`.
+    - `timeout` is the timeout of one call in seconds; a call is retried up to `max_retries` times.
+    - `requests_per_minute` and `tokens_per_minute` are the provider's rate limits.
+    - `structured` sets how structured answers are requested.
+    - `max_items` is the most items judged in one call, and `item_tokens` the most tokens of these items.
+    - `confidence` requests log-probabilities.
+    - `reason` sets whether the judge gives its reason before or after the value.
+    - `options` are passed to the model.
 
     Raises:
-        pydantic.ValidationError: Where a setting is wrong, or holds a secret.
+        pydantic.ValidationError: If a setting is invalid or holds a secret.
 
     Example:
         >>> Judge("openai:gpt-5.4-mini", timeout=30).label
@@ -92,13 +94,13 @@ class Judge(Record):
     options: dict[str, JsonValue] = Field(default_factory=dict)
 
     def __init__(self, model: str, **settings: Any) -> None:  # noqa: ANN401 - the fields above
-        """Take the model by position, the settings by name."""
+        """Create settings from the model, by position, and the other settings, by keyword."""
         BaseModel.__init__(self, model=model, **settings)
 
     @field_validator("options")
     @classmethod
     def _no_secret(cls, options: dict[str, JsonValue]) -> dict[str, JsonValue]:
-        """Keep secrets out of what is stored with results."""
+        """Reject secrets in the options, because the options are stored with the results."""
         if secret := [name for name in _names(options) if SECRET_NAME.search(name)]:
             message = f"{', '.join(secret)}: secrets come from the environment only"
             raise ValueError(message)
@@ -107,7 +109,7 @@ class Judge(Record):
     @field_validator("base_url")
     @classmethod
     def _plain_url(cls, url: str | None) -> str | None:
-        """Keep credentials out of what is stored with results."""
+        """Reject invalid addresses, and addresses with credentials, because they are stored with the results."""
         if url is not None:
             parts = urlsplit(url)
             if parts.scheme not in {"http", "https"} or not parts.hostname:
@@ -120,7 +122,7 @@ class Judge(Record):
 
     @property
     def label(self) -> str:
-        """The name under which results tell which judge it was, the embedded model's own name included."""
+        """The name of the judge in results. For `local` it includes the name of the embedded model."""
         if self.model != LOCAL:
             return self.model
         from greval.judging.local import DEFAULT_MODEL, MODEL_VARIABLE
@@ -130,19 +132,22 @@ class Judge(Record):
 
     @property
     def local(self) -> bool:
-        """Whether it is the embedded model."""
+        """True if the judge is the embedded model."""
         return self.model.partition(":")[0] == LOCAL
 
     @property
     def identity(self) -> dict[str, JsonValue]:
-        """What decides its verdicts, as JSON: all settings but patience and packing, and whose server it is."""
+        """The settings that affect the verdicts, as JSON, with the server's address.
+
+        Timeouts, retries, rate limits, batch sizes and `confidence` are excluded.
+        """
         settings = self.model_dump(mode="json", exclude=PATIENCE, exclude_defaults=True)
         url = self.base_url or (os.environ.get(URL_VARIABLE) if self.model.startswith("openai:") else None)
         return {**settings, "model": self.label, **({"base_url": url} if url else {})}
 
 
 def _names(content: JsonValue) -> Iterator[str]:
-    """Walk the names in JSON content, at any depth."""
+    """Iterate over the names in JSON content, at any depth."""
     if isinstance(content, dict):
         yield from content
     for part in content.values() if isinstance(content, dict) else content if isinstance(content, list) else ():
@@ -150,12 +155,12 @@ def _names(content: JsonValue) -> Iterator[str]:
 
 
 async def chat_model(judge: Judge) -> BaseChatModel:
-    """Give the chat model of a judge for the running event loop, made at first use.
+    """Return the chat model of a judge for the running event loop, created at first use.
 
     Raises:
-        JudgeError: Where its name is not known or its key is not set.
-        JudgeUnavailableError: Where the embedded model cannot be started.
-        MissingExtraError: Where a package is not installed.
+        JudgeError: If its name is not known or its key is not set.
+        JudgeUnavailableError: If the embedded model cannot be started, or the provider is not known.
+        MissingExtraError: If a package is not installed.
     """
     loop = asyncio.get_running_loop()
     models = _MODELS.setdefault(loop, {})
@@ -166,7 +171,7 @@ async def chat_model(judge: Judge) -> BaseChatModel:
 
 
 def check_judge(judge: Judge) -> None:
-    """Raise if a judge cannot be used as it is set up; nobody is asked, and the embedded model is not loaded.
+    """Raise an error if a judge cannot be used as configured. No call is made and the embedded model is not loaded.
 
     Raises:
         JudgeError: If its name is not known or its key is not set.
@@ -187,7 +192,7 @@ def check_judge(judge: Judge) -> None:
 
 
 def environment() -> tuple[str | None, ...]:
-    """Give what of the environment a chat model is made from."""
+    """Read the environment variables that a chat model is built from."""
     return tuple(os.environ.get(name) for name in (KEY_VARIABLE, URL_VARIABLE))
 
 
@@ -206,11 +211,8 @@ async def _build(judge: Judge) -> BaseChatModel:
 
 
 async def _local(judge: Judge, name: str) -> BaseChatModel:
-    """Start the embedded model (once in a process), say what it is, and speak to it as to any server."""
-    from greval.judging.local import (
-        describe,
-        serve,
-    )
+    """Build a chat model for the embedded model, which is started once per process and described in the log."""
+    from greval.judging.local import describe, serve
 
     server = await asyncio.to_thread(serve, name or None)
     if server.path not in _TOLD:
@@ -237,7 +239,7 @@ async def _openai(judge: Judge, name: str, *, base_url: str | None, key: str) ->
         model=name,
         api_key=SecretStr(key),
         timeout=judge.timeout,
-        max_retries=0,  # retries are made in one layer, greval.judging.model.retries
+        max_retries=0,  # retries are made in one layer, by the judge client
         http_async_client=client,
         **{setting: value for setting, value in settings.items() if value is not None},
         **judge.options,
@@ -247,15 +249,15 @@ async def _openai(judge: Judge, name: str, *, base_url: str | None, key: str) ->
 
 
 async def _observed(pace: Pace, response: Any) -> None:  # noqa: ANN401 - a hook of httpx
-    """Let the pace read what every answer tells of the provider's limits."""
+    """Pass the headers of every response to the rate limiter, which reads the provider's limits from them."""
     pace.observe(response.headers)
 
 
 async def _client(seconds: float) -> Any:  # noqa: ANN401 - a client of openai's own kind
-    """Give a client with its own connection pool, which the running loop closes when it ends.
+    """Create a client with its own connection pool, which is closed when the running event loop shuts down.
 
-    The aiohttp transport stays cheap at hundreds of calls in flight, the default one does not. An
-    async generator is what a loop finalises at its end; nothing else tells us of it.
+    The aiohttp transport stays cheap with hundreds of calls in flight; the default transport does not. The client is
+    closed by an async generator, because the shutdown of async generators is the only hook at the end of a loop.
     """
     from openai import DefaultAioHttpClient
 
@@ -277,7 +279,7 @@ async def _client(seconds: float) -> Any:  # noqa: ANN401 - a client of openai's
 
 
 def _openai_key(judge: Judge) -> str:
-    """Give the key from the environment; a server of one's own may need none."""
+    """Read the key from the environment. It may be missing if a server is named by `base_url`."""
     key = os.environ.get(KEY_VARIABLE, "")
     if not key and judge.base_url is None and not os.environ.get(URL_VARIABLE):
         message = f"judge {judge.model!r}: set {KEY_VARIABLE}, or name a server of your own with base_url"
@@ -286,7 +288,7 @@ def _openai_key(judge: Judge) -> str:
 
 
 def _other(judge: Judge) -> BaseChatModel:
-    """Build a model of another provider with LangChain's own table."""
+    """Build a model of another provider with LangChain's `init_chat_model`."""
     try:
         from langchain.chat_models import init_chat_model
     except ImportError as error:

@@ -1,6 +1,6 @@
 """OpenAI's Batch API: many requests as a file, answered within a day at half the price.
 
-Requests and answers are lines of JSON; the functions that write and read them touch no network.
+Requests and answers are lines of JSON. The functions that write and read them make no network calls.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 URL: Literal["/v1/chat/completions"] = "/v1/chat/completions"
 MAX_REQUESTS = 50_000
-MAX_BYTES = 190_000_000  # OpenAI takes 200 MB a file
+MAX_BYTES = 190_000_000  # OpenAI accepts 200 MB a file
 BLOCK = 1 << 20
-PATIENCE = 600.0  # seconds for one request; a file may take minutes
+PATIENCE = 600.0  # timeout of one request in seconds; a file upload may take minutes
 OK = 200
 NO_BATCHES = "see that this server has OpenAI's batch endpoint; greval evaluate asks any server"
 
 Status = Literal["validating", "in_progress", "finalizing", "cancelling", "failed", "expired", "cancelled", "completed"]
-"""From the least to the most finished; those from `failed` on are final."""
+"""Statuses of a batch, from the least to the most advanced. Those from `failed` on are final."""
 STATUSES = get_args(Status)
 FINAL = frozenset(STATUSES[STATUSES.index("failed") :])
 
@@ -44,11 +44,11 @@ BY_CODE: dict[str, FailureKind] = {
     "request_timeout": "timeout",
     "rate_limit_exceeded": "rate_limit",
     "server_error": "server",
-}  # what lines without an HTTP status tell
+}  # error codes of lines without an HTTP status
 
 
 class BatchRequestError(Exception):
-    """What a line tells of a request that failed, with what decides its failure kind."""
+    """The error of one failed request of a batch, with the code and the HTTP status that decide its kind."""
 
     def __init__(self, message: str, code: str | None, status_code: int | None) -> None:
         """Keep the provider's code and the HTTP status."""
@@ -58,7 +58,7 @@ class BatchRequestError(Exception):
 
 
 class BatchState(Record):
-    """How far a batch is; `total` is 0 while the file is being checked, `message` says why it failed."""
+    """The progress of a batch. `total` is 0 while the file is being validated; `message` holds the error, if any."""
 
     status: Status
     total: int = 0
@@ -68,24 +68,24 @@ class BatchState(Record):
 
     @property
     def done(self) -> bool:
-        """Whether nothing more will come."""
+        """True if the status is final, so that no more answers will arrive."""
         return self.status in FINAL
 
 
 def request_line(custom_id: str, model: ChatOpenAI, messages: list[BaseMessage], extra: Mapping[str, Any]) -> str:
-    """Give the line that asks a model in a batch what `model.ainvoke(messages, **extra)` asks at once.
+    """Format the batch line of the request that `model.ainvoke(messages, **extra)` would send.
 
     Args:
-        custom_id: Comes back with the answer; unlike that of any other line.
-        model: The model; its address, key and timeout are no part of the line.
-        messages: What is asked.
+        custom_id: A unique id, which is returned with the answer.
+        model: The model. Its address, key and timeout are not part of the line.
+        messages: The messages of the request.
         extra: Further arguments of the call, such as `extra_body`.
 
     Returns:
         One line of JSON, without the newline.
 
     Raises:
-        JudgeError: Where the model does not speak the chat completions API, or streams.
+        JudgeError: If the model does not use the chat completions API, or streams.
     """
     payload = body_of(model, messages, extra)
     if "messages" not in payload:
@@ -101,18 +101,18 @@ def request_line(custom_id: str, model: ChatOpenAI, messages: list[BaseMessage],
 
 
 def read_line(line: str, model: ChatOpenAI) -> tuple[str, AIMessage | Failure]:
-    """Give the `custom_id` of a line that came back, with the message that `ainvoke` would have given.
+    """Parse a line of a batch's output into its `custom_id` and the message that `ainvoke` would have returned.
 
     Args:
         line: A line of a batch's output file or of its error file.
         model: The model that was asked.
 
     Returns:
-        The message, whatever it holds, or why the request failed. The message has no `id`: LangChain
-        gives one to each run, and there was none.
+        The `custom_id`, and the message or the failure of the request. The message has no `id`, because
+        LangChain assigns one to each run and there was no run.
 
     Raises:
-        DataError: Where the line is none of a batch.
+        DataError: If the line is not a line of a batch.
     """
     told = _object(line)
     custom_id, response = str(told["custom_id"]), cast("dict[str, Any]", told.get("response") or {})
@@ -121,14 +121,14 @@ def read_line(line: str, model: ChatOpenAI) -> tuple[str, AIMessage | Failure]:
         if told.get("error") or response.get("status_code") != OK:
             raise _refused(told.get("error") or body, response.get("status_code"))  # noqa: TRY301 - one way out
         return custom_id, read(body, model)
-    except Exception as error:  # noqa: BLE001 - LangChain raises as it likes on a body that is none
+    except Exception as error:  # noqa: BLE001 - LangChain raises various errors on an invalid body
         failure = failure_of(error, secrets_of(model))
         kind = BY_CODE.get(str(getattr(error, "code", None)), failure.kind)
         return custom_id, failure.model_copy(update={"kind": kind})
 
 
 def _object(line: str) -> dict[str, JsonValue]:
-    """Give the content of a line."""
+    """Parse a line into its JSON object, and check its keys."""
     try:
         told = json.loads(line)
     except ValueError:
@@ -144,7 +144,7 @@ def _object(line: str) -> dict[str, JsonValue]:
 
 
 def _refused(told: JsonValue, status: int | None) -> BatchRequestError:
-    """Give the error that a line tells of, in whichever of its two places it stands."""
+    """Build the error of a failed line, from its `error` field or from the error in the response body."""
     inner = told.get("error", told) if isinstance(told, dict) else told
     fault = inner if isinstance(inner, dict) else {"message": str(inner) if inner else "no answer was given"}
     code = fault.get("code")
@@ -152,39 +152,41 @@ def _refused(told: JsonValue, status: int | None) -> BatchRequestError:
 
 
 class BatchFiles:
-    """Sends files of requests as batches, and fetches what came of them.
+    """Sends files of requests as batches, and fetches the results.
 
-    Batches that belong together have one name: their ids with commas between.
+    Batches that belong together have one name: their ids joined by commas.
 
     Args:
         client: A client of the `openai` package, such as `model.root_async_client`; it keeps its key and address.
         limits: The most requests in one batch, and the most bytes in one file.
-        retries: How often a request that failed is made again.
+        retries: The number of retries of a failed request.
 
     Raises:
-        JudgeUnavailableError: From each method, where the server does not do what is asked.
+        JudgeUnavailableError: From each method, if the server fails or rejects the request.
     """
 
     def __init__(
         self, client: AsyncOpenAI, *, limits: tuple[int, int] = (MAX_REQUESTS, MAX_BYTES), retries: int = 4
     ) -> None:
-        """Take the client with a patience that fits large files; whoever made it closes it."""
+        """Copy the client with a timeout that fits large files. The caller closes the client."""
         self._client = client.with_options(timeout=PATIENCE, max_retries=retries)
         self._limits = limits
 
     async def submit(self, lines: Iterable[str], *, on_batch: Callable[[str], object] | None = None) -> str:
-        """Send requests, and give the name of their batches.
+        """Send requests, and return the name of their batches.
 
         Args:
-            lines: What `request_line` gave; read as they are needed.
-            on_batch: Called with the id of each batch as soon as there is one, to write it down: it is paid for.
+            lines: Lines from `format_request_line`, consumed lazily.
+            on_batch: Called with the id of each batch as soon as it is created, so that it can be stored:
+                a created batch is paid for.
 
         Raises:
-            DataError: Where there is no line, or one is larger than a file can be.
-            JudgeUnavailableError: Where a file is not taken; the batches before it go on, and are named.
+            DataError: If there are no lines, or a line is larger than a file may be.
+            JudgeUnavailableError: If a file is rejected. The message names the batches that were already sent;
+                they continue.
         """
         ids: list[str] = []
-        once = self._client.with_options(max_retries=0)  # a batch that was made twice is paid for twice
+        once = self._client.with_options(max_retries=0)  # a batch that is created twice is paid for twice
         for file in _files(lines, *self._limits):
             with self._telling(f"sending batch {len(ids) + 1}", ids):
                 sent = await self._client.files.create(file=("requests.jsonl", file), purpose="batch")
@@ -197,7 +199,7 @@ class BatchFiles:
         return ",".join(ids)
 
     async def status(self, batch_id: str) -> BatchState:
-        """Give how far the batches of a name are; together they are as far as the last of them."""
+        """Return the combined state of the batches of a name: summed counts and the least advanced status."""
         states = [_state(await self._batch(one)) for one in batch_id.split(",")]
         return BatchState(
             status=min((state.status for state in states), key=STATUSES.index),
@@ -208,13 +210,13 @@ class BatchFiles:
         )
 
     async def collect(self, batch_id: str) -> AsyncIterator[str]:
-        """Give the lines that came back, of answers and of errors, in any order.
+        """Yield the result lines, both answers and errors, in any order.
 
-        Also of a batch that expired or was cancelled: what was answered by then is paid for. A request
-        that has no line at all was never begun.
+        Batches that expired or were cancelled are included, because the requests answered by then are paid for.
+        A request without a line was never started.
 
         Raises:
-            JudgeError: Where a batch is not done yet; or, after all lines of the others, where one was refused.
+            JudgeError: If a batch is not done yet, or, after the lines of all other batches, if one was rejected.
         """
         batches = [await self._batch(one) for one in batch_id.split(",")]
         if waiting := [batch.id for batch in batches if not _state(batch).done]:
@@ -227,7 +229,7 @@ class BatchFiles:
             raise JudgeError(f"no request of these batches was answered: {'; '.join(refused)}")
 
     async def cancel(self, batch_id: str) -> None:
-        """Stop the batches of a name that are not done; what was answered can be collected then."""
+        """Cancel the batches of a name that are not done. Answers received so far can still be collected."""
         for one in batch_id.split(","):
             if not _state(await self._batch(one)).done:
                 with self._telling(f"cancelling {one}"):
@@ -238,7 +240,7 @@ class BatchFiles:
             return await self._client.batches.retrieve(batch_id)
 
     async def _lines(self, file_id: str) -> AsyncIterator[str]:
-        """Read a file a block at a time; lines end with a newline only, as texts may hold other separators."""
+        """Read the lines of a file in blocks. Only a newline ends a line, because texts may hold other separators."""
         rest = b""
         with self._telling(f"fetching {file_id}"):
             async with self._client.files.with_streaming_response.content(file_id) as response:
@@ -252,7 +254,7 @@ class BatchFiles:
 
     @contextmanager
     def _telling(self, doing: str, ids: Sequence[str] = ()) -> Iterator[None]:
-        """Tell what went wrong with the server, free of the key, and which batches go on all the same."""
+        """Raise a server error as `JudgeUnavailableError`, without the key, naming the batches that continue."""
         try:
             yield
         except Exception as error:
@@ -264,7 +266,7 @@ class BatchFiles:
 
 
 def _files(lines: Iterable[str], max_requests: int, max_bytes: int) -> Iterator[IO[bytes]]:
-    """Give a file on the disk with as many lines as one batch takes, again and again; it holds one part at a time."""
+    """Yield one temporary file, filled for each batch with as many lines as fit and rewritten for the next one."""
     count = 0
     with TemporaryFile() as file:
         for line in lines:

@@ -1,7 +1,7 @@
-"""Calls of OpenAI-compatible servers without LangChain's way to them, where nobody follows that way.
+"""A fast path for calls of OpenAI-compatible servers, used when no LangChain callback listens.
 
-LangChain formats the messages and the client of `openai` sends them, as ever; what is left out are
-callbacks, tracing and typed copies of request and answer, which cost two thirds of a call's CPU.
+LangChain formats the messages and the client of `openai` sends them, as usual. The fast path omits callbacks,
+tracing and typed copies of request and answer, which cost two thirds of a call's CPU time.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
 PATH = "/chat/completions"
 NOT_SENT = frozenset({"extra_headers", "extra_query", "timeout"})
-"""Arguments of a call that are no part of its body."""
+"""Arguments of a call that are not part of its body."""
 
 
 def body_of(model: ChatOpenAI, messages: Sequence[BaseMessage], extra: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the body that `model.ainvoke(messages, **extra)` sends."""
+    """Build the request body that `model.ainvoke(messages, **extra)` sends."""
     payload = model._get_request_payload(list(messages), **extra)  # noqa: SLF001 - LangChain has no public way
     added = payload.pop("extra_body", None) or {}
     return payload | added
 
 
 def can_ask(model: BaseChatModel) -> bool:
-    """Tell whether a model's calls are plain requests of the chat completions API."""
+    """Return whether a model's calls are plain requests of the chat completions API."""
     if type(model).__name__ != "ChatOpenAI":
         return False
     body = body_of(model, [], {})  # type: ignore[arg-type]
@@ -36,12 +36,12 @@ def can_ask(model: BaseChatModel) -> bool:
 
 
 async def ask(model: ChatOpenAI, messages: Sequence[BaseMessage], extra: Mapping[str, Any]) -> AIMessage:
-    """Send what `model.ainvoke(messages, **extra)` sends, and give what it gives.
+    """Send the request of `model.ainvoke(messages, **extra)`, and return the same message.
 
     Raises:
-        openai.OpenAIError: Where the call fails.
-        TypeError: Where what came back is no chat completion.
-        ValueError: Where it is an error in the place of one.
+        openai.OpenAIError: If the call fails.
+        TypeError: If the response is not a chat completion.
+        ValueError: If the response holds an error instead of a chat completion.
     """
     answer = await model.root_async_client.post(PATH, cast_to=object, body=body_of(model, messages, extra))
     if isinstance(answer, dict) and answer.get("error"):
@@ -57,7 +57,7 @@ async def ask(model: ChatOpenAI, messages: Sequence[BaseMessage], extra: Mapping
 
 
 def read(body: object, model: ChatOpenAI) -> AIMessage:
-    """Give the message of a chat completion as LangChain reads it."""
+    """Convert a chat completion to a message with LangChain's own code."""
     from openai.types.chat import ChatCompletion
 
     completion: Any = ChatCompletion.construct(**body) if isinstance(body, dict) else body
@@ -69,7 +69,7 @@ def read(body: object, model: ChatOpenAI) -> AIMessage:
 
 
 def _plain(body: Mapping[str, Any], choice: Mapping[str, Any], said: Mapping[str, Any]) -> AIMessage:
-    """Read a message of plain text: what it says, what it cost, how it ended, and its log-probabilities."""
+    """Read a text message: its content, usage, finish reason and log-probabilities."""
     return AIMessage(
         content=said.get("content") or "",
         additional_kwargs={"refusal": said["refusal"]} if said.get("refusal") else {},
@@ -79,7 +79,7 @@ def _plain(body: Mapping[str, Any], choice: Mapping[str, Any], said: Mapping[str
 
 
 def _usage(told: object) -> Any:  # noqa: ANN401 - LangChain's typed dict
-    """Give the usage in LangChain's form, None where the server did not tell it."""
+    """Return the usage in LangChain's form, or None if the server did not report it."""
     if not isinstance(told, dict):
         return None
     read, written = told.get("prompt_tokens") or 0, told.get("completion_tokens") or 0

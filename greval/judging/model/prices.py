@@ -1,4 +1,4 @@
-"""Prices: what the tokens of a judge cost, by a table that a user can replace."""
+"""Prices of a judge's tokens, from a table that a user can replace."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
 
 
 class Price(Record):
-    """What a model costs, in USD per million tokens; `cached_input` None is the same as `input`.
+    """The price of a model in USD per million tokens. `cached_input` is the same as `input` if it is None.
 
     Raises:
-        pydantic.ValidationError: Where a price is negative, or cached input is dearer than other input.
+        pydantic.ValidationError: If a price is negative, or `cached_input` is higher than `input`.
     """
 
     input: Dollars
@@ -43,14 +43,14 @@ class Price(Record):
 
     @model_validator(mode="after")
     def _cached_is_no_dearer(self) -> Self:
-        """Refuse two prices that were swapped: no provider asks more for what it remembers."""
+        """Reject a cached price above the normal one. No provider has one, so the two were probably swapped."""
         if self.cached_input is not None and self.cached_input > self.input:
             message = f"cached_input ({self.cached_input}) is dearer than input ({self.input}); are they swapped?"
             raise ValueError(message)
         return self
 
     def cost(self, usage: Usage) -> float | None:
-        """Give what tokens cost in USD, None where the tokens are not known."""
+        """Compute the cost of a usage in USD, or None if its tokens are not known."""
         if not usage.calls and usage.input_tokens is None:
             return 0.0
         if usage.input_tokens is None or usage.output_tokens is None:
@@ -61,10 +61,10 @@ class Price(Record):
         return spent / MILLION
 
     def times(self, factor: float) -> Price:
-        """Give the price with a discount or a surcharge.
+        """Return the price multiplied by a factor, such as a discount.
 
         Example:
-            >>> Price(input=2, output=8).times(0.5)
+            >>> Price(input=2, output=8).multiply_by(0.5)
             Price(input=1.0, cached_input=None, output=4.0)
         """
         cached = None if self.cached_input is None else self.cached_input * factor
@@ -78,7 +78,7 @@ FREE = Price(input=0, output=0)
 class Prices(Record):
     """A table of prices by the label of the judge, such as `openai:gpt-4.1-mini`.
 
-    `as_of` is the day on which the prices were right, `source` says whose prices they are.
+    `as_of` is the date at which the prices were valid, and `source` is their origin.
 
     Example:
         >>> prices = Prices.load()
@@ -94,22 +94,22 @@ class Prices(Record):
 
     @staticmethod
     def load(path: str | Path | None = None) -> Prices:
-        """Give the shipped table, or the one of a YAML or JSON file, which replaces it.
+        """Load the shipped table, or a YAML or JSON file that replaces it.
 
         Args:
             path: A file with `as_of`, `source` and `models`, each model with `input`, `output` and, if
                 it has one, `cached_input`.
 
         Raises:
-            DataError: Where the file cannot be read; all its faults are told at once, each with its line.
+            DataError: If the file cannot be read or is invalid. The message lists all errors with their lines.
         """
         return _shipped() if path is None else _read(Path(path))
 
     def of(self, label: str) -> Price | None:
-        """Give the price of a judge, None where it is not known.
+        """Return the price of a judge, or None if it is not known.
 
-        A name that stands in the table counts as it is; a dated one (`openai:gpt-4.1-mini-2025-04-14`)
-        has the price of its name without the date; the embedded model is free. Nothing else is guessed.
+        A label is looked up as it is, then without its date (`openai:gpt-4.1-mini-2025-04-14`). The embedded model is
+        free. Nothing else is guessed.
         """
         if label in self.models:
             return self.models[label]
@@ -118,14 +118,14 @@ class Prices(Record):
         return self.models.get(_DATE.sub("", label))
 
     def cost(self, label: str, usage: Usage) -> float | None:
-        """Give what tokens cost in USD, None where the price or the tokens are not known.
+        """Compute the cost of a usage in USD, or None if the price or the tokens are not known.
 
         Args:
-            label: The judge, as it stands in results.
-            usage: What was used; cached tokens are part of the input tokens.
+            label: The label of the judge, as in results.
+            usage: The calls and tokens. Cached tokens are part of the input tokens.
 
         Returns:
-            USD, never negative. What is not known is never 0.
+            The cost, never negative. An unknown cost is None, never 0.
         """
         price = self.of(label)
         return price.cost(usage) if price else None
@@ -137,7 +137,7 @@ def _shipped() -> Prices:
 
 
 def _read(path: Path) -> Prices:
-    """Read a table; JSON is YAML as well."""
+    """Read a table of prices from YAML. JSON is read in the same way, as a subset of YAML."""
     try:
         source = read_source(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
@@ -158,7 +158,7 @@ def _read(path: Path) -> Prices:
 
 
 def _fault(detail: ErrorDetails, source: Source) -> tuple[int, str]:
-    """Give the line and the words of a fault; what is missing is told where it belongs."""
+    """Return the line and the message of a validation error. A missing field gets the line of its parent."""
     place = detail["loc"]
     line = next(source.lines[place[:end]] for end in range(len(place), -1, -1) if place[:end] in source.lines)
     if detail["type"] in _SAID:

@@ -1,6 +1,6 @@
-"""How fast one provider may be asked under one key: its limits, what it tells in headers, and its refusals.
+"""Rate limiting of the calls to one provider with one key: configured limits, rate-limit headers and refusals.
 
-All metrics and runs of an event loop that speak to one address under one key share one `Pace`.
+All metrics and runs of an event loop that call one address with one key share one `RateLimiter`.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
 UNPROVEN = 16
-"""Calls in flight before the first answer came: a wrong key or address costs no more of them."""
+"""The most calls in flight before the first answer, which limits the failed calls for a wrong key or address."""
 MINUTE = 60.0
 MAX_PAUSE = 300.0
-"""A server that asks for a longer pause is asked again all the same, and says so again."""
+"""The longest pause in seconds. If a server asks for a longer one, the call is retried earlier and refused again."""
 REFUSED_IN_A_ROW = 3
-"""One refusal among answers holds its own call only; so many with no answer between hold all."""
+"""Consecutive refusals that pause all calls. A single refusal between answers delays only its own call."""
 CUT_SECONDS = 1.0
-"""Refusals of calls that were sent together cut the width once, not once each."""
+"""The least seconds between two cuts of the concurrency, so that calls that were sent together cut it only once."""
 
 
 class Bucket:
-    """A limit of so much a minute, spent evenly: a second's worth at once at most, or one take that is more.
+    """A limit of units a minute, spread evenly over time, with a burst of at most one second's worth.
 
-    Taken one by one it is never more in any minute; with larger takes, never more by more than the
-    last one. The generic cell rate algorithm (ITU-T I.371): `due` is when the next unit is due at the
-    even rate.
+    A single larger amount may exceed the burst. If units are taken one at a time, the limit holds in any window of a
+    minute; with larger amounts it is exceeded by at most the last one. This is the generic cell rate algorithm
+    (ITU-T I.371): `_due` is the time at which the next unit is due at the even rate.
     """
 
     def __init__(self, per_minute: float) -> None:
-        """Spread what a minute allows."""
+        """Compute the rate and the burst from the limit."""
         self.per_minute = per_minute
         burst = max(1.0, per_minute // MINUTE)
         self._rate = (per_minute - burst + 1) / MINUTE
@@ -48,23 +48,23 @@ class Bucket:
         self._due = -inf
 
     def wait(self, now: float) -> float:
-        """Give the seconds until something may be taken."""
+        """Return the seconds until the next amount may be taken."""
         return max(0.0, self._due - self._slack - now)
 
     def take(self, amount: float, now: float) -> None:
-        """Take so much, or give back what was taken too much, where it is negative."""
+        """Take an amount. A negative amount returns what was taken in excess."""
         self._due = max(self._due, now) + amount / self._rate if amount > 0 else self._due + amount / self._rate
 
 
 class Pace:
-    """The pace of calls to one provider under one key.
+    """A rate limiter for the calls to one provider with one key.
 
-    It holds the limits of requests and tokens a minute, pauses where the provider refuses call after
-    call and asks for it, and adapts how many calls are in flight: a refusal for too many halves them,
-    each round of answers adds one (additive increase, multiplicative decrease; Chiu and Jain 1989).
+    It keeps the limits of requests and tokens a minute, pauses if the provider refuses several calls in a row and
+    asks for a pause, and adapts the number of calls in flight: a rate-limit refusal halves it, each round of answers
+    adds one (additive increase, multiplicative decrease; Chiu and Jain 1989).
 
     Args:
-        clock: Returns the time in seconds; that of the event loop in which calls wait.
+        clock: Returns the time in seconds, as measured by the event loop in which calls wait.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -84,7 +84,7 @@ class Pace:
         self._room = asyncio.Event()
 
     def limit(self, owner: object, *, requests: float | None, tokens: float | None) -> None:
-        """Keep to so many requests and tokens a minute while the owner lives; of several owners the lowest count."""
+        """Set the limits a minute of an owner, valid while it is alive. With several owners the lowest limits apply."""
         self._owners[owner] = requests, tokens
         lowest = [min(filter(None, limits), default=None) for limits in zip(*self._owners.values(), strict=True)]
         self._requests, self._tokens = (
@@ -93,11 +93,11 @@ class Pace:
         )
 
     async def enter(self, tokens: float = 0, *, cautious: bool = False) -> None:
-        """Wait until a call of about so many tokens may be made; `leave` ends it.
+        """Wait until a call may be made, and reserve its tokens. `release` ends the call.
 
         Args:
-            tokens: What the call is expected to cost.
-            cautious: Whether few calls are made until the first answer came.
+            tokens: The expected tokens of the call.
+            cautious: Whether to limit the calls in flight until the first answer arrives.
         """
         if self._queued or not self._has_room(cautious=cautious) or self._delay() > 0:
             await self._wait(cautious=cautious)
@@ -114,7 +114,7 @@ class Pace:
         self._room.set()
 
     def answered(self, surplus: float = 0) -> None:
-        """Take note of an answer, and of the tokens that it cost beyond those that were counted on."""
+        """Record an answer, and the tokens that it used beyond those reserved."""
         self.proven = True
         self._refused = 0
         if self.width != inf:
@@ -124,11 +124,11 @@ class Pace:
         self._room.set()
 
     def refused(self, pause: float | None, tokens: float = 0) -> None:
-        """Take note that the provider had too many calls, and for how many seconds it asked to wait.
+        """Record that the provider refused a call because of its rate limit.
 
         Args:
-            pause: The seconds, None where it did not say.
-            tokens: What was counted on for the call: it was not spent.
+            pause: The seconds that the provider asked to wait, or None if it did not say.
+            tokens: The tokens reserved for the call. They are released.
         """
         now = self._clock()
         if self._tokens and tokens:
@@ -141,11 +141,11 @@ class Pace:
             self.pause(pause or 0.0)
 
     def pause(self, seconds: float) -> None:
-        """Send nothing for so many seconds."""
+        """Make no calls for a number of seconds, at most `MAX_PAUSE_SECONDS`."""
         self._paused_until = max(self._paused_until, self._clock() + min(seconds, MAX_PAUSE))
 
     def observe(self, headers: Mapping[str, str]) -> None:
-        """Read the rate-limit headers of an answer: where nothing is left, wait until there is again."""
+        """Read the rate-limit headers of a response, and pause until the reset time if nothing remains."""
         for what in ("requests", "tokens"):
             reset = headers.get(f"x-ratelimit-reset-{what}")
             if reset and headers.get(f"x-ratelimit-remaining-{what}") == "0":
@@ -160,8 +160,8 @@ class Pace:
         return max(self._paused_until - now, *buckets, 0.0)
 
     async def _wait(self, *, cautious: bool) -> None:
-        """Wait for one's turn, for room and for the time, in the order of coming."""
-        self._queued += 1  # a lock that was just let go looks free to a newcomer
+        """Wait in first-come order until the limits and the number of calls in flight allow a call."""
+        self._queued += 1  # a lock that was just released looks free to a new caller
         try:
             async with self._turn:
                 while (delay := self._delay()) > 0 or not self._has_room(cautious=cautious):
@@ -178,7 +178,7 @@ _PACES: dict[asyncio.AbstractEventLoop, dict[tuple[str, str], Pace]] = {}
 
 
 def pace_of(model: BaseChatModel) -> Pace:
-    """Give the pace that a model shares, in the running loop, with all of its address and key; no key is kept."""
+    """Return the rate limiter of a model's address and key in the running event loop. The key is kept as a hash."""
     address = str(getattr(model, "openai_api_base", None) or type(model).__name__)
     keys = sha256("\n".join(secrets_of(model)).encode()).hexdigest()
     for ended in [loop for loop in _PACES if loop.is_closed()]:
@@ -188,7 +188,7 @@ def pace_of(model: BaseChatModel) -> Pace:
 
 
 def asked_pause(error: BaseException) -> float | None:
-    """Give the seconds for which the answer behind an error asks to wait, None where it does not say."""
+    """Read the seconds to wait from the Retry-After headers of an error's response, or None if they are missing."""
     headers: Mapping[str, str] = getattr(getattr(error, "response", None), "headers", None) or {}
     if millis := headers.get("retry-after-ms"):
         return (seconds_of(f"{millis}ms") or 0.0) if millis.replace(".", "", 1).isdigit() else None
@@ -196,13 +196,13 @@ def asked_pause(error: BaseException) -> float | None:
 
 
 def seconds_of(text: str) -> float | None:
-    """Read a time to wait: seconds, parts such as `1m30s` or `20ms`, or the date when it is over.
+    """Parse a waiting time into seconds: a number, parts such as `1m30s` or `20ms`, or the HTTP date of its end.
 
     Example:
-        >>> seconds_of("2"), seconds_of("1m30s"), seconds_of("20ms"), seconds_of("soon")
+        >>> parse_wait("2"), parse_wait("1m30s"), parse_wait("20ms"), parse_wait("soon")
         (2.0, 90.0, 0.02, None)
     """
-    number = r"(\d++(?:\.\d++)?+)"  # whole: the 20 of 20ms is not a 2 and a 0ms
+    number = r"(\d++(?:\.\d++)?+)"  # possessive: 20ms must not match as 2 and 0ms
     if found := fullmatch(f"(?:{number}h)?(?:{number}m)?(?:{number}s?)?(?:{number}ms)?", text.strip()):
         hours, minutes, seconds, millis = (float(part or 0) for part in found.groups())
         return hours * 3600 + minutes * 60 + seconds + millis / 1000 if text.strip() else None

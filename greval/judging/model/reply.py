@@ -1,4 +1,4 @@
-"""What one call of a judge gave: the text or the failure, and what it cost."""
+"""The reply of a judge to one call: the text or the failure, and the usage."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from greval.records.result import Failure, Usage
 
 @dataclass(frozen=True)
 class Reply:
-    """What a call gave: the text (JSON, if all went well) or the failure, and what it cost.
+    """The reply to a call: the text (JSON, if the call succeeded) or the failure, and the usage.
 
-    `tokens` are the log-probabilities that the model told, `pause` the seconds that it asked to wait.
-    `key` names what was asked, where replies are remembered, and `known` tells that this one was.
+    `tokens` holds the log-probabilities that the model returned, and `pause` the seconds that the provider asked to
+    wait. `key` is the cache key of the request if replies are cached, and `known` is true for a cached reply.
     """
 
     text: str
@@ -27,18 +27,19 @@ class Reply:
     known: bool = False
 
     def dumped(self) -> str:
-        """Give what is remembered of it, as JSON; a token may be half of a surrogate pair, which only escapes hold."""
+        """Return the cached part of the reply as ASCII JSON, because a token may be a lone surrogate."""
         usage = self.usage.model_dump(exclude_defaults=True)
         return json.dumps({"text": self.text, "tokens": [*self.tokens], "usage": usage})
 
     @staticmethod
     def remembered(dumped: str, key: str, *, paid: bool) -> Reply:
-        """Give a reply that was remembered.
+        """Build a reply from its cached JSON.
 
         Args:
-            dumped: What `dumped` gave.
-            key: What it is the reply to.
-            paid: Whether it was paid for in this run and is in no result yet, or else is a hit that costs nothing.
+            dumped: The output of `to_json`.
+            key: The key of the request.
+            paid: Whether the reply was paid for in this run and is in no result yet. Otherwise it is a cache hit that
+                costs nothing.
         """
         told = json.loads(dumped)
         usage = Usage(**told["usage"]) if paid else Usage(hits=1)

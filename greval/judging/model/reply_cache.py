@@ -1,7 +1,7 @@
-"""Replies that are remembered, by the content of what was asked: across runs, or within one judgement.
+"""A cache of replies by the content of the request: across runs, or as a journal of one run.
 
-The key is a hash of the messages, the answer's form, the model with its settings, and the number of
-the repeat. Only what could be read as a verdict is remembered, a failure never.
+The key is a hash of the messages, the format of the answer, the model with its settings, and the number of
+the repeat. Only replies that were read as a verdict are stored, never failures.
 """
 
 from __future__ import annotations
@@ -19,14 +19,15 @@ from greval.records.record import Record
 
 FILE = "replies.sqlite"
 WAIT_SECONDS = 30.0
-"""How long a process waits for another one that writes to the same file."""
+"""The seconds for which a process waits for another one that writes to the same file."""
 COUNTED = "CREATE TEMP TABLE counted (key TEXT PRIMARY KEY) WITHOUT ROWID"
-"""Whose cost is counted since the file was opened; it may be as long as the run, and goes with the connection."""
+"""The keys of replies whose cost was counted since the file was opened. The table may grow with the run and is dropped
+with the connection."""
 SCHEMA = "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, row TEXT NOT NULL) WITHOUT ROWID"
 
 
 class Size(Record):
-    """How much is remembered: replies and bytes on disk."""
+    """The size of a cache: its replies and its bytes on disk."""
 
     path: str
     replies: int
@@ -34,27 +35,27 @@ class Size(Record):
 
 
 class Replies(Closing):
-    """A file of replies; several processes may use it at once.
+    """A cache file of replies. Several processes may use it at once.
 
     Args:
-        path: The file, made where it is missing.
-        paid: Whether its replies were paid for in this run and are in no result yet, so that their
-            cost counts, once; those of other runs are hits that cost nothing.
+        path: The file, created if it is missing.
+        paid: Whether the replies were paid for in this run and are in no result yet, so that the usage of
+            each is counted once. Replies of other runs are cache hits that cost nothing.
 
     Raises:
-        StoreError: Where the file cannot be used.
+        StoreError: If the file cannot be used.
 
     Example:
         >>> import tempfile
         >>> from greval.records.result import Usage
-        >>> with Replies(Path(tempfile.mkdtemp()) / "replies.sqlite") as replies:
+        >>> with ReplyCache(Path(tempfile.mkdtemp()) / "replies.sqlite") as replies:
         ...     replies.put(Reply('{"value": 1}', Usage(calls=1), key="k"))
         ...     replies.get("k").usage.calls, replies.get("other")
         (0, None)
     """
 
     def __init__(self, path: Path, *, paid: bool = False) -> None:
-        """Open the file."""
+        """Open the file and create its tables."""
         self.path = path
         self._paid = paid
         try:
@@ -66,10 +67,10 @@ class Replies(Closing):
             raise StoreError(message) from error
 
     def get(self, key: str) -> Reply | None:
-        """Give the reply to what was asked before, None where it was not.
+        """Return the cached reply of a key, or None if the key is not cached.
 
         Raises:
-            StoreError: Where the file was damaged.
+            StoreError: If the file is damaged.
         """
         with self._told():
             found = self._db.execute("SELECT row FROM replies WHERE key = ?", (key,)).fetchone()
@@ -77,21 +78,21 @@ class Replies(Closing):
         return Reply.remembered(found[0], key, paid=paid) if found else None
 
     def put(self, reply: Reply) -> None:
-        """Remember a reply under its key.
+        """Store a reply under its key.
 
         Raises:
-            StoreError: Where the disk is full.
+            StoreError: If the reply cannot be written, such as when the disk is full.
         """
         with self._told():
             self._db.execute("INSERT OR REPLACE INTO replies VALUES (?, ?)", (reply.key, reply.dumped()))
             self._count(reply.key)
 
     def drop(self, key: str) -> None:
-        """Forget the reply to what was asked."""
+        """Delete the reply of a key."""
         self._db.execute("DELETE FROM replies WHERE key = ?", (key,))
 
     def size(self) -> Size:
-        """Give how much is remembered."""
+        """Return the number of replies and bytes."""
         (count,) = self._db.execute("SELECT count(*) FROM replies").fetchone()
         parts = (self.path, self.path.with_name(f"{self.path.name}-wal"))
         return Size(
@@ -99,13 +100,13 @@ class Replies(Closing):
         )
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Delete all replies and shrink the file."""
         self._db.execute("DELETE FROM replies")
         self._db.execute("VACUUM")
         self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def _count(self, key: str) -> bool:
-        """Note that a reply is counted by who puts or gets it first; say whether that is the case now."""
+        """Mark a paid reply as counted, and return whether this call is the first to do so."""
         return self._paid and self._db.execute("INSERT OR IGNORE INTO counted VALUES (?)", (key,)).rowcount == 1
 
     @contextmanager
@@ -117,22 +118,22 @@ class Replies(Closing):
             raise StoreError(message) from error
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the connection to the file."""
         self._db.close()
 
 
 def cache_file() -> Path:
-    """Give the file of the cache across runs, in greval's cache folder (`GREVAL_CACHE` names another)."""
+    """Return the file of the cache across runs, in greval's cache folder or that of `GREVAL_CACHE`."""
     from greval.judging.local.cache import cache_dir
 
     return cache_dir().parent / FILE
 
 
 def reply_key(parts: Iterable[str]) -> str:
-    """Give the key of what is asked: a hash of its parts, which no two lists of parts share.
+    """Compute the key of a request: a hash of its parts and their lengths, so that different splits differ.
 
     Example:
-        >>> reply_key(["ab", "c"]) == reply_key(["a", "bc"])
+        >>> compute_reply_key(["ab", "c"]) == compute_reply_key(["a", "bc"])
         False
     """
     hashed = sha256()
@@ -144,6 +145,6 @@ def reply_key(parts: Iterable[str]) -> str:
 
 
 def forget(path: Path) -> None:
-    """Take a file of replies away, with what SQLite keeps beside it."""
+    """Delete a cache file, including SQLite's `-wal` and `-shm` files."""
     for part in (path, *(path.with_name(f"{path.name}{end}") for end in ("-wal", "-shm"))):
         part.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Retries, in one layer: which failures of a call may pass by themselves, and how long to wait for them."""
+"""Retries, in one layer: which failures of a call are transient, and how long to wait before the next attempt."""
 
 from __future__ import annotations
 
@@ -11,29 +11,32 @@ from greval.judging.model.reply import Reply
 from greval.records.result import FailureKind
 
 PASSING: frozenset[FailureKind] = frozenset({"rate_limit", "timeout", "connection", "server"})
-"""What may be gone a moment later. A refused key, a wrong request or a refusal to judge comes again."""
+"""Transient failures. A refused key, a bad request or a refusal to judge is permanent."""
 
 FIRST_SECONDS = 0.5
 CEILING_SECONDS = 30.0
 _BACKOFF = wait_random_exponential(multiplier=FIRST_SECONDS, max=CEILING_SECONDS)
-"""Full jitter: a random time up to the ceiling that doubles with each attempt, so that callers spread."""
+"""Exponential backoff with full jitter: a random time up to a limit that doubles with each attempt.
+
+The jitter spreads the retries of concurrent calls.
+"""
 
 
 async def retrying(
     retries: int, attempt: Callable[[], Awaitable[Reply]], sleep: Callable[[float], Awaitable[None]]
 ) -> Reply:
-    """Make a call, and again while its failure may pass, at most so many more times.
+    """Make a call, and retry it while its failure is transient. Waits that the provider asks for are respected.
 
     Args:
-        retries: How often it is made again.
-        attempt: One call; what goes wrong with it is in its reply.
-        sleep: Waits so many seconds.
+        retries: The most retries after the first attempt.
+        attempt: Makes one call. A failure is part of its reply, not raised.
+        sleep: Waits for a number of seconds.
 
     Returns:
-        The reply of the last call; the provider's own wish to wait is kept to.
+        The reply of the last attempt.
     """
     first = [await attempt()]
-    if not retries or not _may_pass(first[0]):  # nearly always: the machinery of retries is for the others
+    if not retries or not _may_pass(first[0]):  # the usual case, which avoids the cost of AsyncRetrying
         return first[0]
 
     async def next_one() -> Reply:
@@ -54,7 +57,7 @@ def _may_pass(reply: Reply) -> bool:
 
 
 def _pause(state: RetryCallState) -> float:
-    """Give the seconds to wait: those that the provider asked for, and never less than the backoff."""
+    """Compute the seconds to wait: those that the provider asked for, plus the backoff."""
     reply: Reply | None = state.outcome.result() if state.outcome else None
     asked = reply.pause if reply and reply.pause else 0.0
     return min(asked, MAX_PAUSE) + _BACKOFF(state)

@@ -1,4 +1,4 @@
-"""How many tokens a text has for a judge: counted where that can be done, else estimated and said so."""
+"""Token counts of texts for a judge: exact if a tokenizer is available, else estimated and marked as an estimate."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tiktoken import Encoding
 
 FETCH_SECONDS = 3.0
-"""An encoding that is not on this machine is fetched by tiktoken, which itself would wait for ever."""
+"""The timeout for an encoding that tiktoken has to download. tiktoken itself has no timeout."""
 
 ASK_SECONDS = 10.0
 ASCII_LETTERS = 4.0
@@ -28,7 +28,7 @@ Made = TypeVar("Made")
 
 
 class TokenCount(Record):
-    """How many tokens a text has, whether that was counted or estimated, and how."""
+    """The number of tokens of a text, whether it is exact or estimated, and the method."""
 
     tokens: int
     exact: bool
@@ -36,45 +36,45 @@ class TokenCount(Record):
 
 
 class TokenCounter:
-    """Counts the tokens of texts; where its way fails it estimates, from then on, and says so.
+    """Counts the tokens of texts. If its function fails, it estimates from then on and reports so in `how`.
 
-    `exact` and `how` tell of all texts so far. What a provider adds around each message, some 4 tokens,
-    is not counted.
+    `exact` and `how` cover all texts so far. The tokens that a provider adds to each message, about 4, are not
+    counted.
 
     Args:
-        way: Gives the tokens of a text, None to estimate.
-        how: What the way is called.
+        count_tokens: The function that counts the tokens of a text, or None to estimate.
+        how: The name of the method.
     """
 
     def __init__(self, way: Callable[[str], int] | None = None, how: str = ESTIMATED) -> None:
-        """Keep the way."""
+        """Store the function and its name."""
         self._way = way
         self.exact = way is not None
         self.how = how
 
     def __call__(self, text: str) -> int:
-        """Give the tokens of a text."""
+        """Return the number of tokens of a text."""
         return self.count(text).tokens
 
     def count(self, text: str) -> TokenCount:
-        """Give the tokens of a text with how they were found."""
+        """Count the tokens of a text, and return the count with its method."""
         if self._way is not None:
             try:
                 return TokenCount(tokens=self._way(text), exact=True, how=self.how)
-            except Exception as error:  # noqa: BLE001 - an estimate stands in for whatever a server or library raises
+            except Exception as error:  # noqa: BLE001 - fall back to an estimate on any error of a server or library
                 self._way, self.exact = None, False
                 self.how = f"{ESTIMATED}; {self.how} failed ({type(error).__name__})"
         return TokenCount(tokens=estimated(text), exact=False, how=self.how)
 
 
 def estimated(text: str) -> int:
-    """Estimate the tokens of a text: 4 ASCII letters a token, 1.5 letters of other scripts.
+    """Estimate the tokens of a text: 4 ASCII characters a token, or 1.5 characters of other scripts.
 
     Returns:
-        At least 1 for a text that is not empty.
+        The number of tokens, at least 1 for a text that is not empty.
 
     Example:
-        >>> estimated("When does it open?"), estimated("いつ開きますか"), estimated("")
+        >>> estimate_tokens("When does it open?"), estimate_tokens("いつ開きますか"), estimate_tokens("")
         (5, 5, 0)
     """
     others = 0 if text.isascii() else sum(letter > "\x7f" for letter in text)
@@ -82,18 +82,18 @@ def estimated(text: str) -> int:
 
 
 def counter(model: BaseChatModel) -> TokenCounter:
-    """Give what counts tokens as a chat model does, as closely as that can be known here.
+    """Create the most accurate token counter that is available for a chat model.
 
-    OpenAI's models are counted with tiktoken, whose encoding is read from this machine or fetched once
-    from OpenAI within 3 seconds; a llama.cpp server, such as the embedded model, is asked itself. All
-    others are estimated. A count blocks while a server is asked.
+    OpenAI's models are counted with tiktoken, whose encoding is read from this machine or downloaded once
+    from OpenAI within 3 seconds. A llama.cpp server, such as the embedded model, counts by itself. The tokens of
+    all other models are estimated. Counting on a server blocks until the server answers.
 
     Args:
         model: Any chat model of LangChain.
 
     Example:
         >>> from greval.testing import ScriptedJudge
-        >>> count = counter(ScriptedJudge([]))
+        >>> count = create_token_counter(ScriptedJudge([]))
         >>> count("When does it open?"), count.exact
         (5, False)
     """
@@ -107,19 +107,19 @@ def counter(model: BaseChatModel) -> TokenCounter:
 
 
 def with_encoding(encoding: Encoding) -> TokenCounter:
-    """Give what counts tokens with an encoding of tiktoken; words such as <|endoftext|> are plain text."""
+    """Create a counter for an encoding of tiktoken. Special tokens such as <|endoftext|> count as plain text."""
     return TokenCounter(lambda text: len(encoding.encode_ordinary(text)), f"tiktoken {encoding.name}")
 
 
 def _speaks_openai(model: BaseChatModel) -> bool:
-    """Tell whether a model is one of langchain-openai's, whose classes are not imported for it."""
+    """Return whether a model's class is from langchain-openai, without importing it."""
     return "BaseChatOpenAI" in {cls.__name__ for cls in type(model).__mro__}
 
 
 def _server_way(model: BaseChatModel) -> Callable[[str], int] | None:
-    """Give a way to ask the server that a model speaks to, None where it counts no tokens.
+    """Find a function that counts tokens on the server of a model, or None if the server does not count tokens.
 
-    llama.cpp has /tokenize beside /v1. Its client already knows the key and the address.
+    llama.cpp serves /tokenize next to /v1. The model's client already has the key and the address.
     """
     client = getattr(model, "root_client", None) if _speaks_openai(model) else None
     base = getattr(client, "base_url", None)
@@ -134,12 +134,12 @@ def _server_way(model: BaseChatModel) -> Callable[[str], int] | None:
 
     try:
         return ask if ask("a", FETCH_SECONDS) else None
-    except Exception:  # noqa: BLE001 - a server that does not know the address answers in its own way
+    except Exception:  # noqa: BLE001 - servers without /tokenize fail in various ways
         return None
 
 
 def _encoding_name(model: str) -> str | None:
-    """Give the encoding of a model of OpenAI, None where tiktoken does not know the model."""
+    """Return the name of the encoding of an OpenAI model, or None if tiktoken does not know the model."""
     try:
         import tiktoken
 
@@ -150,20 +150,20 @@ def _encoding_name(model: str) -> str | None:
 
 @cache
 def _encoding(name: str) -> Encoding | None:
-    """Give an encoding, None where it cannot be had in time; asked once in a process."""
+    """Load an encoding, or return None if that fails or times out. The result is cached for the process."""
     import tiktoken
 
     return _within(FETCH_SECONDS, lambda: tiktoken.get_encoding(name))
 
 
 def _within(seconds: float, make: Callable[[], Made]) -> Made | None:
-    """Give what a function makes, None where it fails or is late; a late one is left behind."""
+    """Call a function in a thread, and return None if it fails or times out. A late thread is abandoned."""
     made: queue.SimpleQueue[Made | None] = queue.SimpleQueue()
 
     def run() -> None:
         try:
             made.put(make())
-        except Exception:  # noqa: BLE001 - whatever a library raises, there is nothing to give
+        except Exception:  # noqa: BLE001 - any error of a library means that there is no result
             made.put(None)
 
     threading.Thread(target=run, name="greval-tokens", daemon=True).start()
