@@ -1,4 +1,4 @@
-"""Methods under test: what answers a sample. Adapters for systems of others are in the modules beside this one."""
+"""Methods under test: systems that answer a sample. The other modules of this package are adapters."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Method"]
 class Method(Protocol):
     """A retrieval method under test: an asynchronous function from a sample to its response.
 
-    It raises where it cannot answer; the error becomes the response's `error`, never an empty answer.
+    It raises if it cannot answer. The exception becomes the response's `error`, never an empty answer.
 
     Example:
         >>> async def nothing_found(sample: Sample) -> Response:
@@ -24,5 +24,5 @@ class Method(Protocol):
     """
 
     def __call__(self, sample: Sample, /) -> Awaitable[Response]:
-        """Give what the method retrieved and answered, with what it spent."""
+        """Return what the method retrieved and answered, with its usage."""
         ...

@@ -1,4 +1,4 @@
-"""Counting what a LangChain chain spends: calls of its models, and tokens as far as the models tell."""
+"""Usage of a LangChain chain: the number of model calls, and the tokens if every model reports them."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from greval.records.case import Effort
 
 
 class CallCounter(BaseCallbackHandler):
-    """Counts model calls and their tokens; given as a callback to one call of a chain.
+    """A callback that counts the model calls and tokens of one call of a chain.
 
-    Tokens are told only where each call that came to its end told its own: half a count is no count.
+    Tokens are returned only if every finished call reported its own, because a partial sum would be misleading.
 
     Example:
         >>> CallCounter().effort is None
@@ -25,14 +25,14 @@ class CallCounter(BaseCallbackHandler):
     raise_error = False
 
     def __init__(self) -> None:
-        """Start at nothing."""
+        """Start with no calls."""
         self._lock = threading.Lock()
         self._calls = 0
         self._told: list[tuple[int, int] | None] = []
 
     @property
     def effort(self) -> Effort | None:
-        """What was spent; None where no model was seen, as greval then does not know."""
+        """The usage so far; None if no model call was seen, because then the usage is unknown."""
         if not self._calls:
             return None
         told = [one for one in self._told if one is not None]
@@ -51,7 +51,7 @@ class CallCounter(BaseCallbackHandler):
         self._count()
 
     def on_llm_end(self, response: LLMResult, **_: Any) -> None:  # noqa: ANN401 - LangChain's signature
-        """Add the tokens of a call."""
+        """Record the tokens of a call."""
         with self._lock:
             self._told.append(_tokens(response))
 
@@ -61,7 +61,7 @@ class CallCounter(BaseCallbackHandler):
 
 
 def _tokens(response: LLMResult) -> tuple[int, int] | None:
-    """Give prompt and output tokens of a call, as the message or the provider's own field tells them."""
+    """Return prompt and output tokens of a call from its message or the provider's field, None if neither has them."""
     for generations in response.generations:
         for generation in generations:
             usage = getattr(getattr(generation, "message", None), "usage_metadata", None)

@@ -1,4 +1,4 @@
-"""Edges of graphs whose relations are described and not named: their label, and those without an end."""
+"""Edges of graphs whose relations have a description and no name: their labels, and dangling edges."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ SHOWN = 3
 
 
 def label_of(description: object) -> str:
-    """Give the label of an edge whose relation is told by a description: that text, or `related` without one.
+    """Return the label of an edge: the description of its relation, or `related` if it has no description.
 
     Example:
-        >>> label_of("Ada wrote the notes."), label_of(None)
+        >>> format_edge_label("Ada wrote the notes."), format_edge_label(None)
         ('Ada wrote the notes.', 'related')
     """
     return " ".join(description.split()) or RELATED if isinstance(description, str) else RELATED
 
 
 def dangling(edges: Iterable[Edge], nodes: Collection[str]) -> list[str]:
-    """Tell of edges whose end is no node, in one sentence, or in none where all is well.
+    """Describe the edges with an end that is not a node, in one sentence; the list is empty if every end is a node.
 
     Example:
-        >>> dangling([("Ada", "wrote", "Notes"), ("Ada", "met", "Bob")], {"Ada", "Notes"})
+        >>> describe_dangling([("Ada", "wrote", "Notes"), ("Ada", "met", "Bob")], {"Ada", "Notes"})
         ["1 edge has an end that is no node of the graph: 'Bob'"]
     """
     loose = [edge for edge in edges if edge[0] not in nodes or edge[2] not in nodes]
@@ -36,6 +36,6 @@ def dangling(edges: Iterable[Edge], nodes: Collection[str]) -> list[str]:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Give the first few names in quotes, and how many more there are."""
+    """Format the first few names in quotes, and the number of the others."""
     shown = ", ".join(repr(name[:60]) for name in names[:SHOWN])
     return f"{shown} and {len(names) - SHOWN} more" if len(names) > SHOWN else shown

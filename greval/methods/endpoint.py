@@ -1,15 +1,17 @@
-"""Endpoint files: where a system under test is asked over HTTP, what is sent, and how the reply is read.
+"""Endpoint files: the URL of a system under test, the request to send, and how to read the reply.
 
-url: https://rag.example.com/{tags.lang}/ask
-headers: {Authorization: "Bearer ${RAG_KEY}"}
-body: {query: "{question}", top_k: 5}
-timeout: 60
-response:
-answer: data.text
-chunks: data.hits
-chunks.id: ref
-chunks.text: passage
-usage.prompt_tokens: meta.tokens.in?
+Example::
+
+    url: https://rag.example.com/{tags.lang}/ask
+    headers: {Authorization: "Bearer ${RAG_KEY}"}
+    body: {query: "{question}", top_k: 5}
+    timeout: 60
+    response:
+      answer: data.text
+      chunks: data.hits
+      chunks.id: ref
+      chunks.text: passage
+      usage.prompt_tokens: meta.tokens.in?
 """
 
 from __future__ import annotations
@@ -30,12 +32,12 @@ from greval.records.record import Record
 
 QUESTION: JsonValue = {"question": "{question}"}
 SECRET = re.compile(r"auth|key|token|secret|cookie|pass|credential", re.IGNORECASE)
-"""Names of headers and variables that hold what nobody else may see."""
+"""Names of headers and variables that hold secrets."""
 QUERY_SECRET = re.compile(r"[?&][^=&]*(key|token|secret|pass)[^=&]*=", re.IGNORECASE)
 
 
 class Endpoint(Record):
-    """An endpoint of HTTP; see the module. `timeout` is in seconds.
+    """An HTTP endpoint; see the module docstring. `timeout` is in seconds.
 
     Example:
         >>> Endpoint(url="http://127.0.0.1:8000/ask").body
@@ -84,26 +86,26 @@ class Endpoint(Record):
 
     @property
     def secrets(self) -> set[str]:
-        """The variables of the environment whose values must not be told: by their names, or by their headers."""
+        """The environment variables that hold secrets, by their names or by the headers that use them."""
         by_header = (variables_in(value) for name, value in self.headers.items() if SECRET.search(name))
         return {name for name in self.variables if SECRET.search(name)}.union(*by_header)
 
     @property
     def variables(self) -> set[str]:
-        """The variables of the environment that it needs."""
+        """The environment variables that the endpoint uses."""
         return variables_in([*self.headers.values(), self.body])
 
     @property
     def shown(self) -> str:
-        """The address as messages show it: without the query, and before anything is put in."""
+        """The address for messages: without the query, and with unfilled placeholders."""
         return self.url.partition("?")[0]
 
 
 def read_endpoint(path: Path) -> Endpoint:
-    """Read an endpoint file; JSON is YAML as well.
+    """Read an endpoint file, YAML or JSON.
 
     Raises:
-        MethodError: Where it cannot be read; all its faults are told at once, each with its line.
+        MethodError: If it cannot be read. All its faults are reported at once, each with its line.
     """
     try:
         source = read_source(path.read_text(encoding="utf-8-sig"))
@@ -125,9 +127,9 @@ def _line(place: tuple[str | int, ...], source: Source) -> int:
 
 
 def _told(detail: dict[str, object]) -> str:
-    """Say what is wrong with a key."""
+    """Describe what is wrong with a key."""
     place = detail["loc"]
-    assert isinstance(place, tuple)  # noqa: S101 - pydantic's promise
+    assert isinstance(place, tuple)  # noqa: S101 - guaranteed by pydantic
     kind, name = detail["type"], ".".join(map(str, place))
     if kind == "extra_forbidden":
         return f"{name}: is not known{did_you_mean(str(place[-1]), Endpoint.model_fields)}"

@@ -15,15 +15,15 @@ from greval.methods.threads import Threads
 from greval.records.case import Response, Sample
 
 MOST_LEFT = 64
-"""Calls that were given up and still run in their threads; with more the process would choke on them."""
+"""The maximum number of calls that timed out and still run in their threads, to bound the number of threads."""
 THREADS = Threads()
 
 
 class FunctionMethod:
-    """A function, or anything that can be called, as a method.
+    """A function, or any other callable, as a method.
 
     Args:
-        function: Takes a sample; gives a `Response`, a mapping of its fields, or the answer as text.
+        function: Takes a sample and returns a `Response`, a mapping of its fields, or the answer as text.
 
     Example:
         >>> async def ask(sample):
@@ -41,7 +41,7 @@ class FunctionMethod:
         """Call the function.
 
         Raises:
-            MethodError: Where it gave nothing that is a response, or too many calls of it hang.
+            MethodError: If its result is not a response, or too many earlier calls of it hang.
         """
         given = await self._in_thread(sample) if self._waits else self._function(sample)
         if inspect.isawaitable(given):

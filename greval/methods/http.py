@@ -1,4 +1,4 @@
-"""Systems under test that are asked over HTTP."""
+"""Methods that are called over HTTP."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
 GOOD = range(200, 300)
 MAX_PIECE = 200
-"""So much of a body is told where it is no response."""
+"""The maximum length of a body in an error message, in characters."""
 BLOTTED = "[key]"
 
 
 def load(spec: str) -> HttpMethod:
-    """Load an endpoint by its address, or by the name of a YAML or JSON file that describes it.
+    """Load an endpoint from its URL, or from a YAML or JSON file that describes it.
 
     Raises:
-        MethodError: Where it cannot be read, or a variable that it needs is not in the environment.
+        MethodError: If it cannot be read, or an environment variable that it uses is not set.
     """
     if not spec.startswith(("http://", "https://")):
         return HttpMethod(read_endpoint(Path(spec)))
@@ -43,13 +43,13 @@ def load(spec: str) -> HttpMethod:
 
 
 class HttpMethod:
-    """An endpoint of HTTP as a method; each call is one request, on a connection of its own.
+    """An HTTP endpoint as a method; each call is one request on its own connection.
 
     Args:
-        endpoint: Where it is, what is sent and how the reply is read.
+        endpoint: The URL, the request to send, and how to read the reply.
 
     Raises:
-        MethodError: Where a variable that it needs is not in the environment.
+        MethodError: If an environment variable that the endpoint uses is not set.
 
     Example:
         >>> HttpMethod(Endpoint(url="http://127.0.0.1:8000/ask"))
@@ -61,16 +61,16 @@ class HttpMethod:
         self._form = ReplyForm(endpoint.response)
         self._variables = read_variables(endpoint.variables, endpoint.shown)
         secrets = {self._variables[name] for name in endpoint.secrets}
-        self._secrets = secrets | {json.dumps(secret)[1:-1] for secret in secrets}  # as JSON writes them, too
+        self._secrets = secrets | {json.dumps(secret)[1:-1] for secret in secrets}  # also in JSON-escaped form
 
     def __repr__(self) -> str:
         return f"HttpMethod({self._endpoint.shown!r})"
 
     async def __call__(self, sample: Sample) -> Response:
-        """Ask the endpoint.
+        """Call the endpoint.
 
         Raises:
-            MethodError: Where it does not answer in time, answers with an error, or with no response.
+            MethodError: If the call times out or fails, the status is an error, or the reply is not a response.
         """
         try:
             return as_response(self._form.read(await self._reply(sample)))
@@ -78,7 +78,7 @@ class HttpMethod:
             raise MethodError(f"{self._endpoint.shown}: {self._blotted(str(error))}") from None
 
     async def _reply(self, sample: Sample) -> object:
-        """Give the JSON of the reply, without the secrets that were sent."""
+        """Return the JSON of the reply, with the secrets that were sent redacted."""
         sent = await self._sent(sample)
         text = self._blotted(sent.text)
         if sent.status_code not in GOOD:
@@ -97,7 +97,7 @@ class HttpMethod:
         headers = {"Content-Type": "application/json"} if body is not None else {}
         headers |= {name: str(fill(value, sample, self._variables)) for name, value in end.headers.items()}
         try:
-            async with asyncio.timeout(end.timeout), httpx.AsyncClient(verify=_trust(), timeout=None) as client:  # noqa: S113 - ours is for the whole
+            async with asyncio.timeout(end.timeout), httpx.AsyncClient(verify=_trust(), timeout=None) as client:  # noqa: S113 - `asyncio.timeout` limits the whole request
                 return await client.request(end.method, url, headers=headers, content=body)
         except TimeoutError:
             raise MethodError(f"no reply within {end.timeout:g} s (`timeout` of the endpoint)") from None
@@ -115,14 +115,14 @@ def _encoded(body: JsonValue) -> bytes:
 
 
 def _piece(text: str) -> str:
-    """Give the beginning of a body in one line."""
+    """Return the beginning of a body in one line."""
     line = " ".join(text.split())
     return f"{line[:MAX_PIECE]}..." if len(line) > MAX_PIECE else line or "(empty)"
 
 
 @cache
 def _trust() -> ssl.SSLContext:
-    """Read the trusted certificates once: it takes longer than a request."""
+    """Create the TLS context once, because loading the certificates takes longer than a request."""
     import httpx
 
     return httpx.create_ssl_context()

@@ -1,4 +1,4 @@
-"""Reading inventories: an index of a known system, or rows of our own, by what a path holds."""
+"""Readers of inventories: the index of a known system, or a file of rows, chosen by the content of a path."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class DocumentRow(Record):
 
 
 class ChunkRow(Record):
-    """A chunk, and the document that it is a part of."""
+    """A chunk, and the document it belongs to."""
 
     chunk: str
     document: str = ""
 
 
 class NodeRow(Record):
-    """A node of the graph, its other names, and the documents that it comes from."""
+    """A node of the graph, its other names, and its source documents."""
 
     node: str
     documents: tuple[str, ...] = ()
@@ -43,7 +43,7 @@ class NodeRow(Record):
 
 
 class EdgeRow(Record):
-    """An edge of the graph as (source, label, target), and the documents that it comes from."""
+    """An edge of the graph as (source, label, target), and its source documents."""
 
     edge: Edge
     documents: tuple[str, ...] = ()
@@ -55,7 +55,7 @@ _ROWS: TypeAdapter[list[dict[str, Any]]] = TypeAdapter(list[dict[str, Any]])
 
 
 def read_inventory(path: str | Path) -> Inventory:
-    """Read what an index holds: a folder of Microsoft GraphRAG or LightRAG, or a file of rows.
+    """Read the inventory of an index: a folder of Microsoft GraphRAG or LightRAG, or a file of rows.
 
     A file of rows is JSONL, or JSON with a list of rows; each row is a document, a chunk, a node or an edge:
     `{"document": "d1"}`, `{"chunk": "c1", "document": "d1"}`, `{"node": "Ada", "documents": ["d1"],
@@ -63,13 +63,13 @@ def read_inventory(path: str | Path) -> Inventory:
     A folder may hold such a file as `inventory.jsonl` or `inventory.json`.
 
     Args:
-        path: The folder or the file. Documents are named by their ids; `?document=title` after a folder of
-            Microsoft GraphRAG names them by their titles, `?document=path` after one of LightRAG by their
-            files' paths.
+        path: The folder or the file. Documents are identified by their ids. With `?document=title` after a folder
+            of Microsoft GraphRAG they are identified by their titles, with `?document=path` after a folder of
+            LightRAG by the paths of their files.
 
     Raises:
-        DataError: Where it is neither, or cannot be read.
-        MissingExtraError: Where it is Parquet and pyarrow is not installed.
+        DataError: If the path is neither, or cannot be read.
+        MissingExtraError: If the index is stored as Parquet and pyarrow is not installed.
 
     Example:
         >>> import tempfile
@@ -97,7 +97,7 @@ def read_inventory(path: str | Path) -> Inventory:
 
 
 def _rows(path: Path) -> Iterator[tuple[str, Record]]:
-    """Read the rows of a file, each with its place."""
+    """Read the rows of a file, each with its position for messages."""
     try:
         text = path.read_text(encoding="utf-8-sig")
         if path.suffix.lower() == ".json":

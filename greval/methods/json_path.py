@@ -10,7 +10,7 @@ from greval.errors import MethodError
 WHOLE = "$"
 MOST_SHOWN = 12
 Step = str | int | None
-"""A name, an item's place, or None for each item."""
+"""A name, the index of an item, or None for every item."""
 _STEP = re.compile(r'\.?([^.\[\]"?$]+)|\[(\d+)\]|\[(\*)\]|\["([^"]+)"\]')
 
 
@@ -18,13 +18,13 @@ _STEP = re.compile(r'\.?([^.\[\]"?$]+)|\[(\d+)\]|\[(\*)\]|\["([^"]+)"\]')
 class Path:
     """A path into JSON.
 
-    Names are separated by dots, `[0]` takes an item of a list (counted from 0), `[*]` each of them,
-    `["a.b"]` a name that holds dots, and `$` is the whole. With `?` at the end nothing need be there.
+    Names are separated by dots. `[0]` selects an item of a list (from 0), `[*]` every item, `["a.b"]` a name that
+    contains dots, and `$` the whole content. A path that ends with `?` is optional.
 
     Example:
-        >>> Path.parse("hits[*].text").find({"hits": [{"text": "a"}, {"text": "b"}]})
+        >>> JsonPath.parse("hits[*].text").find({"hits": [{"text": "a"}, {"text": "b"}]})
         ['a', 'b']
-        >>> Path.parse("hits[0].score?").find({"hits": []}) is None
+        >>> JsonPath.parse("hits[0].score?").find({"hits": []}) is None
         True
     """
 
@@ -34,10 +34,10 @@ class Path:
 
     @classmethod
     def parse(cls, text: str) -> Path:
-        """Read a path.
+        """Parse a path.
 
         Raises:
-            MethodError: Where it is none.
+            MethodError: If the text is not a path.
         """
         bare = text.strip()
         optional = bare.endswith("?")
@@ -54,13 +54,13 @@ class Path:
         return cls(bare, tuple(steps), optional)
 
     def find(self, content: object) -> object:
-        """Give what stands there; a list where the path takes each item of one.
+        """Return the value at the path.
 
         Returns:
-            What is there; None where nothing is and the path is optional.
+            The value, or a list of values if the path contains `[*]`. None if an optional path has no value.
 
         Raises:
-            MethodError: Where nothing is there, with what is there instead.
+            MethodError: If there is no value. The message describes what was found instead.
         """
         try:
             return _walk(content, self.steps, ())
@@ -71,7 +71,7 @@ class Path:
 
 
 class _MissingError(Exception):
-    """A path leads nowhere."""
+    """There is no value at the path."""
 
 
 def _walk(content: object, steps: tuple[Step, ...], done: tuple[Step, ...]) -> object:
@@ -102,7 +102,7 @@ def _shown(done: tuple[Step, ...]) -> str:
 
 
 def _kind(content: object) -> str:
-    """Say what something is, without its content."""
+    """Describe the type of a value without its content."""
     if isinstance(content, dict):
         names = [*map(str, content)]
         more = ", ..." if len(names) > MOST_SHOWN else ""

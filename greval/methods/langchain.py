@@ -21,21 +21,20 @@ MESSAGES = "messages"
 ANSWERS = ("answer", "result", "output", "output_text", "response", "text")
 DOCUMENTS = ("context", "source_documents", "documents", "docs", "chunks")
 OTHERS = ("triples", "traversal", "aggregates", "usage", "error")
-"""Fields of a response that a chain may give under greval's own names."""
+"""Other fields of a response that a chain may return under greval's own names."""
 
 
 class LangChainMethod:
     """A LangChain runnable as a method: a retriever, a chain, an agent, a LangGraph graph, a chat model.
 
     Args:
-        runnable: It gives documents, a text, a message, or a mapping with an answer (`answer`,
-            `result`, `output`, ..., or the last of `messages`) and documents (`context`,
-            `source_documents`, `documents`, ...).
-        make_input: Makes the input from a sample. By default it is the question as text, or a mapping
-            with the question where the runnable says that it takes one.
+        runnable: Returns documents, a text, a message, or a mapping with an answer (`answer`, `result`, `output`,
+            ..., or the last of `messages`) and documents (`context`, `source_documents`, `documents`, ...).
+        make_input: Builds the input from a sample. By default it is the question as text, or a mapping with the
+            question if the input schema of the runnable is a mapping.
 
     Raises:
-        MethodError: Where the runnable takes a mapping, and it does not tell where the question goes.
+        MethodError: If the runnable takes a mapping and the key of the question is ambiguous.
 
     Example:
         >>> import asyncio
@@ -50,10 +49,10 @@ class LangChainMethod:
         self._make_input = make_input or _input_for(runnable)
 
     async def __call__(self, sample: Sample) -> Response:
-        """Ask the runnable, and count the calls of models within.
+        """Call the runnable, and count the model calls that it makes.
 
         Raises:
-            MethodError: Where what it gave holds neither an answer nor documents.
+            MethodError: If the result contains neither an answer nor documents.
         """
         counter = CallCounter()
         given = await self._runnable.ainvoke(self._make_input(sample), {"callbacks": [counter]})
@@ -62,20 +61,21 @@ class LangChainMethod:
 
 
 def filled(told: Effort | None, counted: Effort | None) -> Effort | None:
-    """Give what was told, and where that is silent what was counted."""
+    """Return the reported usage, with missing figures filled in from the counted usage."""
     if told is None or counted is None:
         return told or counted
     return counted.model_copy(update=told.model_dump(exclude_none=True))
 
 
 def fields_of(given: object) -> Response | dict[str, object]:
-    """Give the fields of a response that stand in what a runnable gave.
+    """Extract the fields of a response from the result of a runnable.
 
     Raises:
-        MethodError: Where there are none.
+        MethodError: If the result has no such field.
 
     Example:
-        >>> fields_of({"result": "At nine.", "source_documents": [Document("It opens at nine.", id="d7")]})["answer"]
+        >>> result = {"result": "At nine.", "source_documents": [Document("It opens at nine.", id="d7")]}
+        >>> extract_fields(result)["answer"]
         'At nine.'
     """
     if isinstance(given, Response):
@@ -92,16 +92,16 @@ def fields_of(given: object) -> Response | dict[str, object]:
 
 
 def chunks_of(documents: Iterable[object]) -> list[dict[str, object]]:
-    """Give chunks for documents, or for plain texts, in order; ids are those of the documents.
+    """Convert documents or plain texts to chunks, in order.
 
-    A chunk's id is the document's own or the one in its metadata, else its position; an id that comes
-    again has a number added. `doc_id`, `repo`, `version` and `score` are taken from the metadata.
+    The id of a chunk is the id of the document, the one in its metadata, or its position. A repeated id gets a number
+    as suffix. `doc_id`, `repo`, `version` and `score` are taken from the metadata.
 
     Raises:
-        MethodError: Where one is neither.
+        MethodError: If an item is neither a document nor a text.
 
     Example:
-        >>> chunks_of([Document("Nine.", metadata={"source": "hours.md"})])
+        >>> convert_documents([Document("Nine.", metadata={"source": "hours.md"})])
         [{'text': 'Nine.', 'doc_id': 'hours.md', 'id': 'c1'}]
     """
     chunks = [_chunk(document) for document in documents]
@@ -117,7 +117,7 @@ def chunks_of(documents: Iterable[object]) -> list[dict[str, object]]:
 def _chunk(document: object) -> dict[str, object]:
     if isinstance(document, str):
         return {"text": document}
-    if isinstance(document, tuple) and len(document) == 2 and isinstance(document[0], Document):  # noqa: PLR2004 - with its score
+    if isinstance(document, tuple) and len(document) == 2 and isinstance(document[0], Document):  # noqa: PLR2004 - a pair of document and score
         return {**_chunk(document[0]), "score": float(document[1])}
     if isinstance(document, Mapping) and "text" in document:
         return dict(document)
@@ -128,7 +128,7 @@ def _chunk(document: object) -> dict[str, object]:
 
 
 def _number(score: object) -> object:
-    """Give a plain number for one of numpy's; what is none is left for the validation to refuse."""
+    """Convert a numpy number to a Python number; other values are returned unchanged and left to validation."""
     return score.item() if hasattr(score, "item") else score
 
 
@@ -155,12 +155,12 @@ def _listed(documents: object) -> Iterable[object]:
 
 
 def _text(answer: object) -> object:
-    """Give an answer as text; what is none is left for the validation to refuse."""
+    """Return the text of a message; other values are returned unchanged and left to validation."""
     return str(answer.text) if isinstance(answer, BaseMessage) else answer
 
 
 def _input_for(runnable: Runnable[Any, Any]) -> Callable[[Sample], Any]:
-    """Give how the runnable wants the question, by what it says of its input."""
+    """Choose how to pass the question, from the input schema of the runnable."""
     names = _input_names(runnable)
     if not names:
         return _question
@@ -180,10 +180,10 @@ def _question(sample: Sample) -> str:
 
 
 def _input_names(runnable: Runnable[Any, Any]) -> tuple[str, ...]:
-    """Give the names that the runnable's input is a mapping of; none where it takes a text, or does not tell."""
+    """Return the keys of the runnable's input mapping; none if it takes a text or has no usable schema."""
     try:
         schema = runnable.get_input_jsonschema()
-    except Exception:  # noqa: BLE001 - a runnable of somebody's own, whose types make no schema
+    except Exception:  # noqa: BLE001 - a user-defined runnable whose types have no schema
         return ()
     if "$ref" in schema:
         schema = schema.get("$defs", {}).get(schema["$ref"].rpartition("/")[2], {})

@@ -1,4 +1,4 @@
-"""Loading methods by name: `module:function`, a file, an address, or an adapter."""
+"""Loading methods from a spec: `module:function`, a file, a URL, or an adapter."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def load_methods(specs: Iterable[str]) -> dict[str, Method]:
     """Load methods by `NAME=SPEC` or `SPEC`.
 
     Args:
-        specs: See `load_method`; without a name, a method has the name that `default_name` gives.
+        specs: See `load_method`. A method without a name is named by `default_name`.
 
     Returns:
         The methods by name, in order.
 
     Raises:
-        MethodError: Where one cannot be loaded, or two have one name.
+        MethodError: If a method cannot be loaded, or two have the same name.
 
     Example:
         >>> load_methods(["ours=http://127.0.0.1:8000/ask"])
@@ -55,7 +55,7 @@ def load_methods(specs: Iterable[str]) -> dict[str, Method]:
 
 
 def default_name(spec: str) -> str:
-    """Give the name of a method that was given none.
+    """Return the default name of a method.
 
     Example:
         >>> default_name("my_rag:ask"), default_name("graphrag:ragtest?method=local"), default_name("rag.yaml")
@@ -76,18 +76,18 @@ def load_method(spec: str) -> Method:
     """Load a method.
 
     Args:
-        spec: One of these. `my_module:name` or `path/to/file.py:name`: a function (asynchronous or
-            not), an object that can be called, or a LangChain runnable; with `name()` or `name(TEXT)`
-            what that function gives. `http://...`: an endpoint that takes `{"question": ...}` and
-            gives the fields of a response. A YAML or JSON file: an endpoint as `greval.methods.endpoint`
-            describes it. `graphrag:...` and `lightrag:...`: see docs/graphrag.md.
+        spec: One of these. `my_module:name` or `path/to/file.py:name`: a function (asynchronous or not), another
+            callable, or a LangChain runnable; with `name()` or `name(TEXT)`, the result of calling that
+            function. `http://...`: an endpoint that takes `{"question": ...}` and returns the fields of a
+            response. A YAML or JSON file: an endpoint as described in `greval.methods.endpoint`.
+            `graphrag:...` and `lightrag:...`: see docs/graphrag.md.
 
     Returns:
-        The method, ready to be called; modules of the current folder can be imported.
+        The method. Modules in the current folder can be imported.
 
     Raises:
-        MethodError: Where it cannot be loaded, with what to mend.
-        MissingExtraError: Where an adapter needs a package that is not installed.
+        MethodError: If it cannot be loaded. The message says what to correct.
+        MissingExtraError: If an adapter needs a package that is not installed.
 
     Example:
         >>> load_method("http://127.0.0.1:8000/ask")
@@ -104,15 +104,13 @@ def load_method(spec: str) -> Method:
     return as_method(load_object(spec), spec)
 
 
-def as_method(found: Any, told: str = "") -> Method:  # noqa: ANN401 - whatever a user's module holds
-    """Give the method that an object stands for.
+def as_method(found: Any, told: str = "") -> Method:  # noqa: ANN401 - any object of a user's module
+    """Convert an object to a method.
 
-    Args:
-        found: A function, an object that can be called, or a LangChain runnable.
-        told: How the object was named, for messages.
+    The object may be a function, another callable, or a LangChain runnable. The second argument names it in messages.
 
     Raises:
-        MethodError: Where it can be no method.
+        MethodError: If it cannot be called with a sample.
     """
     from langchain_core.runnables import Runnable
 
@@ -130,16 +128,18 @@ def as_method(found: Any, told: str = "") -> Method:  # noqa: ANN401 - whatever 
         inspect.signature(found).bind(None)
     except TypeError as error:
         raise MethodError(f"{told}cannot be called with a sample alone: {error}") from None
-    except ValueError:  # a function of C that does not tell its arguments
+    except ValueError:  # a C function without an inspectable signature
         pass
     return FunctionMethod(found)
 
 
-def load_object(spec: str) -> Any:  # noqa: ANN401 - whatever a user's module holds
-    """Give what `module:name` or `path/to/file.py:name` names; with `name()` or `name(TEXT)`, what that gives.
+def load_object(spec: str) -> Any:  # noqa: ANN401 - any object of a user's module
+    """Load the object named by `module:name` or `path/to/file.py:name`.
+
+    With `name()` or `name(TEXT)`, the function is called and its result returned.
 
     Raises:
-        MethodError: Where there is no such module, file or name, or it breaks.
+        MethodError: If the module, file or name does not exist, or importing or calling it fails.
 
     Example:
         >>> load_object("math:floor")
@@ -161,7 +161,7 @@ def load_object(spec: str) -> Any:  # noqa: ANN401 - whatever a user's module ho
         raise MethodError(f"{spec}: {found['name']} raised {type(error).__name__}: {error}") from error
 
 
-def _attribute(module: ModuleType, name: str, spec: str) -> Any:  # noqa: ANN401 - whatever a user's module holds
+def _attribute(module: ModuleType, name: str, spec: str) -> Any:  # noqa: ANN401 - any object of a user's module
     value: Any = module
     for part in name.split("."):
         if not hasattr(value, part):
@@ -174,7 +174,7 @@ def _attribute(module: ModuleType, name: str, spec: str) -> Any:  # noqa: ANN401
 
 
 def _module(name: str, spec: str) -> ModuleType:
-    """Import a module, those of the current folder too."""
+    """Import a module, also from the current folder."""
     _importable(Path.cwd())
     try:
         return importlib.import_module(name)
@@ -189,7 +189,7 @@ def _module(name: str, spec: str) -> ModuleType:
 
 
 def _file(path: Path, spec: str) -> ModuleType:
-    """Import a file once, whatever it is called; modules beside it can be imported."""
+    """Import a Python file once, under any file name; its folder is added to the import path."""
     if not path.is_file():
         raise MethodError(f"{spec}: there is no file {path}")
     path = path.resolve()
@@ -198,7 +198,7 @@ def _file(path: Path, spec: str) -> ModuleType:
         return sys.modules[name]
     _importable(path.parent)
     made = importlib.util.spec_from_file_location(name, path)
-    assert made is not None  # noqa: S101 - it is for names that end in .py
+    assert made is not None  # noqa: S101 - always set for names that end in .py
     assert made.loader is not None  # noqa: S101 - the same
     module = sys.modules[name] = importlib.util.module_from_spec(made)
     try:
@@ -215,7 +215,7 @@ def _importable(folder: Path) -> None:
 
 
 def _adapter(kind: str, rest: str) -> Method:
-    """Let an adapter load what stands after its name."""
+    """Load a method with an adapter, from the part of the spec after the name of the adapter."""
     try:
         adapter = importlib.import_module(f"greval.methods.{kind}")
         load: Any = adapter.load

@@ -1,7 +1,7 @@
-"""Watching a query: the calls of its model, their tokens, what went wrong, and what the model was given.
+"""Tracing of a query: its model calls, their tokens, its errors, and the contexts that the model was given.
 
-Queries run at the same time and share one model. Each has its own watch, and tasks that a query starts
-write to the watch of that query.
+Queries run concurrently and share one model. Each has its own trace, and tasks that a query starts write to the trace
+of that query.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ _MADE: WeakSet[Callable[..., Any]] = WeakSet()
 
 @dataclass
 class Watch:
-    """What one query did so far.
+    """The trace of one query so far.
 
     Args:
-        calls: Calls of the chat model, failed ones included.
-        prompt_tokens: Tokens that were sent, over all calls.
-        output_tokens: Tokens that came back, over all calls.
-        errors: What went wrong, also where the system went on without a word.
+        calls: The number of chat model calls, failed ones included.
+        prompt_tokens: The tokens sent, over all calls.
+        output_tokens: The tokens received, over all calls.
+        errors: The exceptions, including those that the system suppressed.
         contexts: The tables that the model was given.
-        ranking: How similar each passage is, by its id, the most similar first.
-        began: When the query began.
+        ranking: The similarity of each passage by its id, most similar first.
+        began: The start time of the query.
     """
 
     calls: int = 0
@@ -46,7 +46,7 @@ class Watch:
     began: float = field(default_factory=time.perf_counter)
 
     def effort(self) -> Effort:
-        """Give what was spent from the beginning until now."""
+        """Return the usage from the start of the query until now."""
         latency = time.perf_counter() - self.began
         return Effort(
             latency=latency,
@@ -61,12 +61,12 @@ _WATCH: ContextVar[Watch | None] = ContextVar("watch", default=None)
 
 @contextmanager
 def watching() -> Iterator[Watch]:
-    """Watch what is done inside.
+    """Trace the query that runs in the `with` block.
 
     Example:
-        >>> with watching() as watch:
-        ...     current().calls += 1
-        >>> watch.calls
+        >>> with trace_query() as trace:
+        ...     get_current_trace().calls += 1
+        >>> trace.calls
         1
     """
     watch = Watch()
@@ -78,19 +78,19 @@ def watching() -> Iterator[Watch]:
 
 
 def current() -> Watch:
-    """Give the watch of the query that is running; outside of one, a watch that nobody reads."""
+    """Return the trace of the running query; outside of a query, a new trace that is discarded."""
     return _WATCH.get() or Watch()
 
 
 def once(function: Made, make: Callable[[Made], Made]) -> Made:
-    """Give `make(function)`, or the function itself where it was made here already.
+    """Return `make(function)`, or the function itself if it was returned by an earlier call.
 
-    Systems share a model between their searches, and its calls are to be counted once.
+    Systems share a model between their searches. This makes sure that its calls are counted only once.
 
     Example:
         >>> def ask():
         ...     return 1
-        >>> twice = once(once(ask, lambda found: lambda: found() + 1), lambda found: lambda: found() + 1)
+        >>> twice = wrap_once(wrap_once(ask, lambda found: lambda: found() + 1), lambda found: lambda: found() + 1)
         >>> twice()
         2
     """
@@ -102,14 +102,14 @@ def once(function: Made, make: Callable[[Made], Made]) -> Made:
 
 
 def watched(ask: Ask, count: Count) -> Ask:
-    """Give a function of a chat model that tells the watch of its calls.
+    """Wrap a function of a chat model so that it records its calls in the trace of the query.
 
-    Tokens are those that the endpoint tells. Where it tells none, as for most streamed answers, the
-    texts that were sent and that came back are counted.
+    Tokens are those that the endpoint reports. If it reports none, as for most streamed answers, they are counted from
+    the texts that were sent and received.
 
     Args:
-        ask: The function: `messages` are a text or OpenAI's messages, and it gives a response with
-            `choices`, or chunks of one, in OpenAI's form.
+        ask: The function. Its argument `messages` is a text or a list of OpenAI messages. It returns a response with
+            `choices`, or a stream of its chunks, in OpenAI's form.
         count: Counts the tokens of a text.
     """
 
@@ -131,7 +131,7 @@ def watched(ask: Ask, count: Count) -> Ask:
 
 
 async def _streamed(reply: AsyncIterator[Any], watch: Watch, sent: str, count: Count) -> AsyncIterator[Any]:
-    """Pass the chunks on; the call is counted when they end, also where they break off."""
+    """Pass the chunks on; record the call when the stream ends or breaks off."""
     parts: list[str] = []
     usage = None
     try:

@@ -1,4 +1,4 @@
-"""How a reply of an endpoint is read as a response: a path into its JSON for each field."""
+"""The mapping from an endpoint's reply to a response: a path into the JSON for each field."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ITEMS: Mapping[str, tuple[str, ...]] = {
     "triples": tuple(Triple.model_fields),
     EDGES: EDGE,
 }
-"""Lists of things that have fields of their own, each with a path within the item."""
+"""Lists of items with fields; the path of each field is relative to the item."""
 TEXTS = frozenset({*Chunk.model_fields, *Triple.model_fields, *EDGE} - {"score"})
 FIELDS = (
     *("answer", "chunks", "triples", "aggregates", "error"),
@@ -28,18 +28,18 @@ OWN = tuple(name for name in Response.model_fields if name != "method")
 
 
 class ReplyForm:
-    """Reads replies by lines such as `answer: data.text`, `chunks: hits`, `chunks.text: passage.content`.
+    """Reads replies with a mapping such as `answer: data.text`, `chunks: hits`, `chunks.text: passage.content`.
 
     Args:
-        lines: A path for each field of a response that the reply holds; for `chunks`, `triples` and
-            `traversal.traversed_edges` the path of the list, and with a dot the path of each field within an
-            item. Without lines the reply holds the fields of a response under their own names.
+        lines: A path for each field of a response that the reply contains. For `chunks`, `triples` and
+            `traversal.traversed_edges` it is the path of the list; `chunks.text` and the like give the path of a
+            field within an item. If empty, the reply has the fields of a response under their own names.
 
     Raises:
-        MethodError: Where a field is not known or a path is none.
+        MethodError: If a field is unknown or a path is invalid.
 
     Example:
-        >>> form = ReplyForm({"answer": "data.text", "chunks": "data.hits", "chunks.text": "passage"})
+        >>> form = ReplyMapping({"answer": "data.text", "chunks": "data.hits", "chunks.text": "passage"})
         >>> form.read({"data": {"text": "At nine.", "hits": [{"passage": "It opens at nine."}]}})
         {'answer': 'At nine.', 'chunks': [{'text': 'It opens at nine.'}]}
     """
@@ -54,10 +54,10 @@ class ReplyForm:
         self._paths = {name: Path.parse(path) for name, path in lines.items()}
 
     def read(self, reply: object) -> dict[str, object]:
-        """Give the fields of a response that a reply holds.
+        """Read the fields of a response from a reply.
 
         Raises:
-            MethodError: Where a path leads nowhere, or the reply holds no field at all.
+            MethodError: If there is no value at a path, or the reply has no field of a response.
         """
         if not self._paths:
             return _own(reply)
@@ -77,7 +77,7 @@ class ReplyForm:
 
 
 def _own(reply: object) -> dict[str, object]:
-    """Take the fields that a reply holds under greval's own names; its other names are its own business."""
+    """Read the fields that a reply has under greval's own names; other names are ignored."""
     if isinstance(reply, str):
         return {"answer": reply}
     found = {name: reply[name] for name in OWN if reply.get(name) is not None} if isinstance(reply, dict) else {}
@@ -94,7 +94,7 @@ def _own(reply: object) -> dict[str, object]:
 
 
 def _item(name: str, item: object, paths: Mapping[str, Path]) -> object:
-    """Read an item of a list by its paths; without any, its fields under their own names."""
+    """Read an item of a list by its paths, or its fields under their own names if there are no paths."""
     if paths:
         values = {part: path.find(item) for part, path in paths.items()}
     elif isinstance(item, dict):
@@ -106,7 +106,7 @@ def _item(name: str, item: object, paths: Mapping[str, Path]) -> object:
 
 
 def _plain(name: str, value: object) -> object:
-    """Read a field that is no list of items; names of nodes may come as numbers."""
+    """Read a field that is not a list of items; names of nodes may be numbers in the reply."""
     if isinstance(value, list):
         return [_as_text(item) for item in value]
     return _as_text(value) if name == "answer" else value
@@ -122,5 +122,5 @@ def _put(found: dict[str, object], name: str, value: object) -> None:
         found[first] = value
         return
     within = found.setdefault(first, {})
-    assert isinstance(within, dict)  # noqa: S101 - made here
+    assert isinstance(within, dict)  # noqa: S101 - created here
     within[part] = value

@@ -1,4 +1,4 @@
-"""Responses: what a method gave, in any form that it may have, becomes a `Response` or a clear error."""
+"""Conversion of the result of a method, in any supported form, to a `Response` or a clear error."""
 
 from __future__ import annotations
 
@@ -19,17 +19,16 @@ MOST_FAULTS = 5
 
 
 def as_response(given: object) -> Response:
-    """Give the response that a method's result stands for.
+    """Convert the result of a method to a response.
 
     Args:
         given: A `Response`, a mapping of its fields, or the answer as text.
 
     Returns:
-        The response; it holds at least one of answer, chunks, triples, aggregates and traversal, or
-        tells an error.
+        The response. It has an error, or at least one of answer, chunks, triples, aggregates and traversal.
 
     Raises:
-        MethodError: Where the result is nothing of this kind, is empty, or has faults; all are told.
+        MethodError: If the result has another type, is empty, or has faults. The first few faults are listed.
 
     Example:
         >>> as_response("At nine.").answer
@@ -47,7 +46,7 @@ def as_response(given: object) -> Response:
 def _read(given: object) -> Response:
     if isinstance(given, Response):
         own = {name: getattr(given, name) for name in Response.model_fields}
-        return given if type(given) is Response else Response.model_construct(**own)  # a case is a response and more
+        return given if type(given) is Response else Response.model_construct(**own)  # drops the fields of a case
     if isinstance(given, str):
         return Response(answer=given)
     if not isinstance(given, Mapping):
@@ -64,7 +63,7 @@ def _read(given: object) -> Response:
 
 
 def _told(detail: ErrorDetails) -> str:
-    """Say what is wrong with a field: its name, and what was found."""
+    """Describe what is wrong with a field: its name, and what was found."""
     place = ".".join(map(str, detail["loc"]))
     if detail["type"] == "extra_forbidden":
         near = did_you_mean(str(detail["loc"][-1]), Response.model_fields) if len(detail["loc"]) == 1 else ""

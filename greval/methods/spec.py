@@ -1,4 +1,4 @@
-"""How a method or an index is named on the command line: a place, then options as in a web address."""
+"""The spec of a method or an index on the command line: a place, then options as in a URL query."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from greval.errors import DataError
 
 
 def read_spec(spec: str, **allowed: tuple[str, ...] | None) -> tuple[str, dict[str, str]]:
-    """Split `PLACE?name=value&name=value`.
+    """Parse `PLACE?name=value&name=value` into the place and the options.
 
     Args:
-        spec: What was written.
-        allowed: The names of the options, each with its values; None where any value will do.
+        spec: The spec.
+        allowed: The allowed values of each option; None if any value is allowed.
 
     Raises:
-        DataError: Where an option is not known, is given twice or has a value that it cannot have.
+        DataError: If an option is unknown, is given twice, or has a value that is not allowed.
 
     Example:
         >>> read_spec("ragtest?method=local&community_level=2", method=("local", "basic"), community_level=None)

@@ -1,4 +1,4 @@
-"""Tables of an index: Parquet files, the columns that are asked for, row by row."""
+"""Reader of Parquet tables: selected columns, row by row."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ Row = dict[str, Any]
 
 
 def read_table(path: Path, *columns: str) -> list[Row]:
-    """Read these columns of a Parquet file; a column that it does not have is None in each row.
+    """Read columns of a Parquet file; a missing column is None in each row.
 
     Args:
         path: The file.
-        columns: Names of columns; others are not even loaded.
+        columns: The names of the columns. Others are not loaded.
 
     Raises:
-        DataError: Where the file cannot be read as Parquet.
-        MissingExtraError: Where pyarrow is not installed.
+        DataError: If the file cannot be read as Parquet.
+        MissingExtraError: If pyarrow is not installed.
     """
     try:
         import pyarrow as pa

@@ -1,4 +1,4 @@
-"""Putting a sample's fields and variables of the environment into what is sent: as data, never as a template."""
+"""Templates of requests: fields of the sample and environment variables are inserted as data, never as a template."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PLACE = re.compile(r"\{\{(?P<kept>[A-Za-z_][\w.]*)\}\}|\$\{(?P<variable>\w+)\}|\
 
 
 def check_fields(text: str) -> Iterator[str]:
-    """Give what is wrong with the places of a text, one sentence each.
+    """Check the placeholders of a text; yield a sentence for each unknown field.
 
     Example:
         >>> list(check_fields("{quesion} {gold.essential_docs} {tags.any}"))
@@ -35,15 +35,15 @@ def check_fields(text: str) -> Iterator[str]:
 
 
 def variables_in(content: JsonValue) -> set[str]:
-    """Give the names of the environment that stand in JSON content as `${NAME}`."""
+    """Return the names of the environment variables in JSON content, written as `${NAME}`."""
     return {found["variable"] for text in _texts(content) for found in PLACE.finditer(text) if found["variable"]}
 
 
 def read_variables(names: set[str], told: str) -> dict[str, str]:
-    """Give variables of the environment by name.
+    """Read environment variables by name.
 
     Raises:
-        MethodError: Where one is not set, or holds what no header can.
+        MethodError: If a variable is not set, or has a value that a header cannot hold.
     """
     found: dict[str, str] = {}
     for name in sorted(names):
@@ -57,16 +57,16 @@ def read_variables(names: set[str], told: str) -> dict[str, str]:
 
 
 def fill(content: JsonValue, sample: Sample, variables: Mapping[str, str]) -> JsonValue:
-    """Fill the places in the texts of JSON content.
+    """Replace the placeholders in the texts of JSON content.
 
-    A text that is one place and nothing else becomes the field's value itself, such as a list. What
-    is put in is not looked at again: braces in a question stay what they are.
+    A text that consists of one placeholder becomes the value of the field itself, which may be a list. Inserted values
+    are not expanded again: braces in a question are kept.
 
     Raises:
-        MethodError: Where the sample lacks a field that stands within a text.
+        MethodError: If the sample lacks a field that is used inside a longer text.
 
     Example:
-        >>> fill({"q": "{question}", "top": 3}, Sample(question='Is "{id}" a brace?'), {})
+        >>> fill_content({"q": "{question}", "top": 3}, Sample(question='Is "{id}" a brace?'), {})
         {'q': 'Is "{id}" a brace?', 'top': 3}
     """
     if isinstance(content, dict):
@@ -82,7 +82,7 @@ def fill(content: JsonValue, sample: Sample, variables: Mapping[str, str]) -> Js
 
 
 def fill_url(url: str, sample: Sample) -> str:
-    """Fill the places of an address; values are quoted, so that none can lead elsewhere.
+    """Replace the placeholders of a URL; values are quoted, so that they cannot change its structure.
 
     Example:
         >>> fill_url("http://127.0.0.1/{tags.lang}/ask", Sample(question="Who?", tags={"lang": "../de"}))
@@ -106,7 +106,7 @@ def _filled(text: str, sample: Sample, variables: Mapping[str, str], written: Ca
 
 
 def _value(field: str, sample: Sample) -> JsonValue:
-    """Give a field of the sample as JSON; `tags.NAME` is a tag, None where there is none."""
+    """Return a field of the sample as JSON, or None if it has none; `tags.NAME` is a tag."""
     value: JsonValue = sample.model_dump(mode="json")
     name, _, part = field.partition(".")
     for step in (name, part) if part else (name,):

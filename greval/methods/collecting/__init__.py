@@ -1,6 +1,7 @@
-"""Collecting: methods under test are run over samples; each response is a line of a file, failed ones too.
+"""Collect responses: run the methods under test over samples and write each response, failed or not, to a file.
 
-Running the same thing again asks only for what is missing, failed, or belongs to a sample that changed.
+Running the same collection again calls a method only for responses that are missing, that failed, or whose sample
+has changed.
 """
 
 from __future__ import annotations
@@ -37,10 +38,9 @@ OnProgress = Callable[[CollectProgress], None]
 
 @dataclass(frozen=True)
 class Collected:
-    """What was collected: the file of responses, how far it came, and why it was stopped where it was.
+    """The result of a collection: the file of responses, the final progress, and why it was stopped, if it was.
 
-    `unread` tells the rows that were no samples, `failures` how often each method failed for each
-    reason in this run.
+    `unread` lists the rows that are not samples. `failures` counts the errors of this run by method and error message.
     """
 
     path: Path
@@ -51,11 +51,11 @@ class Collected:
 
     @property
     def stopped(self) -> bool:
-        """Whether it was stopped before all methods were asked."""
+        """Return whether the collection was stopped before all methods were called."""
         return self.why is not None
 
     def cases(self) -> Iterator[Case]:
-        """Give the newest response of each sample and method of the file, as cases."""
+        """Iterate over the newest response of each sample and method in the file, as cases."""
         yield from read_responses(self.path)
 
 
@@ -71,7 +71,7 @@ def collect(  # noqa: PLR0913 - its options
     total: int | None = None,
     debug: bool = False,
 ) -> Collected:
-    """Run methods over samples into a file of responses, from a script or a notebook; see `collect_async`.
+    """Run methods over samples and write the responses to a file; the synchronous form of `collect_async`.
 
     Example:
         >>> import tempfile
@@ -95,7 +95,10 @@ def collect(  # noqa: PLR0913 - its options
 
 
 async def _unbounded(work: Coroutine[Any, Any, Collected]) -> Collected:
-    """Let LangChain's synchronous parts run side by side: the loop, which is greval's own, has a pool of a few."""
+    """Run the coroutine with one thread per blocking call, so that LangChain's synchronous parts run concurrently.
+
+    The default executor of the event loop has only a few threads. The loop is greval's own, so it may be replaced.
+    """
     asyncio.get_running_loop().set_default_executor(Threads())
     return await work
 
@@ -106,37 +109,37 @@ async def collect_async(  # noqa: PLR0913 - its options
     *,
     out: str | Path,
     concurrency: int = 8,
-    timeout: float | None = None,  # noqa: ASYNC109 - of one response, not of the whole
+    timeout: float | None = None,  # noqa: ASYNC109 - the timeout of one response, not of this coroutine
     retry_failed: bool = True,
     stop: asyncio.Event | None = None,
     on_progress: OnProgress | None = None,
     total: int | None = None,
     debug: bool = False,
 ) -> Collected:
-    """Run methods over samples into a file of responses.
+    """Run methods over samples and write the responses to a file.
 
     Args:
-        samples: Samples, mappings of their fields, or rows that could not be read; read as they are
-            needed. What a row holds of a response is left out.
-        methods: What is asked, by name: methods, functions (asynchronous or not), LangChain runnables.
-        out: The file, `.jsonl`; each line is a case that `evaluate` reads. What it holds of an earlier
-            run is kept where the sample is the same.
-        concurrency: How many calls of methods are in flight at most.
-        timeout: How long a method may take for one sample, in seconds.
-        retry_failed: Whether rows that failed in an earlier run are asked again.
-        stop: When set, no further sample is taken; what is in flight is finished and written.
+        samples: Samples, mappings of their fields, or rows that could not be read. They are read lazily.
+            Fields of a response in a row are ignored.
+        methods: The methods by name: `Method` objects, functions (asynchronous or not) or LangChain runnables.
+        out: The output file, `.jsonl`. Each line is a case that `evaluate` can read. Responses of an earlier
+            run are kept if their sample is unchanged.
+        concurrency: The maximum number of method calls in flight.
+        timeout: The timeout of one method call, in seconds.
+        retry_failed: Whether responses that failed in an earlier run are retried.
+        stop: When set, no further call is started. Calls in flight are finished and written.
         on_progress: Called after each response.
-        total: How many samples there are, where `samples` does not tell it itself.
-        debug: Whether errors come with their tracebacks.
+        total: The number of samples, for progress, if `samples` has no length.
+        debug: Whether errors include their tracebacks.
 
     Returns:
-        The file, how far it came, and why it was stopped where it was. In the file each sample and
-        method stands once, in the order of the samples; rows of other samples and methods stay.
+        The file, the final progress, and why it was stopped, if it was. The file holds one row for each sample
+        and method, in the order of the samples. Rows of other samples and methods are kept after them.
 
     Raises:
-        MethodError: Where there is no method, or one of them cannot be called with a sample.
-        StoreError: Where the file cannot be written, another process writes to it, or it holds something else.
-        DataError: Where the samples cannot be read at all.
+        MethodError: If no method is given, or one cannot be called with a sample.
+        StoreError: If the file cannot be written, another process is writing to it, or it has other content.
+        DataError: If the samples cannot be read.
     """
     reading = read_given(samples, "samples")
     if not isinstance(methods, Mapping):
@@ -173,7 +176,7 @@ def _collected(path: Path, work: Collecting) -> Collected:
 
 @asynccontextmanager
 async def _flushing(file: ResponseFile) -> AsyncIterator[None]:
-    """Bring the file to the disk once a second, from a thread: nobody waits for it."""
+    """Flush the file to disk once a second from a background thread, without delaying the workers."""
 
     async def flush() -> None:
         while True:

@@ -1,4 +1,4 @@
-"""Asking one method about one sample: what it gives, or why it gave nothing, as a case."""
+"""A single call of one method for one sample; the response or the error is returned as a case."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ from greval.records.case import Case, Effort, Response, Sample
 from greval.runs.worker import written
 
 GRACE_SECONDS = 1.0
-"""How long a method that is given up may take to let go of what it holds."""
+"""How long a method may take to release its resources after its timeout."""
 
 
-async def ask(method: Method, name: str, sample: Sample, *, timeout: float | None, debug: bool = False) -> Case:  # noqa: ASYNC109 - the caller's option
-    """Ask a method; nothing that goes wrong with it is raised.
+async def ask(method: Method, name: str, sample: Sample, *, timeout: float | None, debug: bool = False) -> Case:  # noqa: ASYNC109 - an option of the caller
+    """Call a method; an exception is returned as a failed response and never raised.
 
     Args:
-        method: What is asked.
+        method: The method.
         name: Its name.
-        sample: The question.
-        timeout: How long it may take, in seconds.
-        debug: Whether an error comes with its traceback.
+        sample: The sample.
+        timeout: The timeout of the call, in seconds.
+        debug: Whether an error includes its traceback.
 
     Returns:
-        The sample with the response, or with an `error`; `usage.latency` is measured where the method
-        does not tell it.
+        The sample with the response, or with an `error`. `usage.latency` is measured if the method does not
+        report it.
     """
     start = clock()
     try:
         response = _timed(as_response(await _answer(method, sample, timeout)), clock() - start)
         case = _case(sample, response, name)
         written(case)
-    except Exception as error:  # noqa: BLE001 - whatever a method raises is one failed row
+    except Exception as error:  # noqa: BLE001 - any exception of a method is one failed row
         return _case(sample, Response(error=_told(error, debug=debug)), name)
     return case
 
 
 async def _answer(method: Method, sample: Sample, patience: float | None) -> object:
-    """Wait for a method's answer, in a task of its own: what it does to its task is not done to ours."""
+    """Await a method's response in its own task, so that a cancellation in the method does not reach the caller."""
     task = asyncio.create_task(_contained(method, sample))
     try:
         await asyncio.wait({task}, timeout=patience)
@@ -59,7 +59,7 @@ async def _answer(method: Method, sample: Sample, patience: float | None) -> obj
 
 
 async def _contained(method: Method, sample: Sample) -> object:
-    """Call a method; what would end the process, such as `sys.exit` or a panic of Rust, ends the call only."""
+    """Call a method; what would end the process, such as `sys.exit` or a Rust panic, fails this call only."""
     try:
         return await method(sample)
     except (Exception, asyncio.CancelledError, KeyboardInterrupt, GeneratorExit):
@@ -69,13 +69,13 @@ async def _contained(method: Method, sample: Sample) -> object:
 
 
 def _taken_note(task: asyncio.Task[object]) -> None:
-    """Take note of how a task ended, so that asyncio does not complain that nobody did."""
+    """Retrieve the exception of a finished task, so that asyncio does not log it as never retrieved."""
     if not task.cancelled():
         task.exception()
 
 
 def _timed(response: Response, seconds: float) -> Response:
-    """Add the latency where the method did not tell it."""
+    """Add the measured latency if the method did not report one."""
     usage = response.usage or Effort()
     if usage.latency is not None:
         return response
@@ -89,12 +89,12 @@ def _case(sample: Sample, response: Response, name: str) -> Case:
 
 
 def _told(error: BaseException, *, debug: bool) -> str:
-    """Say what was raised, without secrets; the one error of a group is told itself."""
+    """Format an exception without secrets; a group with a single exception is formatted as that exception."""
     while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
     try:
         message = str(error)
-    except Exception:  # noqa: BLE001 - an exception of somebody's own, which cannot even be told
+    except Exception:  # noqa: BLE001 - a user-defined exception whose `__str__` fails
         message = ""
     kind = type(error).__name__
     text = redacted(f"{kind}: {message}" if message else kind)[:MAX_MESSAGE]

@@ -1,4 +1,4 @@
-"""How far collecting is, one snapshot after each response."""
+"""The progress of a collection: one snapshot after each response."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from greval.records.result import Usage
 
 
 class CollectProgress(Record):
-    """A snapshot; `planned` responses are None where samples are read from a stream.
+    """A snapshot of the progress of a collection.
 
-    `kept` of the answered and failed ones were there from an earlier run; `unread` rows were no
-    samples; `in_flight` methods have not answered yet. `usage` and `cost` (US dollars) add up what the
-    new responses tell of themselves; `seconds` is the time since the start.
+    `planned` is the total number of responses; it is None while samples are read from a stream of unknown length.
+    `kept` counts the answered and failed responses that come from an earlier run. `unread` counts rows that are not
+    samples. `in_flight` counts calls that have not finished. `usage` and `cost` (US dollars) are sums of what the new
+    responses report. `seconds` is the time since the start.
 
     Example:
         >>> CollectProgress(answered=3, failed=1).done
@@ -31,11 +32,11 @@ class CollectProgress(Record):
 
     @property
     def done(self) -> int:
-        """How many responses there are, failed ones too."""
+        """The number of responses, failed ones included."""
         return self.answered + self.failed
 
     def after(self, response: Response, *, seconds: float, in_flight: int) -> CollectProgress:
-        """Give the snapshot after one more response."""
+        """Return the snapshot after one new response."""
         spent = response.usage or Effort()
         cost = self.cost if spent.cost is None else (self.cost or 0.0) + spent.cost
         usage = Usage(calls=spent.llm_calls or 0, input_tokens=spent.prompt_tokens, output_tokens=spent.output_tokens)
@@ -43,6 +44,6 @@ class CollectProgress(Record):
         return self.counted(failed=response.error is not None).model_copy(update=update)
 
     def counted(self, *, failed: bool, kept: bool = False) -> CollectProgress:
-        """Give the snapshot with one more response, which cost nothing now."""
+        """Return the snapshot with one more response counted, without adding usage or cost."""
         field = "failed" if failed else "answered"
         return self.model_copy(update={field: getattr(self, field) + 1, "kept": self.kept + kept})

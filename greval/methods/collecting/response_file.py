@@ -1,7 +1,7 @@
-"""The file of responses: JSON lines that survive kill -9 and say what need not be asked again.
+"""The response file: JSON lines that survive `kill -9` and record which responses need not be collected again.
 
-A line is with the operating system when `append` returns, and on the disk at the next `flush`. One
-process writes at a time. A last line that was cut short is dropped when the file is opened again.
+A line has reached the operating system when `append` returns, and the disk after the next `flush`. Only one process
+can write at a time. A truncated last line is dropped when the file is opened again.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from greval.records.fingerprint import digest
 
 ENDINGS = (".jsonl", ".ndjson")
 FIRST = b'{"method":"'
-"""How each line begins: what ends without a newline and begins so is a line that was cut short."""
+"""The start of each line. A last line with this start and without a newline is a truncated row."""
 CLOSED = -1
 Key = tuple[str, str]
 
 
 class Entry(NamedTuple):
-    """Where a response stands, to which sample it belongs, and whether it failed."""
+    """The index entry of a response: its position, the key of its sample's content, and whether it failed."""
 
     at: int
     size: int
@@ -37,18 +37,18 @@ class Entry(NamedTuple):
 
 
 class ResponseFile(Closing):
-    """A file of responses, opened to write; a context manager.
+    """A response file opened for writing; a context manager.
 
     Example:
         >>> import tempfile
         >>> with ResponseFile.open(Path(tempfile.mkdtemp()) / "responses.jsonl") as file:
         ...     file.append(Case(id="q1", question="Who?", method="walk", answer="Ada."))
-        ...     file.known("q1", "walk").failed
+        ...     file.find("q1", "walk").failed
         False
     """
 
     def __init__(self, path: Path, held: int) -> None:
-        """Use `open`."""
+        """Use `open` instead."""
         self.path = path
         self._held = held
         self._closing = threading.Lock()
@@ -57,10 +57,10 @@ class ResponseFile(Closing):
 
     @classmethod
     def open(cls, path: Path) -> Self:
-        """Open a file of responses, made where it is missing.
+        """Open a response file; create it if it is missing.
 
         Raises:
-            StoreError: Where another process writes to it, it cannot be written, or it holds something else.
+            StoreError: If another process is writing to it, it cannot be written, or it has other content.
         """
         if path.suffix.lower() not in ENDINGS:
             raise StoreError(f"{path}: responses are written as JSON lines; call the file {path.stem}.jsonl")
@@ -79,20 +79,20 @@ class ResponseFile(Closing):
         return file
 
     def known(self, sample_id: str, method: str) -> Entry | None:
-        """Give where the newest response of a sample and method stands, or None."""
+        """Return the index entry of the newest response of a sample and method, or None."""
         return self._entries.get((sample_id, method))
 
     def append(self, case: Case) -> None:
-        """Write a response; when this returns, a killed process does not lose it.
+        """Write a response. Once this returns, the response survives if the process is killed.
 
         Raises:
-            StoreError: Where the disk is full or the file is gone; what was written before stays.
+            StoreError: If the disk is full or the file is gone. Earlier rows are kept.
         """
         line = f"{case.model_dump_json(exclude_defaults=True)}\n".encode()
         try:
             _write(self._held, line)
         except OSError as error:
-            os.ftruncate(self._held, self._end)  # half a line in the middle could not be mended
+            os.ftruncate(self._held, self._end)  # a partial line in the middle of the file could not be repaired
             raise StoreError(
                 f"{self.path}: {error.strerror or error}; mend it and run the same command again "
                 "(what was written before stays)"
@@ -100,10 +100,10 @@ class ResponseFile(Closing):
         self._note(case, len(line))
 
     def flush(self) -> None:
-        """Bring everything written so far to the disk; any thread may call it, also after `close`.
+        """Flush all rows to disk. Any thread may call it, also after `close`.
 
         Raises:
-            StoreError: Where the disk does not take it.
+            StoreError: If the disk reports an error.
         """
         with self._closing:
             if self._held != CLOSED:
@@ -113,12 +113,12 @@ class ResponseFile(Closing):
                     raise StoreError(f"{self.path}: cannot be written: {error.strerror or error}") from error
 
     def arrange(self, order: Iterable[Key]) -> None:
-        """Let each response stand once: first those of `order`, then all others as they came.
+        """Keep only the newest row of each response: first the keys in `order`, then all others in file order.
 
-        The file is replaced in one go: whoever reads it sees the old or the new one.
+        The file is replaced atomically, so a reader sees either the old or the new file.
 
         Raises:
-            StoreError: Where it cannot be written; the old one stays.
+            StoreError: If the new file cannot be written. The old one is kept.
         """
         keys = dict.fromkeys(key for key in order if key in self._entries) | dict.fromkeys(self._entries)
         entries = {key: self._entries[key] for key in keys}
@@ -131,7 +131,7 @@ class ResponseFile(Closing):
             raise StoreError(f"{self.path}: cannot be put in order: {error.strerror or error}") from error
 
     def close(self) -> None:
-        """Bring everything to the disk and let go of the file."""
+        """Flush all rows to disk and close the file."""
         try:
             self.flush()
         finally:
@@ -140,7 +140,7 @@ class ResponseFile(Closing):
                 self._held = CLOSED
 
     def _load(self) -> None:
-        """Note where the responses stand, and drop a last line that was cut short."""
+        """Index the responses in the file, and drop a truncated last line."""
         for number, line in enumerate(_lines(self._held), 1):
             if case := _case(line):
                 whole = line.endswith(b"\n")
@@ -158,7 +158,7 @@ class ResponseFile(Closing):
         self._end += size
 
     def _replace(self, entries: dict[Key, Entry]) -> None:
-        real = self.path.resolve()  # where it is a link, the link stays
+        real = self.path.resolve()  # a symbolic link is kept
         beside = real.with_name(f"{real.name}.new")
         new = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o644)
         try:
@@ -182,20 +182,20 @@ class ResponseFile(Closing):
 
 
 def content_of(sample: Sample) -> str:
-    """Give the key of a sample's content: a sample that changed has another one.
+    """Return a hash of the fields of a sample; it changes when the sample changes.
 
     Example:
-        >>> content_of(Sample(id="q1", question="Who?")) == content_of(Case(id="q1", question="Who?", answer="Ada"))
+        >>> hash_sample(Sample(id="q1", question="Who?")) == hash_sample(Case(id="q1", question="Who?", answer="Ada"))
         True
     """
     return digest(sample.model_dump(mode="json", include={*Sample.model_fields}, exclude_defaults=True))
 
 
 def read_responses(path: Path) -> Iterator[Case]:
-    """Give the newest response of each sample and method of a file, also while it is written.
+    """Iterate over the newest response of each sample and method in a file, also while it is being written.
 
     Raises:
-        StoreError: Where the file cannot be read.
+        StoreError: If the file cannot be read.
     """
     try:
         with path.open("rb") as stream:
@@ -210,7 +210,7 @@ def read_responses(path: Path) -> Iterator[Case]:
 
 
 def _case(line: bytes) -> Case | None:
-    """Read a line, None where it holds no response."""
+    """Parse a line; return None if it is not a response."""
     try:
         case = Case.model_validate_json(line)
     except ValidationError:
@@ -225,9 +225,9 @@ def _lines(held: int) -> Iterator[bytes]:
 
 
 def _locked(path: Path) -> int:
-    """Open a file and keep other writers out of it.
+    """Open a file and lock it against other writers.
 
-    The file may be replaced between opening and locking it; then the new one is locked.
+    The file may be replaced between opening and locking. Then the new file is opened and locked.
     """
     while True:
         held = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
@@ -242,7 +242,7 @@ def _locked(path: Path) -> int:
 
 
 def _write(held: int, content: bytes) -> None:
-    """Write all of it: the system may take a part at a time."""
+    """Write all of the content, since `os.write` may write only a part of it."""
     rest = memoryview(content)
     while rest:
         rest = rest[os.write(held, rest) :]
@@ -251,6 +251,6 @@ def _write(held: int, content: bytes) -> None:
 def _sync_folder(folder: Path) -> None:
     held = os.open(folder, os.O_RDONLY)
     try:
-        os.fsync(held)  # the name of a new file is content of the folder
+        os.fsync(held)  # makes the name of a new file durable
     finally:
         os.close(held)

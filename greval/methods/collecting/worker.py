@@ -1,4 +1,4 @@
-"""The work of collecting: workers that take samples, ask the methods, and write each response down."""
+"""The workers of a collection: they take samples, call the methods, and write each response to the file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SampleLike = Sample | Mapping[str, object]
 
 
 class _Seen(NamedTuple):
-    """A sample that came: the keys of its content, and of that without its tags."""
+    """Hashes of a sample that was read: of all its fields, and of its fields without the tags."""
 
     content: str
     asked: str
@@ -30,7 +30,7 @@ class _Seen(NamedTuple):
 
 @dataclass
 class Collecting:
-    """What the workers share: the file, the methods, and how far they are."""
+    """The state shared by the workers: the file, the methods, and the progress."""
 
     file: ResponseFile
     methods: Mapping[str, Method]
@@ -45,12 +45,12 @@ class Collecting:
     order: list[Key] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
     failures: Counter[Key] = field(default_factory=Counter)
-    """How often each method failed for each reason: by (method, error)."""
+    """The number of failures by (method, first line of the error)."""
     _seen: dict[str, _Seen] = field(default_factory=dict)
     _flying: int = 0
 
     async def through(self, source: Iterator[tuple[Sample, str]]) -> None:
-        """Take samples and methods until there are none, or until a stop is wanted."""
+        """Process pairs of a sample and a method name until there are no more or a stop is requested."""
         for sample, name in source:
             if self.stop and self.stop.is_set():
                 self.stopped = True
@@ -59,7 +59,7 @@ class Collecting:
                 await self._ask(sample, name)
 
     def pairs(self, samples: Iterable[Case | RowFault]) -> Iterator[tuple[Sample, str]]:
-        """Give each sample with each method; rows that are no samples are counted and passed over."""
+        """Iterate over each sample with each method name; rows that are not samples are counted and skipped."""
         for given in samples:
             try:
                 sample = self._sample(given)
@@ -72,10 +72,10 @@ class Collecting:
                     yield sample, name
 
     def _sample(self, given: Case | RowFault) -> Sample | None:
-        """Give the sample that stands in a row, None where it came before.
+        """Return the sample in a row, or None if the sample was read before.
 
         Raises:
-            DataError: Where the row is none, or another sample has its id.
+            DataError: If the row is not a sample, or its id belongs to a different sample.
         """
         case = read_case(given)
         sample = Sample.model_validate({name: getattr(case, name) for name in Sample.model_fields})
@@ -86,7 +86,7 @@ class Collecting:
             return sample
         if self._seen[sample.id].asked != asked:
             raise DataError(f"id: {sample.id!r} is that of another question or other gold; give each its own")
-        return None  # the row of another method, whose tags may tell of its response
+        return None  # a row of another method, whose tags may describe its response
 
     def _refused(self, message: str) -> None:
         if len(self.unread) < MOST_TOLD:
@@ -94,7 +94,7 @@ class Collecting:
         self.progress = self.progress.model_copy(update={"unread": self.progress.unread + 1})
 
     def _kept(self, sample: Sample, name: str) -> bool:
-        """Say whether the response is there from an earlier run, and count it."""
+        """Return whether an earlier run has the response already, and count it if so."""
         entry = self.file.known(sample.id, name)
         if not entry or entry.content != self._seen[sample.id].content or (entry.failed and self.retry_failed):
             return False

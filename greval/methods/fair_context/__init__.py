@@ -1,4 +1,4 @@
-"""Fair context: one model answers for every method, from the same kind of context, and what each was given is told."""
+"""Fair context: one model answers for every method from the same kind of context, and the contexts are audited."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from greval.records.case import Chunk, Sample
 __all__ = ["Aggregate", "ContextMode"]
 
 ContextMode = Literal["default", "fair", "none"]
-"""What the answering model is given.
+"""The context of the answering model.
 
-`default`: all that the method gave. `fair`: its chunks and triples, with aggregates computed from its
-own retrieved documents in place of its own. `none`: the text of its chunks only.
+`default`: everything that the method returned. `fair`: its chunks and triples, with aggregates that are computed
+from its retrieved documents and replace its own. `none`: the text of its chunks only.
 """
 
 Aggregate = Callable[[Sample, Sequence[Chunk]], tuple[str, ...]]
-"""Computes texts, such as counts, from the chunks that were retrieved for a sample."""
+"""Computes texts, such as counts, from the chunks retrieved for a sample."""

@@ -1,4 +1,4 @@
-"""One answering model for all methods: each method retrieves, the model answers from what its mode allows."""
+"""One answering model for all methods: each method retrieves, and the model answers from the allowed context."""
 
 from __future__ import annotations
 
@@ -42,24 +42,24 @@ def generated(
     context: ContextMode = "fair",
     aggregate: Aggregate | None = None,
 ) -> Method:
-    """Let one model answer from what a method retrieved.
+    """Wrap a method so that a given model answers from what the method retrieves.
 
-    The response holds what the model was given: chunks, triples and aggregates that it did not see
-    are left out of it, so that a judge sees the same. Its usage is that of both; a figure that the
-    method did not tell stays untold, but for the latency, which is measured.
+    The response contains only the context that the model received, so that a judge sees the same chunks, triples and
+    aggregates. Its usage is the sum of retrieval and answer. A figure that the method does not report is None, except
+    for the latency, which is measured.
 
     Args:
-        method: What retrieves, a method or a function as `collect` takes it; its own answer is not used.
-        model: What answers, the same for all methods that are compared: settings as of a judge, any chat
-            model of LangChain, or a client shared by several methods.
-        context: What the model is given.
+        method: The retrieving method, or a function as `collect` accepts it. Its own answer is discarded.
+        model: The answering model, the same for all methods that are compared: settings as of a judge, a
+            LangChain chat model, or a client shared by several methods.
+        context: The context of the model, see `ContextMode`.
         aggregate: Computes the aggregates of `fair`, such as `counts_by(facts)`.
 
     Returns:
-        A method. It raises `MethodError` where the model gives no answer or the method no context.
+        A method. It raises `MethodError` if the model gives no answer or the method no context.
 
     Raises:
-        MethodError: Where `fair` is asked for without `aggregate`.
+        MethodError: If `context` is `fair` and `aggregate` is missing.
 
     Example:
         >>> import asyncio
@@ -99,7 +99,7 @@ def generated(
 
 
 def _allowed(found: Response, sample: Sample, context: ContextMode, aggregate: Aggregate | None) -> Response:
-    """Give what a method found without what the mode does not allow."""
+    """Return a method's response reduced to the context that the mode allows."""
     if found.chunks is None and (found.triples is None or context == "none"):
         raise MethodError("the method recorded no chunks to answer from; give them in its response")
     match context:
@@ -117,7 +117,7 @@ async def _answered(client: JudgeClient, sample: Sample, given: Response) -> tup
     """Ask the model for the answer.
 
     Raises:
-        MethodError: Where it gives none.
+        MethodError: If the call fails or the answer is empty.
     """
     shown = Case(question=sample.question, chunks=given.chunks, triples=given.triples, aggregates=given.aggregates)
     case = "\n".join((fenced("question", shown), fenced("context", shown), "Answer the question."))
@@ -130,5 +130,5 @@ async def _answered(client: JudgeClient, sample: Sample, given: Response) -> tup
 
 
 def _sum(left: Number | None, right: Number | None) -> Number | None:
-    """Add two figures; what is not known of one is not known of both."""
+    """Add two figures; return None if either is unknown."""
     return None if left is None or right is None else left + right

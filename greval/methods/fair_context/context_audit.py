@@ -1,4 +1,4 @@
-"""What each method was given to answer from, and where methods were not given alike."""
+"""The context audit: what context each method was given, and how the contexts of the methods differ."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from greval.records.case import Case
 from greval.records.record import Record
 
 RATIO = 1.25
-"""Mean sizes that differ by more than this factor are told."""
+"""Mean sizes that differ by more than this factor are reported."""
 SHARE = 0.05
-"""Shares of cases with a kind of context that differ by more than this are told."""
+"""Differences above this are reported, between methods' shares of cases with a kind of context."""
 
 KINDS = ("chunks", "triples", "aggregates")
 SIZES = ("documents", "chunks", "triples", "characters", "tokens", "aggregates", "aggregate_tokens")
 
 
 class Spread(Record):
-    """How a figure is spread over the `cases` that record it: its mean, median and 95th percentile."""
+    """The distribution of a size over the `cases` that record it: its mean, median and 95th percentile."""
 
     cases: int
     mean: float
@@ -30,11 +30,11 @@ class Spread(Record):
 
 
 class Given(Record):
-    """What one method was given to answer from, a case.
+    """The contexts of one method; sizes are per case.
 
-    `cases` are those it answered, `failed` those for which it gave no response. `with_chunks` and the
-    like count the cases with at least one. Sizes are None where no case records them; `characters` and
-    `tokens` are those of all texts, `aggregate_tokens` those of the aggregates alone.
+    `cases` counts the answered cases, `failed` those without a response. `with_chunks`, `with_triples` and
+    `with_aggregates` count the cases with at least one such item. A size is None if no case records it. `characters`
+    and `tokens` cover all texts of the context, `aggregate_tokens` the aggregates alone.
     """
 
     method: str
@@ -53,7 +53,7 @@ class Given(Record):
 
 
 class Audit(Record):
-    """What the methods were given, and a sentence on each difference; none where they were given alike.
+    """The contexts of the methods, and a sentence for each difference between them.
 
     `tokens_how` says how tokens were counted.
     """
@@ -64,13 +64,13 @@ class Audit(Record):
 
     @property
     def alike(self) -> bool:
-        """Whether the methods were given the same kinds and sizes of context."""
+        """Return whether the methods were given the same kinds and sizes of context."""
         return not self.differences
 
 
 @dataclass
 class _Seen:
-    """What was seen of one method so far."""
+    """The figures of one method, accumulated over its cases."""
 
     ids: set[str] = field(default_factory=set)
     cases: int = 0
@@ -80,16 +80,16 @@ class _Seen:
 
 
 def audit(cases: Iterable[Case], *, tokens: TokenCounter | None = None) -> Audit:
-    """Give what each method was given to answer from, and where the methods were not given alike.
+    """Compare the contexts that the methods were given.
 
     Args:
-        cases: Cases of one or several methods.
-        tokens: What counts tokens; they are estimated by default.
+        cases: The cases of one or several methods.
+        tokens: The token counter. By default tokens are estimated.
 
     Returns:
-        The figures by method, in the order of their first case, with the differences in words: kinds
-        of context that one method has in more cases than another (by more than 5 of 100), and mean
-        sizes that differ by more than a quarter.
+        The figures of each method, in the order of their first case, and a sentence for each difference: kinds of
+        context that one method has in more cases than another (by more than 5 percentage points), and mean sizes
+        that differ by more than a factor of 1.25.
 
     Example:
         >>> found = audit([Case(question="Who?", method="a", chunks=["One."], aggregates=["x: 7"]),
@@ -120,7 +120,7 @@ def audit(cases: Iterable[Case], *, tokens: TokenCounter | None = None) -> Audit
 
 
 def _sizes(case: Case, count: Callable[[str], int]) -> Iterator[tuple[str, float]]:
-    """Give each size that a case records."""
+    """Iterate over the sizes that a case records."""
     if case.chunks is not None:
         yield "documents", len({chunk.doc_id or chunk.id for chunk in case.chunks})
         yield "chunks", len(case.chunks)
@@ -153,7 +153,7 @@ def _spread(sizes: Sequence[float]) -> Spread | None:
 
 
 def _questions(seen: dict[str, _Seen]) -> Iterator[str]:
-    """Tell of methods that did not answer the same cases: their means are not of the same questions."""
+    """Report that the methods did not answer the same cases, because then their means are not comparable."""
     common = set.intersection(*(of.ids for of in seen.values())) if seen else set()
     if any(of.ids != common for of in seen.values()):
         told = ", ".join(f"{_name(method)} {len(of.ids)}" for method, of in seen.items())
@@ -161,7 +161,7 @@ def _questions(seen: dict[str, _Seen]) -> Iterator[str]:
 
 
 def _kinds(given: Sequence[Given]) -> Iterator[str]:
-    """Tell of each kind of context that one method got more often than another."""
+    """Report each kind of context that one method was given more often than another."""
     for kind in KINDS:
         shares = [(one, getattr(one, f"with_{kind}")) for one in given if one.cases]
         portions = [count / one.cases for one, count in shares]
@@ -177,10 +177,10 @@ def _kinds(given: Sequence[Given]) -> Iterator[str]:
 
 
 def _unequal(given: Sequence[Given]) -> Iterator[str]:
-    """Tell of the sizes whose means differ by more than `RATIO`."""
+    """Report the sizes whose means differ by more than `RATIO`."""
     for name in ("documents", "chunks", "triples", "aggregates", "tokens"):
         found = [(one.method, spread.mean) for one in given if (spread := getattr(one, name)) and spread.mean]
-        if len(found) < 2:  # noqa: PLR2004 - one alone is like itself
+        if len(found) < 2:  # noqa: PLR2004 - a difference needs two methods
             continue
         found.sort(key=lambda one: -one[1])
         (most, high), (least, low) = found[0], found[-1]

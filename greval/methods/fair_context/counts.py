@@ -1,4 +1,4 @@
-"""Counts over facts of the retrieved documents: the aggregates that every method can be given alike."""
+"""Counts over the facts of retrieved documents: aggregates that every method can be given alike."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from greval.metrics.files import did_you_mean
 from greval.records.case import Chunk, Sample
 
 Fact = Mapping[str, tuple[str, ...]]
-"""What one statement about a document says: the values of each of its fields."""
+"""A statement about a document: the values of each of its fields."""
 Facts = Mapping[str, tuple[Fact, ...]]
 TRIPLE = 3
 MOST_VALUES = 20
@@ -27,24 +27,24 @@ def counts_by(
     *,
     most: int = MOST_VALUES,
 ) -> Aggregate:
-    """Give what counts over facts of the documents that were retrieved, and over no others.
+    """Return a function that counts the facts of the retrieved documents.
 
-    A document counts once for each of its values. Its id is the chunk's `doc_id`, or the chunk's own
-    id where it has none.
+    A document counts once for each of its values. Its id is the chunk's `doc_id`, or the chunk's own id if it has no
+    `doc_id`.
 
     Args:
-        facts: For each document id its facts: an object such as `{"feature": ["battery"], "sentiment":
+        facts: The facts of each document id: an object such as `{"feature": ["battery"], "sentiment":
             "negative"}`, a list of such objects, or a list of (subject, predicate, object), which counts
-            objects by predicate. Or a file of them, see `read_facts`.
-        by: The fields to count, each by itself, or several together as a list; by default every field by
-            itself and every two fields of one fact together.
-        most: How many values are told of each; the most frequent first, the rest is counted.
+            objects by predicate. Or a file of facts, see `read_facts`.
+        by: The groupings to count: a field, or a list of fields for their combinations. By default every
+            single field and every pair of fields that occur in one fact.
+        most: The maximum number of values listed per grouping, most frequent first. The others are counted.
 
     Returns:
-        A function for `generated(..., aggregate=)`: one text for each grouping.
+        A function for `generated(..., aggregate=)` that returns one text for each grouping.
 
     Raises:
-        DataError: Where the facts have another form, or no fact has a field of `by`.
+        DataError: If the facts have an unknown form, or no fact has a field of `by`.
 
     Example:
         >>> count = counts_by({"d1": {"feature": ["battery", "price"]}, "d2": {"feature": "battery"}})
@@ -69,12 +69,12 @@ def read_facts(path: str | Path) -> Facts:
     """Read facts by document from a file.
 
     Args:
-        path: JSON lines, each with `doc_id` and either `facts` (in any form that `counts_by` takes) or the
-            fields of one fact; lines of the same document add up. A file that ends in .json holds one object
-            from document ids to facts.
+        path: A file of JSON lines, each with `doc_id` and either `facts` (in any form that `counts_by` accepts)
+            or the fields of one fact. Lines of the same document are combined. A file that ends in .json holds
+            one object from document ids to facts.
 
     Raises:
-        DataError: Where it cannot be read; the file and the line are named.
+        DataError: If it cannot be read. The message names the file and the line.
     """
     file = Path(path)
     try:
@@ -90,7 +90,7 @@ def read_facts(path: str | Path) -> Facts:
 
 
 def _lines(text: str, file: Path) -> Iterator[tuple[tuple[int, str], object]]:
-    """Give the document and the facts of each line, the document with its line."""
+    """Parse JSON lines into documents and their facts; each document comes with its line number."""
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
@@ -109,10 +109,10 @@ def _json(text: str, place: str) -> object:
 
 
 def _read(given: Iterable[tuple[str | tuple[int, str], object]], place: str = "facts: ") -> Facts:
-    """Give facts in their one form.
+    """Convert facts to their normal form.
 
     Raises:
-        DataError: Where those of a document have none of the known forms.
+        DataError: If the facts of a document have an unknown form.
     """
     found: dict[str, tuple[Fact, ...]] = {}
     for key, content in given:
@@ -133,7 +133,7 @@ def _fact(part: object, where: str) -> Fact:
 
 
 def _values(value: object, where: str) -> tuple[str, ...]:
-    """Give the values of a field as texts of one line, none where there is nothing."""
+    """Return the values of a field as single-line texts; None gives no values."""
     if value is None:
         return ()
     if isinstance(value, list | tuple):
@@ -144,14 +144,18 @@ def _values(value: object, where: str) -> tuple[str, ...]:
 
 
 def _check(groups: Iterable[tuple[str, ...]], known: Facts) -> None:
-    """Refuse fields to count that no fact has."""
+    """Raise if no fact has one of the fields to count.
+
+    Raises:
+        DataError: If a field is unknown.
+    """
     fields = {name: None for facts in known.values() for fact in facts for name in fact}
     for name in (name for group in groups for name in group if name not in fields):
         raise DataError(f"facts: no document has the field {name!r} to count{did_you_mean(name, fields)}")
 
 
 def _groups(facts: Iterable[Fact]) -> list[tuple[str, ...]]:
-    """Give every field by itself, then every two that stand in one fact, in the order of their first fact."""
+    """Return every single field, then every pair of fields that occur in one fact, in order of first occurrence."""
     alone: dict[tuple[str, ...], None] = {}
     pairs: dict[tuple[str, ...], None] = {}
     for fact in facts:
@@ -161,7 +165,7 @@ def _groups(facts: Iterable[Fact]) -> list[tuple[str, ...]]:
 
 
 def _told(group: tuple[str, ...], found: Sequence[Sequence[Fact]], documents: int, most: int) -> str:
-    """Tell how many documents have each value of a grouping, an empty text where none has any."""
+    """Format the number of documents per value of a grouping; empty if no document has a value."""
     counts: Counter[str] = Counter()
     telling = 0
     for facts in found:

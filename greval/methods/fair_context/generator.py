@@ -1,4 +1,4 @@
-"""Letting one model answer for all methods that are compared, from facts in a file or a mapping."""
+"""Fair generation: one model answers for all compared methods, with facts from a file or a mapping."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ def with_generator(
     facts: Mapping[str, object] | str | Path | None = None,
     by: Sequence[str | Sequence[str]] | None = None,
 ) -> dict[str, Method]:
-    """Let one model answer for all methods; without a model they stay as they are.
+    """Wrap methods so that one model answers for all of them; without a model they keep their own answers.
 
     Args:
         methods: The methods by name.
-        model: What answers, through one client for all of them.
-        context: What it is given.
-        facts: What `fair` counts, see `counts_by`.
-        by: The fields to count.
+        model: The answering model. All methods share one client.
+        context: The context of the model, see `ContextMode`.
+        facts: The facts that `fair` counts, see `counts_by`.
+        by: The groupings to count, see `counts_by`.
 
     Raises:
-        MethodError: Where `fair` has no facts.
-        DataError: Where the facts cannot be read.
+        MethodError: If `context` is `fair` and `facts` is missing.
+        DataError: If the facts cannot be read.
     """
     if model is None:
         return {name: as_method(one, name) for name, one in methods.items()}

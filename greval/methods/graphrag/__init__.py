@@ -1,4 +1,4 @@
-"""Microsoft GraphRAG: what its index holds, and its searches as methods under test."""
+"""Microsoft GraphRAG: the inventory of its index, and its searches as methods under test."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ FLAGS = ("true", "false")
 
 
 def load(spec: str) -> Method:
-    """Make a search of a GraphRAG project a method.
+    """Load a search of a GraphRAG project as a method.
 
     Args:
-        spec: `ROOT?name=value&...`: the project's root, which holds `settings.yaml`, and options: `method`
-            (local, global, drift or basic; local where it is not given), `community_level` (2),
-            `response_type` (Multiple Paragraphs), `dynamic_community_selection` (true or false, for
-            global), `document` (id or title: what names a document), `reports` (chunks or aggregates:
-            what community reports are).
+        spec: `ROOT?name=value&...`: the root of the project, which holds `settings.yaml`, and options: `method`
+            (local, global, drift or basic; default local), `community_level` (default 2), `response_type`
+            (default Multiple Paragraphs), `dynamic_community_selection` (true or false, for global search),
+            `document` (id or title: identifies documents), `reports` (chunks or aggregates: the field of the
+            response that receives community reports).
 
     Returns:
-        The method; it can answer many samples at the same time.
+        The method. It can be called concurrently.
 
     Raises:
-        MethodError: Where graphrag is not installed here, or the project cannot be opened.
+        MethodError: If graphrag is not installed, or the project cannot be opened.
     """
     try:
         place, given = read_spec(

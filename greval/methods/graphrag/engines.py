@@ -1,7 +1,7 @@
-"""The part that touches GraphRAG's package: its tables and its search engines, versions 3.x.
+"""The only module that uses the graphrag package: its tables and its search engines, versions 3.x.
 
-The engines are made by the functions of `graphrag.query.factory`, as its own command line makes them.
-They are made once, because that reads the whole index.
+The engines are built by `graphrag.query.factory`, as in graphrag's own command line. Each is built once, because that
+reads the whole index.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Tables = dict[str, Any]
 
 @dataclass(frozen=True)
 class Options:
-    """How to search, as GraphRAG's own command line has it."""
+    """Search options, with the defaults of GraphRAG's own command line."""
 
     method: str = "local"
     community_level: int = 2
@@ -42,16 +42,16 @@ class Options:
 
 
 def open_project(root: Path, options: Options) -> tuple[Search, Tables]:
-    """Make the search of a project, and read the tables that it and the ids need.
+    """Build the search of a project, and read the tables that the search and the ids need.
 
-    GraphRAG's configuration has paths that count from the project's root, so all of it is read there,
-    and the current folder is the old one again afterwards.
+    Paths in GraphRAG's configuration are relative to the root of the project. The root is therefore the working
+    directory while the project is read. The old working directory is restored afterwards.
     """
     from graphrag.config.load_config import load_config  # type: ignore[import-not-found]
 
     with contextlib.chdir(root):
         config = load_config(root_dir=Path())
-        # The reader is asynchronous, and a loop may be running here already.
+        # The reader is asynchronous, and an event loop may already be running in this thread.
         with ThreadPoolExecutor(1) as pool:
             tables: Tables = pool.submit(lambda: asyncio.run(_tables(config, NEEDED[options.method]))).result()
         engine = _MAKERS[options.method](config, tables, options)
@@ -150,7 +150,7 @@ def _basic(config: Any, tables: Tables, options: Options) -> Any:  # noqa: ANN40
 
 
 def _graph(tables: Tables, options: Options) -> dict[str, Any]:
-    """Give the parts of the index that local and DRIFT search share."""
+    """Read the parts of the index that local and DRIFT search share."""
     from graphrag.query import indexer_adapters
 
     communities, level = tables["communities"], options.community_level
@@ -171,7 +171,7 @@ _MAKERS: Mapping[str, Callable[[Any, Tables, Options], Any]] = {
 
 
 def _callbacks() -> Any:  # noqa: ANN401 - GraphRAG's own
-    """Give callbacks that tell the watch of each context, and of batches that GraphRAG lost."""
+    """Build callbacks that record each context, and batches that GraphRAG lost, in the trace of the query."""
     from graphrag.callbacks.noop_query_callbacks import NoopQueryCallbacks  # type: ignore  # noqa: PGH003
 
     def on_context(context: Any) -> None:  # noqa: ANN401 - GraphRAG's own
@@ -179,7 +179,7 @@ def _callbacks() -> Any:  # noqa: ANN401 - GraphRAG's own
 
     def on_map_response_end(batches: Any) -> None:  # noqa: ANN401 - GraphRAG's own
         watch = current()
-        # An answer of no tokens is what GraphRAG puts for a batch whose work raised.
+        # GraphRAG returns an answer of 0 tokens for a batch that raised an exception.
         if not watch.errors and any(batch.output_tokens == 0 for batch in batches):
             watch.errors.append(MethodError("GraphRAG lost a batch of community reports; its log tells why"))
 
@@ -190,9 +190,9 @@ def _callbacks() -> Any:  # noqa: ANN401 - GraphRAG's own
 
 
 def search_of(engine: Any, method: str) -> Search:  # noqa: ANN401 - GraphRAG's own
-    """Give the search of an engine, with its model and its ranking watched."""
+    """Return the search function of an engine, with its model calls and its ranking traced."""
     model = engine.model
-    # GraphRAG gives all engines of a process that have the same settings the same model.
+    # Within a process, GraphRAG shares one model among all engines with the same settings.
     model.completion_async = once(model.completion_async, lambda ask: watched(ask, model.tokenizer.num_tokens))
     if method == "basic":
         _watch_ranking(engine.context_builder.text_unit_embeddings)
@@ -200,15 +200,18 @@ def search_of(engine: Any, method: str) -> Search:  # noqa: ANN401 - GraphRAG's 
         return _drifting(engine)
 
     async def search(question: str) -> str:
-        # Not `search`: in 3.3.0 that of basic search asks nothing and gives '' (it lacks an await), and
-        # that of the others turns errors into ''.
+        # Not `engine.search`: in 3.3.0 that of basic search calls no model and returns '' (an await is missing),
+        # and the others return '' on errors.
         return "".join([part async for part in engine.stream_search(query=question)])
 
     return search
 
 
 def _drifting(engine: Any) -> Search:  # noqa: ANN401 - GraphRAG's own
-    """Give DRIFT search: each question has a state of its own, which the engine would carry on to the next."""
+    """Return the search function of DRIFT search, with a separate state for each question.
+
+    The engine itself would carry the state of one question on to the next.
+    """
     from graphrag.query.structured_search.drift_search.state import (  # type: ignore  # noqa: PGH003
         QueryState,
     )
@@ -231,7 +234,7 @@ def _drifting(engine: Any) -> Search:  # noqa: ANN401 - GraphRAG's own
 
 
 def _watch_ranking(store: Any) -> None:  # noqa: ANN401 - GraphRAG's own
-    """Keep the order by similarity: basic search puts what it found into the order of the index."""
+    """Record the ranking by similarity, because basic search returns its results in the order of the index."""
     find = store.similarity_search_by_text
 
     def found(*given: Any, **named: Any) -> Any:  # noqa: ANN401 - GraphRAG's own

@@ -1,4 +1,4 @@
-"""The tables that Microsoft GraphRAG writes, versions 0 to 3, read as an inventory."""
+"""Reader of the tables that Microsoft GraphRAG writes, versions 0 to 3, as an inventory."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from greval.records.inventory import Inventory
 
 TABLES = ("documents", "text_units", "entities", "relationships")
 NAMES = ("{}.parquet", "create_final_{}.parquet")
-"""What tables are called: since version 2, and before."""
+"""The file names of tables: since version 2, and before."""
 RUNS = ("output/*/artifacts", "*/artifacts")
-"""Where early versions put the tables of each run, in folders named by the time."""
+"""The folders of the tables of each run in early versions, named by a timestamp."""
 QUOTES = '""'
 DocumentName = Literal["id", "title"]
 
 
 def read_graphrag(folder: str | Path, *, document: DocumentName = "id") -> Inventory:
-    """Read what an index of Microsoft GraphRAG holds.
+    """Read the inventory of a Microsoft GraphRAG index.
 
     A node is named by its entity's title, without the quotes that version 0 put around it. Relationships have no
     predicate, so the label of an edge is the relationship's description, as in the triples of the adapter. An edge
-    whose end is no entity is kept and told in the notes, and so is a missing table.
+    with an end that is not an entity is kept. The notes report such edges and missing tables.
 
     Args:
-        folder: The folder with the Parquet files, or the project's root that has them in `output`, as early versions
-            did in a folder for each run, of which the latest is read.
-        document: What names a document: its `id`, which is a hash of its text, or its `title`, which is
-            most often the name of its file.
+        folder: The folder with the Parquet files, or the root of the project, which has them in `output`. Early
+            versions wrote a folder for each run; the latest is read.
+        document: The field that identifies documents: `id`, a hash of the text, or `title`, usually the name of the
+            file.
 
     Raises:
-        DataError: Where the folder holds none of the tables, or a table cannot be read or lacks a column.
-        MissingExtraError: Where pyarrow is not installed.
+        DataError: If the folder has none of the tables, or a table cannot be read or lacks a column.
+        MissingExtraError: If pyarrow is not installed.
     """
     place = find_tables(Path(folder))
     if place is None:
@@ -53,18 +53,18 @@ def read_graphrag(folder: str | Path, *, document: DocumentName = "id") -> Inven
 
 
 class Tables(NamedTuple):
-    """A folder with the tables of an index, and what they are called there."""
+    """The folder with the tables of an index, and the pattern of their file names."""
 
     folder: Path
     name: str
 
     def path(self, table: str) -> Path:
-        """Return where a table is, or would be."""
+        """Return the path of a table, whether it exists or not."""
         return self.folder / self.name.format(table)
 
     @property
     def missing(self) -> list[str]:
-        """The tables that are not there."""
+        """The names of the tables that do not exist."""
         return [table for table in TABLES if not self.path(table).is_file()]
 
     def rows(self, table: str, *columns: str, needed: Sequence[tuple[str, ...]], notes: list[str]) -> list[Row]:
@@ -72,12 +72,12 @@ class Tables(NamedTuple):
 
         Args:
             table: The table.
-            columns: Their names; what the table does not have is None.
-            needed: What a row must have, each by one of several names. A row without it is left out.
-            notes: Takes a sentence on the rows that were left out.
+            columns: The names of the columns. A column that the table lacks is None in every row.
+            needed: The required columns, each as a tuple of alternative names. Rows without a value are left out.
+            notes: A list to which a sentence on the omitted rows is appended.
 
         Raises:
-            DataError: If the table cannot be read, or no row has what is needed.
+            DataError: If the table cannot be read, or no row has the required columns.
         """
         path = self.path(table)
         every = read_table(path, *columns) if path.is_file() else []
@@ -91,27 +91,27 @@ class Tables(NamedTuple):
 
 
 def find_tables(folder: Path) -> Tables | None:
-    """Return the tables of this folder, of its `output`, or of the latest run in it; None if there are none."""
+    """Return the tables of this folder, of its `output`, or of the latest run in it, or None."""
     runs = sorted((run for pattern in RUNS for run in folder.glob(pattern)), reverse=True)
     found = (Tables(place, name) for place in (folder, folder / "output", *runs) for name in NAMES)
     return next((tables for tables in found if len(tables.missing) < len(TABLES)), None)
 
 
 def _document_names(place: Tables, document: DocumentName, notes: list[str]) -> dict[str, str]:
-    """Give the name of each document by its id; where the title is empty the id stands for it."""
+    """Return the name of each document by its id; an empty title is replaced by the id."""
     rows = place.rows("documents", "id", "title", needed=[("id",)], notes=notes)
     return {row["id"]: row[document] or row["id"] for row in rows}
 
 
 def document_of(row: Row) -> tuple[str, ...]:
-    """Give the ids of a text unit's documents: one since version 3, a list before."""
+    """Return the document ids of a text unit: a single id since version 3, a list before."""
     if row.get("document_id"):
         return (str(row["document_id"]),)
     return tuple(map(str, row["document_ids"])) if row.get("document_ids") is not None else ()
 
 
 def _chunks(place: Tables, names: Mapping[str, str], notes: list[str]) -> dict[str, str]:
-    """Give the document of each text unit, the first where it has several; "" where it has none."""
+    """Return the first document of each text unit, or an empty string if the unit has none."""
     rows = place.rows("text_units", "id", "document_id", "document_ids", needed=[("id",)], notes=notes)
     documents = {row["id"]: document_of(row) for row in rows}
     if several := [unit for unit, found in documents.items() if len(found) > 1]:
@@ -142,7 +142,7 @@ def _unquoted(name: str) -> str:
 
 
 def _units(value: object) -> Sequence[str]:
-    """Return the ids of text units, which early versions may have joined by commas."""
+    """Return the ids of text units; early versions may have joined them with commas."""
     if isinstance(value, str):
         return [unit.strip() for unit in value.split(",") if unit.strip()]
     return value if isinstance(value, list) else ()
@@ -158,5 +158,5 @@ def _edges(place: Tables, chunks: Mapping[str, str], notes: list[str]) -> dict[E
 
 
 def _documents(units: Iterable[str], chunks: Mapping[str, str]) -> dict[str, None]:
-    """Give the documents of text units, each once, in their order."""
+    """Return the distinct documents of text units, in order of first occurrence."""
     return dict.fromkeys(chunks[unit] for unit in units if chunks.get(unit))

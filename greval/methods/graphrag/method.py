@@ -13,15 +13,15 @@ Search = Callable[[str], Awaitable[str]]
 
 
 class GraphRagMethod:
-    """Asks GraphRAG, and gives what its model was given, what it answered and what was spent.
+    """A GraphRAG search as a method; it returns the answer, the context of the model, and the usage.
 
-    GraphRAG goes on after many errors and then gives an empty answer, or one from a part of the context:
-    here such an error is raised.
+    After many kinds of errors GraphRAG continues, and returns an empty answer or one from a part of the context. This
+    class raises such an error instead.
 
     Args:
-        search: Gives the answer to a question, and tells `greval.methods.query_trace.current` of its contexts.
+        search: Answers a question, and records its contexts in `greval.methods.query_trace.get_current_trace()`.
         ids: The ids of the index.
-        reports: Whether community reports are chunks or aggregates.
+        reports: Whether community reports are returned as chunks or as aggregates.
     """
 
     def __init__(self, search: Search, ids: Ids, reports: Reports = "chunks") -> None:
@@ -33,7 +33,7 @@ class GraphRagMethod:
         """Answer the sample's question.
 
         Raises:
-            MethodError: Where GraphRAG failed, told of it or not, or gave an empty answer.
+            MethodError: If GraphRAG raised or suppressed an error, or returned an empty answer.
         """
         with watching() as watch:
             try:

@@ -1,4 +1,4 @@
-"""What a search of Microsoft GraphRAG gave to its model, as chunks, triples and a walk."""
+"""The context of a Microsoft GraphRAG search, converted to chunks, triples and a traversal."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Table = Any
 KINDS = {"sources": "text_units", "entities": "entities", "relationships": "relationships", "claims": "covariates"}
 """The table of the index that each part of a context comes from."""
 COLUMNS = ("id", "human_readable_id", "title", "document_id", "document_ids", "community", "text_unit_ids")
-"""The columns that ids are read from."""
+"""The columns from which ids are read."""
 
 
 @dataclass(frozen=True)
@@ -25,9 +25,10 @@ class Ids:
     """The ids of an index by the numbers that contexts hold (`human_readable_id`).
 
     Args:
-        by_number: For each part of a context the id by the number.
-        documents: The document of each text unit, by the text unit's id.
-        reports: The document of each community report, by the community's number, where it has only one.
+        by_number: For each part of a context, the id by the number.
+        documents: The document of each text unit, by the id of the text unit.
+        reports: The document of each community report, by the number of the community. Only communities with a single
+            document are included.
     """
 
     by_number: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -36,7 +37,12 @@ class Ids:
 
     @classmethod
     def of(cls, tables: Mapping[str, Table | None], document: DocumentName = "id") -> Ids:
-        """Read the ids from the tables of an index, by the tables' names."""
+        """Read the ids from the tables of an index.
+
+        Args:
+            tables: The tables by name.
+            document: The field that identifies documents.
+        """
         rows = {name: list(rows_of(_slim(table))) for name, table in tables.items()}
         names = {str(row["id"]): str(row.get(document) or row["id"]) for row in rows.get("documents", ())}
         units = {str(row["id"]): document_of(row) for row in rows.get("text_units", ())}
@@ -48,13 +54,13 @@ class Ids:
         return cls(by_number, documents, _documents_of_reports(rows.get("communities", ()), documents))
 
     def of_row(self, part: str, row: Row) -> str:
-        """Give the id of a row of a context; where the index does not know it, its part and number."""
+        """Return the id of a row of a context; a row unknown to the index gets its part and number as id."""
         number = str(row.get("id", ""))
         return self.by_number.get(part, {}).get(number, f"{part}:{number}")
 
 
 def _slim(table: Table) -> Table:
-    """Leave out what ids do not need, such as the texts."""
+    """Select the columns that ids are read from, and drop large ones such as the texts."""
     return table[[name for name in COLUMNS if name in table.columns]] if hasattr(table, "columns") else table
 
 
@@ -69,7 +75,7 @@ def _documents_of_reports(communities: Iterable[Row], documents: Mapping[str, st
 
 
 def rows_of(table: Table) -> Iterator[Row]:
-    """Give the rows of a part of a context that the model was given; there may be none."""
+    """Iterate over the rows of a table that the model was given; a missing table has no rows."""
     rows = table.to_dict("records") if hasattr(table, "to_dict") else table
     return (row for row in rows or () if row.get("in_context", True))
 
@@ -83,22 +89,22 @@ def response_of(
     reports: Reports = "chunks",
     usage: Effort | None = None,
 ) -> Response:
-    """Give the response that an answer and its contexts make.
+    """Build a response from an answer and its contexts.
 
-    Text units become chunks, in the order of the context, and community reports come after them, with
-    ids such as `report:7`. Relationships become triples whose predicate is the description; after them
-    come the descriptions of entities (predicate `description`) and claims. Where there are entities,
-    the walk begins at them and goes along the relationships.
+    Text units become chunks in the order of the context. Community reports follow them, with ids such as `report:7`.
+    Relationships become triples whose predicate is the description. The descriptions of entities (predicate
+    `description`) and the claims follow them. If there are entities, the traversal starts at them and follows the
+    relationships.
 
     Args:
         answer: The answer.
         contexts: The tables of each context by name: sources, entities, relationships, reports, claims.
-            What several of them hold is there once, at its first place.
+            An item of several contexts is included once, at its first position.
         ids: The ids of the index.
-        ranking: How similar each text unit is to the question, by its id, the most similar first: then
-            this is the order of the chunks, and their score.
-        reports: Whether community reports are chunks or aggregates.
-        usage: What was spent.
+        ranking: The similarity of each text unit to the question, by its id, most similar first. It gives
+            the order and the scores of the chunks.
+        reports: Whether community reports become chunks or aggregates.
+        usage: The usage of the query.
     """
     parts = {part: [row for context in contexts for row in rows_of(context.get(part))] for part in (*KINDS, "reports")}
     units = _once(_units(parts["sources"], ids, ranking or {}))
@@ -118,7 +124,7 @@ Item = TypeVar("Item", Chunk, Triple)
 
 
 def _once(found: Iterable[Item]) -> tuple[Item, ...]:
-    """Give each id once, at its first place."""
+    """Drop items with an id that occurred before."""
     kept: dict[str, Item] = {}
     for item in found:
         kept.setdefault(item.id, item)
@@ -164,7 +170,7 @@ def _claims(parts: Mapping[str, Iterable[Row]], ids: Ids) -> Iterator[Triple]:
 
 
 def _walk(parts: Mapping[str, Iterable[Row]]) -> Traversal:
-    """Give the walk: the entities that were matched, their relationships, and the nodes that were come to."""
+    """Build the traversal: the matched entities, their relationships, and all nodes that were reached."""
     start = tuple(dict.fromkeys(str(row["entity"]) for row in parts["entities"]))
     edges = tuple(
         dict.fromkeys(

@@ -1,4 +1,4 @@
-"""LightRAG: what its index holds, and its queries as methods under test."""
+"""LightRAG: the inventory of its index, and its queries as methods under test."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ NUMBERS = ("top_k", "chunk_top_k")
 
 
 def load(spec: str) -> Method:
-    """Make a query mode of a LightRAG object a method.
+    """Load a query mode of a LightRAG object as a method.
 
     Args:
-        spec: `my_module:rag?name=value&...`: where the object is, or a function, asynchronous or not, that
-            makes it with its model functions (`path/to/file.py:name` will do too), and options: `mode`
-            (mix, local, global, hybrid or naive; mix where it is not given), `top_k`, `chunk_top_k`,
-            `response_type`, `enable_rerank` (true or false), `document` (id or path: what names a document).
+        spec: `my_module:rag?name=value&...` (or `path/to/file.py:name`): the LightRAG object, or a function,
+            asynchronous or not, that creates it with its model functions; and options: `mode` (mix, local,
+            global, hybrid or naive; default mix), `top_k`, `chunk_top_k`, `response_type`, `enable_rerank`
+            (true or false), `document` (id or path: identifies documents).
 
     Returns:
-        The method; it can answer many samples at the same time, on one event loop.
+        The method. It can be called concurrently on one event loop.
 
     Raises:
-        MethodError: Where lightrag is not installed here, or there is no such object.
+        MethodError: If lightrag is not installed, or the object does not exist.
     """
     try:
         place, given = read_spec(

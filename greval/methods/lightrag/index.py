@@ -1,4 +1,4 @@
-"""The files that LightRAG keeps in its working folder, read as an inventory."""
+"""Reader of the files in a LightRAG working folder, as an inventory."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-# The file is an index of the user's own, and expat bounds what entities may grow to.
+# The file is the user's own index, and expat limits the expansion of entities.
 from xml.etree import ElementTree as ET
 
 from greval.errors import DataError
@@ -26,7 +26,7 @@ PARTS = {
     "nodes": (GRAPH, "kv_store_full_entities.json"),
     "edges": (GRAPH, "kv_store_full_relations.json"),
 }
-"""The files that tell a part of the index; any one of them will do."""
+"""The files from which each part of the index can be read; any one of them is enough."""
 XML = "{http://graphml.graphdrawing.org/xmlns}"
 
 
@@ -34,19 +34,19 @@ Key = TypeVar("Key")
 
 
 def read_lightrag(folder: str | Path, *, document: DocumentName = "id") -> Inventory:
-    """Read what an index of LightRAG holds, where it is kept in files (the storages that LightRAG has by default).
+    """Read the inventory of a LightRAG index that is stored in files, as LightRAG does by default.
 
-    The graph comes from its GraphML file, and the names that LightRAG keeps for each document are added.
-    Relations have no predicate: the label of an edge is the relation's description, as in the triples of
-    the adapter, and `related` where only the pair of names is kept. LightRAG's relations have no direction:
-    the ends of an edge are in the order of the alphabet.
+    The graph is read from its GraphML file, and the names that LightRAG stores for each document are added. Relations
+    have no predicate: the label of an edge is the description of the relation, as in the triples of the adapter, or
+    `related` if only the pair of names is stored. Relations have no direction: the ends of an edge are in alphabetical
+    order.
 
     Args:
-        folder: The working folder; with a workspace, the folder of that name in it.
-        document: What names a document: its `id`, or the `path` of its file.
+        folder: The working folder. If a workspace is used, the subfolder of that name.
+        document: The field that identifies documents: `id`, or the `path` of the file.
 
     Raises:
-        DataError: Where the folder holds none of the files, or a file cannot be read.
+        DataError: If the folder has none of the files, or a file cannot be read.
     """
     place = Path(folder)
     if not holds_lightrag(place):
@@ -64,7 +64,7 @@ def read_lightrag(folder: str | Path, *, document: DocumentName = "id") -> Inven
 
 
 def holds_lightrag(folder: Path) -> bool:
-    """Tell whether a folder holds a file of LightRAG's."""
+    """Return whether a folder has any file of a LightRAG index."""
     return len(_missing(folder)) < len(PARTS)
 
 
@@ -74,7 +74,7 @@ def _missing(place: Path) -> list[str]:
 
 
 def _store(path: Path) -> dict[str, Any]:
-    """Read a store; one that is not there is empty."""
+    """Read a key-value store; a missing file is an empty store."""
     if not path.is_file():
         return {}
     try:
@@ -87,7 +87,7 @@ def _store(path: Path) -> dict[str, Any]:
 
 
 def _names(stores: Mapping[str, Mapping[str, Any]], document: DocumentName) -> dict[str, str]:
-    """Give the name of each document by its id; the id stands for a path that is not known."""
+    """Return the name of each document by its id; an unknown path is replaced by the id."""
     told = {**stores["full_docs"], **stores["doc_status"]}
     return {doc: (document == "path" and path_of(row)) or doc for doc, row in told.items()}
 
@@ -110,7 +110,7 @@ def _add_graph(
 
 
 def _elements(path: Path) -> Iterator[tuple[tuple[str, ...], dict[str, str]]]:
-    """Give the nodes (one name) and the edges (two) of a GraphML file, each with its data."""
+    """Iterate over the nodes (one name) and edges (two names) of a GraphML file, each with its data."""
     if not path.is_file():
         return
     keys: dict[str, str] = {}
@@ -138,7 +138,7 @@ def _add_names(
     nodes: dict[str, dict[str, None]],
     edges: dict[Edge, dict[str, None]],
 ) -> None:
-    """Add the names and pairs of each document, which may be more than the graph's files still tell."""
+    """Add the entity names and pairs recorded for each document, because the graph file may lack some of them."""
     for document, row in stores["full_entities"].items():
         for name in row.get("entity_names") or ():
             nodes.setdefault(name, {})[names.get(document, document)] = None

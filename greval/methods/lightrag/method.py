@@ -17,20 +17,20 @@ DocumentName = Literal["id", "path"]
 Ask = Callable[..., Awaitable[str]]
 Build = Callable[[], dict[str, Any]]
 _OPENING: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
-"""One object at a time is opened on a loop: several methods may have the same one."""
+"""A lock per event loop for opening objects, because several methods may share one object."""
 
 
 class LightRagMethod:
-    """Asks a LightRAG object, and gives what its model was given, what it answered and what was spent.
+    """A LightRAG query mode as a method; it returns the answer, the context of the model, and the usage.
 
-    Its cache of answers is turned off, so that repeats are asked and counted. LightRAG gives no usage and
-    queues its calls, so the calls of each query are counted where the query makes them.
+    LightRAG's answer cache is turned off, so that repeated queries call the model and are counted. LightRAG reports no
+    usage and queues its model calls, so the calls are counted before they enter the queue.
 
     Args:
-        source: The LightRAG object, or a function, asynchronous or not, that makes it. Its storages are
-            initialised with the first question, on the loop that asks it.
-        param: Makes the `QueryParam` of a question.
-        document: What names a document: its `id`, or the `path` of its file.
+        source: The LightRAG object, or a function, asynchronous or not, that creates it. Its storages are initialised
+            by the first query, on the event loop of that query.
+        param: Creates the `QueryParam` of a query.
+        document: The field that identifies documents: `id`, or the `path` of the file.
     """
 
     def __init__(self, source: Any, param: Callable[[], Any], document: DocumentName = "id") -> None:  # noqa: ANN401
@@ -43,7 +43,7 @@ class LightRagMethod:
         """Answer the sample's question.
 
         Raises:
-            MethodError: Where LightRAG failed, told of it or not, or gave an empty answer.
+            MethodError: If LightRAG raised or suppressed an error, or returned an empty answer.
         """
         rag = await self._opened()
         param = self._param()
@@ -58,7 +58,7 @@ class LightRagMethod:
         return response_of(answer, data, await self._documents(rag, data), param.mode, usage)
 
     async def _opened(self) -> Any:  # noqa: ANN401 - LightRAG's own
-        """Give the object, ready to be asked."""
+        """Return the LightRAG object; create and initialise it on the first call."""
         async with _OPENING.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
             if self._rag is None:
                 try:
@@ -68,7 +68,7 @@ class LightRagMethod:
         return self._rag
 
     async def _documents(self, rag: Any, data: Mapping[str, Any]) -> dict[str, str]:  # noqa: ANN401 - LightRAG's own
-        """Give the document of each chunk of a context."""
+        """Return the document of each chunk in a context."""
         chunks = data.get("chunks") or ()
         if self._document == "path":
             return {row["chunk_id"]: path for row in chunks if (path := path_of(row))}
@@ -78,9 +78,12 @@ class LightRagMethod:
 
 
 def _checked(result: Mapping[str, Any], errors: list[Exception]) -> str:
-    """Give the answer, or raise where LightRAG failed.
+    """Return the answer of a result.
 
-    Finding nothing is no failure: then LightRAG's answer is that it cannot tell.
+    An empty retrieval is not an error: LightRAG then answers that it does not know.
+
+    Raises:
+        MethodError: If LightRAG failed, or the answer is empty.
     """
     answer = (result.get("llm_response") or {}).get("content")
     found_nothing = (result.get("metadata") or {}).get("failure_reason") == "no_results"
@@ -94,7 +97,7 @@ def _checked(result: Mapping[str, Any], errors: list[Exception]) -> str:
 
 
 async def _ready(source: Any) -> Any:  # noqa: ANN401 - LightRAG's own
-    """Give the object with its storages initialised, its cache turned off and its calls counted."""
+    """Create the object if needed, initialise its storages, turn its cache off, and trace its model calls."""
     made = source if hasattr(source, "aquery_llm") else source()
     rag = await made if inspect.isawaitable(made) else made
     await rag.initialize_storages()
@@ -105,9 +108,9 @@ async def _ready(source: Any) -> Any:  # noqa: ANN401 - LightRAG's own
 
 
 def _watch(rag: Any) -> None:  # noqa: ANN401 - LightRAG's own
-    """Count calls at the functions that a query finds in its configuration.
+    """Trace the model functions in the configuration that each query builds.
 
-    Behind them is a queue with workers of its own, where it is no longer known which query asks.
+    These functions put their calls into a queue with its own workers, which do not know the query of a call.
     """
 
     def watched(build: Build) -> Build:
@@ -118,7 +121,7 @@ def _watch(rag: Any) -> None:  # noqa: ANN401 - LightRAG's own
 
         return built
 
-    # There is no public place to count at.
+    # LightRAG has no public hook for this.
     rag._build_global_config = once(rag._build_global_config, watched)  # noqa: SLF001
 
 
@@ -127,7 +130,7 @@ def _count(rag: Any) -> Callable[[str], int]:  # noqa: ANN401 - LightRAG's own
 
 
 def counted(ask: Ask, count: Callable[[str], int]) -> Ask:
-    """Give a model function of LightRAG that tells the watch of its calls, and of the tokens of its texts."""
+    """Wrap a model function of LightRAG so that it records its calls and tokens in the trace of the query."""
 
     async def asked(prompt: str, *given: Any, **named: Any) -> str:  # noqa: ANN401 - LightRAG's own
         watch = current()

@@ -1,4 +1,4 @@
-"""What a query of LightRAG gave to its model, as chunks, triples and a walk."""
+"""The context of a LightRAG query, converted to chunks, triples and a traversal."""
 
 from __future__ import annotations
 
@@ -10,17 +10,19 @@ from greval.methods.tables import Row
 from greval.records.case import Chunk, Edge, Effort, Response, Traversal, Triple
 
 SEPARATOR = "<SEP>"
-"""What LightRAG puts between the descriptions and the sources that it merged."""
+"""The separator of merged descriptions and sources in LightRAG."""
 
 UNKNOWN_PATH = "unknown_source"
-"""What LightRAG writes for the path of a text that came from no file."""
+"""The path that LightRAG writes for a text that has no file."""
 
 
 def edge_of(source: str, target: str, description: object) -> Edge:
-    """Give the edge of a relation. LightRAG's have no direction: the ends are in the order of the alphabet.
+    """Return the edge of a relation, with its ends in alphabetical order.
+
+    LightRAG's relations have no direction.
 
     Example:
-        >>> edge_of("Sam", "Alex", "Alex is the mentor of Sam.<SEP>They work together.")
+        >>> build_edge("Sam", "Alex", "Alex is the mentor of Sam.<SEP>They work together.")
         ('Alex', 'Alex is the mentor of Sam. They work together.', 'Sam')
     """
     first, last = sorted((source, target))
@@ -29,7 +31,7 @@ def edge_of(source: str, target: str, description: object) -> Edge:
 
 
 def path_of(row: Mapping[str, Any]) -> str | None:
-    """Give the path of the file that a chunk or a document comes from; None where LightRAG was told none."""
+    """Return the path of the source file of a chunk or a document, or None if LightRAG has none."""
     path = row.get("file_path")
     return str(path) if path and path != UNKNOWN_PATH else None
 
@@ -37,18 +39,18 @@ def path_of(row: Mapping[str, Any]) -> str | None:
 def response_of(
     answer: str, data: Mapping[str, Any], documents: Mapping[str, str], mode: str, usage: Effort | None = None
 ) -> Response:
-    """Give the response that an answer and its context make.
+    """Build a response from an answer and its context.
 
-    Relations become triples whose predicate is the description; the descriptions of entities come after
-    them (predicate `description`). The walk begins at the entities; in the mode `global` LightRAG finds
-    relations and not entities, so there the walk has no start.
+    Relations become triples whose predicate is the description. The descriptions of entities (predicate `description`)
+    follow them. The traversal starts at the entities. In the mode `global` it has no start nodes, because LightRAG
+    retrieves relations and not entities.
 
     Args:
         answer: The answer.
-        data: `data` as LightRAG gives it: lists of entities, relationships and chunks.
-        documents: The document of each chunk, by the chunk's id.
-        mode: The mode of the query; `naive` has neither triples nor a walk.
-        usage: What was spent.
+        data: The `data` of LightRAG's result: lists of entities, relationships and chunks.
+        documents: The document of each chunk, by the id of the chunk.
+        mode: The mode of the query; `naive` has neither triples nor a traversal.
+        usage: The usage of the query.
     """
     entities, relations = data.get("entities") or (), data.get("relationships") or ()
     edges = tuple(edge_of(row["src_id"], row["tgt_id"], row.get("description")) for row in relations)
