@@ -1,9 +1,9 @@
-"""Runs through a provider's batch endpoint: a file of requests goes out, and what came back is judged as ever.
+"""Runs through a provider's batch endpoint: submit a file of requests, then judge with the replies.
 
-A batch run is an ordinary run whose judge is a desk: what is asked there for the first time is written
-into a file; when the batch is done its answers lie in the run's journal, and the same run finds them.
-What then is still open (a metric that builds on others, a verdict that could not be read) goes out
-with the next file.
+A batch run uses the normal runner and replaces only the model call. A request that has no reply so far is written to
+a file. When the batch is done, its replies are stored in the run's journal, and the same run uses them. Requests
+that are still open after that (a metric that builds on others, a verdict that could not be parsed) go into the next
+file.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ PLAN = "plan.json"
 PLACED = "its question is in the next batch"
 OPEN = "its answer has not come yet"
 DISCOUNT = 0.5
-"""What a batch costs of the price of single calls; OpenAI, Anthropic and Google ask for half."""
+"""The price of a batch relative to single calls. OpenAI, Anthropic and Google charge half."""
 WIDTH = 64
-"""Judgements looked at side by side; nothing is waited for."""
+"""The number of judgements processed concurrently. None of them waits for a model."""
 
 
 class Plan(Record):
-    """What a batch run is made of, kept in its folder: so that it can be gone on with by its name alone."""
+    """The settings of a batch run, stored in its folder so that the folder name is enough to resume it."""
 
     judge: Judge
     metrics: tuple[str, ...]
@@ -65,9 +65,9 @@ class Plan(Record):
 
 
 class Batched(Record):
-    """What was sent: the batch's name, None where nothing was left to ask, and how many requests.
+    """A submitted batch: its id, or None if no request was left to send, and the number of requests.
 
-    `unread` tells of each row that is no case.
+    `unread` has a message for each row that is not a case.
     """
 
     batch: str | None
@@ -84,19 +84,19 @@ async def submit(
     repeats: int = 1,
     reason_depth: ReasonDepth | None = None,
 ) -> Batched:
-    """Send what a run would ask as a batch; what the run folder holds is not asked.
+    """Submit the requests of a run as a batch, without those whose results the run folder already holds.
 
     Args:
-        cases: What is judged; kept in the run folder until the batch is done.
-        metrics: Definitions; those that they build on are added.
+        cases: The cases to judge. They are stored in the run folder until the batch is done.
+        metrics: Metric definitions. The metrics that they build on are added.
         judge: A judge of an OpenAI-compatible provider that has a batch endpoint.
         out: The run folder.
         repeats: How often each case is judged.
-        reason_depth: How much the judge writes for each verdict, in place of what the metrics say.
+        reason_depth: How much the judge writes for each verdict, which overrides the metrics.
 
     Raises:
-        JudgeError: Where the judge cannot be asked in batches, or a batch of this run is still out.
-        JudgeUnavailableError: Where the provider does not take it.
+        JudgeError: If the judge does not support batches, or an earlier batch of this run is not collected yet.
+        JudgeUnavailableError: If the provider does not accept the batch.
     """
     if judge.local or not judge.model.startswith("openai:"):
         raise JudgeError(f"{judge.label}: only openai:MODEL can be asked in batches")
@@ -120,24 +120,24 @@ async def submit(
 
 
 async def status(out: str | Path) -> dict[str, BatchState]:
-    """Give how far the batches of a run are that were not collected yet, by their names."""
+    """Return the state of each batch of a run that was not collected yet, by batch id."""
     plan = _plan(Path(out) / FOLDER)
     files = await _files(plan)
     return {batch: await files.status(batch) for batch in plan.sent if batch not in plan.collected}
 
 
 async def collect(out: str | Path, **options: Unpack[Options]) -> Run:
-    """Fetch what came back, and judge by it: the run as far as it is answered.
+    """Fetch the replies of the submitted batches and judge with them.
 
     Args:
         out: The run folder.
-        **options: As those of `evaluate_async`: `on_progress`, `on_result`, `prices`.
+        **options: Options of `evaluate_async`, such as `on_progress`, `on_result` and `prices`.
 
     Returns:
-        The run; `submit` sends what is still open.
+        The run, as far as replies are available. `submit` sends the requests that are still open.
 
     Raises:
-        JudgeError: Where the batch is not done yet, or nothing was sent.
+        JudgeError: If a batch is not done yet, or no batch was submitted.
     """
     folder = Path(out) / FOLDER
     plan = _plan(folder)
@@ -151,7 +151,7 @@ async def collect(out: str | Path, **options: Unpack[Options]) -> Run:
 
 
 async def _send(plan: Plan, out: Path) -> Batched:
-    """Write the requests down, send them, and keep the name of the batch as soon as there is one."""
+    """Write the requests to a file, submit them, and store the batch id as soon as it is known."""
     folder = out / FOLDER
     asked: set[str] = set()
     with (folder / REQUESTS).open("w", encoding="utf-8") as file:
@@ -174,7 +174,7 @@ async def _send(plan: Plan, out: Path) -> Batched:
 
 
 def _kept(cases: GivenCases, path: Path) -> list[str]:
-    """Write the cases down, and give what is wrong with each row that is none: it stops no other."""
+    """Write the cases to a file, and return a message for each row that is not a case. Such rows are skipped."""
     unread: list[str] = []
     number = 0
     with path.open("w", encoding="utf-8") as file:
@@ -189,14 +189,14 @@ def _kept(cases: GivenCases, path: Path) -> list[str]:
 
 
 def _cases(folder: Path) -> Iterator[Case]:
-    """Read the cases of a batch run again."""
+    """Yield the stored cases of a batch run."""
     with (folder / CASES).open(encoding="utf-8") as lines:
         for line in lines:
             yield Case.model_validate_json(line)
 
 
 async def _run(plan: Plan, folder: Path, out: Path, desk: Desk, options: Options) -> Run:
-    """Run as ever, with a desk in place of the judge's model."""
+    """Run the normal evaluation, with a source of stored replies instead of the judge's model."""
     own = {definition["name"]: define(definition) for definition in plan.definitions}
     metrics: list[Metric] = [own.get(name) or load(name) for name in plan.metrics]
     price = prices_of(options).of(plan.judge.label)
@@ -215,7 +215,10 @@ async def _run(plan: Plan, folder: Path, out: Path, desk: Desk, options: Options
 
 
 def _answering(failed: Mapping[str, Reply]) -> Desk:
-    """Give what answers from a batch: answers lie in the journal, failed requests here; the rest is open."""
+    """Build the reply source for a collected batch.
+
+    Replies are in the journal and failed requests are in `failed`; any other request is still open.
+    """
 
     async def answer(key: str, line: Line, question: Question, messages: list[BaseMessage]) -> Reply:  # noqa: ARG001
         if key not in failed:
@@ -226,7 +229,7 @@ def _answering(failed: Mapping[str, Reply]) -> Desk:
 
 
 async def _fetch(plan: Plan, batch: str, out: Path) -> dict[str, Reply]:
-    """Put the answers of a batch into the run's journal, and give the requests that failed."""
+    """Store the replies of a batch in the run's journal, and return the failed requests by key."""
     line = await JudgeClient(plan.judge).ready()
     model = cast("ChatOpenAI", line.model)
     failed: dict[str, Reply] = {}
@@ -247,10 +250,10 @@ async def _files(plan: Plan) -> BatchFiles:
 
 
 def _plan(folder: Path) -> Plan:
-    """Read what a batch run is made of.
+    """Read the settings of a batch run.
 
     Raises:
-        JudgeError: Where nothing was sent from this folder.
+        JudgeError: If no batch was submitted from this folder.
     """
     try:
         return Plan.model_validate_json((folder / PLAN).read_text(encoding="utf-8"))
@@ -262,7 +265,7 @@ def _plan(folder: Path) -> Plan:
 
 
 def _keep(folder: Path, plan: Plan) -> None:
-    """Write the plan down, whole or not at all."""
+    """Write the settings of a batch run atomically."""
     new = folder / f"{PLAN}.new"
     new.write_text(plan.model_dump_json(indent=2), encoding="utf-8")
     new.replace(folder / PLAN)

@@ -1,7 +1,7 @@
-"""Running metrics over cases: concurrent, resumable, every failure a row.
+"""Evaluation of cases by metrics: concurrent and resumable, with every failure stored as a row.
 
-Each case is judged by all metrics as soon as a worker is free; a metric that builds on others waits
-for that case's own results only. Running the same thing again asks only for what is missing or failed.
+Each case is judged by all metrics as soon as a worker is free. A metric that builds on others waits only for their
+results on the same case. Running the same evaluation again judges only what is missing or failed.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from greval.runs.worker import Work
 from greval.stats.summary import Summary
 
 SPARE = 4
-"""A worker more for so many calls in flight: while some write down or wait to try again, others ask."""
+"""The number of concurrent calls for each spare worker, which makes calls while others write or wait for a retry."""
 FLUSH_SECONDS = 1.0
 JOURNAL = "replies.sqlite"
 STOPPED = "it was asked to stop"
@@ -58,9 +58,9 @@ MOST_FOLDERS = 10_000
 
 @dataclass(frozen=True)
 class Run:
-    """A finished or stopped run: its folder, how far it came, and why it was stopped.
+    """A finished or stopped run: its folder, its progress, and why it was stopped.
 
-    `fatal` tells that the judge cannot work as it is set up, such as with a wrong key.
+    `fatal` is true if the judge cannot work with its settings, for example because its API key is wrong.
     """
 
     folder: Path
@@ -70,20 +70,20 @@ class Run:
 
     @property
     def stopped(self) -> bool:
-        """Whether it was stopped before all was judged."""
+        """True if the run was stopped before everything was judged."""
         return self.why is not None
 
     def results(self) -> Iterator[Result]:
-        """Give the newest result of each sample, method and metric."""
+        """Iterate over the newest result of each sample, method and metric."""
         with Store.open(self.folder) as store:
             yield from store.results()
 
     def summary(self, by: str | Sequence[str] = ()) -> tuple[Summary, ...]:
-        """Return a summary of each metric, with the figures of `greval report`.
+        """Return a summary of each metric, with the same numbers as `greval report`.
 
         Args:
-            by: `method` or names of tags, such as ["method", "query_type"]; without any, by method if
-                there are several.
+            by: `method` or tag names, such as ["method", "query_type"]. If empty, group by method if there are several
+                methods.
 
         Raises:
             DataError: If no case has such a tag.
@@ -104,10 +104,10 @@ class Run:
         return found.summaries
 
     def shares(self, by: str | Sequence[str] = ()) -> tuple[ShareSummary, ...]:
-        """Return the mean of each share that was counted over notes, with the figures of `greval report`.
+        """Return the mean of each share computed from notes, with the same numbers as `greval report`.
 
         Args:
-            by: As of `summary`.
+            by: As in `summary`.
 
         Raises:
             DataError: If no case has such a tag.
@@ -127,7 +127,9 @@ def evaluate(
     out: str | Path,
     **options: Unpack[Options],
 ) -> Run:
-    """Judge cases by metrics into a run folder, from a script or a notebook; see `evaluate_async`.
+    """Judge cases by metrics and store the results in a run folder.
+
+    This is `evaluate_async` for scripts and notebooks; see there for the arguments.
 
     Example:
         >>> import tempfile
@@ -149,45 +151,46 @@ async def evaluate_async(
     stop: asyncio.Event | None = None,
     **options: Unpack[Options],
 ) -> Run:
-    """Judge cases by metrics into a run folder.
+    """Judge cases by metrics and store the results in a run folder.
 
     Args:
-        cases: Cases, mappings of their fields under greval's names or those of other tools, or a table of pandas
-            or polars; what `read_cases` gives. They are read as they are needed.
-        metrics: Definitions; those that they build on are added.
-        judge: Settings of a judge or a chat model; not needed for computed metrics.
-        out: The run folder; what it holds of an earlier run is not asked again. The run counts what belongs
-            to its own cases, metrics and judge: for the same metric and method it takes the place of earlier
-            runs in the folder.
-        stop: When set, no further call is made; what is in flight is finished and written.
-        **options: `concurrency`: how many calls are in flight at most. `gate`: entered for each call in
-            place of a limit of its own, such as one that several runs share. `repeats`: how often each case
-            is judged. `reason_depth`: how much the judge writes for each verdict, "brief", "detailed" or
-            "steps", in place of what the metrics say. `retry_failed` (true): whether what failed is asked
-            again, rows of an earlier run and once more at the end of this one. `resume` (true): false takes
-            a new folder beside `out` where that holds a run. `max_calls`, `max_cost` (US dollars): the run
-            stops there in order; both count what all commands on the run folder spent. `deadline` (seconds):
-            it stops then. `prices`: the table of prices, the shipped one by default.
-            `cache`: true, or a file: replies of all runs are kept there and not asked again.
-            `shard`: the part of the cases to judge, such as "3/16". `probe`: whether the cases are those of
-            a probe, which has a folder of its own. `origin`: where the cases come from, if `cases` does not
-            say it itself. `part`: the name of the part of a plan that these cases are; parts count together.
-            `desk`: asked in place of the judge's model.
-            `debug`: what was asked and answered where a call failed is kept in `debug.jsonl`.
-            `config`: LangChain's, with callbacks and tags, for every call.
-            `total`: how many cases there are, for the time left, where `cases` does not tell it itself.
+        cases: Cases, mappings of case fields (greval's names or those of other tools), a pandas or polars table, or the
+            return value of `read_cases`. They are read lazily.
+        metrics: Metric definitions. The metrics that they build on are added.
+        judge: Settings of a judge, or a chat model. Computed metrics need none.
+        out: The run folder. Results that it holds from an earlier run are not judged again. The run counts only the
+            results of its own cases, metrics and judge: for the same metric and method, it replaces earlier runs in
+            the folder.
+        stop: An event that stops the run when set: no further call is made, and calls in flight are finished and
+            stored.
+        **options: `concurrency`: the maximum number of concurrent calls. `gate`: a context manager entered for each
+            call instead of the concurrency limit, for example one that several runs share. `repeats`: how often each
+            case is judged. `reason_depth`: how much the judge writes for each verdict ("brief", "detailed" or "steps"),
+            which overrides the metrics. `retry_failed` (default true): retry failed rows of an earlier run, and
+            transient failures once at the end of this one. `resume` (default true): if false and `out` holds a run,
+            use a new folder with a numbered name instead. `max_calls`, `max_cost` (US dollars): the budget, at which
+            the run stops cleanly; both count what all commands on the run folder spent. `deadline`: a timeout for the
+            run in seconds. `prices`: the price table, by default the one shipped with greval.
+            `cache`: true or a file: cache the replies of all runs there and reuse them.
+            `shard`: the part of the cases to judge, such as "3/16". `probe`: whether the cases belong to a probe,
+            which needs a separate folder. `origin`: the source of the cases, if `cases` does not provide it.
+            `part`: the name of the part of a plan that these cases are; parts of a plan count together.
+            `desk`: the source of replies, used instead of the judge's model.
+            `debug`: store request and reply of each failed call in `debug.jsonl`.
+            `config`: a LangChain config, such as callbacks and tags, for every call.
+            `total`: the number of cases, used to estimate the time left if `cases` has no length.
             `on_progress`, `on_result`: called after each result, the latter with each new row.
-            `on_unread`: called with each row that is no case, in place of a warning (`DataWarning`) at the end.
+            `on_unread`: called with each row that is not a case, instead of a `DataWarning` at the end.
 
     Returns:
-        The run folder, how far the run came, and why it was stopped where it was.
+        The run: its folder, its progress, and why it was stopped, if it was.
 
     Raises:
-        DataError: Where the cases are one text or one record, none of them can be read, or the shard is none.
-        DefinitionError: Where no metric is given, or one builds on another that is not there.
-        JudgeError: Where the judge cannot be used at all.
-        StoreError: Where the folder cannot be written, or holds a probe.
-        TypeError: Where there is no such option.
+        DataError: If the cases are a single string or record, no case can be read, or the shard is invalid.
+        DefinitionError: If `metrics` is empty, or a metric builds on one that does not exist.
+        JudgeError: If the judge cannot be used at all.
+        StoreError: If the folder cannot be written or holds a probe.
+        TypeError: If an option does not exist.
     """
     known_options(options, Options, "evaluate")
     reading = read_given(cases)
@@ -248,7 +251,7 @@ async def evaluate_async(
 
 
 def _warn(work: Work, reading: Reading) -> None:
-    """Warn of rows that are no cases and of names that were ignored."""
+    """Warn about rows that are not cases and about ignored field names."""
     unread, taken = work.progress.unread, work.taken
     if unread and unread < taken:
         lines = [
@@ -261,10 +264,10 @@ def _warn(work: Work, reading: Reading) -> None:
 
 
 async def _through(work: Work, store: Store, source: Iterator[Case | RowFault], width: int, *, reads_on: bool) -> None:
-    """Let the workers take all cases, and note the rows that are none.
+    """Process all cases, and record the unreadable rows and how the run ended.
 
-    If the run is stopped and `reads_on`, the rest of the cases is read all the same: results of theirs
-    that are there from an earlier run belong to this one.
+    If the run is stopped and `reads_on` is true, the remaining cases are still read, because their stored results
+    from an earlier run belong to this run too.
     """
     to_end = False
     try:
@@ -282,7 +285,7 @@ async def _through(work: Work, store: Store, source: Iterator[Case | RowFault], 
 
 @asynccontextmanager
 async def _flushing(store: Store) -> AsyncIterator[None]:
-    """Bring the log to the disk once a second, from a thread: judging does not wait for it."""
+    """Sync the log to disk once a second in a background thread, so that judging does not wait for it."""
 
     async def flush() -> None:
         while True:
@@ -297,7 +300,7 @@ async def _flushing(store: Store) -> AsyncIterator[None]:
 async def _noting_spending(
     work: Work, store: Store, client: JudgeClient | None, options: Options
 ) -> AsyncIterator[None]:
-    """Write down once a second, and at the end, what all commands on the run spent: its caps count that."""
+    """Store the total spending of the run once a second and at the end, because the budget counts all commands."""
     guard = work.guard
     noted = guard.before
 
@@ -323,14 +326,14 @@ async def _noting_spending(
 
 
 def _price_batch(work: Work, client: JudgeClient, options: Options) -> Spending:
-    """Return what the answers of a batch cost: no call of them was made here."""
+    """Return the cost of the replies of a batch, which this process did not request itself."""
     usage = work.progress.usage
     return Spending(calls=usage.calls, cost=prices_of(options).cost(client.label, usage) if usage.calls else None)
 
 
 @asynccontextmanager
 async def _ending(guard: Guard, stop: asyncio.Event | None, deadline: float | None) -> AsyncIterator[None]:
-    """Stop the run when its caller wants it or its time is over."""
+    """Stop the run when the stop event is set or the deadline has passed."""
     timer = None
     if deadline is not None:
         timer = asyncio.get_running_loop().call_later(
@@ -351,7 +354,7 @@ async def _ending(guard: Guard, stop: asyncio.Event | None, deadline: float | No
 
 
 def unused(folder: Path) -> Path:
-    """Give the folder, or where it holds a run the first of its name with -2, -3 ... that does not.
+    """Return the folder if it is empty, else the first of its name with suffix -2, -3, ... that is.
 
     Example:
         >>> import tempfile
@@ -364,7 +367,7 @@ def unused(folder: Path) -> Path:
 
 
 def _guard(judge: Judge | BaseChatModel | None, options: Options) -> Guard:
-    """Give what ends the run: its caps, and a judge that cannot work."""
+    """Build the guard that stops the run at its budget or if the judge is unusable."""
     if judge is None:
         return Guard()
     label = JudgeClient(judge).label
@@ -381,7 +384,7 @@ def _guard(judge: Judge | BaseChatModel | None, options: Options) -> Guard:
 def _client(
     judge: Judge | BaseChatModel, guard: Guard, width: int, folder: Path, options: Options, opened: ExitStack
 ) -> JudgeClient:
-    """Give the client that all metrics of the run share."""
+    """Build the judge client that all metrics of the run share."""
     cache = options.get("cache") or None
     file = cache if isinstance(cache, Path) else cache_file()
     return JudgeClient(
@@ -396,7 +399,7 @@ def _client(
 
 
 def _describe(work: Work, store: Store, client: JudgeClient | None, options: Options) -> None:
-    """Write down what the run is made of; what is computed changes nothing of the judge's."""
+    """Store the metrics and the judge of the run; a run without a judge leaves the stored judge unchanged."""
     runnables = work.runnables
     put_metrics(store, [runnable.metric.model_dump(mode="json") for runnable in runnables.values()])
     if client:
@@ -406,7 +409,7 @@ def _describe(work: Work, store: Store, client: JudgeClient | None, options: Opt
 
 
 def _begin_plan(work: Work, store: Store, source: Source, options: Options) -> None:
-    """Begin the plan of the run, in place of earlier plans of the same metrics and methods."""
+    """Begin the plan of the run, which replaces earlier plans of the same metrics and methods."""
     marks = {name: Mark(runnable.fingerprint, runnable.judge) for name, runnable in work.runnables.items()}
     total = work.progress.total
     part = options.get("part") or (str(work.shard) if work.shard else "")
@@ -414,6 +417,6 @@ def _begin_plan(work: Work, store: Store, source: Source, options: Options) -> N
 
 
 def _claim_plans(store: Store, metrics: Iterable[str], method: str) -> None:
-    """Let the plan of the run count for a method, in place of earlier plans."""
+    """Make the plan of the run the counted one for a method, instead of earlier plans."""
     for metric in metrics:
         store.plans.plan_of(metric, method)

@@ -1,4 +1,4 @@
-"""What a run would ask and cost, counted before anything is asked."""
+"""Forecast of a run: the calls, tokens and cost it would need, computed without calling the judge."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ from greval.runs.store import FILE, Store
 from greval.runs.worker import left, narrow, read_case, written
 
 OUTPUT_PER_VERDICT = 60
-"""Output tokens counted on for a verdict with a brief reason."""
+"""The assumed output tokens of a verdict with a brief reason."""
 DETAILED_OUTPUT = 100
-"""Output tokens that a detailed reason adds."""
+"""The assumed additional output tokens of a detailed reason."""
 FINDING_OUTPUT = 30
-"""Output tokens of the finding of one step."""
+"""The assumed output tokens of the finding of one step."""
 
 
 class Expected(Record):
-    """What one metric would ask: calls and tokens of what is not judged yet; `cost` None without a price."""
+    """The forecast of one metric: calls and tokens for what is not judged yet. `cost` is None if no price is known."""
 
     metric: str
     judged: int = 0
@@ -56,9 +56,10 @@ class Expected(Record):
 
 
 class Forecast(Record):
-    """What a run would ask; `how` tells how tokens were counted, `exact` whether that is the model's own way.
+    """The forecast of a run, with one entry for each metric.
 
-    `spent` is what earlier commands spent on the run folder, which `max_calls` and `max_cost` count too.
+    `how` describes the token counter; `exact` is true if it is the model's own. `spent` is what earlier commands spent
+    on the run folder, which `max_calls` and `max_cost` count too.
     """
 
     judge: str | None
@@ -72,13 +73,13 @@ class Forecast(Record):
 
     @property
     def cost(self) -> float | None:
-        """The cost of all metrics in US dollars, None where no price is known."""
+        """The cost of all metrics in US dollars, or None if no price is known."""
         costs = [part.cost for part in self.expected if part.cost is not None]
         return sum(costs) if costs else None
 
     @property
     def calls(self) -> int:
-        """The calls of all metrics."""
+        """The number of calls of all metrics."""
         return sum(part.calls for part in self.expected)
 
 
@@ -90,18 +91,18 @@ def forecast(
     out: str | Path,
     **options: Unpack[Options],
 ) -> Forecast:
-    """Count what `evaluate` with the same arguments would ask; nothing is asked.
+    """Count the calls, tokens and cost that `evaluate` with the same arguments would need, without any call.
 
-    First calls only: what is asked again after a bad answer is not foreseen. A metric that builds on
-    others that are not judged yet is counted as if they narrowed nothing, which is the most that it can be.
+    Only first calls are counted: retries and repairs of unusable replies are not included. A metric that builds on
+    metrics without results so far is counted as if they did not narrow the case, which is the upper bound.
 
     Returns:
-        Calls, tokens and cost by metric, without what the run folder holds.
+        Calls, tokens and cost by metric, without what the run folder already holds.
 
     Raises:
-        DataError: Where the cases are one text or one record, or the shard is none.
-        JudgeError: Where the judge cannot be used at all.
-        StoreError: Where the folder holds a probe.
+        DataError: If the cases are a single string or record, or the shard is invalid.
+        JudgeError: If the judge cannot be used at all.
+        StoreError: If the folder holds a probe.
     """
     known_options(options, Options, "forecast")
     return run_sync(_forecast(read_given(cases), metrics, judge, Path(out), options))
@@ -157,7 +158,7 @@ async def _forecast(
 
 
 def _read(given: Case | RowFault, unread: list[str]) -> Case | None:
-    """Give the case, None where it is none: why is noted."""
+    """Return the case, or None if the row is not a case; the reason is appended to `unread`."""
     try:
         case = read_case(given)
         written(case)
@@ -168,13 +169,13 @@ def _read(given: Case | RowFault, unread: list[str]) -> Case | None:
 
 
 def _parts(metrics: Sequence[Metric], client: JudgeClient | None, count: TokenCounter, options: Options) -> list[_Part]:
-    """Give what counts each metric, with the fingerprints that the run would have."""
+    """Build a counter for each metric, with the fingerprints that the run would use."""
     compiled = compile_metrics(metrics, client, repeats=options.get("repeats", 1))
     return [_Part(one.metric, one.fingerprint, client, count, options) for one in compiled.values()]
 
 
 def output_per_verdict(metric: JudgedMetric) -> int:
-    """Return the output tokens counted on for one verdict, by the depth of its reason.
+    """Return the assumed output tokens of one verdict, by the depth of its reason.
 
     Example:
         >>> from greval.metrics.library import load
@@ -186,7 +187,7 @@ def output_per_verdict(metric: JudgedMetric) -> int:
 
 
 class _Part:
-    """Counts what one metric would ask."""
+    """Counter of the calls and tokens of one metric."""
 
     def __init__(
         self, metric: Metric, mark: str, client: JudgeClient | None, count: TokenCounter, options: Options
@@ -202,7 +203,7 @@ class _Part:
         self._found = Expected(metric=metric.name)
 
     def add(self, case: Case, known: Store | None, kept: Mapping[str, Result]) -> Result | None:
-        """Count one case; give its result where that is kept, as those of the metrics before are in `kept`."""
+        """Count one case and return its stored result, if any; `kept` holds those of the metrics before this one."""
         seen, broken = self._narrowed(case, kept)
         content = content_key(seen, self._metric, self._mark)
         old = known.get(case_key(seen, content), (case.id, case.method, self._metric.name)) if known else None
@@ -219,7 +220,7 @@ class _Part:
         return None
 
     def _narrowed(self, case: Case, kept: Mapping[str, Result]) -> tuple[Case, Failure | None]:
-        """Give what the metric sees where all that it builds on is known, else the case as a whole."""
+        """Return what the metric sees if all results that it builds on are stored, else the whole case."""
         names = built_on(self._metric)
         known = {name: kept[name] for name in names if name in kept}
         return narrow(case, self._metric, known) if len(known) == len(names) else (case, None)
@@ -242,7 +243,7 @@ class _Part:
         self._found = now.model_copy(update={name: getattr(now, name) + n for name, n in counts.items()})
 
     def expected(self, prices: Prices, label: str) -> Expected:
-        """Give what was counted, with its price."""
+        """Return the counts with their cost."""
         found = self._found
         if self._asking is None:
             return found

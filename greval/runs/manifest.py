@@ -1,4 +1,4 @@
-"""Facts of a run: what it is made of and what was planned, also where several commands share one folder."""
+"""Metadata of a run folder, which several commands may share: metrics, spending, and whether it is a probe."""
 
 from __future__ import annotations
 
@@ -15,42 +15,42 @@ from greval.records.scale import Scale
 from greval.runs.store import FILE, Store
 
 PROBE = "probe"
-"""The tag of every case of a probe: what was planted."""
+"""The tag of every case of a probe that names the planted fault."""
 SPENT = "spent"
-"""The fact of what was spent, by all commands."""
+"""The name of the metadata entry for the spending of all commands."""
 _SCALE: TypeAdapter[Scale] = TypeAdapter(Scale)
 OF = "of"
-"""The tag that names the case that it was planted in."""
+"""The tag of every case of a probe that names the case in which the fault was planted."""
 
 
 def holds_probe(store: Store) -> bool | None:
-    """Say whether a run is a probe, whose cases were changed on purpose; None where nothing was judged yet."""
+    """Return whether a run is a probe, whose cases were changed on purpose; None if nothing was judged yet."""
     first = next(store.rows(), None)
     return None if first is None else {PROBE, OF} <= first.result.tags.keys()
 
 
 def refuse_probe(store: Store) -> None:
-    """Refuse the run of a probe: other cases among its own would change its figures.
+    """Raise an error if a run is a probe, because other cases in its folder would change its results.
 
     Raises:
-        StoreError: Where the run is one.
+        StoreError: If the run is a probe.
     """
     if holds_probe(store):
         raise StoreError(f"{store.folder}: holds a probe; choose another folder with -o")
 
 
 def put_metrics(store: Store, metrics: Iterable[JsonValue]) -> None:
-    """Write down definitions; those of other metrics of the run stay, those of the same name are replaced."""
+    """Store metric definitions; they replace those of the same name and leave other metrics unchanged."""
     known = store.fact("metrics")
     named = {_name(metric): metric for metric in known} if isinstance(known, list) else {}
     store.put_fact("metrics", [*(named | {_name(metric): metric for metric in metrics}).values()])
 
 
 def read_scales(metrics: JsonValue) -> dict[str, Scale]:
-    """Return the scale of each metric in their order.
+    """Return the scale of each metric by name, in the order of the metrics.
 
     Args:
-        metrics: The fact "metrics" of a run, None if it has none.
+        metrics: The metadata entry "metrics" of a run, or None if it has none.
     """
     found: dict[str, Scale] = {}
     for metric in metrics if isinstance(metrics, list) else []:
@@ -60,12 +60,12 @@ def read_scales(metrics: JsonValue) -> dict[str, Scale]:
 
 
 def read_spending(store: Store, prices: Prices | None = None) -> Spending:
-    """Return what all commands on a run spent so far, also on rows that others took the place of since.
+    """Return what all commands on a run spent so far, including replaced rows.
 
     Args:
         store: The run.
-        prices: If given, rows count too that were written without a note of what they cost, such as those of a merged
-            run or of a command that was killed; that reads all of them.
+        prices: If given, also count rows whose cost was not recorded, such as those of a merged run or of a killed
+            command. This reads all rows.
     """
     noted = Spending.model_validate(store.fact(SPENT) or {})
     if prices is None:
@@ -78,17 +78,17 @@ def read_spending(store: Store, prices: Prices | None = None) -> Spending:
 
 
 def sum_spending(folders: Iterable[Path], prices: Prices) -> Spending:
-    """Return what all commands spent on the runs in some folders; a folder without a run adds nothing."""
+    """Return what all commands spent on the runs in the folders; a folder without a run adds nothing."""
     total = Spending()
     for folder in folders:
         if (folder / FILE).is_file():
-            with suppress(StoreError), Store.open(folder) as store:  # whoever judges there says what is wrong with it
+            with suppress(StoreError), Store.open(folder) as store:  # the command that judges there reports the error
                 total += read_spending(store, prices)
     return total
 
 
 def put_spending(store: Store, spending: Spending) -> None:
-    """Write down what all commands on a run spent so far."""
+    """Store what all commands on a run spent so far."""
     store.put_fact(SPENT, spending.model_dump())
 
 

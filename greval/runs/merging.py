@@ -1,4 +1,4 @@
-"""Merging runs: the logs of shards, or of other machines, become one."""
+"""Merging of runs: combine the logs of shards, or of several machines, into one run folder."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from greval.runs.worker import MOST_TOLD
 
 
 class Merged(Record):
-    """What a merge did: rows that were taken over, and rows that were there already."""
+    """The result of a merge: the number of copied rows, and of rows that were already present."""
 
     folder: str
     rows: int
@@ -26,21 +26,21 @@ class Merged(Record):
 
 
 def merge(out: str | Path, runs: Sequence[str | Path], *, metrics: Collection[str] = ()) -> Merged:
-    """Take the rows and cases of runs over into one run folder; doing it again changes nothing.
+    """Copy the rows and cases of several runs into one run folder. Merging the same runs again changes nothing.
 
-    What counts in each run counts in the merged one, beside what was merged before. A run that was
-    merged before and is merged again takes its own place.
+    The results that count in each run also count in the merged run, together with those of earlier merges. If a run
+    is merged again, it replaces its earlier merge.
 
     Args:
-        out: The folder of the merged run; made if it is missing.
-        runs: Folders of runs, such as the shards of one.
-        metrics: Metrics whose results in `out` from elsewhere no longer count.
+        out: The folder of the merged run. It is created if it does not exist.
+        runs: Run folders, such as the shards of one run.
+        metrics: Metrics whose earlier results in `out` no longer count.
 
     Returns:
-        How many rows were taken over.
+        The number of copied rows and of rows that were already present.
 
     Raises:
-        StoreError: If a folder is no run, cannot be used, or is given twice.
+        StoreError: If a folder is not a run folder, cannot be used, or is given twice.
     """
     folders = [Path(run) for run in runs]
     if len({folder.resolve() for folder in (*folders, Path(out))}) <= len(folders):
@@ -58,9 +58,9 @@ def merge(out: str | Path, runs: Sequence[str | Path], *, metrics: Collection[st
 
 
 def _take_over(target: Store, store: Store, missing: dict[int, int | None]) -> tuple[int, int]:
-    """Append the rows of a run that are not there; return how many were not, and how many were.
+    """Append the missing rows of a run; return the number of new rows and of rows already present.
 
-    `missing` takes how many judgements each plan of the run lacks, by the plan's number in the merged run.
+    The number of judgements that each plan of the run lacks is added to `missing`, by the plan's id in the merged run.
     """
     plans = target.plans.take_over(store.folder, store.taken_plans())
     missing |= {plans[plan]: count for plan, count in store.count_missing().items()}
@@ -86,7 +86,7 @@ def _take_over(target: Store, store: Store, missing: dict[int, int | None]) -> t
 
 
 def _facts(target: Store, stores: Sequence[Store]) -> None:
-    """Put together the facts of the runs: definitions and unreadable rows add up, the rest is that of the first."""
+    """Merge the metadata of the runs: union of metrics and unreadable rows, and judge and price of the first run."""
     for store in reversed(stores):
         metrics = store.fact("metrics")
         put_metrics(target, metrics if isinstance(metrics, list) else ())

@@ -1,4 +1,4 @@
-"""How a run is made: its options, and what follows from them."""
+"""Options of a run, and values derived from them."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from greval.runs.shard import Shard
 
 DEFAULT_CONCURRENCY = 8
 LOCAL_CONCURRENCY = 2
-"""The embedded model answers one call at a time; a second one waits ready."""
+"""The embedded model processes one call at a time; a second call waits in the queue."""
 
 
 OnProgress = Callable[[Progress], None]
 
 
 class Options(TypedDict, total=False):
-    """How a run is made; see `evaluate_async`."""
+    """Options of a run; see `evaluate_async`."""
 
     concurrency: int | None
     gate: AbstractAsyncContextManager[object] | None
@@ -58,13 +58,13 @@ class Options(TypedDict, total=False):
 
 
 def width_of(judge: Judge | BaseChatModel | None, options: Options) -> int:
-    """Give how many calls may be in flight."""
+    """Return the maximum number of concurrent calls."""
     local = isinstance(judge, Judge) and judge.local
     return options.get("concurrency") or (LOCAL_CONCURRENCY if local else DEFAULT_CONCURRENCY)
 
 
 def total_of(cases: GivenCases, options: Options, metrics: int) -> int | None:
-    """Give how many judgements are planned, None where nobody can tell before the cases are read."""
+    """Return the number of planned judgements, or None if it is unknown until the cases are read."""
     total = options.get("total")
     if total is None and isinstance(cases, Sized):
         total = len(cases)
@@ -72,10 +72,10 @@ def total_of(cases: GivenCases, options: Options, metrics: int) -> int | None:
 
 
 def shard_of(options: Options) -> Shard | None:
-    """Give the part of the cases to judge, None for all of them.
+    """Return the shard of the cases to judge, or None for all cases.
 
     Raises:
-        DataError: Where it is no shard.
+        DataError: If the option is not a valid shard.
 
     Example:
         >>> str(shard_of({"shard": "3/16"}))
@@ -90,7 +90,7 @@ def shard_of(options: Options) -> Shard | None:
 
 
 def source_of(cases: GivenCases, options: Options) -> Source:
-    """Return where the cases come from, `UNKNOWN` if nothing says it.
+    """Return the source of the cases, `UNKNOWN` if there is no information about it.
 
     Example:
         >>> source_of([], {"origin": Source(label="questions.csv")}).label
@@ -103,5 +103,5 @@ def source_of(cases: GivenCases, options: Options) -> Source:
 
 
 def prices_of(options: Options) -> Prices:
-    """Give the table of prices."""
+    """Return the price table, by default the one shipped with greval."""
     return options.get("prices") or Prices.load()

@@ -1,7 +1,7 @@
-"""Results as OpenTelemetry events, for those who watch their systems with it; nothing is sent unless asked.
+"""Results as OpenTelemetry events; nothing is sent unless the user asks for it.
 
-The names are those of OpenTelemetry's conventions for generative AI (event `gen_ai.evaluation.result`,
-in development there); what these have no name for begins with `greval.`.
+Event and attribute names follow the OpenTelemetry semantic conventions for generative AI (event
+`gen_ai.evaluation.result`, in development there). Attributes that have no name there begin with `greval.`.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ if TYPE_CHECKING:
 
 EVENT = "gen_ai.evaluation.result"
 RESPONSE_ID = "gen_ai.response.id"
-"""A case that has a tag of this name is tied by it to the answer that the tag's value names."""
+"""The tag of a case, and the event attribute, that holds the id of the judged model response."""
 
 Attributes = dict[str, str | float]
 
 
 class Events:
-    """Emits the events of results; call it with each result.
+    """A callable that emits the OpenTelemetry events of a result.
 
-    An event belongs to the span that is open where it is emitted.
+    An event belongs to the span that is active when it is emitted.
 
     Args:
-        provider: Where events go; None is the provider that was set for the whole process.
+        provider: The logger provider. None selects the provider that was set for the whole process.
 
     Raises:
-        MissingExtraError: Where OpenTelemetry is not installed.
+        MissingExtraError: If OpenTelemetry is not installed.
     """
 
     def __init__(self, provider: LoggerProvider | None = None) -> None:
-        """Take a logger of the provider."""
+        """Get a logger from the provider."""
         try:
             from opentelemetry._logs import get_logger_provider
         except ImportError as error:
@@ -45,16 +45,16 @@ class Events:
 
     @property
     def silent(self) -> bool:
-        """Whether nothing is emitted, as no provider was set for the process or OpenTelemetry is switched off.
+        """True if nothing is emitted, because the process has no provider or OpenTelemetry is disabled.
 
-        The loggers of OpenTelemetry's API do nothing; those that emit come from an SDK.
+        The loggers of the OpenTelemetry API do nothing; loggers that emit come from an SDK.
         """
         return type(self._logger).__module__.startswith("opentelemetry._logs")
 
     def __call__(self, result: Result) -> None:
-        """Emit one event for each judgement and each failure of a result, and before them for those it is built on.
+        """Emit one event for each judgement and each failure of a result, after those of the results it builds on.
 
-        A skipped one has none.
+        A skipped result has no events.
         """
         from opentelemetry._logs import LogRecord, SeverityNumber
 
@@ -69,22 +69,22 @@ class Events:
 
 
 def emit(result: Result, provider: LoggerProvider | None = None) -> None:
-    """Emit the events of one result; for many, keep one `Events`.
+    """Emit the events of one result. For many results, reuse one `Events` object.
 
     Args:
-        result: What a metric gave for a case.
-        provider: Where events go; None is the provider that was set for the whole process.
+        result: The result of a metric for a case.
+        provider: The logger provider. None selects the provider that was set for the whole process.
 
     Raises:
-        MissingExtraError: Where OpenTelemetry is not installed.
+        MissingExtraError: If OpenTelemetry is not installed.
     """
     Events(provider)(result)
 
 
 def attributes_of(result: Result) -> Iterator[Attributes]:
-    """Give what the events of a result tell: first its judgements, then its failures.
+    """Yield the attributes of each event of a result: first its judgements, then its failures.
 
-    What the judge said word for word (`raw`) is left out, and what looks like a key is blotted out.
+    The raw reply of the judge (`raw`) is left out, and text that looks like an API key is redacted.
 
     Example:
         >>> from greval.records.result import Scored
@@ -115,7 +115,7 @@ def _common(result: Result) -> Attributes:
 
 
 def _judged(judgement: Judgement) -> Attributes:
-    """Give the score as a number, a category as a label, and the reason."""
+    """Return the event attributes of a judgement: a number as score, a category as label, and the reason."""
     told: Attributes = {"gen_ai.evaluation.explanation": redacted(judgement.reason)}
     if judgement.number is not None:
         told["gen_ai.evaluation.score.value"] = float(judgement.number)
@@ -127,7 +127,10 @@ def _judged(judgement: Judgement) -> Attributes:
 
 
 def _failed(failure: Failure) -> Attributes:
-    """Give the kind of a failure with its message; an explanation belongs to a score, and there is none."""
+    """Return the event attributes of a failure: kind and message.
+
+    There is no explanation attribute, because it belongs to a score.
+    """
     told: Attributes = {"error.type": failure.kind, "greval.failure": redacted(failure.message)}
     return told | _item(failure.item)
 

@@ -1,4 +1,4 @@
-"""How far a run is: counts that callers can show, one snapshot after each result."""
+"""Progress of a run: counts that callers can display, one snapshot after each result."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from greval.records.result import Result, Usage
 
 
 class Progress(Record):
-    """A snapshot of a run; `total` judgements are None where cases are read from a stream.
+    """A snapshot of the progress of a run, counted in judgements.
 
-    `kept` of the `done` were there from an earlier run and cost nothing now; `in_flight` calls have
-    no answer yet; `cost` is in US dollars, None where no price is known; `seconds` is the time since
-    the start.
+    `total` is None if the cases are read from a stream. `kept` of the `done` judgements exist from an earlier run and
+    cost nothing in this one. `in_flight` is the number of calls without a reply so far. `cost` is in US dollars, or
+    None if no price is known. `seconds` is the time since the start.
     """
 
     total: int | None = None
@@ -29,7 +29,7 @@ class Progress(Record):
 
     @property
     def seconds_left(self) -> float | None:
-        """The estimated seconds left, None while nothing was judged or the total is not known."""
+        """The estimated time left in seconds; None if the total is unknown or nothing has been judged yet."""
         judged = self.done - self.kept
         if self.total is None or not judged:
             return None
@@ -37,13 +37,13 @@ class Progress(Record):
 
     @property
     def calls_per_second(self) -> float:
-        """The calls of the judge a second since the start."""
+        """The mean number of judge calls per second since the start."""
         return self.usage.calls / self.seconds if self.seconds else 0.0
 
     def after(
         self, result: Result, *, kept: bool, seconds: float, in_flight: int = 0, cost: float | None = None
     ) -> Progress:
-        """Give the snapshot after one more result."""
+        """Return the snapshot after one more result."""
         status = result.outcome.status
         return self.model_copy(
             update={
@@ -59,7 +59,7 @@ class Progress(Record):
         )
 
     def without(self, result: Result | None) -> Progress:
-        """Give the snapshot without a result in whose place another one comes; what it cost stays."""
+        """Return the snapshot without a result that is about to be replaced; its cost stays included."""
         if result is None:
             return self
         status = result.outcome.status

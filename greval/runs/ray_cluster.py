@@ -1,7 +1,7 @@
-"""One run on a Ray cluster: its shards are plain tasks, each with a log of its own, which become one in the end.
+"""Runs on a Ray cluster: each shard is a Ray task with its own log, and the logs are merged at the end.
 
-Ray only decides where a shard is judged. Keys, log, retries and limits are those of any other run: a
-shard whose worker is lost goes on in another worker where it stopped.
+Ray only decides on which worker a shard is judged. Keys, log, retries and rate limits work as in any other run: if a
+worker is lost, another worker resumes its shard.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from greval.runs.store import FILE
 SHARDS = "shards"
 MINUTE = 60.0
 MOST_LOST = 20
-LOCK_SECONDS = 5.0  # a shared file system may let go of a lost worker's lock some seconds later
+LOCK_SECONDS = 5.0  # a shared file system may release the lock of a lost worker a few seconds later
 OBJECT_STORE = 80 * 1024 * 1024
 COUNTS = ("done", "scored", "skipped", "failed", "items_failed", "kept")
 LIMITS = ("requests_per_minute", "tokens_per_minute")
@@ -46,7 +46,7 @@ UNFIT = frozenset({"desk", "on_result", "resume", "shard", "total"})
 
 @dataclass(frozen=True)
 class Job:
-    """What travels to the workers: plain values, greval's own computed metrics by their name, and no key."""
+    """The job description sent to the workers: plain values, built-in computed metrics by name, and no API key."""
 
     source: Path
     metrics: tuple[Metric | str, ...]
@@ -58,7 +58,7 @@ class Job:
     options: Options
 
     def folder(self, number: int) -> Path:
-        """Give the run folder of a shard."""
+        """Return the run folder of a shard."""
         return self.out / SHARDS / f"{number}-of-{self.shards}"
 
 
@@ -75,33 +75,33 @@ def evaluate_on_ray(  # noqa: PLR0913 - what a run is made of
     limit: int | None = None,
     **options: Unpack[Options],
 ) -> Run:
-    """Judge the cases of a file on a Ray cluster, in shards; the same call again goes on where it stopped.
+    """Judge the cases of a file in shards on a Ray cluster. The same call again resumes the run.
 
     Args:
-        source: The file of cases; like `out`, on a file system that all workers share.
-        metrics: Definitions; those that they build on are added.
-        judge: Settings of a judge. Its key is read from the environment of each worker; its limits
-            are those of the whole run, of which each worker keeps to its part.
-        out: The run folder; the shards' own are in `shards` below it.
-        shards: In how many parts the cases are judged; a run begun with so many goes on with so many.
-        workers: How many shards are judged at a time; as many as the cluster has CPUs by default.
-        address: Ray's address; without it the cluster of the caller's own `ray.init`, else that of
-            RAY_ADDRESS, else one on this machine.
-        method: The method of the cases that name none.
-        limit: Only the first so many cases are judged.
+        source: The file of cases. Like `out`, it must be on a file system that all workers share.
+        metrics: Metric definitions. The metrics that they build on are added.
+        judge: Settings of a judge. Each worker reads the API key from its environment. The rate limits
+            apply to the whole run; each worker gets an equal share of them.
+        out: The run folder. The folders of the shards are in its subfolder `shards`.
+        shards: The number of shards. A run must be resumed with the same number.
+        workers: The number of shards that are judged at the same time, by default the number of CPUs of the cluster.
+        address: The address of the Ray cluster. By default the cluster of the caller's own `ray.init`, else that of
+            RAY_ADDRESS, else a new one on this machine.
+        method: The method of the cases that do not name one.
+        limit: The maximum number of cases; the first ones are judged.
         **options: As in `evaluate_async`, without `desk`, `on_result`, `resume`, `shard`, `total`.
-            `concurrency` is each worker's; `max_calls` and `max_cost` are divided among the shards, and
-            hold over all calls that go on with the run;
-            `cache` is that of the worker's machine; `on_progress` is called after each shard.
+            `concurrency` applies to each worker. `max_calls` and `max_cost` are divided among the shards, and
+            count all calls of this function for the run. `cache` is on the worker's machine. `on_progress` is
+            called after each shard.
 
     Returns:
-        The run folder with all that was judged, how far the run came, and why it was stopped.
+        The merged run: its folder, its progress, and why it was stopped, if it was.
 
     Raises:
-        DataError: Where the file cannot be read, an option does not fit, or a cap cannot be divided.
-        JudgeError: Where the judge cannot be used at all, such as without a key on a worker.
-        MissingExtraError: Where Ray is not installed.
-        StoreError: Where a folder cannot be used, or was begun with another number of shards.
+        DataError: If the file cannot be read, an option is not supported, or a budget cannot be divided.
+        JudgeError: If the judge cannot be used at all, for example because a worker has no API key.
+        MissingExtraError: If Ray is not installed.
+        StoreError: If a folder cannot be used, or the run was begun with another number of shards.
     """
     source, folder = Path(source).resolve(), Path(out).resolve()
     _check_begun(folder, shards)
@@ -119,15 +119,15 @@ def evaluate_on_ray(  # noqa: PLR0913 - what a run is made of
 
 
 class Crew:
-    """The driver's side: which shards wait, which are judged, and what came of the others."""
+    """The driver of a run on Ray: it queues the shards, starts their tasks and collects their results."""
 
     def __init__(self, ray: Any, job: Job, width: int, total: int, options: Options) -> None:  # noqa: ANN401 - a module
-        """Begin with all shards waiting; `width` of them are judged at a time."""
+        """Queue all shards; at most `width` of them are judged at the same time."""
         self.fatal = False
         self._ended: str | None = None
         self._ray = ray
         self._job = ray.put(job)
-        self._task = ray.remote(num_cpus=1, max_retries=0)(judge_shard)  # lost ones are begun again here, in order
+        self._task = ray.remote(num_cpus=1, max_retries=0)(judge_shard)  # this class restarts lost tasks, in order
         self._pause = max(LOCK_SECONDS, MINUTE if job.judge.tokens_per_minute else _refilled(job.judge))
         self._width, self._total, self._options = width, total, options
         self._waiting = deque(range(1, job.shards + 1))
@@ -138,7 +138,7 @@ class Crew:
 
     @property
     def why(self) -> str | None:
-        """Why not all was judged, None where it was; a cap stops single shards."""
+        """The reason why the run is incomplete, or None if it is complete. A budget stops single shards."""
         stopped = [run for run in self._runs if run.stopped]
         if self._ended or not stopped:
             return self._ended
@@ -146,7 +146,7 @@ class Crew:
 
     @property
     def progress(self) -> Progress:
-        """How far the shards that ended came; each of them met the same unreadable rows."""
+        """The total progress of the finished shards. Each shard reads all rows, so unreadable rows are not summed."""
         parts = [run.progress for run in self._runs]
         costs = [part.cost for part in parts if part.cost is not None]
         return Progress(
@@ -159,7 +159,7 @@ class Crew:
         )
 
     def work(self) -> None:
-        """Have all shards judged; whatever ends that early, the workers first write down what is in flight."""
+        """Judge all shards. If this ends early for any reason, wait until the workers have stored calls in flight."""
         deadline = self._options.get("deadline")
         try:
             while self._running or self._waiting:
@@ -180,7 +180,7 @@ class Crew:
                 self._ray.wait([*self._running], num_returns=len(self._running))
 
     def _take(self, number: int, ref: Any) -> None:  # noqa: ANN401 - Ray's
-        """Take note of what came of a shard."""
+        """Record the result of a finished shard."""
         try:
             run: Run = self._ray.get(ref)
         except self._ray.exceptions.RayError as error:
@@ -194,10 +194,15 @@ class Crew:
             on_progress(self.progress)
 
     def _missed(self, number: int, error: Exception) -> None:
-        """Put a shard whose worker was lost first in the line."""
+        """Put a shard whose worker was lost at the front of the queue.
+
+        Raises:
+            StoreError: If the shard lost its worker too often.
+            Exception: The error of the task, if it has another cause.
+        """
         kinds = self._ray.exceptions
         lost = (kinds.WorkerCrashedError, kinds.NodeDiedError, kinds.OutOfMemoryError, kinds.ObjectLostError)
-        if isinstance(error, kinds.TaskCancelledError):  # before it began
+        if isinstance(error, kinds.TaskCancelledError):  # cancelled before it began
             return
         cause = getattr(error, "cause", None)
         locked = isinstance(cause, StoreError) and self._lost[number]  # by the worker that was lost
@@ -211,7 +216,7 @@ class Crew:
             self._waiting.appendleft(number)
 
     def _end(self, why: str) -> None:
-        """Begin no other shard, and let those that are judged finish what is in flight; the first reason counts."""
+        """Clear the queue and cancel running shards, which finish calls in flight first; the first reason is kept."""
         if self._waiting or self._running:
             self._ended = self._ended or why
         self._waiting.clear()
@@ -220,12 +225,12 @@ class Crew:
 
 
 def judge_shard(job: Job, number: int, pause: float) -> Run:
-    """Judge a shard, or what is left of it, in a worker of Ray; it begins after so many seconds."""
+    """Judge a shard, or the rest of it, in a Ray worker, after a pause in seconds."""
     return asyncio.run(_judge_shard(job, number, pause))
 
 
 async def _judge_shard(job: Job, number: int, pause: float) -> Run:
-    """Judge it; when Ray cancels the task, which it does by this signal, what is in flight is still finished."""
+    """Judge a shard. Ray cancels a task with SIGINT; calls in flight are then finished first."""
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGINT, stop.set)
     with suppress(TimeoutError):
@@ -250,9 +255,9 @@ async def _judge_shard(job: Job, number: int, pause: float) -> Run:
 
 
 async def _settle(judge: Judge) -> None:
-    """Wait until the limits are as if nothing had been asked: the next shard in this place knows nothing of it."""
+    """Wait until the rate limits have fully recovered, because the next shard on this worker starts a new limiter."""
     if quiet := _refilled(judge):
-        if judge.tokens_per_minute:  # a call may cost more than was counted on; a next one comes when that is paid back
+        if judge.tokens_per_minute:  # a call may use more tokens than estimated; wait until they are refilled
             pace = (await JudgeClient(judge).ready()).pace
             await pace.enter()
             pace.leave()
@@ -260,13 +265,17 @@ async def _settle(judge: Judge) -> None:
 
 
 def _refilled(judge: Judge) -> float:
-    """Give the seconds of quiet after which all limits allow a burst again (see `rate_limit.Bucket`)."""
+    """Return the idle time in seconds after which all rate limits allow a burst again (see `rate_limit.Bucket`)."""
     limits = (getattr(judge, name) for name in LIMITS)
     return max((MINUTE / min(MINUTE - 1, limit) for limit in limits if limit), default=0.0)
 
 
 def _divided(options: Options, shards: int) -> Options:
-    """Give the options of each shard, the caps divided."""
+    """Return the options of each shard, with the budget divided by the number of shards.
+
+    Raises:
+        DataError: If an option is not supported, or `max_calls` is less than the number of shards.
+    """
     calls, cost = options.get("max_calls"), options.get("max_cost")
     if unfit := UNFIT & options.keys():
         raise DataError(f"{', '.join(sorted(unfit))}: has no meaning for a run on a cluster; leave it out")
@@ -279,7 +288,7 @@ def _divided(options: Options, shards: int) -> Options:
 
 
 def _check_begun(out: Path, shards: int) -> None:
-    """Refuse to begin another division beside one that was begun."""
+    """Raise an error if the run was begun with another number of shards."""
     begun = {path.name.rpartition("-of-")[2] for path in (out / SHARDS).glob("*-of-*")} - {str(shards)}
     if begun:
         raise StoreError(f"{out}: was begun with shards={min(begun)}; go on with so many, or choose another folder")
@@ -287,7 +296,7 @@ def _check_begun(out: Path, shards: int) -> None:
 
 @contextmanager
 def _cluster(address: str | None, workers: int | None) -> Iterator[Any]:
-    """Give Ray, connected to a cluster; it tells nobody that it is used, unless the user wishes that."""
+    """Connect to a Ray cluster and yield the module `ray`. Usage statistics are off unless the user enabled them."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:
         import ray

@@ -1,4 +1,4 @@
-"""The summary of a run: what its log holds by metric and group, the same for Python, reports and the server."""
+"""The summary of a run by metric and group, shared by the Python API, reports and the server."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_GROUPS = 1_024
 
 
 class RunSummary(NamedTuple):
-    """What the summaries are grouped by, the scale of each metric in order, and the summaries."""
+    """The grouping of the summaries, the scale of each metric in order, and the summaries."""
 
     by: tuple[str, ...]
     scales: dict[str, Scale]
@@ -26,16 +26,16 @@ class RunSummary(NamedTuple):
 
 
 def summarise_run(store: Store, by: str | Sequence[str] = ()) -> RunSummary:
-    """Summarise the results of a run; one row at a time is in memory.
+    """Summarise the results of a run with one row at a time in memory.
 
     Args:
-        store: The run, opened to read.
-        by: `method` or names of tags; without any, by method if there are several.
+        store: The run, opened for reading.
+        by: `method` or names of tags. If it is empty, results are grouped by method if there are several.
     """
     scales = read_scales(store.fact("metrics"))
     grouping = Grouping(by)
 
-    @lru_cache(maxsize=MOST_GROUPS)  # few methods and tags come again and again
+    @lru_cache(maxsize=MOST_GROUPS)  # rows share few combinations of method and tags
     def group(method: str, tags: str) -> str:
         return grouping.name(method, json.loads(tags))
 
@@ -46,9 +46,9 @@ def summarise_run(store: Store, by: str | Sequence[str] = ()) -> RunSummary:
 
 
 def missing_tag(by: Sequence[str], summaries: Sequence[Summary], store: Store) -> DataError | None:
-    """Return the error about the first tag that no case of a run has, None if all are there.
+    """Return an error for the first tag that no case of a run has, None if all tags exist.
 
-    The run is read for it only if the summaries hold no value of a tag.
+    The run is read only if the summaries hold no value of a tag.
     """
     for place, name in enumerate(by):
         groups = (summary.group.split(" · ") for summary in summaries)

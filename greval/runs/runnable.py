@@ -1,4 +1,4 @@
-"""Compiling: a metric and a judge become a LangChain runnable from a case to a result."""
+"""Compilation of a metric and a judge into a LangChain runnable from a case to a result."""
 
 from __future__ import annotations
 
@@ -35,29 +35,30 @@ def compile_metric(
     repeats: int = 1,
     built_on: Iterable[Metric] = (),
 ) -> MetricRunnable:
-    """Compile a metric and a judge into a runnable; built once, it judges any number of cases.
+    """Compile a metric and a judge into a runnable, which can judge any number of cases.
 
-    A metric that builds on others judges those first, side by side, and then what they let through, as `evaluate`
-    does: the same calls, fingerprints and verdicts. Its result carries theirs in `built_on`.
+    If the metric builds on others, those are judged first, concurrently, and then the case as narrowed by their
+    verdicts. Calls, fingerprints and verdicts are the same as in `evaluate`. The result carries the results of the
+    other metrics in `built_on`.
 
     Args:
         metric: A definition, judged or computed.
         model: Settings of a judge, any chat model of LangChain, or a client shared by several
-            metrics; a computed metric needs none.
-        repeats: How often each case is judged; the majority (categories) or the mean (values)
-            counts, with the votes and the flip rate.
-        built_on: Definitions of metrics that this one builds on; those that are not given here are looked
-            for among the predefined ones.
+            metrics. A computed metric needs none.
+        repeats: How often each case is judged. The result is the majority (categories) or the mean (values),
+            with the votes and the flip rate.
+        built_on: Definitions of the metrics that this one builds on. Missing ones are looked up among the
+            predefined metrics.
 
     Returns:
         A runnable from a case (or a mapping of its fields) to a `Result`, with `invoke`, `ainvoke`,
-        `batch`, `abatch`, `stream` and callbacks as any runnable. The same object serves threads,
+        `batch`, `abatch`, `stream` and callbacks like any runnable. The same object can be used from threads,
         scripts and running event loops.
 
     Raises:
-        DefinitionError: If the metric is none, such as a name, or if one that it builds on is not found or does
-            not fit its use.
-        JudgeError: If a judged metric is given no judge.
+        DefinitionError: If `metric` is not a metric, such as a name, or if a metric that it builds on is not found
+            or does not fit its use.
+        JudgeError: If the metric is judged and `model` is None.
 
     Example:
         >>> from greval.testing import ScriptedJudge
@@ -77,18 +78,18 @@ def compile_metric(
 def compile_metrics(
     metrics: Iterable[Metric], client: JudgeClient | None, *, repeats: int = 1
 ) -> dict[str, MetricRunnable]:
-    """Compile metrics for a worker, each for itself: it judges a case as it is given.
+    """Compile metrics separately for a worker. Each runnable judges a case as it is passed, without its dependencies.
 
     Args:
         metrics: Definitions, each after those that it builds on.
-        client: The judge that they share; None if all are computed.
+        client: The judge that they share, or None if all metrics are computed.
         repeats: How often each case is judged.
 
     Returns:
-        The runnables by name in the same order. The fingerprint of each covers those that it builds on.
+        The runnables by name in the same order. The fingerprint of each covers the metrics that it builds on.
 
     Raises:
-        JudgeError: If a judged metric is given no judge.
+        JudgeError: If a metric is judged and `client` is None.
     """
     compiled: dict[str, MetricRunnable] = {}
     for metric in metrics:
@@ -98,15 +99,15 @@ def compile_metrics(
 
 
 class ComposedRunnable(MetricRunnable):
-    """A compiled metric that builds on others, with those; see `compile_metric`.
+    """A compiled metric together with the compiled metrics that it builds on; see `compile_metric`.
 
     Args:
         parts: The compiled metrics in order, the one that builds on the others last.
-        guard: What says whether calls may be made.
+        guard: Decides whether calls may be made.
     """
 
     def __init__(self, parts: Mapping[str, MetricRunnable], guard: Guard) -> None:
-        """Keep what was built once."""
+        """Store the compiled metrics."""
         *_, own = parts.values()
         super().__init__(own.metric, own.judging, judge=own.judge, tier=own.tier, mark=own.fingerprint)
         self._parts = parts
@@ -114,13 +115,13 @@ class ComposedRunnable(MetricRunnable):
         self._work: Work | None = None
 
     def for_batch(self) -> MetricRunnable:
-        """Return a runnable that judges equal content of its cases once."""
+        """Return a runnable that judges cases of equal content only once."""
         shared = copy(self)
         shared._work = self._begin_work()  # noqa: SLF001 - its own copy
         return shared
 
     async def _judge_case(self, given: CaseLike, run_manager: object, config: RunnableConfig) -> Result:  # noqa: ARG002
-        """Judge a case as a run does, and put the results that the last one builds on into it."""
+        """Judge a case as a run does, and attach the results of the other metrics as `built_on`."""
         work = self._work or self._begin_work()
         (found,) = await work.judge_cases([as_case(given)], config)
         result = found.pop(self.metric.name, None)
@@ -135,7 +136,7 @@ class ComposedRunnable(MetricRunnable):
 def _compile_alone(
     metric: Metric, client: JudgeClient | None, repeats: int, marks: Mapping[str, str]
 ) -> MetricRunnable:
-    """Compile a metric that is shown cases as they are; `marks` are the fingerprints of those that it builds on."""
+    """Compile a metric without its dependencies. `fingerprints` holds those of the metrics that it builds on."""
     if isinstance(metric, ComputedMetric):
         return MetricRunnable(metric, _computing(metric), judge="", tier="computed", mark=fingerprint(metric, {}))
     if client is None or not isinstance(metric, JudgedMetric):
@@ -153,7 +154,7 @@ def _compile_alone(
 
 
 def _computing(metric: ComputedMetric) -> Judging:
-    """Compute the judgements of a case; what goes wrong in the function is that case's failure."""
+    """Create the judging function of a computed metric. An exception of its function becomes a failure of the case."""
 
     async def compute(case: Case, _: RunnableConfig) -> tuple[Outcome, Usage]:
         return compute_outcome(metric, case), Usage()
@@ -162,7 +163,7 @@ def _computing(metric: ComputedMetric) -> Judging:
 
 
 def _repeating(asking: Asking, metric: JudgedMetric, repeats: int) -> Judging:
-    """Judge several times, and give the majority or the mean of what was given."""
+    """Create a judging function that judges each case several times and merges the outcomes."""
 
     async def repeat(case: Case, config: RunnableConfig) -> tuple[Outcome, Usage]:
         rounds = await ended(asking(case, config, repeat=n, repeats=repeats) for n in range(repeats))

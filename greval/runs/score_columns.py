@@ -1,4 +1,4 @@
-"""The figures of a run by metric, method and question, read one row at a time into narrow columns."""
+"""The scores of a run by metric, method and question, read one row at a time into compact columns."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ MOST_TAGS = 4_096
 
 
 class Side(NamedTuple):
-    """A method of the run (`before` false) or of the earlier one that it is compared with."""
+    """A method of the run (`before` is false) or of the earlier run that it is compared with."""
 
     method: str
     before: bool = False
 
 
 class Column:
-    """One metric of one side: the sum and number of each question's rows, and what became of it."""
+    """The column of one metric and side: the sum, the number of rows and the state of each question."""
 
     def __init__(self) -> None:
         self._sums = array("d")
         self._counts = array("q")
         self._states = bytearray()
         self.marks: set[str] = set()
-        """The fingerprints and judges of its rows, as JSON."""
+        """The fingerprints and judges of the rows, as JSON."""
 
     def add(self, question: int, outline: str, mark: str) -> None:
-        """Take a row of a question by its outline; several rows of one question count as their mean."""
+        """Add a row of a question by its outline; several rows of one question count as their mean."""
         if question >= len(self._states):
             more = question + 1 - len(self._states)
             self._sums.frombytes(bytes(8 * more))
@@ -56,13 +56,13 @@ class Column:
             self.marks.add(mark)
 
     def states(self, questions: int) -> NDArray[np.uint8]:
-        """Give what became of each question; those that it has no row of are missing."""
+        """Return the state of each question; questions without a row are `MISSING`."""
         import numpy as np
 
         return np.frombuffer(bytes(self._states).ljust(questions, b"\0"), dtype=np.uint8)
 
     def values(self, questions: int) -> NDArray[np.float64]:
-        """Give the figure of each question; 0 where it has none, see `states`."""
+        """Return the figure of each question; 0 if it has none, see the states."""
         import numpy as np
 
         found = np.zeros(questions)
@@ -91,8 +91,8 @@ class Scores:
         self._cluster_of = array("q")
 
     def take(self, store: Store, *, before: bool = False) -> None:
-        """Read a run; one row at a time is in memory beside the columns."""
-        placed = lru_cache(maxsize=MOST_TAGS)(self._placed)  # few tags come again and again
+        """Read a run into the columns; only one row at a time is in memory in addition."""
+        placed = lru_cache(maxsize=MOST_TAGS)(self._placed)  # few distinct tags occur, many times
         for sample_id, method, metric, tags, outline, mark in store.scores():
             question = self._questions.setdefault(sample_id, len(self._questions))
             if question == len(self._group_of):
@@ -103,7 +103,7 @@ class Scores:
             column.add(question, outline, mark)
 
     def __len__(self) -> int:
-        """Give how many questions there are."""
+        """Return the number of questions."""
         return len(self._questions)
 
     @property
@@ -113,17 +113,17 @@ class Scores:
 
     @property
     def sides(self) -> tuple[Side, ...]:
-        """Every method of either run, in order of its first row."""
+        """Every method of either run, in the order of its first row."""
         return tuple(dict.fromkeys(side for columns in self.columns.values() for side in columns))
 
     def group_of(self) -> NDArray[np.int64]:
-        """Give the number of each question's group."""
+        """Return the number of each question's group."""
         import numpy as np
 
         return np.asarray(self._group_of)
 
     def cluster_of(self) -> NDArray[np.int64] | None:
-        """Give the number of each question's cluster: below 0 and its own where it has no such tag."""
+        """Return the number of each question's cluster; a question without the tag has a negative number of its own."""
         import numpy as np
 
         if self._cluster_by is None:
@@ -132,7 +132,7 @@ class Scores:
         return np.where(found < 0, -1 - np.arange(len(found)), found)
 
     def _placed(self, tags: str) -> tuple[int, int]:
-        """Give the numbers of the group and of the cluster that tags name; -1 for no cluster."""
+        """Return the numbers of the group and of the cluster that tags name; -1 for no cluster."""
         told: dict[str, str] = json.loads(tags)
         self.tags.update(told)
         name = " · ".join(told.get(tag) or NOT_TOLD for tag in self._by)

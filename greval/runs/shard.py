@@ -1,4 +1,4 @@
-"""Shards: a run in parts that can be judged anywhere, each case always in the same part."""
+"""Shards: disjoint parts of a run that can be judged on different machines; a case is always in the same shard."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from greval.records.record import Record
 
 
 class Shard(Record):
-    """One of `count` parts of a run; `number` counts from 1.
+    """One of `count` shards of a run; `number` starts at 1.
 
     Example:
         >>> sum(Shard.parse(f"{n}/3").holds("q1") for n in (1, 2, 3))
@@ -32,10 +32,10 @@ class Shard(Record):
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read a shard such as `3/16`.
+        """Parse a shard such as `3/16`.
 
         Raises:
-            DataError: Where it is none.
+            DataError: If the text is not a valid shard.
         """
         found = re.fullmatch(r"(\d+)/(\d+)", text.strip())
         if not found or not 1 <= int(found[1]) <= int(found[2]):
@@ -44,7 +44,7 @@ class Shard(Record):
         return cls(number=int(found[1]), count=int(found[2]))
 
     def holds(self, sample_id: str) -> bool:
-        """Say whether a sample is in this part; all methods of a sample are in one."""
+        """Return whether a sample is in this shard. All methods of a sample are in the same shard."""
         place = int.from_bytes(sha256(sample_id.encode("utf-8", "surrogatepass")).digest()[:8], "big")
         return place % self.count == self.number - 1
 

@@ -1,4 +1,4 @@
-"""Shares counted over notes, such as a coverage: their means over a run, and the verdicts that contradict them."""
+"""Summaries of shares counted over notes, such as a coverage: means over a run, and contradicting verdicts."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from greval.stats.summary import Grouping, Summary, Tallies
 
 SHARE = MeasureScale(low=0.0, high=1.0, unit="share")
 NO_COST = (None,) * 5
-"""What a share costs beside its verdict: nothing that is not counted there."""
+"""The costs of a share: all None, because they are already counted for its verdict."""
 
 
 class ShareSummary(Record):
-    """One share of one metric over a group of cases.
+    """The summary of one share of one metric over a group of cases.
 
-    `counted` is how many judgements have such a share, `empty` how many had nothing to count. `mean`, `median`,
-    `minimum`, `maximum` and the 95 % `interval` of the mean are over the counted ones, None if there is none.
-    `contradictions` is how many verdicts contradict the share; None if the metric does not hold them against it.
+    `counted` is the number of judgements with this share, `empty` the number with nothing to count. `mean`, `median`,
+    `minimum`, `maximum` and the 95 % `interval` of the mean are over the counted ones, None if `counted` is 0.
+    `contradictions` is the number of verdicts that contradict the share, None if the share has no `better`.
     """
 
     metric: str
@@ -46,7 +46,7 @@ class ShareSummary(Record):
 
 
 class _Key(NamedTuple):
-    """Which share of which group."""
+    """The key of a share within a group."""
 
     metric: str
     note: str
@@ -54,13 +54,13 @@ class _Key(NamedTuple):
 
 
 def summarise_shares(store: Store, by: Sequence[str] = ()) -> tuple[ShareSummary, ...]:
-    """Summarise the shares of a run: in the order of the metrics, their notes, and groups by name.
+    """Summarise the shares of a run, in the order of metrics, notes, and group names.
 
-    The results of metrics with shares are read in full, one at a time; those of other metrics are not.
+    Only the results of metrics with shares are parsed, one at a time.
 
     Args:
-        store: The run, opened to read.
-        by: `method` or names of tags; without any, one group.
+        store: The run, opened for reading.
+        by: `method` or names of tags. If it is empty, there is one group.
     """
     return tuple(
         summary
@@ -97,7 +97,7 @@ def _summarise(store: Store, metric: JudgedMetric, names: Sequence[str], by: Seq
 
 
 def _outline(shares: Sequence[float]) -> str:
-    """Return the outline of a result whose values are shares, as `greval.records.outline` writes it."""
+    """Format the outline of a result whose values are shares, in the form of `greval.records.outline`."""
     outline: JsonValue = ["scored", [[str(share), share] for share in shares], [], None]
     return json.dumps(outline)
 

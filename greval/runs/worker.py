@@ -1,8 +1,8 @@
-"""The work of a run or a request: cases are judged by every metric, in order, and each result is written down.
+"""The judging loop of a run or a request: judge each case by every metric, in order, and log each result.
 
-A metric that builds on others waits for their results on the case and sees what they let through. Equal content is
-judged once. What failed and may pass is tried once more at the end. All entries (`evaluate`, the runnable of a metric
-that builds on others, LangServe, REST) judge here.
+A metric that builds on others waits for their results on the case and sees the case narrowed by them. Equal content is
+judged once. Transient failures are retried once at the end. All entry points (`evaluate`, the runnable of a metric
+that builds on others, LangServe, REST) use this loop.
 """
 
 from __future__ import annotations
@@ -33,59 +33,59 @@ from greval.runs.shard import Shard
 MAY_MEND: frozenset[FailureKind] = frozenset(
     {"malformed", "off_scale", "missing_item", "timeout", "rate_limit", "connection", "server", "dependency"}
 )
-"""Failures that another try at the end of the run may mend."""
+"""Transient failures, which are retried once at the end of the run."""
 MOST_AGAIN = 10_000
-"""So many cases at most are kept for another try: more failures than these have one cause."""
+"""The maximum number of cases kept for the retry at the end. More failures than this usually have a common cause."""
 MOST_TOLD = 1_000
-"""So many unreadable rows are kept word for word; all are counted."""
+"""The maximum number of unreadable rows whose messages are kept. All unreadable rows are counted."""
 
 
 class ResultLog(Protocol):
-    """Where results of before are found and new ones are written down: a run's `Store`, or a `MemoryLog`."""
+    """The interface of a result log, which returns earlier results and stores new ones: a `Store` or a `MemoryLog`."""
 
     def get(self, key: str, result_of: tuple[str, str, str]) -> Result | None:
-        """Return the newest result of a sample, method and metric if it is that of a key."""
+        """Return the newest result of a sample, method and metric if it has this key, else None."""
 
     def same(self, content: str) -> Result | None:
-        """Return the newest finished result with a content key, whoever was judged."""
+        """Return the newest finished result with a content key, for any sample or method, or None."""
 
     def append(self, key: str, result: Result, *, content: str, case: str) -> None:
-        """Write a result down, with its case as JSON if that is not empty."""
+        """Store a result, and its case as JSON if that is not empty."""
 
     def keep(self, result_of: tuple[str, str, str], case: str) -> None:
-        """Count the newest result of a sample, method and metric, and keep its case as JSON if that is not empty."""
+        """Assign the newest result of a sample, method and metric to this run; store its case (JSON) if not empty."""
 
 
 class MemoryLog:
-    """The log of one request: equal content is found again, nothing is kept beyond it or reaches the disk."""
+    """An in-memory log for one request, which reuses results of equal content and writes nothing to disk."""
 
     def __init__(self) -> None:
         """Start empty."""
         self._finished: dict[str, Result] = {}
         self._unfinished: dict[str, Result] = {}
 
-    def get(self, key: str, result_of: tuple[str, str, str]) -> Result | None:  # noqa: ARG002 - the key names them
-        """Return the result of a key if something of it failed; a finished one is found by its content."""
+    def get(self, key: str, result_of: tuple[str, str, str]) -> Result | None:  # noqa: ARG002 - the key includes them
+        """Return the unfinished result of a key, or None. Finished results are found by content, see `same`."""
         return self._unfinished.get(key)
 
     def same(self, content: str) -> Result | None:
-        """Return the newest finished result with a content key."""
+        """Return the newest finished result with a content key, or None."""
         return self._finished.get(content)
 
     def append(self, key: str, result: Result, *, content: str, case: str) -> None:  # noqa: ARG002 - the caller has it
-        """Keep a result."""
+        """Store a result in memory."""
         if result.finished:
             self._finished[content] = result
         else:
             self._unfinished[key] = result
 
     def keep(self, result_of: tuple[str, str, str], case: str) -> None:
-        """Keep nothing: the caller has the case."""
+        """Do nothing: the caller has the case."""
 
 
 @dataclass
 class Work:
-    """What the workers share: the log, the compiled metrics in order, and how far the run is."""
+    """The state that the workers of a run share: log, compiled metrics in order, budget and progress."""
 
     store: ResultLog
     runnables: Mapping[str, MetricRunnable]
@@ -109,22 +109,22 @@ class Work:
     _asking: dict[str, asyncio.Future[Result | None]] = field(default_factory=dict)
 
     async def run(self, source: Iterator[Case | RowFault], workers: int) -> None:
-        """Let workers take all cases, and once more those of which something failed that may pass."""
+        """Judge all cases with several workers, then retry transient failures once."""
         await all_of(self._take(source) for _ in range(workers))
         if self.mends and self.again:
             again = iter(self.again)
             await all_of(self._mend(again) for _ in range(workers))
 
     async def judge_cases(self, cases: Sequence[Case], config: RunnableConfig | None = None) -> list[dict[str, Result]]:
-        """Judge cases that are at hand, all at once, and once more those of which something failed that may pass.
+        """Judge a list of cases concurrently, then retry transient failures once.
 
         Args:
-            cases: The cases, as they are.
-            config: LangChain's, with callbacks, for every call.
+            cases: The cases.
+            config: A LangChain config, such as callbacks, for every call.
 
         Returns:
-            The results of each case by metric, in the order of the metrics; a result counts what all tries cost. A
-            metric that was not judged, as the guard stopped the work, has none.
+            One dictionary for each case: its results by metric name, in the order of the metrics. The usage of a
+            result includes all attempts. A metric that was not judged because the guard stopped the work is missing.
         """
         rows: list[dict[str, Result]] = [{} for _ in cases]
 
@@ -139,7 +139,7 @@ class Work:
         return rows
 
     async def _take(self, source: Iterator[Case | RowFault]) -> None:
-        """Take cases until there are none, or until the run is stopped."""
+        """Judge cases until the source is exhausted or the run is stopped."""
         while self.guard.why is None:
             given = next(source, None)
             if given is None:
@@ -147,11 +147,11 @@ class Work:
             await self._take_one(given)
 
     async def read_on(self, source: Iterator[Case | RowFault]) -> None:
-        """Take the cases that a stopped run has left, ask nothing, and count the results of theirs that are there."""
+        """Read the remaining cases of a stopped run and count their stored results, without calling the judge."""
         self.reading_on = True
         for given in source:
             await self._take_one(given)
-            await asyncio.sleep(0)  # a second Ctrl-C is heard
+            await asyncio.sleep(0)  # so that a second Ctrl-C is handled
 
     async def _take_one(self, given: Case | RowFault) -> None:
         self.taken += 1
@@ -167,12 +167,12 @@ class Work:
             self.again.append((case, {result.metric: result for result in found if result}))
 
     async def _mend(self, source: Iterator[tuple[Case, dict[str, Result]]]) -> None:
-        """Judge cases again of which something failed that may pass, each given with what it was counted for."""
+        """Retry cases with transient failures; each comes with the results that were counted for it."""
         while self.guard.why is None and (given := next(source, None)):
             await self._case(given[0], self.config, counted=given[1])
 
     def count_all(self, statuses: Iterable[tuple[str, int]]) -> None:
-        """Count results that are all there already, given how many have each status."""
+        """Set the progress to stored results only, given the number of results of each status."""
         counts = dict(statuses)
         done = sum(counts.values())
         self.progress = self.progress.model_copy(update={**counts, "total": done, "done": done, "kept": done})
@@ -180,7 +180,7 @@ class Work:
             self.on_progress(self.progress)
 
     def _read(self, given: Case | RowFault) -> Case | None:
-        """Give the case, None where it is of another shard; a row that is none is written down and passed over."""
+        """Return the case, or None if it belongs to another shard or the row is unreadable, which is recorded."""
         try:
             case = read_case(given)
             if self.shard and not self.shard.holds(case.id):
@@ -198,8 +198,8 @@ class Work:
     async def _case(
         self, case: Case, config: RunnableConfig | None, *, counted: Mapping[str, Result] | None = None
     ) -> list[Result | None]:
-        """Judge a case by every metric, each as soon as what it builds on is there."""
-        if len(self.runnables) == 1:  # a task of its own would cost as much as reading the answer
+        """Judge a case by every metric, each as soon as the results that it builds on are available."""
+        if len(self.runnables) == 1:  # a separate task would cost as much as parsing the reply
             (runnable,) = self.runnables.values()
             return [await self._judge(case, runnable, {}, config=config, counted=counted)]
         due: dict[str, asyncio.Task[Result | None]] = {}
@@ -218,7 +218,7 @@ class Work:
         config: RunnableConfig | None,
         counted: Mapping[str, Result] | None,
     ) -> Result | None:
-        """Give the result from the log, or judge what is missing and write it down; None where the run is stopped."""
+        """Return the stored result, or judge what is missing and store the result; None if the run is stopped."""
         before = {name: await task for name, task in due.items()}
         known = {name: result for name, result in before.items() if result}
         if len(known) < len(before):
@@ -253,19 +253,19 @@ class Work:
     async def _once(
         self, seen: Case, runnable: MetricRunnable, content: str, old: Result | None, config: RunnableConfig | None
     ) -> Result:
-        """Judge, or take over the result of the same judgement where another case has it or is about to.
+        """Judge, or copy the result of equal content if another case has one or is being judged.
 
-        What is computed costs nothing, and a function may look at more of the case than it needs.
+        Computed metrics are always run: they cost nothing, and a function may read more of the case than it `needs`.
 
         Raises:
-            StoppedError: If the run is stopped, or only reads the rest of its cases.
+            StoppedError: If the run is stopped or only reads its remaining cases.
         """
         if self.reading_on:
             raise StoppedError(self.guard.why or "")
         if not isinstance(runnable.metric, JudgedMetric):
             return await runnable.ainvoke(seen, config)
         if content in self._asking:
-            twin = await asyncio.shield(self._asking[content])  # shielded: who stops waiting stops no other
+            twin = await asyncio.shield(self._asking[content])  # a cancelled waiter must not cancel the others
             if twin and twin.finished:
                 return _taken_over(twin, seen, runnable)
         if twin := self.store.same(content):
@@ -295,10 +295,10 @@ class Work:
 
 
 def read_case(given: Case | RowFault) -> Case:
-    """Return a case as it was read.
+    """Return the case of a row.
 
     Raises:
-        DataError: If the row is none.
+        DataError: If the row could not be read as a case.
     """
     if isinstance(given, RowFault):
         raise DataError(f"{given.place}: {given.message}")
@@ -306,10 +306,10 @@ def read_case(given: Case | RowFault) -> Case:
 
 
 def written(case: Case) -> str:
-    """Give a case as it is kept beside its results.
+    """Return a case as JSON, as the log stores it.
 
     Raises:
-        DataError: Where a text of it is no valid Unicode, which no log can hold.
+        DataError: If one of its texts is not valid Unicode, which no log can store.
     """
     try:
         return case.model_dump_json(exclude_defaults=True)
@@ -318,9 +318,9 @@ def written(case: Case) -> str:
 
 
 def narrow(case: Case, metric: Metric, before: Mapping[str, Result]) -> tuple[Case, Failure | None]:
-    """Return the part of the case that a metric sees, or the failure that it has if that part is not known.
+    """Return the part of the case that a metric sees, and a failure if a metric that it builds on failed.
 
-    A case that the metric cannot judge for its own sake, such as one without an answer, has no such failure.
+    There is no failure if the metric would skip the case anyway, for example because the case has no answer.
     """
     if not isinstance(metric, JudgedMetric) or not metric.uses:
         return case, None
@@ -339,24 +339,24 @@ def _may_mend(result: Result | None) -> bool:
 
 
 def _with_cost(row: Result, before: Result | None) -> Result:
-    """Return a result with what the one that it takes the place of cost too."""
+    """Return a result whose usage includes that of the result which it replaces."""
     return row if before is None or row is before else row.replace(usage=before.usage + row.usage)
 
 
 def _taken_over(twin: Result, seen: Case, runnable: MetricRunnable) -> Result:
-    """Give the result of a judgement that was made for another case with the same content; it costs nothing."""
+    """Copy a result to another case with the same content, at no cost."""
     return runnable.row(seen, twin.outcome, usage=Usage(hits=1) if twin.judgements else Usage())
 
 
 def left(case: Case, metric: Metric, old: Result | None) -> Case:
-    """Give what of a case is to be judged: where single items failed before, the case with only those."""
+    """Return the part of a case that is still to be judged: only the items that failed, if others succeeded."""
     if old is None or metric.over is None or not old.judgements:
         return case
     return keep(case, metric.over, frozenset(failure.item or "" for failure in old.failures))
 
 
 async def _missing(case: Case, runnable: MetricRunnable, old: Result | None, config: RunnableConfig | None) -> Result:
-    """Judge what is left of a case, and put it beside the judgements that are there."""
+    """Judge the remaining part of a case, and merge it with the judgements that already exist."""
     new = await runnable.ainvoke(left(case, runnable.metric, old), config)
     if old is None or not old.judgements:
         return new

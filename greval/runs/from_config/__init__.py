@@ -1,10 +1,10 @@
-"""The evaluation framework: a config file names dataset, indexes, methods and judge; one command does the rest."""
+"""Runs described by a config file, which names the dataset, the indexes, the methods and the judge."""
 
 from __future__ import annotations
 
 __all__ = ["CONFIG", "PUBLISHED"]
 
 CONFIG = "eval_config.yaml"
-"""The name of the config file."""
+"""The default name of the config file."""
 PUBLISHED = "imdb_key"
-"""What the dataset of the published design is grouped by."""
+"""The default column that groups the dataset: the one of the published evaluation design."""

@@ -1,4 +1,4 @@
-"""Running an evaluation: the methods answer, the judge judges, and the two result files tell what is there."""
+"""Evaluations driven by a config file: collect responses, judge them, and write the two result files."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ NO_JUDGE = "no judge is named; add `judge: {model: openai:MODEL}` (or `local`) t
 
 @dataclass(frozen=True)
 class Selection:
-    """The part of an evaluation that is wanted: names of methods, values of tags, the first `limit` questions."""
+    """A part of an evaluation: names of methods, values of tags, and the maximum number of questions."""
 
     methods: str | Sequence[str] | None = None
     where: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
@@ -48,7 +48,7 @@ class Selection:
 
 @dataclass(frozen=True)
 class Plan:
-    """An evaluation that was checked and can begin."""
+    """An evaluation that has been checked and is ready to run."""
 
     config: Config
     asked: Asked
@@ -60,10 +60,10 @@ class Plan:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """A finished or stopped evaluation: its folder, what was collected, and the run that judged it.
+    """A finished or stopped evaluation: its folder, the collected responses, and the run that judged them.
 
-    `ignored` are the columns of the dataset that are neither a field nor a tag, `unread` the rows that
-    are no questions.
+    `ignored` lists the columns of the dataset that are neither a field nor a tag, `unread` the rows that are not
+    questions.
     """
 
     folder: Path
@@ -74,12 +74,12 @@ class Evaluation:
 
     @property
     def detailed(self) -> Path:
-        """The file with every question."""
+        """The path of the file with every question."""
         return self.folder / DETAILED
 
     @property
     def summary(self) -> Path:
-        """The file with the means."""
+        """The path of the file with the means."""
         return self.folder / SUMMARY
 
 
@@ -91,44 +91,44 @@ def evaluate_config(
     judge: Judge | BaseChatModel | None = None,
     **options: Unpack[Options],
 ) -> Evaluation:
-    """Run the evaluation that a config file describes, from a script or a notebook; see `evaluate_config_async`."""
+    """Run the evaluation that a config file describes; the synchronous form of `evaluate_config_async`."""
     return run_sync(evaluate_config_async(root, file, selection, judge=judge, **options))
 
 
-async def evaluate_config_async(  # noqa: PLR0913 - what an evaluation is made of
+async def evaluate_config_async(  # noqa: PLR0913 - the inputs and options of an evaluation
     root: str | Path,
     file: str | Path = CONFIG,
     selection: Selection | None = None,
     *,
     judge: Judge | BaseChatModel | None = None,
     stop: asyncio.Event | None = None,
-    timeout: float | None = None,  # noqa: ASYNC109 - of one response, not of the whole
+    timeout: float | None = None,  # noqa: ASYNC109 - the timeout of one response, not of this coroutine
     save_seconds: float = SAVE_SECONDS,
     on_collected: Callable[[CollectProgress], None] | None = None,
     **options: Unpack[Options],
 ) -> Evaluation:
-    """Run the evaluation that a config file describes; the same call again goes on.
+    """Run the evaluation that a config file describes; calling it again resumes the evaluation.
 
     Args:
         root: The folder that the paths in the config are relative to.
-        file: The config, found in the root or as it is named.
-        selection: The part that is wanted, all by default; the two result files tell of this part only.
-        judge: What judges, in place of the config's.
-        stop: When set, nothing further is asked; what is in flight is finished and written.
-        timeout: Seconds after which a method's response is given up.
-        save_seconds: How often the result files are written meanwhile, where the config wants that.
+        file: The config file, relative to the root or to the current folder.
+        selection: The part to evaluate, everything by default. The two result files contain this part only.
+        judge: The judge, in place of the one in the config.
+        stop: When set, no further call is started. Calls in flight are finished and written.
+        timeout: The timeout of one method call, in seconds.
+        save_seconds: The pause between writes of the result files during the run, if the config enables them.
         on_collected: Called after each response.
-        **options: As of `evaluate_async`. `resume=False` begins anew; what is there is moved aside to a
-            folder with -2, -3 ... after its name.
+        **options: The options of `evaluate_async`. With `resume=False` the evaluation starts from scratch, and
+            the old folder is renamed with the suffix -2, -3 ...
 
     Returns:
-        What was asked and judged; the folder holds `responses.jsonl`, `run` and the two result files.
+        The finished or stopped evaluation. Its folder holds `responses.jsonl`, `run` and the two result files.
 
     Raises:
-        DataError: Where the config or the dataset is wrong, with every fault of the config.
-        MethodError: Where a method cannot be loaded.
-        JudgeError: Where no judge is named or it cannot be used.
-        StoreError: Where the folder cannot be written.
+        DataError: If the config or the dataset is wrong. Every fault of the config is reported.
+        MethodError: If a method cannot be loaded.
+        JudgeError: If no judge is named or it cannot be used.
+        StoreError: If the folder cannot be written.
     """
     known_options(options, Options, "evaluate_config")
     plan = planned(Path(root), Path(file), selection or Selection(), judge)
@@ -156,12 +156,12 @@ async def evaluate_config_async(  # noqa: PLR0913 - what an evaluation is made o
 
 
 def planned(root: Path, file: Path, selection: Selection, judge: Judge | BaseChatModel | None = None) -> Plan:
-    """Read and check all that an evaluation needs, and ask nothing yet.
+    """Read and check everything that an evaluation needs, without calling a method or the judge.
 
     Raises:
-        DataError: Where the config or the dataset is wrong.
-        MethodError: Where a method cannot be loaded.
-        JudgeError: Where no judge is named.
+        DataError: If the config or the dataset is wrong.
+        MethodError: If a method cannot be loaded.
+        JudgeError: If no judge is named.
     """
     config = read_config(located(root, file), root)
     judge = judge or config.judge
@@ -177,10 +177,10 @@ def planned(root: Path, file: Path, selection: Selection, judge: Judge | BaseCha
 
 
 def _begin(plan: Plan, *, anew: bool) -> None:
-    """Make the folder ready: moved aside where it is to begin anew, and never one of other methods.
+    """Prepare the output folder; move the old one aside if the evaluation starts from scratch.
 
     Raises:
-        StoreError: Where another run writes to it, or a method of this name answered there in another way.
+        StoreError: If another run is writing to the folder, or it holds responses made with other settings.
     """
     out = plan.out
     if anew and out.is_dir() and any(out.iterdir()):
@@ -196,7 +196,7 @@ def _begin(plan: Plan, *, anew: bool) -> None:
 
 
 def _move_aside(out: Path) -> None:
-    """Give the folder another name, unless somebody writes to it."""
+    """Rename the output folder, unless another run is writing to it."""
     with ExitStack() as opened:
         if (out / RESPONSES).exists():
             opened.enter_context(ResponseFile.open(out / RESPONSES))
@@ -213,7 +213,7 @@ def _setup(file: Path) -> dict[str, Any]:
 
 
 def _changed(before: Mapping[str, Any], now: Mapping[str, Any], asked: Asked) -> Iterable[str]:
-    """Say what answered in another way before, of what is asked now."""
+    """Describe the settings, within the scope of this evaluation, that changed since the responses were collected."""
     if not before:
         return
     if before.get("generation") != now["generation"]:

@@ -1,4 +1,4 @@
-"""The config of an evaluation: what it can hold, and how it is read, with every fault at its line."""
+"""The schema of the config file and its reader, which reports every fault with its line."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 INDEX = "{index}"
-"""Stands in the spec of a method for the folder of the group's index."""
+"""The placeholder in the spec of a method for the folder of the group's index."""
 GRAPHRAG = ("local", "global", "drift", "basic")
-"""Methods that need no spec: the searches of Microsoft GraphRAG over the group's folder."""
+"""Methods that need no spec: the searches of Microsoft GraphRAG over the index of the group."""
 PROVIDER = "openai:"
 
 
 def with_provider(model: str) -> str:
-    """Give the name of a model with its provider; one without is OpenAI's.
+    """Return the name of a model with its provider; a name without a provider is OpenAI's.
 
     Example:
-        >>> with_provider("gpt-5.1"), with_provider("local"), with_provider("anthropic:some-model")
+        >>> add_provider("gpt-5.1"), add_provider("local"), add_provider("anthropic:some-model")
         ('openai:gpt-5.1', 'local', 'anthropic:some-model')
     """
     return model if not model or ":" in model or model == LOCAL else f"{PROVIDER}{model}"
 
 
 def _listed(methods: object) -> object:
-    """Read a list of names as methods without a spec of their own."""
+    """Convert a list of names to methods without a spec."""
     if not isinstance(methods, list | tuple) or not all(isinstance(name, str) for name in methods):
         return methods
     if twice := sorted({name for name in methods if methods.count(name) > 1}):
@@ -48,12 +48,12 @@ def _listed(methods: object) -> object:
 
 
 def _judge(given: object) -> object:
-    """Let a model without a provider be OpenAI's."""
+    """Add the default provider to the model of the judge."""
     if not isinstance(given, Mapping):
         return given
     if not isinstance(given.get("model"), str):
         message = "model is missing; name one, such as openai:gpt-5.1 or local"
-        raise ValueError(message)  # noqa: TRY004 - pydantic makes a fault of a ValueError
+        raise ValueError(message)  # noqa: TRY004 - pydantic reports only a ValueError as a fault
     return {**given, "model": with_provider(given["model"])}
 
 
@@ -61,21 +61,21 @@ Model = Annotated[str, Field(min_length=1), BeforeValidator(lambda name: with_pr
 
 
 class DatasetConfig(Record):
-    """Where the questions are, and the column by which their index is chosen."""
+    """The file of the questions, and the column that selects the index of each question."""
 
     path: Text
     group_by: Text = PUBLISHED
 
 
 class OutputConfig(Record):
-    """Where the results go, and whether the two result files are written while the evaluation runs."""
+    """The folder of the results, and whether the two result files are also written during the run."""
 
     dir: Text = "eval/results"
     save_intermediate: bool = True
 
 
 class GenerationConfig(Record):
-    """One model that answers for all methods: what it is given, and of which facts aggregates are counted."""
+    """The model that answers for all methods: its context mode, the facts file, and the fields to count."""
 
     model: Model
     context: ContextMode = "fair"
@@ -91,9 +91,10 @@ class GenerationConfig(Record):
 
 
 class Config(Record):
-    """An evaluation: paths are relative to its root, methods by name with their spec where they have one.
+    """The configuration of an evaluation.
 
-    `indexes` names the folder of each group's index.
+    Paths are relative to the root folder. `methods` maps the name of a method to its spec, or to None if the name alone
+    is enough. `indexes` maps each group to the folder of its index.
     """
 
     dataset: DatasetConfig
@@ -104,7 +105,7 @@ class Config(Record):
     generation: GenerationConfig | None = None
 
     def spec(self, method: str) -> str | None:
-        """Give the spec of a method, None where it has none and its name is no search of GraphRAG's."""
+        """Return the spec of a method, or None if it has none and its name is not a GraphRAG search."""
         own = self.methods[method]
         return own or (f"graphrag:{INDEX}?method={method}" if method in GRAPHRAG else None)
 
@@ -118,7 +119,7 @@ PARTS: Mapping[str, type[Record]] = {
 
 
 def located(root: Path, file: Path) -> Path:
-    """Give where a config is: in the root, or as it is named where it is there only."""
+    """Return the path of a config file: relative to the root, or as given if it exists only there."""
     return file if file.is_file() and not (root / file).is_file() else root / file
 
 
@@ -127,10 +128,10 @@ def read_config(path: Path, root: Path) -> Config:
 
     Args:
         path: The file.
-        root: The folder that the paths in it are relative to.
+        root: The folder that the paths in the file are relative to.
 
     Raises:
-        DataError: With all its faults at once, each with its line.
+        DataError: If the file has faults. All are reported at once, each with its line.
     """
     source = _source(path)
     faults = list(source.faults)
@@ -159,7 +160,7 @@ def _source(path: Path) -> Source:
 
 
 def _faults(errors: list[ErrorDetails], source: Source) -> Iterator[Fault]:
-    """Tell what pydantic found; a key that is not known is told with the nearest one."""
+    """Convert pydantic's errors to faults; an unknown key is reported with the most similar known key."""
     for error in errors:
         if error["type"] == "extra_forbidden":
             *parent, name = error["loc"]
@@ -171,7 +172,7 @@ def _faults(errors: list[ErrorDetails], source: Source) -> Iterator[Fault]:
 
 
 def _unfit(config: Config, root: Path, source: Source) -> Iterator[Fault]:
-    """Tell what cannot be used: files that are not there, and methods that nobody could load."""
+    """Find what cannot be used: missing files and folders, and methods that cannot be loaded."""
 
     def fault(text: str, *place: str | int) -> Fault:
         return Fault(line_of(place, source.lines), text, place)
@@ -196,7 +197,7 @@ def _unfit(config: Config, root: Path, source: Source) -> Iterator[Fault]:
 
 
 def _unknown_method(name: str) -> str:
-    """Say how a method is named."""
+    """Explain how to write the spec of a method."""
     return (
         f"how is {name} called? Only {', '.join(GRAPHRAG)} need no spec (Microsoft GraphRAG). Write methods as a "
         f"mapping with a spec for it, such as {name}: my_module:function, or {name}: my_module:make({INDEX}), where "
@@ -205,7 +206,7 @@ def _unknown_method(name: str) -> str:
 
 
 def plain(config: Config) -> dict[str, Any]:
-    """Give what decides a response besides the sample, as JSON: specs, indexes and the answering model."""
+    """Return the settings that affect a response, as JSON: method specs, indexes and the answering model."""
     return {
         "methods": {name: config.spec(name) for name in config.methods},
         "indexes": dict(config.indexes),

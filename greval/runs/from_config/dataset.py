@@ -1,4 +1,4 @@
-"""The questions of an evaluation: rows of question, ground truth and group; all other columns are tags."""
+"""The questions of an evaluation: rows with a question, a ground truth and a group; other columns become tags."""
 
 from __future__ import annotations
 
@@ -21,17 +21,21 @@ OF_SAMPLES = frozenset(Sample.model_fields)
 
 @dataclass(frozen=True)
 class Questions:
-    """What a dataset holds: its samples, the rows that are none, and the columns that were left out."""
+    """The content of a dataset: its samples, the faults of rows that are not samples, and the ignored columns."""
 
     samples: tuple[Sample, ...]
     faults: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
 
     def where(self, given: Mapping[str, str | Sequence[str]], limit: int | None = None) -> Questions:
-        """Give the samples whose tags have the wanted value each, or one of several; the first `limit` of them.
+        """Select the samples whose tags have the given values, at most `limit` of them.
+
+        Args:
+            given: The allowed value of each tag, or several allowed values.
+            limit: The maximum number of samples.
 
         Raises:
-            DataError: Where none is left, with what there is.
+            DataError: If no sample is left. The message names the values that exist.
         """
         wanted = {tag: (values,) if isinstance(values, str) else values for tag, values in given.items()}
         left = [one for one in self.samples if all(one.tags.get(tag) in values for tag, values in wanted.items())]
@@ -41,7 +45,7 @@ class Questions:
         return replace(self, samples=tuple(left[:limit]))
 
     def _known(self, wanted: Mapping[str, Sequence[str]]) -> str:
-        """Say which values there are, or which tags."""
+        """Describe the values or tags that exist, for the error message."""
         tags = dict.fromkeys(tag for sample in self.samples for tag in sample.tags)
         for tag, values in wanted.items():
             if tag not in tags:
@@ -53,19 +57,19 @@ class Questions:
 
 
 def read_questions(path: Path, group_by: str) -> Questions:
-    """Read the questions of a dataset, as cases are read.
+    """Read the questions of a dataset with the readers of cases.
 
     Args:
-        path: A file in any form that cases are read in.
+        path: A file in any format that cases can be read from.
         group_by: The column that every row must have.
 
     Returns:
-        The samples. `answer` is the ground truth, unless a column such as `expected_answer` is there.
+        The samples. The column `answer` is the ground truth, unless there is one such as `expected_answer`.
 
     Raises:
-        DataError: Where the file cannot be read, or no row of it is a question.
+        DataError: If the file cannot be read, or no row of it is a question.
     """
-    read_cases(path)  # tells early where there is nothing to read
+    read_cases(path)  # raises early if the file cannot be read
     ignored: dict[str, None] = {}
 
     def rows() -> Iterator[Raw]:
@@ -89,7 +93,7 @@ def _only_sample(case: Case) -> Sample:
 
 
 def _question(row: Raw, group_by: str, ignored: dict[str, None]) -> Raw:
-    """Give a row under the names of a sample, and say where its group is missing."""
+    """Rename the columns of a row to the fields of a sample, and report a missing group."""
     names = dict(_names(row.values, ignored))
     values = {names[name]: value for name, value in row.values.items() if name in names}
     faults = {names.get(name, name): why for name, why in row.faults.items()}
@@ -102,7 +106,7 @@ def _question(row: Raw, group_by: str, ignored: dict[str, None]) -> Raw:
 
 
 def _names(row: Mapping[str, object], ignored: dict[str, None]) -> Iterator[tuple[str, str]]:
-    """Give the columns that are fields of a sample or tags, with the names that they have there; note the others."""
+    """Map the columns that are fields of a sample or tags to their names there; record the other columns as ignored."""
     told = any(row.get(name) is not None for name in names_of("expected_answer"))
     for name, value in row.items():
         part = dotted(name)
@@ -117,7 +121,7 @@ def _names(row: Mapping[str, object], ignored: dict[str, None]) -> Iterator[tupl
 
 
 def groups(samples: Iterable[Sample], group_by: str) -> dict[str, int]:
-    """Give how many samples each group has, in order of the first."""
+    """Count the samples of each group, in the order in which the groups first occur."""
     counts: dict[str, int] = {}
     for sample in samples:
         counts[sample.tags[group_by]] = counts.get(sample.tags[group_by], 0) + 1

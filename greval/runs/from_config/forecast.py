@@ -1,4 +1,4 @@
-"""What the evaluation of a config file would ask: responses of its methods, and calls of its judge."""
+"""The forecast of a config-driven evaluation: the number of responses to collect and of judge calls to make."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from greval.runs.options import Options
 
 
 class Foretold(Record):
-    """What an evaluation would ask.
+    """The work that an evaluation would do.
 
-    `open` tells for each method how many of the `questions` it would be asked. Their judgements are in
-    `forecast` with the expected answer and no context in place of the response: its calls are those of the
-    evaluation, its input tokens are fewer. `unread` rows of the dataset are no questions.
+    `open` counts, for each method, how many of the `questions` it would be called for. Their judgements are part of
+    `forecast`, with the expected answer and no context in place of the missing response: the number of calls is
+    exact, but the input tokens are underestimated. `unread` lists the rows of the dataset that are not questions.
     """
 
     questions: int
@@ -43,12 +43,12 @@ def foretell_config(
     judge: Judge | BaseChatModel | None = None,
     **options: Unpack[Options],
 ) -> Foretold:
-    """Count what `evaluate_config` with the same arguments would ask; nothing is asked or written.
+    """Count the calls that `evaluate_config` with the same arguments would make, without making any or writing files.
 
     Raises:
-        DataError: Where the config or the dataset is wrong, with every fault of the config.
-        MethodError: Where a method cannot be loaded.
-        JudgeError: Where no judge is named or it cannot be used.
+        DataError: If the config or the dataset is wrong. Every fault of the config is reported.
+        MethodError: If a method cannot be loaded.
+        JudgeError: If no judge is named or it cannot be used.
     """
     plan = planned(Path(root), Path(file), selection or Selection(), judge)
     there = _there(plan, options)
@@ -70,7 +70,7 @@ def foretell_config(
 
 
 def _there(plan: Plan, options: Options) -> dict[tuple[str, str], Case]:
-    """Give the responses that would not be asked for again."""
+    """Read the responses that would be kept and not collected again."""
     file = plan.out / RESPONSES
     if not (options.get("resume", True) and file.is_file()):
         return {}
@@ -80,8 +80,8 @@ def _there(plan: Plan, options: Options) -> dict[tuple[str, str], Case]:
 
 
 def _stand_ins(missing: list[tuple[Sample, str]]) -> Iterator[Case]:
-    """Give a case for each response that is not there."""
+    """Build a placeholder case for each missing response."""
     for sample, method in missing:
         known = {name: getattr(sample, name) for name in Sample.model_fields}
-        answer = f"{method}: {sample.expected_answer or ''}"  # equal ones would be judged in one call
+        answer = f"{method}: {sample.expected_answer or ''}"  # equal cases would share one call
         yield Case(**known, method=method, answer=answer, chunks=(Chunk(id="none", text=method),))

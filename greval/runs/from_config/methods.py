@@ -1,4 +1,4 @@
-"""The methods of an evaluation: a name stands for one method per group, as each group has its own index."""
+"""The methods of an evaluation. A name refers to one method per group, because each group has its own index."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from greval.records.case import Response, Sample
 from greval.runs.from_config.config import INDEX, Config
 
 INDEX_TAG = "index"
-"""The tag under which a method of one's own finds the folder of the group's index."""
+"""The tag that holds the folder of the group's index; user-defined methods read it."""
 _FILE = re.compile(r"(?P<file>[^:()?]+\.(?:py|ya?ml|json))(?P<rest>[:(?].*)?", re.DOTALL)
 
 
 class GroupMethod:
-    """A method that asks the one of the sample's group, and tells it the folder of the group's index."""
+    """A method that calls the method of the sample's group, with the folder of the group's index as a tag."""
 
     def __init__(self, by_group: Mapping[str, Method], group_by: str, indexes: Mapping[str, Path]) -> None:
         self._by_group = by_group
@@ -29,10 +29,10 @@ class GroupMethod:
         self._indexes = indexes
 
     async def __call__(self, sample: Sample, /) -> Response:
-        """Give the response of the group's method.
+        """Return the response of the group's method.
 
         Raises:
-            MethodError: Where the group has none.
+            MethodError: If the group has no method.
         """
         group = sample.tags.get(self._group_by, "")
         method = self._by_group.get(group)
@@ -46,20 +46,20 @@ class GroupMethod:
 def load_group_methods(
     config: Config, names: Iterable[str], groups: Mapping[str, int], root: Path
 ) -> dict[str, Method]:
-    """Load the methods of an evaluation for the groups that are asked.
+    """Load the methods of an evaluation for the groups of its samples.
 
     Args:
         config: The config.
-        names: Those of its methods that are wanted.
-        groups: How many questions each group has.
-        root: The folder that paths are relative to; modules in it can be imported.
+        names: The names of the methods to load.
+        groups: The number of questions of each group.
+        root: The folder that paths are relative to. It is added to the import path.
 
     Returns:
-        The methods by name, with the answering model where the config has one.
+        The methods by name, wrapped by the answering model if the config has one.
 
     Raises:
-        MethodError: With all that cannot be loaded.
-        DataError: Where a group has no index, or the facts cannot be read.
+        MethodError: If methods cannot be loaded. All faults are reported at once.
+        DataError: If a group has no index, or the facts cannot be read.
     """
     root = root.resolve()
     if str(root) not in sys.path:
@@ -82,10 +82,10 @@ def load_group_methods(
 
 
 def placed(spec: str, root: Path) -> str:
-    """Give a spec whose file is found from anywhere: one that is there under the root is named by its whole path.
+    """Return a spec with the full path of its file, if the file exists under the root; other specs are unchanged.
 
     Example:
-        >>> placed("my_module:ask", Path("/data"))
+        >>> resolve_spec("my_module:ask", Path("/data"))
         'my_module:ask'
     """
     found = _FILE.fullmatch(spec)
@@ -95,7 +95,7 @@ def placed(spec: str, root: Path) -> str:
 
 
 def _grouped(spec: str, groups: Mapping[str, int], config: Config, indexes: Mapping[str, Path]) -> Method:
-    """Load what a spec names: once for all groups, or once for each where it names their index."""
+    """Load the method of a spec: once for all groups, or once per group if the spec contains the index placeholder."""
     if INDEX not in spec:
         one = load_method(spec)
         return GroupMethod(dict.fromkeys(groups, one), config.dataset.group_by, indexes)
@@ -106,10 +106,14 @@ def _grouped(spec: str, groups: Mapping[str, int], config: Config, indexes: Mapp
 
 
 def chosen(config: Config, wanted: str | Iterable[str] | None) -> tuple[str, ...]:
-    """Give the names of the methods that are wanted, as a list or with commas between; all by default.
+    """Return the names of the selected methods; all by default.
+
+    Args:
+        config: The config.
+        wanted: The names, as an iterable or as a comma-separated string.
 
     Raises:
-        MethodError: Where the config has no such method.
+        MethodError: If the config has no such method, or no name is given.
     """
     if wanted is None:
         return tuple(config.methods)

@@ -1,6 +1,6 @@
-"""The two result files of an evaluation, in the shapes of its published design.
+"""The two result files of an evaluation, in the format of its published design.
 
-A score that could not be had is null, and says why under a key of its own; it is never 0.
+A missing score is null, with the reason under its own key; it is never 0.
 """
 
 from __future__ import annotations
@@ -25,13 +25,16 @@ DETAILED = "eval_results_detailed.json"
 SUMMARY = "eval_results_summary.json"
 
 Find = Callable[[Case, str], Result | None]
-"""Gives the result of a case by a metric, None where it is not there yet."""
+"""Returns the result of a case by a metric, or None if there is none yet."""
 Json = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What an evaluation asks: samples and methods, and the tag that groups them; `unread` rows were no questions."""
+    """The scope of an evaluation: its samples and methods, and the tag that groups the samples.
+
+    `unread` describes the rows that are not questions.
+    """
 
     samples: Sequence[Sample]
     methods: Sequence[str]
@@ -40,12 +43,9 @@ class Asked:
 
 
 def detailed(asked: Asked, cases: Mapping[tuple[str, str], Case], find: Find) -> Json:
-    """Give the content of the detailed file: every question with each method's response, scores and effort.
+    """Build the content of the detailed file: each question with the response, scores and usage of every method.
 
-    Args:
-        asked: What the evaluation asks.
-        cases: The responses so far by sample id and method.
-        find: Gives the results so far.
+    `cases` has the responses so far by sample id and method. `find` returns the result of a case by a metric, or None.
     """
     unread = {"unread": [*asked.unread]} if asked.unread else {}
     return {
@@ -70,7 +70,7 @@ def _question(asked: Asked, sample: Sample, cases: Mapping[tuple[str, str], Case
 
 
 def _entry(case: Case, find: Find) -> Json:
-    """Tell what a method gave for a question; null scores have their reason beside them."""
+    """Build the entry of a method for a question; the reasons of null scores are given under their own keys."""
     results = {metric: find(case, metric) for metric in JUDGED}
     scores = {metric: _score(result) for metric, result in results.items()}
     failures = {"response": {"kind": "method", "message": case.error}} if case.error is not None else {}
@@ -100,12 +100,9 @@ def _skip(result: Result) -> Skipped | None:
 
 
 def summary(asked: Asked, cases: Mapping[tuple[str, str], Case], find: Find) -> Json:
-    """Give the content of the summary file: means by method and by group, effort, and of how many they are.
+    """Build the content of the summary file: means by method and by group, usage, and the counts behind each mean.
 
-    Args:
-        asked: What the evaluation asks.
-        cases: The responses so far by sample id and method.
-        find: Gives the results so far.
+    `cases` has the responses so far by sample id and method. `find` returns the result of a case by a metric, or None.
     """
     by_group: dict[str, list[Sample]] = defaultdict(list)
     for sample in asked.samples:
@@ -134,7 +131,7 @@ def summary(asked: Asked, cases: Mapping[tuple[str, str], Case], find: Find) -> 
 
 
 class _Part:
-    """What one method gave for some of the questions."""
+    """The responses and results of one method for a part of the questions."""
 
     def __init__(
         self, samples: Iterable[Sample], method: str, cases: Mapping[tuple[str, str], Case], find: Find
@@ -145,15 +142,15 @@ class _Part:
         self._results = {metric: [find(case, metric) for case in there] for metric in JUDGED}
 
     def means(self) -> Json:
-        """Give the mean of what was scored, null where nothing was."""
+        """Return the mean score of each metric over the scored cases, null if no case is scored."""
         return {metric: _mean(_numbers(results)) for metric, results in self._results.items()}
 
     def effort(self) -> Json:
-        """Give the mean of each figure over the responses that record it."""
+        """Return the mean of each usage figure over the responses that record it."""
         return {f"avg_{name}": _mean(self._spent(name)) for name in EFFORT}
 
     def counts(self) -> Json:
-        """Give how many questions were answered, and of how many each mean is."""
+        """Count the answered questions, and the outcomes of each metric."""
         failed = sum(case is not None and case.error is not None for case in self._cases)
         there = sum(case is not None for case in self._cases)
         total = len(self._cases)
@@ -183,10 +180,10 @@ def _mean(numbers: Iterable[float]) -> float | None:
 
 
 def write_json(path: Path, content: Json) -> None:
-    """Write a file in one step: whoever reads it finds the old content or the new one, never a part.
+    """Write a JSON file atomically, so that a reader finds either the old or the new content.
 
     Raises:
-        StoreError: Where it cannot be written.
+        StoreError: If it cannot be written.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Writing the two result files, at the end of an evaluation and now and then while it runs."""
+"""Writing the two result files: periodically during an evaluation, and at its end."""
 
 from __future__ import annotations
 
@@ -25,18 +25,14 @@ from greval.runs.store import FILE, Store
 RESPONSES = "responses.jsonl"
 RUN = "run"
 PATIENCE = 20
-"""Writing the result files now and then takes one part in so many of the time at most."""
+"""The minimum ratio of the pause between two writes to the duration of a write."""
 
 
 class Writer:
-    """Writes the two result files of what is there by now: whatever another judge or another answer got is left out.
+    """Writes the two result files from the current responses and results.
 
-    Args:
-        asked: What the evaluation asks.
-        out: Its folder.
-        metrics: What it is judged by.
-        judge: The judge.
-        repeats: How often each case is judged.
+    Results of another judge, and results for an older response, are left out. `out` is the folder of the evaluation,
+    and `repeats` the number of times each case is judged.
     """
 
     def __init__(
@@ -48,10 +44,10 @@ class Writer:
         self._runnables = {metric.name: compile_metric(metric, client, repeats=repeats) for metric in metrics}
 
     def __call__(self) -> None:
-        """Write both files; one call at a time.
+        """Write both files. Only one call may run at a time.
 
         Raises:
-            StoreError: Where a file cannot be read or written.
+            StoreError: If a file cannot be read or written.
         """
         file = self._out / RESPONSES
         cases = current(self._asked, read_responses(file) if file.is_file() else ())
@@ -63,7 +59,7 @@ class Writer:
             write_json(self._out / name, content)
 
     def _finder(self, store: Store | None) -> Find:
-        """Give what finds the result of a case under the key that it has now, read from the log once."""
+        """Build the function that finds the current result of a case; each result is read from the log once."""
         found: dict[tuple[str, str, str], Result | None] = {}
 
         def find(case: Case, metric: str) -> Result | None:
@@ -78,9 +74,9 @@ class Writer:
 
 
 def current(asked: Asked, cases: Iterable[Case]) -> dict[tuple[str, str], Case]:
-    """Give the responses to what is asked, by sample id and method, in the order of the questions.
+    """Select the responses in scope, by sample id and method, in the order of the samples.
 
-    A response to an older text of a question is none.
+    A response to an older version of a sample is left out.
     """
     contents = {sample.id: content_of(sample) for sample in asked.samples}
     found = {
@@ -94,9 +90,9 @@ def current(asked: Asked, cases: Iterable[Case]) -> dict[tuple[str, str], Case]:
 
 @asynccontextmanager
 async def saving(write: Callable[[], None], seconds: float | None) -> AsyncIterator[None]:
-    """Call `write` now and then from a thread, one call at a time; never where `seconds` is None.
+    """Call `write` periodically from a thread, one call at a time; never if `seconds` is None.
 
-    Where the files cannot be written, or the log is just being made, the next time will do: the caller
+    A failed write is ignored, for example if the log is being created: the next one replaces it, and the caller
     writes once more at the end.
     """
     over = asyncio.Event()

@@ -1,4 +1,4 @@
-"""The run folder: its log of results, and the tables that are made of it."""
+"""The run folder: its log of results, and exports of it as tables."""
 
 from greval.runs.store.disk import FILE
 from greval.runs.store.flat import COLUMNS, flat

@@ -1,4 +1,4 @@
-"""Where the log lies: its layout, who may write to it, and how it reaches the disk."""
+"""The files of the log: table layout, write lock, and syncing to disk."""
 
 from __future__ import annotations
 
@@ -17,9 +17,12 @@ from greval.records.result import Usage
 FILE = "results.sqlite"
 LOCK = "lock"
 NO_SPACE = ("full", "no space", "quota", "too large", "disk i/o")
-"""How SQLite and the system say it; a quota or a limit on files comes as an I/O error too."""
+"""Words of a full disk in messages of SQLite and the system. A quota or file size limit appears as an I/O error."""
 PAGES = 16_384
-"""Pages in the "-wal" file, 64 MB, at which a writer moves them on itself; before, the flushing thread has."""
+"""The size of the "-wal" file in pages (64 MB) at which a writer checkpoints itself.
+
+Normally the flushing thread has done it before.
+"""
 COSTS = tuple(Usage.model_fields)
 PLANS = """
 CREATE TABLE kept_results (result INTEGER PRIMARY KEY, plan INTEGER NOT NULL);
@@ -42,7 +45,7 @@ CREATE TABLE cases (key INTEGER NOT NULL, source INTEGER NOT NULL, method TEXT N
 CREATE TABLE facts (name TEXT PRIMARY KEY, content TEXT NOT NULL);
 {PLANS}"""
 LAYOUT = crc32(f"{TABLES} -- 1".encode()) >> 1
-"""Tells the tables of one version from those of another; SQLite keeps it as `user_version`."""
+"""The version number of the table layout, stored by SQLite as `user_version`."""
 LAYOUT_WITHOUT_PLANS = 333203226
 UPGRADE = f"""
 BEGIN IMMEDIATE;
@@ -60,14 +63,14 @@ UPDATE cases SET method = coalesce(json_extract(row, '$.method'), '');
 PRAGMA user_version={LAYOUT};
 COMMIT
 """  # noqa: S608 - constants
-"""Gives each metric and method of a log of before one plan, so that all of it counts until it is planned anew."""
+"""Adds a plan for each metric and method of an older log, so that its results count until they are planned again."""
 
 
 def lock(folder: Path) -> IO[str]:
-    """Make a run folder where it is missing, and keep other writers out of it.
+    """Create a run folder if it does not exist, and acquire its write lock.
 
     Raises:
-        StoreError: Where another run writes to it, or it cannot be written.
+        StoreError: If another run holds the lock, or the folder cannot be written.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -85,10 +88,10 @@ def lock(folder: Path) -> IO[str]:
 
 
 def prepare(database: sqlite3.Connection, folder: Path, *, write: bool) -> None:
-    """Set up a connection, and the tables where they are missing.
+    """Configure a connection, and create or upgrade the tables if necessary.
 
     Raises:
-        StoreError: Where there are none to read, or they are of another layout.
+        StoreError: If there are no tables to read, or they have an unknown layout.
     """
     if write:
         database.executescript(f"PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint={PAGES}")
@@ -110,12 +113,12 @@ def prepare(database: sqlite3.Connection, folder: Path, *, write: bool) -> None:
 
 
 class Disk:
-    """Brings the log's newest part to the disk, from any thread and without holding up who appends.
+    """Syncs the newest part of the log to disk, from any thread and without blocking `append`.
 
-    SQLite appends to the file "-wal"; syncing that is enough, as SQLite syncs before it moves
-    content on into the main file. (A file descriptor of its own is safe for the "-wal" file only:
-    closing one of the main file would drop SQLite's locks.) A connection of its own then moves
-    the content on, so that the one that appends has little left to move.
+    SQLite appends to the file "-wal". It is enough to sync that file, because SQLite syncs before it moves content to
+    the main file. A separate file descriptor is safe for the "-wal" file only: closing one of the main file would
+    release SQLite's locks. A separate connection then runs the checkpoint, so that little is left to move for the
+    connection that appends.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -124,19 +127,19 @@ class Disk:
         self._wal: int | None = os.open(folder / f"{FILE}-wal", os.O_RDONLY | os.O_CREAT, 0o644)
         of_folder = os.open(folder, os.O_RDONLY)
         try:
-            os.fsync(of_folder)  # the names of new files are content of the folder
+            os.fsync(of_folder)  # the entries of new files are part of the folder
         finally:
             os.close(of_folder)
 
     def flush(self) -> None:
-        """Bring everything written so far to the disk; after `close` there is nothing to bring."""
+        """Sync everything written so far to disk. Do nothing after `close`."""
         with self._closing:
             if self._wal is not None:
                 os.fsync(self._wal)
                 self._db.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def close(self) -> None:
-        """Let go of the file, once a flush under way is done."""
+        """Close the files, after a running flush has finished."""
         with self._closing:
             if self._wal is not None:
                 os.close(self._wal)
@@ -144,8 +147,8 @@ class Disk:
             self._wal = None
 
 
-class told:  # noqa: N801 - used as a statement
-    """Turn what SQLite and the system say into what a user can do about it."""
+class told:  # noqa: N801 - used like a function in `with`
+    """Context manager that turns errors of SQLite and the system into a `StoreError` with a hint for the user."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

@@ -1,4 +1,4 @@
-"""Tables of a run, written some thousand rows at a time."""
+"""Export of results as CSV and Parquet tables, written in batches of some thousand rows."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from greval.runs.store.flat import Layout
 
 BATCH = 8192
 CARRIAGE_RETURN = "\\r"
-"""As JSON writes it."""
+"""A carriage return as JSON escapes it."""
 
 
 def write_csv(lines: Iterable[str], file: TextIO, layout: Layout | None = None) -> None:
-    """Write results, given as JSON lines, as a table with a header, in the columns of a run.
+    """Write results, given as JSON lines, as CSV with a header, in the columns of a run.
 
     Example:
         >>> import io
@@ -33,7 +33,7 @@ def write_csv(lines: Iterable[str], file: TextIO, layout: Layout | None = None) 
     layout = layout or Layout()
     plain.writerow(layout.columns)
     for line in lines:
-        writer = quoted if CARRIAGE_RETURN in line else plain  # a lone one in a cell would end the row unquoted
+        writer = quoted if CARRIAGE_RETURN in line else plain  # an unquoted carriage return in a cell would end the row
         writer.writerows(_rows([line], layout))
 
 
@@ -41,7 +41,7 @@ def write_parquet(lines: Iterable[str], path: Path, layout: Layout | None = None
     """Write results, given as JSON lines, as a Parquet file, in the columns of a run.
 
     Raises:
-        MissingExtraError: Where pyarrow is not installed.
+        MissingExtraError: If pyarrow is not installed.
     """
     try:
         import pyarrow as pa

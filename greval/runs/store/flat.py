@@ -1,4 +1,4 @@
-"""Results as a table: one row for each judgement, failure and skip, with a column for each note of the metrics."""
+"""Results as table rows: one row for each judgement, failure and skip, with columns for the notes of the metrics."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ COLUMNS = (
     *("calls", "input_tokens", "output_tokens", "latency", "tags"),
     *("findings", "cited_items", "contradictions", "notes"),
 )
-"""The columns of every run; those of notes come after them."""
+"""The columns of every run. Columns for notes follow them."""
 NOTE = "notes."
-"""Before the name of a note in the name of its column."""
+"""The prefix of a column name, followed by the name of the note."""
 COUNT, OF = ".count", ".of"
-"""After the name of a share in the names of its further columns: how many entries match, and of how many."""
+"""The suffixes of the two further columns of a share: the number of matching entries, and of all entries."""
 _OF_RESULT = ("sample_id", "method", "metric", "repeat", "judge", "tier", "fingerprint", "latency")
 _OF_USAGE = ("calls", "input_tokens", "output_tokens")
 _OF_JUDGEMENT = ("item", "number", "reason", "confidence")
@@ -38,29 +38,29 @@ class Layout(Record):
     """The columns of a run's table.
 
     A text note has a column `notes.NAME`, a list one with its entries as JSON. A share has three: `notes.NAME`, the
-    share, `notes.NAME.count` and `notes.NAME.of`. A note that no metric of the run defines stands in `notes`, as JSON.
+    share, `notes.NAME.count` and `notes.NAME.of`. Notes that no metric of the run defines are in `notes`, as JSON.
     """
 
     metrics: dict[str, JudgedMetric] = Field(default_factory=dict)
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
-        """The names of the columns, in order."""
+        """The column names, in order."""
         return (*COLUMNS, *self._notes)
 
     @cached_property
     def numbers(self) -> frozenset[str]:
-        """The columns of real numbers."""
+        """The names of the columns with real numbers."""
         return frozenset((*NUMBERS, *(name for name, kind in self._notes.items() if kind is float)))
 
     @cached_property
     def counts(self) -> frozenset[str]:
-        """The columns of whole numbers."""
+        """The names of the columns with integers."""
         return frozenset((*COUNTS, *(name for name, kind in self._notes.items() if kind is int)))
 
     @cached_property
     def _notes(self) -> dict[str, type]:
-        """The columns of notes, each with the type of its content; of two metrics that differ in it, text."""
+        """The columns of notes with their types; the type is text if two metrics disagree."""
         found: dict[str, type] = {}
         for metric in self.metrics.values():
             for name, note in metric.notes.items():
@@ -71,7 +71,7 @@ class Layout(Record):
         return found
 
     def flatten(self, result: Mapping[str, Any]) -> Iterator[dict[str, object]]:
-        """Return the rows of a result that was read from a line of JSON."""
+        """Yield the rows of a result that was parsed from a JSON line."""
         shared = {name: result[name] for name in _OF_RESULT}
         shared |= {name: result["usage"][name] for name in _OF_USAGE}
         shared["tags"] = _json(result["tags"])
@@ -86,7 +86,7 @@ class Layout(Record):
             yield {**shared, "status": "skipped", "message": outcome["reason"]}
 
     def _judgement(self, metric: str, found: Mapping[str, Any]) -> dict[str, object]:
-        """Return the cells of a judgement; what a log of an older version lacks is empty."""
+        """Return the cells of a judgement. Fields that are missing in the log of an older version are empty."""
         notes, findings = found["notes"], found.get("findings") or []
         cited = find_cited_items([found["reason"], *findings, notes], found.get("shown_ids") or {})
         cells = {
@@ -108,7 +108,7 @@ class Layout(Record):
         return find_contradictions(definition, found["value"], found["notes"], found["votes"])
 
     def _note_cells(self, notes: Mapping[str, JsonValue]) -> dict[str, object]:
-        """Return the cells of notes; those that have no column of their own go into one together."""
+        """Return the cells of notes. Notes without a column of their own share the column `notes`."""
         cells: dict[str, object] = {}
         others: dict[str, JsonValue] = {}
         for name, note in notes.items():
@@ -126,19 +126,19 @@ class Layout(Record):
         return {**cells, "notes": _json(others)} if others else cells
 
     def _fit(self, column: str, content: JsonValue) -> object:
-        """Return a cell's content as its column takes it; lists as JSON."""
+        """Return the content of a cell in the type of its column; lists as JSON."""
         plain = isinstance(content, str) or content is None
         return content if plain or self._notes.get(column) is not str else _json(content)
 
 
 def read_layout(fact: JsonValue) -> Layout:
-    """Return the columns of a run from the definitions that it holds (its fact `metrics`)."""
+    """Build the table layout of a run from its stored metric definitions (metadata entry `metrics`)."""
     listed = [one for one in fact if isinstance(one, dict)] if isinstance(fact, list) else []
     return Layout(metrics={str(one["name"]): define(one) for one in listed if "steps" in one})
 
 
 def flat(result: Result, layout: Layout | None = None) -> Iterator[dict[str, object]]:
-    """Return one row for each judgement and failure of a result, or for its skip."""
+    """Yield one row for each judgement and failure of a result, or for its skip."""
     return (layout or Layout()).flatten(result.model_dump(mode="json"))
 
 

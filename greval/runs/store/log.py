@@ -1,7 +1,7 @@
-"""The log of results: append-only, it survives kill -9 and is its own checkpoint.
+"""The log of results: append-only and crash-safe (kill -9); a run resumes from it.
 
-SQLite in WAL mode: a row is with the operating system before it counts as done, and on the disk at
-the next `flush` (docs/design/decisions/0001-result-log.md has the measurements).
+It is an SQLite database in WAL mode. A row is handed to the operating system before it counts as done, and is on disk
+after the next `flush` (measurements: docs/design/decisions/0001-result-log.md).
 """
 
 from __future__ import annotations
@@ -52,19 +52,19 @@ FROM results
 """  # noqa: S608 - constant
 PLAN_OF = "coalesce((SELECT kept.plan FROM kept_results AS kept WHERE kept.result = results.rowid), results.plan)"
 MARKS_AT_ONCE = 4_096
-"""How many marks of kept rows wait in memory at most."""
+"""The maximum number of kept rows that are buffered in memory before they are written."""
 _JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
 
 
 class _Known(NamedTuple):
-    """Where rows stand: the newest finished of a content, the newest of a sample, method, metric and repeat."""
+    """Row numbers of the newest finished row by content, and of the newest row by sample, method, metric and repeat."""
 
     contents: Index
     places: Index
 
 
 class StoredRow(NamedTuple):
-    """A row of the log; `cost` counts the rows too that it took the place of, `newest` says that none took its own."""
+    """A row of the log. `cost` includes the rows that it replaced; `newest` is true if no other row replaced it."""
 
     key: str
     content: str
@@ -77,8 +77,8 @@ class StoredRow(NamedTuple):
 class Store(Closing):
     """A run folder, opened to write (`create`) or to read (`open`); a context manager.
 
-    What it reads back belongs to the last plan: results of other cases, answers, judges or
-    definitions stay in the log and are not counted (`greval.runs.store.plans`).
+    Reading returns the results of the last plan. Results of other cases, answers, judges or definitions stay in the
+    log and are not counted (`greval.runs.store.plans`).
 
     Example:
         >>> import tempfile
@@ -97,7 +97,7 @@ class Store(Closing):
         *,
         all_rows: bool = False,
     ) -> None:
-        """Use `create` or `open`."""
+        """Wrap an open connection; use `create` or `open` instead."""
         self.folder = folder
         self.plans = Plans(connection)
         self._db = connection
@@ -109,10 +109,10 @@ class Store(Closing):
 
     @classmethod
     def create(cls, folder: str | Path) -> Self:
-        """Open a run folder to write, made where it is missing.
+        """Open a run folder to write, and create it if it does not exist.
 
         Raises:
-            StoreError: Where another run writes to it, it cannot be written, or another version wrote it.
+            StoreError: If another run writes to it, it cannot be written, or another version of greval wrote it.
         """
         folder = Path(folder)
         return cls._opened(folder, lock(folder))
@@ -123,11 +123,11 @@ class Store(Closing):
 
         Args:
             folder: The run folder.
-            all_rows: Whether to read the results too that do not belong to the last plan, such as those
-                of answers that have changed since.
+            all_rows: Whether to read also the results that do not belong to the last plan, such as those of answers
+                that have changed since.
 
         Raises:
-            StoreError: Where it is no run folder, or another version wrote it.
+            StoreError: If it is not a run folder, or another version of greval wrote it.
         """
         folder = Path(folder)
         if not (folder / FILE).is_file():
@@ -137,7 +137,7 @@ class Store(Closing):
 
     @classmethod
     def _opened(cls, folder: Path, held: IO[str] | None, *, all_rows: bool = False) -> Self:
-        """Open the log; where that fails, nothing of it stays open."""
+        """Open the log, and close everything again if that fails."""
         with told(folder), ExitStack() as opened:
             if held:
                 opened.callback(held.close)
@@ -158,15 +158,15 @@ class Store(Closing):
         plan: int | None = None,
         cost: Usage | None = None,
     ) -> None:
-        """Write a result; when this returns, a killed process does not lose it.
+        """Append a result. After this returns, the result survives if the process is killed.
 
         Args:
-            key: The key of the judgement, `greval.records.fingerprint.case_key`.
-            result: The row; it takes the place of an older one of its sample, method, metric and repeat.
-            content: The key of what was judged without who was judged, for `same`; empty for none.
-            case: The case as JSON, to be kept beside its first result; empty for none.
-            plan: The plan that it belongs to; None for the one of its metric and method.
-            cost: What it cost, None for its own usage.
+            key: The key of the judgement, see `greval.records.fingerprint.case_key`.
+            result: The row. It replaces an older row of the same sample, method, metric and repeat.
+            content: The key of the judged content without sample and method, for `same`; empty for none.
+            case: The case as JSON, stored together with its first result; empty for none.
+            plan: The id of the plan that it belongs to; None for the plan of its metric and method.
+            cost: The cost of the result; None for its own usage.
 
         Raises:
             StoreError: If the disk is full or the folder is gone; what was written before stays.
@@ -177,7 +177,7 @@ class Store(Closing):
         replaced = known.places.get(numbers[2])
         if plan is None:
             plan = self.plans.plan_of(result.metric, result.method)
-        with told(self.folder), self._db:  # one transaction, as each costs more than what is in it
+        with told(self.folder), self._db:  # one transaction, because its overhead exceeds the cost of its statements
             own = cost or result.usage
             whole = own if replaced is None else own + self._cost(replaced)
             row = (*numbers, replaced, result.finished, plan, *_columns(result, whole))
@@ -190,12 +190,12 @@ class Store(Closing):
             known.contents[numbers[1]] = at
 
     def get(self, key: str, result_of: tuple[str, str, str], repeat: int = 0) -> Result | None:
-        """Return the newest result of a sample, method and metric if it is that of a key, or None."""
+        """Return the newest result of a sample, method and metric if it has this key, else None."""
         at = self._known.places.get(_place(*result_of, repeat))
         return None if at is None else self._at(at, number(key))
 
     def plan_of(self, result_of: tuple[str, str, str], repeat: int = 0) -> int | None:
-        """Return the plan of the newest result of a sample, method and metric, None if there is no result."""
+        """Return the plan id of the newest result of a sample, method and metric, or None if there is no result."""
         at = self._known.places.get(_place(*result_of, repeat))
         if at is None:
             return None
@@ -205,13 +205,13 @@ class Store(Closing):
     def keep(
         self, result_of: tuple[str, str, str], case: str = "", *, plan: int | None = None, repeat: int = 0
     ) -> None:
-        """Count the newest result of a sample, method and metric, which is there already.
+        """Assign the newest stored result of a sample, method and metric to a plan, so that it counts.
 
         Args:
-            result_of: The names of the sample, the method and the metric.
-            case: The case as JSON, to be kept if it says something new; empty for none.
-            plan: The plan that it belongs to; None for the one of its metric and method.
-            repeat: Which of its repeats.
+            result_of: The sample id, the method and the metric.
+            case: The case as JSON, which is stored if its contents are new; empty for none.
+            plan: The id of the plan; None for the plan of its metric and method.
+            repeat: The number of the repeat.
         """
         wanted = self.plans.plan_of(result_of[2], result_of[1]) if plan is None else plan
         if self.plan_of(result_of, repeat) != wanted:
@@ -222,22 +222,22 @@ class Store(Closing):
             self._see(case, result_of[1])
 
     def same(self, content: str) -> Result | None:
-        """Return the newest finished result with a content key, whoever was judged, or None."""
+        """Return the newest finished result with a content key, for any sample and method, or None."""
         at = self._known.contents.get(content)
         return None if at is None else self._at(at)
 
     def flush(self) -> None:
-        """Bring everything written so far to the disk; any thread may call it, and it does not hold up `append`.
+        """Sync everything written so far to disk. Any thread may call this; it does not block `append`.
 
         Raises:
-            StoreError: Where the disk does not take it.
+            StoreError: If syncing fails, for example because the disk is full.
         """
         if self._disk:
             with told(self.folder):
                 self._disk.flush()
 
     def rows(self) -> Iterator[StoredRow]:
-        """Return every row that was ever written, the oldest first."""
+        """Yield every row that was ever written, oldest first."""
         query = f"SELECT key, content, row, {', '.join(COSTS)}, {NEWEST}, {PLAN_OF} FROM results ORDER BY rowid"  # noqa: S608 - constants
         for key, content, row, *costs, newest, plan in self._db.execute(query):
             cost = Usage(**dict(zip(COSTS, costs, strict=True)))
@@ -245,12 +245,12 @@ class Store(Closing):
             yield StoredRow(name_of(key), "" if content is None else name_of(content), result, cost, bool(newest), plan)
 
     def keep_cases(self, cases: Iterable[Case]) -> None:
-        """Keep cases beside the results, those that say something new."""
+        """Store the cases whose contents are not stored yet."""
         for case in cases:
             self._see(case.model_dump_json(exclude_defaults=True), case.method)
 
     def _see(self, case: str, method: str) -> None:
-        """Keep a case (as JSON), or count it by the plan if it is there."""
+        """Store a case (as JSON), or assign it to the current plan if it is already stored."""
         key = number(digest(case))
         at = self._seen.get(key)
         if at is None:
@@ -262,62 +262,62 @@ class Store(Closing):
             self._kept_cases[at] = self.plans.source_id
 
     def cases(self) -> Iterator[Case]:
-        """Return every case that was judged."""
+        """Yield every judged case."""
         self._write_marks()
         query = f"SELECT row FROM cases WHERE {self._where(COUNTED_CASE)} GROUP BY key ORDER BY min(rowid)"  # noqa: S608 - constant
         for (row,) in self._db.execute(query):
             yield Case.model_validate_json(row)
 
     def results(self) -> Iterator[Result]:
-        """Return the newest result of each sample, method, metric and repeat, in order."""
+        """Yield the newest result of each sample, method, metric and repeat, in the order of writing."""
         for row in self.lines():
             yield Result.model_validate_json(row)
 
     def lines(self, metric: str | None = None) -> Iterator[str]:
-        """Return the same results as JSON lines, all or those of one metric."""
+        """Yield the same results as JSON lines, all of them or those of one metric."""
         for (row,) in self._select("row", metric):
             yield row
 
     def outlines(self) -> Iterator[tuple[Any, ...]]:
-        """Return what a report needs of the same results, without their reasons.
+        """Iterate over the columns that a report needs of the same results, without reasons.
 
         Returns:
-            Tuples of metric, method, tags as JSON, the outline (`greval.records.outline`), and the
-            fields of `Usage`: what this row cost and all those that it took the place of.
+            Tuples of metric, method, tags as JSON, the outline (`greval.records.outline`), and the fields of `Usage`,
+            which include the cost of the rows that this row replaced.
         """
         return self._select(", ".join(("metric", "method", "tags", "outline", *COSTS)))
 
     def scores(self) -> Iterator[tuple[str, str, str, str, str, str]]:
-        """Return what a comparison needs of the same results, one row at a time.
+        """Iterate over the columns that a comparison needs of the same results.
 
         Returns:
-            Tuples of sample id, method, metric, tags as JSON, the outline (`greval.records.outline`),
-            and by what it was judged: the fingerprint and the judge as a JSON list.
+            Tuples of sample id, method, metric, tags as JSON, the outline (`greval.records.outline`), and a JSON list
+            of the metric's fingerprint and the judge.
         """
         return self._select(f"sample_id, method, metric, tags, outline, {MARK}")
 
     def holds_results(self) -> bool:
-        """Say whether anything was ever judged here."""
+        """Return whether the log has any result."""
         return self._db.execute("SELECT 1 FROM results LIMIT 1").fetchone() is not None
 
     def count(self) -> int:
-        """Count the same results."""
+        """Return the number of the same results."""
         (found,) = next(self._select("count(*)"))
         return int(found)
 
     def count_others(self) -> int:
-        """Count the results of other cases, answers, judges or definitions: those that no plan that counts holds."""
+        """Count the results that belong to no counted plan: those of other cases, answers, judges or definitions."""
         if self._all_rows or not self._db.execute("SELECT 1 FROM plans WHERE NOT current LIMIT 1").fetchone():
             return 0
         query = f"SELECT count(*) FROM results WHERE {NEWEST} AND NOT {COUNTED}"  # noqa: S608 - constants
         return int(self._db.execute(query).fetchone()[0])
 
     def count_planned(self) -> dict[str, int]:
-        """Count the judgements that are planned for each metric, those that are there and those that are not."""
+        """Count the planned judgements of each metric, both stored and missing ones."""
         return count_planned(self._db)
 
     def count_missing(self) -> dict[int, int | None]:
-        """Count the judgements that each plan that counts lacks, None if it is not known how many it has."""
+        """Count the missing judgements of each counted plan by its id; None if the planned number is unknown."""
         there = self._count_by_plan()
         return {
             plan.id: None if plan.planned is None else plan.planned - there.get(plan.id, 0)
@@ -325,7 +325,7 @@ class Store(Closing):
         }
 
     def set_planned(self, missing: Mapping[int, int | None]) -> None:
-        """Write down how many judgements plans have, given how many each lacks of them."""
+        """Store the planned number of judgements of each plan, given the number of missing ones by plan id."""
         there = self._count_by_plan()
         for plan, count in missing.items():
             self.plans.set_planned(plan, None if count is None else there.get(plan, 0) + count)
@@ -336,23 +336,23 @@ class Store(Closing):
         return dict(self._db.execute(query).fetchall())
 
     def stops(self) -> tuple[str, ...]:
-        """Return why commands were stopped before all that they planned was judged."""
+        """Return the reasons why commands were stopped before everything they planned was judged."""
         return read_stops(self._db)
 
     def judges(self) -> tuple[str, ...]:
-        """Return the labels of the judges of the results that count."""
+        """Return the labels of the judges of the counted results."""
         return read_judges(self._db)
 
     def origins(self) -> list[Source]:
-        """Return where the cases of this run were ever read from."""
+        """Return all sources from which the cases of this run were read."""
         return read_sources(self._db)
 
     def taken_plans(self) -> list[TakenPlan]:
-        """Return the plans that count, for a merge."""
+        """Return the counted plans, for a merge."""
         return read_plans(self._db)
 
     def _select(self, columns: str, metric: str | None = None) -> Iterator[Any]:
-        """Read columns of the newest results, all or those of one metric."""
+        """Select columns of the newest counted results, all of them or those of one metric."""
         self._write_marks()
         only = "" if metric is None else "AND metric = ?"
         query = f"SELECT {columns} FROM results WHERE {NEWEST} AND {self._where(COUNTED)} {only} ORDER BY rowid"  # noqa: S608 - constants
@@ -366,7 +366,7 @@ class Store(Closing):
         return self._db.execute("INSERT INTO cases (key, source, method, row) VALUES (?, ?, ?, ?)", row).lastrowid or 0
 
     def _write_marks(self) -> None:
-        """Write down which rows that were there already belong to the plan."""
+        """Write the buffered assignments of existing rows to plans."""
         for table, marks in (("kept_results", self._kept_results), ("kept_cases", self._kept_cases)):
             if marks:
                 with told(self.folder), self._db:
@@ -375,13 +375,13 @@ class Store(Closing):
                 marks.clear()
 
     def usage(self) -> dict[str, Usage]:
-        """Return what all rows that were ever written cost, by the judge of the newest row of each judgement."""
+        """Return the cost of all rows ever written, by the judge of the newest row of each judgement."""
         sums = ", ".join(f"sum({name})" for name in COSTS)
         query = f"SELECT json_extract(row, '$.judge'), {sums} FROM results WHERE {NEWEST} GROUP BY 1"  # noqa: S608 - constants
         return {judge: Usage(**dict(zip(COSTS, found, strict=True))) for judge, *found in self._db.execute(query)}
 
     def was_scored(self, metric: str, fingerprint: str) -> bool:
-        """Say whether a result of this definition and judge was ever scored."""
+        """Return whether a result of this definition and judge was ever scored."""
         query = (
             "SELECT 1 FROM results WHERE metric = ? AND json_extract(outline, '$[0]') = 'scored' "
             "AND json_extract(row, '$.fingerprint') = ? LIMIT 1"
@@ -390,7 +390,7 @@ class Store(Closing):
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Read everything within as it is at the first read, whatever a run writes meanwhile."""
+        """Context manager for a read transaction: all reads see the state at the first one, even while a run writes."""
         self._db.execute("BEGIN")
         try:
             yield
@@ -398,10 +398,10 @@ class Store(Closing):
             self._db.execute("COMMIT")
 
     def frame(self) -> pd.DataFrame:
-        """Give one row for each judgement, failure and skip, as a pandas frame.
+        """Return a pandas DataFrame with one row for each judgement, failure and skip.
 
         Raises:
-            MissingExtraError: Where pandas is not installed.
+            MissingExtraError: If pandas is not installed.
         """
         try:
             import pandas as pd
@@ -412,21 +412,21 @@ class Store(Closing):
         return pd.DataFrame(rows, columns=[*layout.columns])
 
     def layout(self) -> Layout:
-        """Return the columns of the run's table: those of every run, and one or more for each note of its metrics."""
+        """Return the layout of the run's table: the common columns, and one or more for each note of its metrics."""
         return read_layout(self.fact("metrics"))
 
     def put_fact(self, name: str, content: JsonValue) -> None:
-        """Keep a fact about the run, in place of an older one of this name."""
+        """Store a metadata entry of the run, replacing an older one of this name."""
         with told(self.folder):
             self._db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, json.dumps(content)))
 
     def fact(self, name: str) -> JsonValue:
-        """Give a fact about the run, None where it was not told."""
+        """Return a metadata entry of the run, or None if it is not set."""
         found = self._db.execute("SELECT content FROM facts WHERE name = ?", (name,)).fetchone()
         return _JSON.validate_json(found[0]) if found else None
 
     def close(self) -> None:
-        """Bring everything to the disk and let go of the folder."""
+        """Sync everything to disk, close the log and release the lock."""
         with ExitStack() as opened:
             if self._lock:
                 opened.callback(self._lock.close)
@@ -440,14 +440,14 @@ class Store(Closing):
 
     @cached_property
     def _seen(self) -> Index:
-        """Read which cases are kept, when that is first asked."""
+        """Index of the stored cases by content hash, loaded at first use."""
         seen = Index()
         seen.load(self._db.execute("SELECT key, rowid FROM cases ORDER BY rowid"))
         return seen
 
     @cached_property
     def _known(self) -> _Known:
-        """Read where the rows stand, when that is first asked."""
+        """Indexes of the rows by content and by place, loaded at first use."""
         known = _Known(Index(), Index())
         if self._db.execute("SELECT 1 FROM results LIMIT 1").fetchone():
             import numpy as np
@@ -461,12 +461,12 @@ class Store(Closing):
         return known
 
     def _at(self, at: int, key: int | None = None) -> Result | None:
-        """Return the row of a number, None if it is not that of the key."""
+        """Return the result in a row, or None if the row does not have the key."""
         found, row = self._db.execute("SELECT key, row FROM results WHERE rowid = ?", (at,)).fetchone()
         return Result.model_validate_json(row) if key in {None, found} else None
 
     def _cost(self, place: int) -> Usage:
-        """Give what a row and all those that it took the place of cost."""
+        """Return the cost of a row, including the rows that it replaced."""
         found = self._db.execute(f"SELECT {', '.join(COSTS)} FROM results WHERE rowid = ?", (place,)).fetchone()  # noqa: S608 - constant
         return Usage(**dict(zip(COSTS, found, strict=True)))
 
@@ -477,12 +477,12 @@ INSERT = f"INSERT INTO results ({', '.join(COLUMNS_OF_ROW)}) VALUES ({', '.join(
 
 
 def _place(sample_id: str, method: str, metric: str, repeat: int) -> str:
-    """Name what a newer row takes the place of."""
+    """Return the identifier that a row shares with the rows it replaces."""
     return json.dumps([sample_id, method, metric, repeat])
 
 
 def _columns(result: Result, cost: Usage) -> tuple[object, ...]:
-    """Give a row's columns after its numbers; the cost counts those rows too that it takes the place of."""
+    """Return the columns of a row after its numeric keys; `cost` includes the rows that it replaces."""
     return (
         *(result.sample_id, result.method, result.metric, result.repeat),
         *(json.dumps(result.tags, ensure_ascii=False, separators=(",", ":")), outline(result)),

@@ -1,4 +1,4 @@
-"""Reading a run a page at a time, also while it is written: a page begins after the last row of the one before."""
+"""Paginated reading of a run, also while it is being written. A page begins after the last row of the previous one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from greval.runs.store.disk import FILE, prepare, told
 from greval.runs.store.plans import COUNTED, COUNTED_CASE
 
 NEWEST = f"NOT EXISTS (SELECT 1 FROM results AS newer WHERE newer.replaces = results.rowid) AND {COUNTED}"  # noqa: S608 - constant
-"""Beside the log's own way of saying it, this one needs no list of all replaced rows for a page of a few."""
+"""Unlike the condition in the log, this one does not list all replaced rows to read a small page."""
 WHERE = {
     "sample_id": "sample_id = ?",
     "method": "method = ?",
@@ -29,7 +29,7 @@ WHERE = {
     "tag": "EXISTS (SELECT 1 FROM json_each(tags) AS tag WHERE tag.key = ? AND tag.value = ?)",
 }
 NUL = r"\u0000"
-"""How JSON writes a NUL, at which SQLite cuts a text that it reads out of JSON, though not one in a JSON array."""
+"""A NUL as JSON escapes it. SQLite truncates a text extracted from JSON there, but not one in a JSON array."""
 CASES = f"""
 SELECT rowid, key, json_extract(row, '$.id', '$.method'),
        CASE WHEN instr(row, '{NUL}') THEN json_extract(row, '$.question', '$.id')
@@ -42,12 +42,12 @@ AND coalesce(json_extract(row, '$.method'), '') = ? ORDER BY rowid DESC
 """  # noqa: S608 - a constant
 MOST_OF_QUESTION = 1000
 MOST_LETTERS = 8_000_000
-"""A page that holds as many is given as it is."""
+"""The number of characters at which a page ends early."""
 _TEXT: TypeAdapter[str] = TypeAdapter(str)
 
 
 class Wanted(NamedTuple):
-    """Which results: None for any; `value` is a value of a judgement as text, `tag` a name and a value."""
+    """A filter for results. None matches any; `value` is a judgement value as text, `tag` a name and a value."""
 
     sample_id: str | None = None
     method: str | None = None
@@ -61,7 +61,7 @@ ANY = Wanted()
 
 
 class CaseLine(Record):
-    """A case as a line of a list: the first 1,000 letters of its question, and how each of its metrics ended."""
+    """A case in a list: the first 1,000 characters of its question, and the status of each of its metrics."""
 
     sample_id: str
     method: str
@@ -70,24 +70,24 @@ class CaseLine(Record):
 
 
 class Lines(NamedTuple):
-    """Results as JSON texts, and the row after which the next page begins, None where there is none."""
+    """A page of results as JSON texts, and the row after which the next page begins; None on the last page."""
 
     lines: list[str]
     next: int | None
 
 
 class CaseLines(NamedTuple):
-    """Cases, and the row after which the next page begins, None where there is none."""
+    """A page of cases, and the row after which the next page begins; None on the last page."""
 
     cases: list[CaseLine]
     next: int | None
 
 
 class Pages(Closing):
-    """A run folder, opened to read pages of it; a context manager.
+    """A run folder opened for paginated reading; a context manager.
 
-    Rows are in the order in which they were written. A result that takes the place of another one
-    while pages are read comes once more at the end; nothing is missed.
+    Rows are in the order in which they were written. A result that replaces another one while pages are read is
+    returned again at the end, so no result is missed.
 
     Example:
         >>> import tempfile
@@ -110,7 +110,7 @@ class Pages(Closing):
         """Open a run folder.
 
         Raises:
-            StoreError: Where it is no run folder, or another version wrote it.
+            StoreError: If it is not a run folder, or another version of greval wrote it.
         """
         if not (folder / FILE).is_file():
             raise StoreError(f"{folder}: no run is there")
@@ -122,12 +122,12 @@ class Pages(Closing):
         return cls(folder, connection)
 
     def results(self, wanted: Wanted = ANY, *, after: int = 0, limit: int = 100) -> Lines:
-        """Give the newest result of each sample, method, metric and repeat as JSON texts.
+        """Return the newest result of each sample, method, metric and repeat as JSON texts.
 
         Args:
-            wanted: Only these.
+            wanted: The filter for results.
             after: The row after which the page begins.
-            limit: How many at most; fewer where they are so long that they would fill the memory.
+            limit: The maximum number of results. Long results end a page earlier, to limit memory use.
         """
         given = {name: value for name, value in wanted._asdict().items() if value is not None}
         where = " AND ".join([NEWEST, "rowid > ?", *(WHERE[name] for name in given)])
@@ -147,11 +147,11 @@ class Pages(Closing):
         return Lines(lines, None)
 
     def cases(self, *, after: int = 0, limit: int = 100) -> CaseLines:
-        """Give the cases that were judged, each once; one whose contents changed between two runs comes twice.
+        """Return the judged cases, each once. A case whose contents changed between two runs is returned twice.
 
         Args:
             after: The row after which the page begins.
-            limit: How many at most.
+            limit: The maximum number of cases.
         """
         rows = self._all(CASES, after, limit + 1)
         first = self._first([key for _, key, *_ in rows[:limit]])
@@ -169,34 +169,34 @@ class Pages(Closing):
         return CaseLines(lines, rows[limit - 1][0] if len(rows) > limit else None)
 
     def case(self, sample_id: str, method: str) -> Case | None:
-        """Give a case as it was judged last, None where the run holds none of these names."""
-        marked = _TEXT.dump_json(sample_id).decode() if sample_id else ""  # only rows that hold it are read as JSON
+        """Return a case as it was judged last, or None if the run has no such case."""
+        marked = _TEXT.dump_json(sample_id).decode() if sample_id else ""  # parse only rows that contain it
         values = (marked, sample_id.partition("\0")[0], method.partition("\0")[0])
         with told(self.folder), closing(self._db.execute(CASE, values)) as rows:
             found = (Case.model_validate_json(row) for (row,) in rows)
             return next((case for case in found if (case.id, case.method) == (sample_id, method)), None)
 
     def methods(self) -> tuple[str, ...]:
-        """Give the methods, in order of their first result."""
+        """Return the methods, in the order of their first results."""
         rows = self._all(f"SELECT method FROM results WHERE {COUNTED} GROUP BY method ORDER BY min(rowid)")  # noqa: S608
         return tuple(method for (method,) in rows)
 
     def written(self) -> int:
-        """Give how many rows were ever written, those among them that others took the place of; at once."""
+        """Return the number of rows ever written, including replaced ones, in constant time."""
         ((last,),) = self._all("SELECT max(rowid) FROM results")
         return last or 0
 
     def counts(self) -> dict[str, int]:
-        """Give how many results each metric has."""
+        """Return the number of results of each metric."""
         query = f"SELECT metric, count(*) FROM results WHERE {NEWEST} GROUP BY metric ORDER BY min(rowid)"  # noqa: S608
         return dict(self._all(query))
 
     def close(self) -> None:
-        """Let go of the folder."""
+        """Close the log."""
         self._db.close()
 
     def _first(self, keys: Sequence[int]) -> dict[int, int]:
-        """Give the first row of each of these cases: one that was judged again is kept again."""
+        """Return the first row of each of these cases. A case has several rows if it was judged several times."""
         marks = json.dumps([*dict.fromkeys(keys)])
         query = f"""
             SELECT key, min(rowid) FROM cases
@@ -205,7 +205,7 @@ class Pages(Closing):
         return dict(self._all(query, marks))
 
     def _statuses(self, of: Sequence[tuple[str, str]]) -> dict[tuple[str, str], dict[str, str]]:
-        """Give how the metrics of these cases ended; several repeats of one count by the last."""
+        """Return the status of each metric of these cases; the last of several repeats counts."""
         ids = dict.fromkeys(sample_id for sample_id, _ in of)
         query = f"""
             SELECT sample_id, method, metric, json_extract(outline, '$[0]') FROM results
@@ -223,13 +223,13 @@ class Pages(Closing):
 
 
 def _cut(name: str, value: str | tuple[str, str]) -> tuple[str, ...]:
-    """Give the values to ask SQLite for: what it reads out of JSON ends before a NUL."""
+    """Return the values to compare in SQLite, which truncates text extracted from JSON before a NUL."""
     parts = value if isinstance(value, tuple) else (value,)
     return tuple(part.partition("\0")[0] for part in parts) if name in {"value", "tag"} else parts
 
 
 def _fits(row: str, wanted: Wanted) -> bool:
-    """Say whether a row that holds a NUL is wanted: SQLite compared no further than to it."""
+    """Return whether a row that contains a NUL matches the filter. SQLite compared only the text before the NUL."""
     told = json.loads(row)
     if wanted.tag is not None and told["tags"].get(wanted.tag[0]) != wanted.tag[1]:
         return False
@@ -238,5 +238,5 @@ def _fits(row: str, wanted: Wanted) -> bool:
 
 
 def _texts(array: str) -> list[str]:
-    """Read an array of texts; one that is missing is empty."""
+    """Parse a JSON array of texts; null becomes an empty text."""
     return [text or "" for text in json.loads(array)]

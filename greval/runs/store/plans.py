@@ -1,9 +1,9 @@
-"""Plans: which results of a run folder belong to the last command that planned them.
+"""Plans: they decide which results of a run folder are counted.
 
-A command plans a judgement for each of its cases by each of its metrics. What a metric gave to a
-method is planned by the last command that had cases of this method and this metric; the results of
-earlier commands stay in the log and are not counted. Parts of one command, such as shards, count
-together (docs/design/decisions/0012-a-run-counts-its-last-plan.md).
+A command plans a judgement for each of its cases by each of its metrics. For each metric and method, the plan of the
+last command that had cases of this method is counted. The results of earlier commands stay in the log and are not
+counted. Parts of one command, such as shards, count together
+(docs/design/decisions/0012-a-run-counts-its-last-plan.md).
 """
 
 from __future__ import annotations
@@ -20,31 +20,31 @@ COUNTED = """
 coalesce((SELECT kept.plan FROM kept_results AS kept WHERE kept.result = results.rowid), results.plan)
 IN (SELECT id FROM plans WHERE current)
 """
-"""Holds for a row of `results` that belongs to a plan that counts."""
+"""SQL condition that is true for a row of `results` which belongs to a counted plan."""
 SOURCE_OF = "coalesce((SELECT kept.source FROM kept_cases AS kept WHERE kept.judged_case = cases.rowid), cases.source)"
 COUNTED_CASE = f"""
 coalesce((SELECT max(plans.current) FROM plans WHERE plans.source = {SOURCE_OF} AND plans.method = cases.method), 1)
 """  # noqa: S608 - constant
-"""Holds for a row of `cases` if a plan that counts was made of it, or no plan knows of it."""
+"""SQL condition that is true for a row of `cases` which belongs to a counted plan, or to no plan at all."""
 NO_PLAN = 0
-"""The plan of results that are kept and belong to no plan."""
+"""The plan id of stored results that belong to no plan."""
 UNFINISHED = "it is still running, or it was killed"
-"""What is known of a command that has not said how it ended."""
+"""The stop reason of a command that has not recorded how it ended."""
 
 
 APPENDED = Source(digest="appended")
-"""The source of results that are written without a command that planned them."""
+"""The source of results that are appended without a plan."""
 
 
 class Mark(NamedTuple):
-    """What a metric is judged by: its fingerprint and the judge's label, empty for a computed one."""
+    """The fingerprint of a metric and the label of its judge, which is empty for a computed metric."""
 
     fingerprint: str
     judge: str = ""
 
 
 class _Plan(NamedTuple):
-    """A plan that counts, as it is in the log."""
+    """A counted plan as stored in the log."""
 
     id: int
     source: int
@@ -56,10 +56,10 @@ class _Plan(NamedTuple):
 
 
 class Plans:
-    """The plans of a log that is open to write."""
+    """The plans of a log that is open for writing."""
 
     def __init__(self, database: sqlite3.Connection) -> None:
-        """Read nothing yet."""
+        """Store the connection; nothing is read before `begin`."""
         self._db = database
         self._ids: dict[tuple[str, str], int] = {}
         self._marks: Mapping[str, Mark] = {}
@@ -71,14 +71,14 @@ class Plans:
     def begin(self, source: Source, part: str, marks: Mapping[str, Mark], total: int | None = None) -> None:
         """Begin the plan of a command.
 
-        Plans of the same metrics that were made from the same place stop to count, unless they are other
-        parts of this one.
+        Plans of the same metrics with the same source label are no longer counted, unless they are other parts of
+        this plan.
 
         Args:
-            source: Where the cases come from.
+            source: The source of the cases.
             part: The part of the whole, such as "2/3" for a shard; empty for the whole.
-            marks: What each metric is judged by.
-            total: How many cases there are, None if that is not known before they are read.
+            marks: Fingerprint and judge of each metric by name.
+            total: The number of cases; None if it is unknown before they are read.
         """
         self._ids, self._marks, self._source, self._part = {}, marks, source, part
         self.source_id, self.continued = self._find_source(source, part)
@@ -93,7 +93,7 @@ class Plans:
                 self._retire(plan.id for plan in before if not self._joins(plan))
 
     def expect_methods(self) -> None:
-        """Let the number of cases count as planned while their methods are not known."""
+        """Count the number of cases as planned while their methods are not known yet."""
         for metric, mark in self._marks.items():
             self._db.execute(
                 "INSERT INTO plans (source, metric, fingerprint, judge, current) VALUES (?, ?, ?, ?, 1)",
@@ -101,7 +101,7 @@ class Plans:
             )
 
     def plan_of(self, metric: str, method: str) -> int:
-        """Return the number of the plan for a metric and a method; other plans for them stop to count."""
+        """Return the plan id for a metric and a method; other plans for them are no longer counted."""
         found = self._ids.get((metric, method))
         if found is None:
             if not self.source_id:
@@ -111,12 +111,12 @@ class Plans:
         return found
 
     def end(self, planned: Mapping[str, int] | None, why: str | None, *, unread: int = 0) -> None:
-        """Write down how a command ended.
+        """Record how a command ended.
 
         Args:
-            planned: How many cases each method had, None if they were not all read.
-            why: Why it was stopped, None if it was not.
-            unread: How many rows were no cases.
+            planned: The number of cases of each method; None if not all cases were read.
+            why: The reason why it was stopped; None if it was not.
+            unread: The number of rows that are not cases.
         """
         self._db.execute("UPDATE sources SET stopped = ?, unread = ? WHERE id = ?", (why, unread, self.source_id))
         if planned is None:
@@ -128,9 +128,9 @@ class Plans:
                 self._db.execute("UPDATE plans SET planned = ? WHERE id = ?", (count, self.plan_of(metric, method)))
 
     def complete(self) -> bool:
-        """Say whether all is judged that the begun plan holds.
+        """Return whether everything in the current plan is judged.
 
-        Its source was read to its end before, every row of it is a case, and nothing of it failed.
+        This is true if its source was once read to the end, every row is a case, and no judgement failed.
         """
         query = """
             SELECT count(*), coalesce(sum(planned), 0), count(*) FILTER (WHERE planned IS NULL OR NOT current)
@@ -149,7 +149,7 @@ class Plans:
         return finished == due
 
     def count_statuses(self, *, finished: bool) -> list[tuple[str, int]]:
-        """Count the results of the begun plan by status, all or those with nothing left to ask."""
+        """Count the results of the current plan by status, all of them or only the finished ones."""
         names = ", ".join("?" for _ in self._marks)
         query = f"""
             SELECT json_extract(outline, '$[0]'), count(*) FROM results
@@ -160,14 +160,14 @@ class Plans:
         return self._db.execute(query, (finished, self.source_id, *self._marks)).fetchall()
 
     def take_over(self, folder: Path, plans: Iterable[TakenPlan]) -> dict[int, int]:
-        """Count the plans of another run beside what is here, in place of those that were taken over from there before.
+        """Copy the counted plans of another run; they replace those copied from it before.
 
         Args:
-            folder: The folder of that run.
-            plans: The plans that count there.
+            folder: The folder of the other run.
+            plans: The counted plans of the other run.
 
         Returns:
-            The number here of each plan there.
+            The plan id in this log for each plan id in the other run.
         """
         part = str(folder.resolve())
         self.source_id, _ = self._find_source(Source(digest=f"run {part}"), part)
@@ -178,11 +178,11 @@ class Plans:
         return {plan.id: self._insert(plan.metric, plan.method, Mark(plan.fingerprint, plan.judge)) for plan in taken}
 
     def set_planned(self, plan: int, planned: int | None) -> None:
-        """Write down how many cases a plan has, None if that is not known."""
+        """Store the number of cases of a plan; None if it is unknown."""
         self._db.execute("UPDATE plans SET planned = ? WHERE id = ?", (planned, plan))
 
     def retire_metrics(self, metrics: Iterable[str]) -> None:
-        """Let no plan of these metrics count that is here."""
+        """Stop counting all existing plans of these metrics."""
         self._db.executemany("UPDATE plans SET current = 0 WHERE metric = ?", [(metric,) for metric in metrics])
 
     def _claim(self, metric: str, method: str) -> int:
@@ -192,7 +192,7 @@ class Plans:
         return self._make(metric, method, mark)
 
     def _make(self, metric: str, method: str, mark: Mark) -> int:
-        """Return the plan of the source for a metric and a method, made if it is missing, and let it count."""
+        """Return the plan id of the source for a metric and a method; create the plan if necessary and count it."""
         found = self._db.execute(
             "SELECT id FROM plans WHERE source = ? AND metric = ? AND method = ? AND fingerprint = ?",
             (self.source_id, metric, method, mark.fingerprint),
@@ -210,7 +210,7 @@ class Plans:
         return made.lastrowid or 0
 
     def _find_source(self, source: Source, part: str) -> tuple[int, bool]:
-        """Return the number of a source, and whether it was there already; one without a digest is always new."""
+        """Return the id of a source, and whether it existed already. A source without a digest is always new."""
         found = (
             source.digest
             and self._db.execute(
@@ -225,7 +225,7 @@ class Plans:
         return made.lastrowid or 0, False
 
     def _current(self, metric: str, method: str | None = None) -> list[_Plan]:
-        """Return the plans that count for a metric, of one method or of all."""
+        """Return the counted plans of a metric, for one method or for all."""
         query = """
             SELECT plans.id, source, metric, fingerprint, label, digest, part FROM plans
             JOIN sources ON sources.id = plans.source WHERE current AND metric = ? AND coalesce(?, method) = method
@@ -236,7 +236,7 @@ class Plans:
         self._db.executemany("UPDATE plans SET current = 0 WHERE id = ?", [(plan,) for plan in plans])
 
     def _joins(self, other: _Plan) -> bool:
-        """Say whether a plan that is there is the begun one itself, or another part of the same whole."""
+        """Return whether a stored plan is the current one, or another part of the same whole."""
         mark = self._marks.get(other.metric, Mark(""))
         if other.fingerprint != mark.fingerprint:
             return False
@@ -247,7 +247,7 @@ class Plans:
 
 
 class TakenPlan(NamedTuple):
-    """A plan that counts, as a merge takes it over; `stopped` tells why its command was stopped."""
+    """A counted plan, as a merge copies it. `stopped` is the reason why its command was stopped."""
 
     id: int
     metric: str
@@ -259,7 +259,7 @@ class TakenPlan(NamedTuple):
 
 
 def read_plans(database: sqlite3.Connection) -> list[TakenPlan]:
-    """Return the plans that count."""
+    """Return the counted plans."""
     query = """
         SELECT plans.id, metric, method, fingerprint, judge, planned, stopped
         FROM plans JOIN sources ON sources.id = plans.source
@@ -269,7 +269,7 @@ def read_plans(database: sqlite3.Connection) -> list[TakenPlan]:
 
 
 def count_planned(database: sqlite3.Connection) -> dict[str, int]:
-    """Count the judgements that the plans that count hold for each metric, as far as that is known."""
+    """Count the judgements of the counted plans for each metric, as far as their numbers are known."""
     query = """
         SELECT metric, CASE WHEN count(*) = count(planned) THEN sum(planned) ELSE max(total) END
         FROM plans JOIN sources ON sources.id = plans.source
@@ -283,7 +283,7 @@ def count_planned(database: sqlite3.Connection) -> dict[str, int]:
 
 
 def read_stops(database: sqlite3.Connection) -> tuple[str, ...]:
-    """Return why commands were stopped whose plans count."""
+    """Return the reasons why commands with counted plans were stopped."""
     query = """
         SELECT DISTINCT stopped FROM sources
         WHERE stopped IS NOT NULL AND id IN (SELECT source FROM plans WHERE current) ORDER BY id
@@ -292,17 +292,17 @@ def read_stops(database: sqlite3.Connection) -> tuple[str, ...]:
 
 
 def read_judges(database: sqlite3.Connection) -> tuple[str, ...]:
-    """Return the labels of the judges whose plans count."""
+    """Return the labels of the judges of the counted plans."""
     query = "SELECT judge FROM plans WHERE current AND judge != '' GROUP BY judge ORDER BY min(id)"
     return tuple(judge for (judge,) in database.execute(query))
 
 
 def read_sources(database: sqlite3.Connection) -> list[Source]:
-    """Return where the cases of a run were ever read from."""
+    """Return all sources from which the cases of a run were read."""
     return [Source(*row) for row in database.execute("SELECT label, digest FROM sources ORDER BY id")]
 
 
 def _whole(part: str) -> str:
-    """Return what a part is a part of: the shards 1/3 and 2/3 are of the same whole, and so are all named parts."""
+    """Return the whole that a part belongs to: 1/3 and 2/3 belong to the same whole, and so do all named parts."""
     shard = re.fullmatch(r"\d+/(\d+)", part)
     return shard[1] if shard else ""
