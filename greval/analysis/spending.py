@@ -1,4 +1,4 @@
-"""What a run cost: calls, tokens, and dollars where a price is known."""
+"""The cost of a run: calls, tokens, and dollars if a price is known."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from greval.stats.summary import Summary
 
 
 class Spending(Record):
-    """The cost of one metric and group in US dollars, None where no price or no tokens are known."""
+    """The cost of one metric and group in US dollars; None if the price or the tokens are not known."""
 
     metric: str
     group: str
@@ -22,11 +22,11 @@ class Spending(Record):
 
 
 def spendings(summaries: Sequence[Summary], price: JsonValue) -> tuple[Spending, ...]:
-    """Give what each group cost; those that asked nothing are left out.
+    """Return the cost of each group; groups without calls are left out.
 
     Args:
         summaries: The groups.
-        price: The price of the run's judge as the run wrote it down, None where it is not known.
+        price: The price of the run's judge in the run's manifest, None if it is not known.
     """
     known = Price.model_validate(price) if isinstance(price, dict) else None
     return tuple(
@@ -42,7 +42,7 @@ def spendings(summaries: Sequence[Summary], price: JsonValue) -> tuple[Spending,
 
 
 def told(parts: Sequence[Spending]) -> str | None:
-    """Say in one line what all of it cost, None where nothing was asked."""
+    """Format the total cost in one line, or return None if there was none."""
     if not parts:
         return None
     usage = sum((part.usage for part in parts), Usage())
@@ -54,7 +54,7 @@ def told(parts: Sequence[Spending]) -> str | None:
 
 
 def _money(parts: Sequence[Spending]) -> str:
-    """Give the sum, and each part where several cost something."""
+    """Format the sum, and each part if there are several."""
     if any(part.cost is None for part in parts):
         return "not known (greval evaluate --prices FILE gives a price)"
     dear = [part for part in parts if part.cost]

@@ -1,4 +1,4 @@
-"""A report as data: the summaries of a run by metric and group, and verdicts with their reasons."""
+"""The report of a run as data: summaries by metric and group, and verdicts with their reasons."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ MOST_UNREAD = 1_000
 
 
 class Verdict(Record):
-    """One judgement or failure as a line to read.
+    """One judgement or failure as a row of the report.
 
-    `cited_items` are the ids of the items that the judge names by number, `contradictions` say why the value
-    contradicts a share among the notes.
+    `cited_items` are the ids of the items that the judge cites by number. `contradictions` are the reasons why the
+    value contradicts a share among the notes.
     """
 
     sample_id: str
@@ -44,14 +44,14 @@ class Verdict(Record):
 
 
 class Report(Record):
-    """What a run found; every renderer reads this and nothing else.
+    """The report of a run; every renderer reads this and nothing else.
 
-    `by` names what the summaries are grouped by, `columns` the values of each metric's scale in
-    their order, `pending` how many cases each metric has not judged yet, `stopped` why commands were
-    stopped whose results these are, `others` how many results of other cases, answers, judges or
-    definitions the folder holds that are not counted, `unread` the first thousand rows of the input
-    that were no cases, `unread_count` how many they were, `spending` what the judge cost, `shares` what
-    was counted over the judge's notes.
+    `by` names what the summaries are grouped by, and `scales` has the values of each metric's scale in their order.
+    `pending` is the number of cases that each metric has not judged yet. `stopped` are the reasons why commands on
+    this run were stopped. `others` is the number of results in the folder that are not counted, because they are of
+    other cases, answers, judges or definitions. `unread` are the first thousand rows of the input that were not
+    cases, and `unread_count` is the number of all such rows. `spending` is the cost of the judge, and `shares` are
+    the counts over the judge's notes.
     """
 
     folder: str
@@ -70,12 +70,12 @@ class Report(Record):
 
 
 def build(store: Store, *, by: Sequence[str] = (), show: int = 0) -> Report:
-    """Give the report of a run.
+    """Build the report of a run.
 
     Args:
-        store: The run, opened to read.
-        by: `method` or names of tags; without any, by method where there are several.
-        show: How many verdicts to show with their reasons, spread over the metrics.
+        store: The run, opened for reading.
+        by: `method` or names of tags. By default results are grouped by method if there are several methods.
+        show: The number of verdicts to include with their reasons, spread over the metrics.
 
     Returns:
         The report; groups are named by their values, joined by a middle dot.
@@ -91,6 +91,7 @@ def build(store: Store, *, by: Sequence[str] = (), show: int = 0) -> Report:
 
 
 def _built(store: Store, by: Sequence[str], show: int) -> Report:
+    """Build the report from a snapshot of the store."""
     found = summarise_run(store, by)
     unread = store.fact("unread")
     unread = [*map(str, unread)] if isinstance(unread, list) else []
@@ -113,7 +114,7 @@ def _built(store: Store, by: Sequence[str], show: int) -> Report:
 
 
 def verdicts(result: Result, metric: JudgedMetric | None = None) -> Iterable[Verdict]:
-    """Return the verdicts of a result, its failures and its skip among them.
+    """Yield the verdicts of a result, including its failures and skip.
 
     Args:
         result: The result.
@@ -139,7 +140,7 @@ def verdicts(result: Result, metric: JudgedMetric | None = None) -> Iterable[Ver
 
 
 def _pending(planned: Mapping[str, int], summaries: Sequence[Summary]) -> dict[str, int]:
-    """Count the judgements of each metric that are planned and not there yet."""
+    """Count the judgements of each metric that are planned but not done yet."""
     judged: Counter[str] = Counter()
     for summary in summaries:
         judged[summary.metric] += summary.planned
@@ -148,7 +149,7 @@ def _pending(planned: Mapping[str, int], summaries: Sequence[Summary]) -> dict[s
 
 
 def _spread(store: Store, metrics: Sequence[str], show: int) -> Iterator[Verdict]:
-    """Take verdicts of each metric in turn, those of one case together."""
+    """Yield some verdicts of each metric in turn, keeping those of one case together."""
     share = -(-show // max(1, len(metrics)))
     known = store.layout().metrics if share else {}
     for metric in metrics if share else ():
@@ -158,7 +159,7 @@ def _spread(store: Store, metrics: Sequence[str], show: int) -> Iterator[Verdict
 
 
 def _list_values(scale: Scale) -> tuple[str, ...]:
-    """Return the values of a scale in their order, none if there are too many to list."""
+    """Return the values of a scale in their order; empty if there are too many to list."""
     match scale:
         case CategoricalScale(names=names):
             return names

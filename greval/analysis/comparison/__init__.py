@@ -1,4 +1,4 @@
-"""Comparison of methods with honest statistics: paired by question, corrected, and clear about what is not seen."""
+"""Statistical comparison of methods: paired by question, corrected for multiple tests, with detectable differences."""
 
 from greval.analysis.comparison.api import compare
 from greval.analysis.comparison.gate import check

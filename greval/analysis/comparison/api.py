@@ -1,4 +1,4 @@
-"""Compare the methods of a run, or a run with an earlier one, over all metrics and groups of questions."""
+"""Comparison of the methods of a run, or of a run with an earlier one, over all metrics and groups of questions."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from greval.runs.evaluation import Run
 
 FINER = 200
-"""So many draws for each test of the family at least, so that p can come well below the level once corrected."""
+"""The minimum number of draws for each test of the family, so that a corrected p can come well below the level."""
 MOST_RESAMPLES = 199_999
 TWO_RUNS = "compare('runs/new', against='runs/old')"
 
 
 class Wishes(TypedDict, total=False):
-    """How to compare; see `compare`."""
+    """The options of `compare`."""
 
     metrics: Sequence[str] | None
     methods: Sequence[str] | None
@@ -56,19 +56,19 @@ def compare(
 
     Args:
         run: The run, or its folder.
-        baseline: The method that the others are compared with; without it all pairs are compared.
-        against: An earlier run: each method is then compared with itself there.
-        by: One or several tags; each combination of their values is compared beside all questions.
-        **wishes: `metrics` and `methods`: only these. `correction`: "bonferroni" (default) or "holm".
-            `cluster_by`: a tag, such as the document, whose questions are not independent.
-            `level`: 0.95, of the intervals and of the whole family of tests.
+        baseline: The method that the others are compared with. By default all pairs of methods are compared.
+        against: An earlier run: each method is compared with itself in that run.
+        by: One or several tags; each combination of their values is compared in addition to all questions.
+        **wishes: `metrics` and `methods`: compare only these. `correction`: "bonferroni" (default) or "holm".
+            `cluster_by`: a tag, such as the document, whose questions are not independent. `level`: the confidence
+            level of the intervals and of the whole family of tests, 0.95 by default.
 
     Returns:
         The comparison as data; `greval compare` prints it.
 
     Raises:
-        DataError: Where a method, metric or tag is not there, there is nothing to compare, or several runs are given.
-        StoreError: Where a folder is no run.
+        DataError: If a method, metric or tag does not exist, there is nothing to compare, or several runs are given.
+        StoreError: If a folder is not a run.
 
     Example:
         >>> import tempfile
@@ -101,11 +101,12 @@ def compare(
 
 
 def _chosen(names: Sequence[str] | None) -> tuple[str, ...] | None:
+    """Return the names as a tuple, or None if no name is given."""
     return tuple(names) if names else None
 
 
 def _compared(plan: Plan, how: Correction, level: float) -> Comparison:
-    """Make every comparison, then correct all of their tests as one family."""
+    """Compute every comparison, then correct all of their tests as one family."""
     tests = sum(bool(pairs.both.any()) for _, pairs in plan.pairs())
     resamples = min(MOST_RESAMPLES, max(RESAMPLES, FINER * tests - 1))
     least = [_least(pairs, resamples) for _, pairs in plan.pairs() if pairs.both.any()]
@@ -135,7 +136,7 @@ def _compared(plan: Plan, how: Correction, level: float) -> Comparison:
 
 
 def _contrast(plan: Plan, match: Match, pairs: Pairs, rules: Rules) -> Contrast:
-    """Make one comparison, and name its questions."""
+    """Compute one comparison, with the ids of the questions won and lost."""
     names = Names(match.metric, match.group, plan.name(match.method), plan.name(match.baseline))
     scale = plan.scale(match.metric)
     won, lost = order_changed(pairs, scale.better, plan.scores.questions)
@@ -156,7 +157,7 @@ def _least(pairs: Pairs, resamples: int) -> float:
 
 
 def _family(plan: Plan, least: Sequence[float], how: Correction, level: float) -> Family:
-    """Count the tests that are corrected together: all that are printed, those over all questions included."""
+    """Count the tests that are corrected together: all that are printed, including those over all questions."""
     kinds = [
         (len(plan.matches), "method" if plan.wanted.baseline is not None or plan.wanted.against else "pair of methods"),
         (len(plan.metrics), "metric"),
@@ -172,10 +173,10 @@ def _family(plan: Plan, least: Sequence[float], how: Correction, level: float) -
 
 
 def _count(number: int, what: str) -> str:
-    """Give a number with its word.
+    """Format a number with its noun.
 
     Example:
-        >>> _count(6, "pair of methods"), _count(1, "metric")
+        >>> _format_count(6, "pair of methods"), _format_count(1, "metric")
         ('6 pairs of methods', '1 metric')
     """
     if number == 1:
@@ -195,23 +196,23 @@ def _corrected(plan: Plan, found: Sequence[Contrast], family: Family) -> tuple[C
 
 
 def _are_facts(plan: Plan, one: Contrast) -> bool:
-    """Say whether the figures of a run against an earlier one have no noise.
+    """Return whether the figures of a run against an earlier one have no noise.
 
-    Measures without an upper end, such as latency, vary from run to run by themselves.
+    Measures without an upper end, such as latency, vary between runs even if nothing has changed.
     """
     against = plan.wanted.against is not None
     return against and one.computed and one.judged_alike and plan.scale(one.metric).ends is not None
 
 
 def _judged_alike(plan: Plan, match: Match) -> bool:
-    """Say whether all rows of both sides were judged by one definition and one judge."""
+    """Return whether all rows of both sides were judged by one definition and one judge."""
     columns = plan.scores.columns[match.metric]
     marks = [columns[side].marks for side in (match.method, match.baseline) if side in columns]
     return len(set().union(*marks)) <= 1
 
 
 def _levels(plan: Plan) -> Iterator[Level]:
-    """Give the mean of each method over all its questions of each group."""
+    """Compute the mean of each method over all its questions of each group."""
     compared = {side for pair in plan.matches for side in pair}
     sides = [side for side in plan.scores.sides if side in compared]
     for metric in plan.metrics:

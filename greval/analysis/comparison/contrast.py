@@ -1,4 +1,4 @@
-"""One comparison: from the pairs of two methods to their difference, how sure it is and what it means."""
+"""One contrast: from the pairs of two methods to their difference, its interval, test and verdict."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Kind = Literal["shares", "means", "clusters"]
 
 
 class Names(NamedTuple):
-    """What is compared, as it is told."""
+    """The names of what is compared, as they are printed."""
 
     metric: str
     group: str
@@ -34,7 +34,7 @@ class Names(NamedTuple):
 
 
 class Differences(NamedTuple):
-    """The differences of the pairs: one by one, by cluster, how many are above and below zero, and their test."""
+    """The differences of the pairs, by question and by cluster, the numbers above and below 0, and the kind of test."""
 
     each: Floats
     clusters: Clusters
@@ -45,7 +45,7 @@ class Differences(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """How sure each comparison must be: the level of intervals, the alpha of one test, how much is drawn."""
+    """The confidence level of intervals, the alpha of one test, and the number of resamples."""
 
     level: float
     alpha: float
@@ -53,7 +53,7 @@ class Rules(NamedTuple):
 
 
 def read_differences(pairs: Pairs) -> Differences:
-    """Return the differences of the questions that both sides have a figure of."""
+    """Return the differences of the questions for which both sides have a figure."""
     import numpy as np
 
     method, baseline = pairs.method.values[pairs.both], pairs.baseline.values[pairs.both]
@@ -66,7 +66,7 @@ def read_differences(pairs: Pairs) -> Differences:
 
 
 def contrast(pairs: Pairs, names: Names, scale: Direction, rules: Rules) -> Contrast:
-    """Compare a method with the baseline over their pairs; p is not corrected yet, and there is no verdict."""
+    """Compare a method with the baseline over their pairs, without the correction of p and the verdict."""
     both = pairs.both
     told = {
         **names._asdict(),
@@ -106,7 +106,7 @@ def settled(found: Contrast, corrected: Corrected, alpha: float, *, facts: bool 
         found: The comparison.
         corrected: Its p after the correction.
         alpha: The level of the family of tests.
-        facts: Whether its figures have no noise: what differs has changed, whatever p is.
+        facts: Whether its figures have no noise, so that any difference is a change, whatever p is.
     """
     if found.test is None:
         return found
@@ -116,6 +116,7 @@ def settled(found: Contrast, corrected: Corrected, alpha: float, *, facts: bool 
 
 
 def _verdict(found: Contrast, corrected: float, alpha: float, *, facts: bool) -> Verdict:
+    """Return the verdict of a comparison."""
     if corrected <= alpha and found.difference:
         return "better" if (found.difference > 0) == (found.better == "higher") else "worse"
     if not found.won and not found.lost:
@@ -143,20 +144,20 @@ def order_changed(pairs: Pairs, better: Better, names: Sequence[str]) -> tuple[t
 
 
 def _kind(*, binary: bool, alone: bool) -> Kind:
-    """Say which test fits: pairs of 0/1, other pairs, or clusters of them."""
+    """Select the test by the pairs: pairs of 0/1, other pairs, or clusters of pairs."""
     if not alone:
         return "clusters"
     return "shares" if binary else "means"
 
 
 def tested(found: Clusters, higher: int, lower: int, resamples: int, *, kind: Kind) -> Test:
-    """Test a difference; p stands as its own correction until all tests are made.
+    """Test a difference; `corrected` is p itself until all tests are made.
 
     Args:
         found: The differences, by cluster.
-        higher: On how many questions the method's figure is higher.
-        lower: On how many it is lower.
-        resamples: How many sign flips are drawn where they are not counted out.
+        higher: The number of questions on which the method's figure is higher.
+        lower: The number of questions on which it is lower.
+        resamples: The number of random sign flips if there are too many to enumerate.
         kind: What is compared: 0/1 figures, others, or clusters of either.
     """
     least = find_least(found, higher + lower, resamples, kind=kind)
@@ -170,22 +171,23 @@ def tested(found: Clusters, higher: int, lower: int, resamples: int, *, kind: Ki
 
 
 def find_least(found: Clusters, differing: int, resamples: int, *, kind: Kind) -> float:
-    """Return the smallest p that `tested` could give for differences of these sizes, or less."""
+    """Return the smallest p that `run_test` could give for differences of these sizes, or a lower bound of it."""
     if kind == "shares":
         return mcnemar(differing, 0).p
     return least_sign_flips(found.sums, resamples=resamples)
 
 
 def _effect(differences: Floats, higher: int, lower: int, *, binary: bool) -> Effect:
+    """Compute the effect sizes of a difference."""
     if binary:
         return Effect(cohens_g=cohens_g(higher, lower), odds_ratio=odds_ratio(higher, lower))
     return Effect(cohens_dz=cohens_dz(differences), rank_biserial=rank_biserial(differences))
 
 
 def _detectable(found: Clusters, discordant: int, rules: Rules, *, shares: bool) -> float | None:
-    """Give the smallest difference that would probably have been seen, None where no difference can be.
+    """Compute the smallest difference that would probably be detected, or None if no difference can be.
 
-    With n pairs the smallest p of any such test is 2^(1 - n), that of all differences on one side.
+    The smallest p of any such test with n pairs is 2^(1 - n), reached when all differences have one sign.
     """
     n = len(found.sums)
     if 2.0 ** (1 - n) > rules.alpha:

@@ -1,4 +1,4 @@
-"""The gate: conditions on a comparison that must not be met, such as `edge_recall@multi_hop < baseline - 0.02`."""
+"""The quality gate: failure conditions on a comparison, such as `edge_recall@multi_hop < baseline - 0.02`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from greval.analysis.comparison.records import Check, Comparison, Contrast, Leve
 from greval.errors import DataError
 
 NEAR = 1e-9
-"""Figures so near to each other are equal: 0.7 - 0.02 is not quite 0.68."""
+"""The tolerance for equal figures: in floating point 0.7 - 0.02 is not exactly 0.68."""
 FORM = re.compile(
     r"""
     \s* (?P<left>.+?) \s* (?P<sign><=|>=|<|>) \s*
@@ -36,7 +36,7 @@ CHANGES: dict[str, Callable[[float, float], float]] = {"+": operator.add, "-": o
 
 
 class Limit(NamedTuple):
-    """What a figure is held against: a number, or the baseline's figure, changed by a number."""
+    """The limit of a condition: a number, or the baseline's figure changed by a number."""
 
     sign: str
     number: float | None
@@ -44,16 +44,16 @@ class Limit(NamedTuple):
     by: float = 0.0
 
     def of(self, baseline: float) -> float:
-        """Give the limit."""
+        """Return the limit as a number."""
         return CHANGES[self.change](baseline, self.by) if self.number is None else self.number
 
     def met(self, figure: float, baseline: float) -> bool:
-        """Say whether a figure meets the condition."""
+        """Return whether a figure meets the condition."""
         return SIGNS[self.sign](figure, self.of(baseline))
 
 
 class Condition(NamedTuple):
-    """A condition as it was read: of which metric and group, for which method (None for each)."""
+    """A parsed condition: its text, metric, group, method (None for each method) and limit."""
 
     text: str
     metric: str
@@ -63,28 +63,28 @@ class Condition(NamedTuple):
 
 
 def check(comparison: Comparison, conditions: Iterable[str]) -> tuple[Check, ...]:
-    """Check conditions that must not be met, for each method that is compared.
+    """Check failure conditions for each method that is compared.
 
-    A limit with `baseline` is held against the baseline's mean over the questions that both have, a
-    number against the method's mean over all its questions. A condition also counts as met where its
-    figure is missing, or where the two sides were judged by different definitions or judges: a gate
-    never passes on no data.
+    A limit with `baseline` is compared with the baseline's mean over the questions that both have, a number with the
+    method's mean over all its questions. A condition is also met, so that the gate fails, if its figure is missing or
+    the two sides were judged by different definitions or judges: a gate never passes without data.
 
     Args:
-        comparison: What was found.
+        comparison: The comparison.
         conditions: Texts such as `correctness < 0.7` or `walk: latency > baseline * 1.2`.
 
     Raises:
-        DataError: Where a condition cannot be read, or names what is not there.
+        DataError: If a condition cannot be parsed, or names something that does not exist.
     """
     read = [parse(text, comparison) for text in conditions]
     return tuple(_checked(comparison, condition) for condition in read)
 
 
 def parse(text: str, comparison: Comparison) -> Condition:
-    """Read a condition; the names are those that the comparison has.
+    """Parse a condition by the names in the comparison.
 
-    As both may hold `@`, the longest metric that fits is meant: `ndcg@10` before group 10 of `ndcg`.
+    Because metrics and groups may both contain `@`, the longest matching metric is used: `ndcg@10` rather than group
+    10 of `ndcg`.
 
     Raises:
         DataError: With the grammar, or with the nearest names.
@@ -102,7 +102,7 @@ def parse(text: str, comparison: Comparison) -> Condition:
 
 
 def _split(left: str, comparison: Comparison) -> tuple[str | None, str]:
-    """Take the name of a method off the left side, where one stands there."""
+    """Split the name of a method off the left side, if it begins with one."""
     for method in sorted(_methods(comparison), key=len, reverse=True):
         if left.startswith(f"{method}:"):
             return method, left[len(method) + 1 :].strip()
@@ -110,10 +110,10 @@ def _split(left: str, comparison: Comparison) -> tuple[str | None, str]:
 
 
 def _resolved(what: str, comparison: Comparison, text: str) -> tuple[str, str]:
-    """Give the metric and the group that a name stands for.
+    """Return the metric and the group that a name denotes.
 
     Raises:
-        DataError: With the nearest names, where it stands for none.
+        DataError: With the nearest names, if it denotes none.
     """
     known = dict.fromkeys((level.metric, level.group) for level in comparison.levels)
     metrics = sorted({metric for metric, _ in known}, key=len, reverse=True)
@@ -131,21 +131,21 @@ def _resolved(what: str, comparison: Comparison, text: str) -> tuple[str, str]:
 
 
 def _methods(comparison: Comparison) -> tuple[str, ...]:
-    """Give the methods that a condition is checked for; without a baseline, all of them."""
+    """List the methods for which a condition is checked: all of them if there is no baseline."""
     if comparison.baseline is None and comparison.against is None:
         return tuple(dict.fromkeys(level.method for level in comparison.levels))
     return comparison.methods
 
 
 def _checked(comparison: Comparison, condition: Condition) -> Check:
-    """Check one condition for each method that it is of."""
+    """Check one condition for each of its methods."""
     methods = _methods(comparison) if condition.method is None else (condition.method,)
     told = [*_found(comparison, condition, methods)]
     return Check(condition=condition.text, met=any(met for met, _ in told), told=tuple(text for _, text in told))
 
 
 def _found(comparison: Comparison, condition: Condition, methods: Sequence[str]) -> Iterator[tuple[bool, str]]:
-    """Give for each method whether the condition is met, and the figures."""
+    """Yield for each method whether the condition is met, with the figures as text."""
     for method in methods:
         at = (condition.metric, condition.group, method)
         if condition.limit.number is not None:
@@ -157,7 +157,7 @@ def _found(comparison: Comparison, condition: Condition, methods: Sequence[str])
 
 
 def _held(level: Level, limit: Limit) -> tuple[bool, str]:
-    """Hold a method's own mean against a number."""
+    """Compare a method's own mean with a number."""
     if level.mean is None:
         return True, f"{level.method}: no question has a figure"
     met = limit.met(level.mean, 0.0)
@@ -165,7 +165,7 @@ def _held(level: Level, limit: Limit) -> tuple[bool, str]:
 
 
 def _compared(one: Contrast, limit: Limit) -> tuple[bool, str]:
-    """Hold a method's mean against the baseline's, over the same questions."""
+    """Compare a method's mean with the baseline's, over the same questions."""
     if one.method_mean is None or one.baseline_mean is None or one.test is None:
         return True, f"{one.method}: no question has a figure of both it and {one.baseline}"
     if not one.judged_alike:
@@ -179,4 +179,5 @@ def _compared(one: Contrast, limit: Limit) -> tuple[bool, str]:
 
 
 def _is(limit: Limit, *, met: bool) -> str:
+    """Format the relation between a figure and its limit."""
     return limit.sign if met else f"not {limit.sign}"

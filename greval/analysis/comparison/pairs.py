@@ -1,4 +1,4 @@
-"""Pairs: the questions that two sides both have a figure of, and what became of the others."""
+"""Pairs: the questions for which two sides both have a figure, and the states of the others."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ ALPHA = 0.05
 
 @dataclass(frozen=True)
 class Figures:
-    """What one side has of the questions of a group: its figures, and the state of each question."""
+    """The figures of one side for the questions of a group, and the state of each question."""
 
     values: Floats
     states: States
 
     @property
     def had(self) -> Flags:
-        """Which questions have a figure."""
+        """A mask of the questions that have a figure."""
         found: Flags = self.states == SCORED
         return found
 
     @property
     def left_out(self) -> LeftOut:
-        """How many questions have none, by why."""
+        """The number of questions without a figure, by reason."""
         return LeftOut(
             skipped=int((self.states == SKIPPED).sum()),
             failed=int((self.states == FAILED).sum()),
@@ -46,11 +46,11 @@ class Figures:
         )
 
     def of(self, which: Flags) -> Figures:
-        """Give the part of some questions."""
+        """Return the figures of the selected questions."""
         return Figures(self.values[which], self.states[which])
 
     def filled(self, value: float) -> Floats:
-        """Give the figures with a value where there is none."""
+        """Return the figures, with a value for those that are missing."""
         import numpy as np
 
         return np.where(self.had, self.values, value)
@@ -58,29 +58,32 @@ class Figures:
 
 @dataclass(frozen=True)
 class Pairs:
-    """A method and the baseline over the questions of a group that either of them has a row of."""
+    """A method and the baseline over the questions of a group for which either has a row."""
 
     method: Figures
     baseline: Figures
     clusters: NDArray[np.int64] | None
     questions: NDArray[np.int64]
-    """The number of each question of the run."""
+    """The number of each question in the run."""
 
     @property
     def both(self) -> Flags:
-        """Which questions both have a figure of."""
+        """A mask of the questions for which both sides have a figure."""
         return self.method.had & self.baseline.had
 
     @property
     def unlike(self) -> bool:
-        """Whether one side lacks figures more often than chance or two points: the pairs may not be typical."""
+        """Return whether one side lacks figures significantly more often, or by more than 2 % of the questions.
+
+        The pairs may then not be representative.
+        """
         only_method = int((self.method.had & ~self.baseline.had).sum())
         only_baseline = int((self.baseline.had & ~self.method.had).sum())
         apart = abs(only_method - only_baseline) / max(1, len(self.both))
         return apart > APART or mcnemar(only_method, only_baseline).p < ALPHA
 
     def bounds(self, scale: Direction) -> Bounds | None:
-        """Give the difference with the missing figures filled with the scale's ends; None where it has none."""
+        """Return the difference with missing figures set to the scale's ends; None if the scale has no ends."""
         if scale.ends is None or not len(self.both):
             return None
         low, high = scale.ends
@@ -90,7 +93,7 @@ class Pairs:
 
 
 def figures(scores: Scores, metric: str, side: Side) -> Figures:
-    """Give what a side has of all questions for a metric."""
+    """Return the figures of a side for all questions on a metric."""
     import numpy as np
 
     column = scores.columns[metric].get(side)
@@ -100,7 +103,7 @@ def figures(scores: Scores, metric: str, side: Side) -> Figures:
 
 
 def paired(scores: Scores, method: Figures, baseline: Figures, group: int | None) -> Pairs:
-    """Pair two sides over one group of questions, all of them where it is None."""
+    """Pair two sides over one group of questions; over all questions if no group is given."""
     import numpy as np
 
     known = (method.states != MISSING) | (baseline.states != MISSING)

@@ -1,4 +1,4 @@
-"""What is compared with what: the metrics, the pairs of methods and the groups of questions of one or two runs."""
+"""The plan of a comparison: the metrics, the pairs of methods and the groups of questions of one or two runs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from greval.runs.store import Store
 
 
 class Wanted(NamedTuple):
-    """What a user asked for; None where all of it is wanted."""
+    """The request for a comparison; None selects everything."""
 
     run: Path
     against: Path | None = None
@@ -31,7 +31,7 @@ class Wanted(NamedTuple):
 
 
 class Match(NamedTuple):
-    """One comparison: a metric, a group ("" for all questions), a method and what it is compared with."""
+    """One planned contrast: a metric, a group ("" for all questions), a method and what it is compared with."""
 
     metric: str
     group: str
@@ -40,7 +40,7 @@ class Match(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """All comparisons, over scores that were read once; a group's number is None for all questions."""
+    """All planned contrasts, over scores that were read once; a group's number is None for all questions."""
 
     wanted: Wanted
     scores: Scores
@@ -51,7 +51,7 @@ class Plan(NamedTuple):
     groups: tuple[tuple[str, int | None], ...]
 
     def pairs(self) -> Iterator[tuple[Match, Pairs]]:
-        """Give the pairs of each comparison, one at a time."""
+        """Yield the pairs of each contrast, one at a time."""
         for metric in self.metrics:
             for method, baseline in self.matches:
                 sides = figures(self.scores, metric, method), figures(self.scores, metric, baseline)
@@ -59,21 +59,21 @@ class Plan(NamedTuple):
                     yield Match(metric, group, method, baseline), paired(self.scores, *sides, number)
 
     def name(self, side: Side) -> str:
-        """Give the name of a side as it is told."""
+        """Format the name of a side."""
         method = side.method or NOT_TOLD
         return f"{method} in {self.wanted.against}" if side.before else method
 
     def scale(self, metric: str) -> Direction:
-        """Give which way a metric is better; higher where nobody knows."""
+        """Return the direction of a metric; higher is better if it is not known."""
         return self.scales.get(metric, Direction(known=False))
 
 
 def planned(wanted: Wanted) -> Plan:
-    """Read the runs and lay out every comparison.
+    """Read the runs and plan every contrast.
 
     Raises:
-        DataError: Where a method, metric or tag is not there, or there is nothing to compare.
-        StoreError: Where a folder is no run.
+        DataError: If a method, metric or tag does not exist, or there is nothing to compare.
+        StoreError: If a folder is not a run.
     """
     scores = Scores(wanted.by, wanted.cluster_by)
     facts = [_read(scores, folder, before=before) for folder, before in _folders(wanted)]
@@ -96,12 +96,13 @@ def planned(wanted: Wanted) -> Plan:
 
 
 def _folders(wanted: Wanted) -> list[tuple[Path, bool]]:
+    """List the run folders, each with whether it is the earlier run."""
     earlier = [(wanted.against, True)] if wanted.against else []
     return [(wanted.run, False), *earlier]
 
 
 def _read(scores: Scores, folder: Path, *, before: bool) -> JsonValue:
-    """Read a run, and give its metrics."""
+    """Read a run into the scores, and return its metrics."""
     with ExitStack() as opened:
         store = opened.enter_context(Store.open(folder))
         opened.enter_context(store.snapshot())
@@ -110,7 +111,7 @@ def _read(scores: Scores, folder: Path, *, before: bool) -> JsonValue:
 
 
 def _check_tags(scores: Scores, wanted: Wanted) -> None:
-    """Refuse tags that no question has."""
+    """Raise an error if no question has one of the tags."""
     for tag in (*wanted.by, *([wanted.cluster_by] if wanted.cluster_by else [])):
         if tag == "method":
             raise DataError("methods are what is compared: group by a tag of the questions instead of by method")
@@ -119,7 +120,7 @@ def _check_tags(scores: Scores, wanted: Wanted) -> None:
 
 
 def _metrics(scores: Scores, wanted: Wanted, scales: Iterable[str]) -> tuple[str, ...]:
-    """Give the metrics that are wanted, in the order of their definitions."""
+    """Return the requested metrics, in the order of their definitions."""
     order = {name: place for place, name in enumerate(scales)}
     found = sorted(scores.columns, key=lambda name: order.get(name, len(order)))
     for name in wanted.metrics or ():
@@ -129,16 +130,16 @@ def _metrics(scores: Scores, wanted: Wanted, scales: Iterable[str]) -> tuple[str
 
 
 def _is_without_numbers(scores: Scores, metric: str) -> bool:
-    """Say whether a metric was judged, and no value of it reads as a number."""
+    """Return whether a metric was judged but none of its values reads as a number."""
     found = [column.states(0) for column in scores.columns[metric].values()]
     return any(WITHOUT_NUMBER in states for states in found) and not any(SCORED in states for states in found)
 
 
 def _matches(scores: Scores, wanted: Wanted) -> tuple[tuple[Side, Side], ...]:
-    """Give each method with what it is compared with.
+    """Return each method with what it is compared with.
 
     Raises:
-        DataError: Where a method is not there, or there is nothing to compare with.
+        DataError: If a method does not exist, or there is nothing to compare with.
     """
     now = [side.method for side in scores.sides if not side.before]
     for name in (*(wanted.methods or ()), *([wanted.baseline] if wanted.baseline is not None else [])):
@@ -161,7 +162,7 @@ def _matches(scores: Scores, wanted: Wanted) -> tuple[tuple[Side, Side], ...]:
 
 
 def _with_itself(chosen: Sequence[str], scores: Scores, wanted: Wanted) -> tuple[tuple[Side, Side], ...]:
-    """Match each method with itself in the earlier run."""
+    """Pair each method with itself in the earlier run."""
     before = [side.method for side in scores.sides if side.before]
     common = [name for name in chosen if name in before]
     if not common:

@@ -1,4 +1,4 @@
-"""What a comparison gives: frozen values that every renderer reads."""
+"""The result of a comparison: frozen values that every renderer reads."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ Verdict = Literal[
     "no difference seen",
     "nothing to compare",
 ]
-"""What a comparison says, the same for every renderer.
+"""The verdict of a comparison, the same for every renderer.
 
-`changed` is of a computed metric in a run against an earlier one, if the test sees no difference:
-such figures have no noise, what changed has changed.
+`changed` applies to a computed metric in a run against an earlier one, if the test shows no difference:
+such figures have no noise, so that any difference is a change.
 """
 
 
 class LeftOut(Record):
-    """The questions of one side that have no figure, by why: `missing` means that there is no row at all.
+    """The number of questions of one side without a figure, by reason; `missing` questions have no row at all.
 
-    `without_number` are judged, but with categories that have no score.
+    `without_number` questions are judged, but with categories that have no score.
     """
 
     skipped: int = 0
@@ -39,21 +39,21 @@ class LeftOut(Record):
 
     @property
     def total(self) -> int:
-        """How many they are together."""
+        """The sum of all counts."""
         return self.skipped + self.failed + self.missing + self.without_number
 
 
 class Test(Record):
-    """The test of a difference. `p` is as it is, `corrected` after the correction for the whole family.
+    """The test of a difference. `p` is uncorrected, and `corrected` is corrected for the whole family.
 
-    `least` is the smallest p that the test could have given with as many questions that differ, or
-    less; `tests` is what p was multiplied by; `capable` says whether `least` would have come below the level.
+    `least` is the smallest p that the test could have given with as many differing questions, or a lower bound of it.
+    `tests` is the factor by which p was multiplied, and `capable` is whether `least` would have come below the level.
 
-    `mid_p` is McNemar's less conservative form, `wilcoxon_p` that of the signed-rank test; both stand
-    beside the test that counts, and neither is corrected.
+    `mid_p` is McNemar's less conservative p, and `wilcoxon_p` that of the signed-rank test. Both are given in
+    addition to the test that counts, and are not corrected.
     """
 
-    __test__ = False  # pytest takes classes of this name for its own
+    __test__ = False  # so that pytest does not collect it as a test class
 
     name: TestName
     p: float
@@ -66,9 +66,9 @@ class Test(Record):
 
 
 class Effect(Record):
-    """How large a difference is beside what the questions differ; positive where the method's figures are higher.
+    """The size of a difference relative to its spread; positive if the method's figures are higher.
 
-    Of 0/1 figures `cohens_g` and `odds_ratio`, of others `cohens_dz` and `rank_biserial`; None where undefined.
+    `cohens_g` and `odds_ratio` are for 0/1 figures, `cohens_dz` and `rank_biserial` for others; None if undefined.
     """
 
     cohens_g: float | None = None
@@ -85,17 +85,16 @@ class Bounds(Record):
 
 
 class Contrast(Record):
-    """One metric, one group of questions, one method against the baseline, over the `n` questions that both have.
+    """A method compared with a baseline on one metric and group, over the `n` questions for which both have a figure.
 
-    `group` is empty for all questions. `difference` is the method's mean less the baseline's, in the
-    metric's unit; `won` counts the questions on which the method is better, which is lower where
-    `better` says so. `interval` is the expanded percentile bootstrap interval of the difference ("t"
-    with few questions or clusters, "bounded" where all differences are equal), `percentile` the plain
-    one, `bca` the bias-corrected and accelerated one. `detectable` is the smallest difference that
-    would probably have been seen, None where none would or where nothing is known of the spread.
-    `judged_alike` is false where the two sides were judged by different definitions or judges.
-    `computed` says that the metric needs no judge. `won_questions` and `lost_questions` are the ids of
-    the questions that the method won and lost, the largest difference first.
+    `group` is empty for all questions. `difference` is the method's mean minus the baseline's, in the metric's unit.
+    `won` counts the questions on which the method is better, in the direction of `better`. `interval` is the expanded
+    percentile bootstrap interval of the difference ("t" with few questions or clusters, "bounded" if all differences
+    are equal), `percentile` the plain percentile interval, and `bca` the bias-corrected and accelerated one.
+    `detectable` is the smallest difference that would probably be detected, None if none would be or the spread is
+    not known. `judged_alike` is false if the two sides were judged by different definitions or judges. `computed` is
+    true if the metric needs no judge. `won_questions` and `lost_questions` are the ids of the questions that the
+    method won and lost, largest difference first.
     """
 
     metric: str
@@ -129,7 +128,7 @@ class Contrast(Record):
 
 
 class Level(Record):
-    """The mean of one method over all questions of a group that have a figure; None where none has."""
+    """The mean of one method over all questions of a group that have a figure; None if no question has one."""
 
     metric: str
     group: str
@@ -139,9 +138,9 @@ class Level(Record):
 
 
 class Family(Record):
-    """The tests that are corrected together, and the level `alpha` below which they keep all false alarms.
+    """The tests that are corrected together, and the family-wise error rate `alpha`.
 
-    `counted` is what the smallest p is multiplied by: the tests that can come below the level (Tarone's K).
+    `counted` is the factor of the smallest p: the number of tests that can come below the level (Tarone's K).
     """
 
     tests: int
@@ -152,7 +151,7 @@ class Family(Record):
 
 
 class Check(Record):
-    """One condition of a gate: whether it is met, and so the gate fails, with the figures."""
+    """The result of one gate condition, with the figures; the gate fails if it is met."""
 
     condition: str
     met: bool
@@ -160,10 +159,10 @@ class Check(Record):
 
 
 class Comparison(Record):
-    """Methods of a run against one of them, against each other, or against an earlier run.
+    """Methods of a run compared with one of them, with each other, or with an earlier run.
 
-    `baseline` is None where all pairs of methods are compared. `without_numbers` are the metrics that
-    cannot be compared as their values do not read as numbers.
+    `baseline` is None if all pairs of methods are compared. `without_numbers` are the metrics that cannot be compared
+    because their values do not read as numbers.
     """
 
     folder: str
@@ -181,7 +180,7 @@ class Comparison(Record):
     gate: tuple[Check, ...] = ()
 
     def name_first(self, most: int) -> Comparison:
-        """Return the comparison with so many won and lost questions of each contrast named at most."""
+        """Return the comparison with at most `most` won and `most` lost questions named for each contrast."""
         cut = {"won_questions": slice(most), "lost_questions": slice(most)}
         named = (
             one.model_copy(update={name: getattr(one, name)[part] for name, part in cut.items()})

@@ -1,4 +1,4 @@
-"""What a comparison needs of a metric's scale: which way is better, and where it ends."""
+"""The direction and ends of a metric's scale, as a comparison needs them."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from greval.stats.number_range import find_number_range
 
 
 class Direction(NamedTuple):
-    """Which figures are better, and the lowest and highest that can occur; `known` is false where it is a guess.
+    """Which figures are better, and the lowest and highest possible ones; `known` is false if this is a default.
 
-    `computed` says that the metric asks no judge.
+    `computed` is true if the metric needs no judge.
     """
 
     better: Better = "higher"
@@ -27,21 +27,22 @@ class Direction(NamedTuple):
 
     @property
     def ends(self) -> tuple[float, float] | None:
-        """Both ends, None where one is missing."""
+        """Both ends, or None if one is missing."""
         return None if self.low is None or self.high is None else (self.low, self.high)
 
     @property
     def differences(self) -> tuple[float, float] | None:
-        """The lowest and highest difference of two figures, None where there is no end."""
+        """The lowest and highest possible difference of two figures, or None if an end is missing."""
         return (self.ends[0] - self.ends[1], self.ends[1] - self.ends[0]) if self.ends else None
 
 
 def direction(scale: Scale) -> Direction:
-    """Give what a scale says of its numbers.
+    """Return the direction and ends of a scale.
 
     Example:
-        >>> direction(MeasureScale(unit="s", better="lower"))
-        Direction(better='lower', low=0.0, high=None, known=True, computed=False)
+        >>> from greval.records.scale import MeasureScale
+        >>> find_direction(MeasureScale(unit="s", better="lower"))
+        ScaleDirection(better='lower', low=0.0, high=None, known=True, computed=False)
     """
     numbers = find_number_range(scale)
     better = "higher" if isinstance(scale, CategoricalScale) else scale.better
@@ -49,10 +50,10 @@ def direction(scale: Scale) -> Direction:
 
 
 def directions(*facts: JsonValue) -> dict[str, Direction]:
-    """Give the direction of each metric that a run holds or that ships, in their order.
+    """Return the direction of each metric that a run contains or that is predefined, in their order.
 
     Args:
-        facts: The fact "metrics" of each run, the one that counts most first.
+        facts: The manifest entry "metrics" of each run, the one with precedence first.
     """
     found: dict[str, Direction] = {}
     for fact in facts:

@@ -1,4 +1,4 @@
-"""What a reader must know before trusting a comparison, in sentences."""
+"""Warnings about a comparison."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ EVERYTHING = "all questions"
 
 
 def cautions(plan: Plan, contrasts: Sequence[Contrast], unlike: Sequence[bool]) -> Iterator[str]:
-    """Give the warnings of a comparison.
+    """Yield the warnings of a comparison.
 
     Args:
         plan: What is compared.
         contrasts: The comparisons.
-        unlike: Of each, whether one side lacks figures clearly more often.
+        unlike: For each comparison, whether one side lacks figures significantly more often.
     """
     yield from _judged(contrasts)
     yield from _unmatched(plan)
@@ -30,7 +30,7 @@ def cautions(plan: Plan, contrasts: Sequence[Contrast], unlike: Sequence[bool]) 
 
 
 def _judged(contrasts: Sequence[Contrast]) -> Iterator[str]:
-    """Tell where the two sides were not measured with the same yardstick."""
+    """Yield a warning for each pair of sides that were judged by different definitions or judges."""
     seen = dict.fromkeys((one.metric, one.method, one.baseline) for one in contrasts if not one.judged_alike)
     for metric, method, baseline in seen:
         yield (
@@ -40,7 +40,7 @@ def _judged(contrasts: Sequence[Contrast]) -> Iterator[str]:
 
 
 def _unmatched(plan: Plan) -> Iterator[str]:
-    """Name the methods that only one of two runs has."""
+    """Yield a warning for each method that only one of two runs has."""
     if plan.wanted.against is None or plan.wanted.methods is not None:
         return
     compared = {method.method for method, _ in plan.matches}
@@ -52,7 +52,7 @@ def _unmatched(plan: Plan) -> Iterator[str]:
 
 
 def _gaps(contrasts: Iterable[Contrast]) -> Iterator[str]:
-    """Tell where one side lacks figures more often: over all questions, else in which group."""
+    """Yield a warning if one side lacks figures more often: over all questions, otherwise by group."""
     metrics: dict[tuple[str, str], list[str]] = {}
     everywhere: set[tuple[str, str, str]] = set()
     for one in contrasts:
@@ -66,7 +66,7 @@ def _gaps(contrasts: Iterable[Contrast]) -> Iterator[str]:
 
 
 def _gap(one: Contrast) -> str:
-    """Tell how many figures each side lacks, and how far that could matter."""
+    """Format the number of figures that each side lacks, and their possible effect."""
     sides = [(one.method, one.method_left_out), (one.baseline, one.baseline_left_out)]
     lacking = ", ".join(f"{left.total} of {name}{why(left)}" for name, left in sides)
     told = f"of {one.questions} questions no figure for {lacking}"
@@ -77,10 +77,10 @@ def _gap(one: Contrast) -> str:
 
 
 def why(left: LeftOut) -> str:
-    """Give the reasons why questions are left out, in brackets.
+    """Format the reasons why questions are left out, in brackets.
 
     Example:
-        >>> why(LeftOut(failed=2, missing=1))
+        >>> format_reasons(LeftOutCounts(failed=2, missing=1))
         ' (2 failed, 1 missing)'
     """
     told = [f"{count} {name.replace('_', ' ')}" for name, count in left if count]
@@ -88,7 +88,7 @@ def why(left: LeftOut) -> str:
 
 
 def _clusters(plan: Plan, contrasts: Sequence[Contrast]) -> Iterator[str]:
-    """Tell where there are few clusters, and which questions have none."""
+    """Yield warnings about small numbers of clusters and about questions without one."""
     tag = plan.wanted.cluster_by
     codes = plan.scores.cluster_of()
     if tag is None or codes is None:

@@ -1,4 +1,4 @@
-"""Why it failed: where on its way from the index to the answer the evidence of a question was lost."""
+"""Failure diagnosis: the step between the index and the answer at which the evidence of a question was lost."""
 
 from greval.analysis.diagnosis.api import diagnose
 from greval.analysis.diagnosis.causes import CAUSES, LOSSES, MEANINGS, Cause, Diagnosis, Evidence

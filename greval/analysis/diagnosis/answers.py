@@ -1,4 +1,4 @@
-"""Whether an answer gives what was expected, told without a model."""
+"""Comparison of an answer with the expected ones, without a model."""
 
 from __future__ import annotations
 
@@ -12,20 +12,22 @@ from greval.records.result import Scored, Skipped
 EXACT = "exact_match"
 CONTAINED = "fuzzy_containment@0.80"
 SHORT = 4
-"""Letters below which an expected answer such as "no" stands in many answers that mean something else."""
+"""Shorter expected answers, such as "no", occur by chance in answers with another meaning."""
 CLAUSE_ENDS = frozenset(",.;:!")
 
 
 def given_rightly(case: Case) -> str | None:
-    """Say how the answer gives an expected one, None where it does not.
+    """Describe how the answer contains an expected one, or return None if it does not.
 
-    An expected answer that stands in the question itself, or that is very short, must be the whole
-    answer or its beginning: an answer that merely repeats it is not right for that.
+    An expected answer that occurs in the question, or that is very short, must be the whole answer or its beginning:
+    an answer that merely repeats it is not correct for that reason.
 
     Example:
-        >>> given_rightly(Case(question="Who wrote it?", expected_answer="Ada Lovelace", answer="It was Ada Lovelace."))
+        >>> case = Case(question="Who wrote it?", expected_answer="Ada Lovelace", answer="It was Ada Lovelace.")
+        >>> describe_correct_answer(case)
         "the answer contains the expected 'Ada Lovelace'"
-        >>> given_rightly(Case(question="Is it open?", expected_answer="no", answer="There is no such place.")) is None
+        >>> case = Case(question="Is it open?", expected_answer="no", answer="There is no such place.")
+        >>> describe_correct_answer(case) is None
         True
     """
     for wanted in _expected(case) if case.answer else ():
@@ -39,7 +41,7 @@ def given_rightly(case: Case) -> str | None:
 
 
 def chunk_with_answer(case: Case) -> tuple[str, str] | None:
-    """Give the id of a chunk whose text holds an expected answer, with that answer, or None."""
+    """Return the id of a chunk whose text contains an expected answer, with that answer, or None."""
     for wanted in _expected(case):
         for chunk in (case.chunks or ()) if _telling(wanted, case.question) else ():
             if _holds(CONTAINED, wanted, chunk.text):
@@ -48,24 +50,25 @@ def chunk_with_answer(case: Case) -> tuple[str, str] | None:
 
 
 def _expected(case: Case) -> tuple[str, ...]:
+    """Return the expected answers of a case."""
     found = expected(case)
     return () if isinstance(found, Skipped) else found
 
 
 def _holds(name: str, wanted: str, text: str | None) -> bool:
-    """Tell whether a computed metric calls a text right."""
+    """Return whether a computed metric scores a text as correct."""
     metric = parse(name)
     found = metric and compute_outcome(metric, Case(question="", expected_answer=wanted, answer=text))
     return isinstance(found, Scored) and any(judgement.number == 1 for judgement in found.judgements)
 
 
 def _telling(wanted: str, question: str) -> bool:
-    """Tell whether a text that contains the expected answer says something by that."""
+    """Return whether an expected answer is specific enough that a text which contains it is correct."""
     long = len(wanted) >= SHORT or any(letter.isdigit() for letter in wanted) or not wanted.isascii()
     return long and not _holds(CONTAINED, wanted, question)
 
 
 def _begins(answer: str, wanted: str) -> bool:
-    """Tell whether an answer begins with a text as a clause of its own, such as "No, it is not"."""
+    """Return whether an answer begins with a text as a clause of its own, such as "No, it is not"."""
     own, start = plain(answer), plain(wanted)
     return own.startswith(start) and own[len(start) : len(start) + 1] in CLAUSE_ENDS

@@ -1,4 +1,4 @@
-"""The decision: the earliest cause on the way from the index to the answer, with the reason for it."""
+"""The decision of a diagnosis: the earliest cause from the index to the answer, with the reason for it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from greval.records.case import Case, Gold
 from greval.records.inventory import Inventory
 
 NAMED = 3
-"""How many names a reason lists before it counts the rest."""
+"""The number of names that a reason lists; the rest are counted."""
 
 Decision = tuple[Cause, str, tuple[Evidence, ...]]
 
@@ -23,15 +23,15 @@ Decision = tuple[Cause, str, tuple[Evidence, ...]]
 def diagnose(
     case: Case, *, verdict: Verdict | bool | None = None, inventory: Inventory | Holdings | None = None
 ) -> Diagnosis:
-    """Say why an answer is as it is: one cause, the earliest on the way from the index to the answer.
+    """Diagnose an answer: find one cause, the earliest of the steps from the index to the answer.
 
     Args:
         case: The case, with its gold.
-        verdict: Whether the answer was judged right; None where it was not judged.
-        inventory: What the index holds; for many cases give `Holdings(inventory)`, which is made once.
+        verdict: Whether the answer was judged correct; None if it was not judged.
+        inventory: The contents of the index. For many cases pass `Holdings(inventory)`, so that it is built once.
 
     Returns:
-        The cause, the reason for it, and what became of everything that the gold names as needed.
+        The cause, the reason for it, and every document, edge and node that the gold names as needed.
 
     Example:
         >>> case = Case(
@@ -50,6 +50,7 @@ def diagnose(
 
 
 def _decision(case: Case, verdict: Verdict, holdings: Holdings | None) -> Decision:
+    """Decide by the response and the verdict; if the answer is wrong, by the evidence."""
     judge = f"{verdict.metric or 'the judge'}: {verdict.reason}" if verdict.reason else "no reason was given"
     if case.error is not None or verdict.failed:
         return "failed", f"the method gave no response: {case.error or verdict.reason}", ()
@@ -63,7 +64,7 @@ def _decision(case: Case, verdict: Verdict, holdings: Holdings | None) -> Decisi
 
 
 def _on_the_way(case: Case, gold: Gold, holdings: Holdings | None) -> Decision:
-    """Decide by what the gold names as needed; the answer is known to be wrong."""
+    """Decide by the evidence that the gold names as needed; the answer is known to be wrong."""
     trail = Trail(case, gold, holdings)
     entry = Entry(trail)
     needed, starts = tuple(needs(trail)), tuple(entry.evidence())
@@ -85,7 +86,7 @@ def _on_the_way(case: Case, gold: Gold, holdings: Holdings | None) -> Decision:
 
 
 def _lost(cause: Cause, lost: Sequence[Evidence], starts: Sequence[Evidence]) -> str:
-    """Say what was lost where the cause says, and what was lost later."""
+    """Describe what was lost at the step of the cause, and what was lost later."""
     first = [one for one in lost if one.lost == cause]
     missed = [one for one in starts if one.lost == cause]
     sentence = f"{cause.capitalize()}: {_named((*missed, *(one for one in first if one not in missed)))}."
@@ -95,14 +96,14 @@ def _lost(cause: Cause, lost: Sequence[Evidence], starts: Sequence[Evidence]) ->
 
 
 def _named(parts: Iterable[Evidence]) -> str:
-    """Name parts with what was seen of each, a few of them."""
+    """Format the first few parts of the evidence, with what was observed."""
     told = [f"{one.kind} {one.name} ({one.told})" for one in parts]
     more = [f"and {len(told) - NAMED} more"] if len(told) > NAMED else []
     return ", ".join((*told[:NAMED], *more))
 
 
 def _unused(case: Case, needed: Sequence[Evidence]) -> str:
-    """Say that all was there, and where in the context the expected answer stands."""
+    """Describe that all evidence was in the context, and which chunk contains the expected answer."""
     found = f"All that is needed was in the context: {_named(needed)}."
     where = chunk_with_answer(case)
     if where:
@@ -111,7 +112,7 @@ def _unused(case: Case, needed: Sequence[Evidence]) -> str:
 
 
 def _untold(cause: Cause, trail: Trail, entry: Entry) -> Iterable[str]:
-    """Say what could not be told apart from the cause, for want of something that is not recorded."""
+    """Yield which other causes cannot be excluded because something was not recorded."""
     if cause == "not in the index":
         return
     if trail.holdings is None:

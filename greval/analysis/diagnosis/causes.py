@@ -1,4 +1,4 @@
-"""What a diagnosis can say: the causes in the order of the way from the index to the answer."""
+"""The causes that a diagnosis can find, in the order of the steps from the index to the answer."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ Cause = Literal[
     "failed",
 ]
 CAUSES: tuple[Cause, ...] = get_args(Cause)
-"""Every cause, in the order in which tables show them."""
+"""Every cause, in the order of the tables."""
 
 LOSSES: tuple[Cause, ...] = ("not in the index", "entry not found", "not reached", "dropped")
-"""Where evidence can be lost before it is in the context, the earliest first."""
+"""The steps at which evidence can be lost before it is in the context, earliest first."""
 
 MEANINGS: Mapping[Cause, str] = {
     "answered rightly": "the answer was judged right",
@@ -46,13 +46,13 @@ Kind = Literal["document", "edge", "node", "start node"]
 
 
 class Evidence(Record):
-    """Something that the gold names as needed, and what became of it.
+    """A document, edge or node that the gold names as needed, and the step at which it was lost.
 
     Args:
-        kind: What it is.
+        kind: The kind of evidence.
         name: Its name as the gold writes it; an edge is written `source -label-> target`.
-        lost: Where it was lost, None where it was found.
-        told: What was seen, in words that a person can check.
+        lost: The step at which it was lost, None if it was found.
+        told: The observation as text that a person can check.
     """
 
     kind: Kind
@@ -62,15 +62,15 @@ class Evidence(Record):
 
 
 class Diagnosis(Record):
-    """Why an answer is as it is: one cause, the reason for it, and what it rests on.
+    """The diagnosis of an answer: one cause, the reason for it, and the evidence.
 
     Args:
         sample_id: The question.
         method: The method that answered.
-        metric: What told right from wrong, empty where that was given.
+        metric: The metric that decided whether the answer is correct, empty if the caller decided.
         cause: One of `CAUSES`.
-        reason: A sentence or more that a person can check.
-        evidence: All that is needed for the answer, and what became of each.
+        reason: One or more sentences that a person can check.
+        evidence: Everything that the answer needs, each with the step at which it was lost.
         tags: The tags of the case.
     """
 

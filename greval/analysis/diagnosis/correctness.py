@@ -1,4 +1,4 @@
-"""Which answers count as right: a verdict read from the rows of a run, or computed."""
+"""Correctness of answers: verdicts read from a run, or computed."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from greval.records.result import Failed, Outcome, Result, Scored, Skipped
 from greval.runs.store import Store
 
 PREFERRED = ("correctness", "answer_alignment", "fuzzy_containment@0.80", "exact_match")
-"""Which metric tells right from wrong where none is named: the first that the run holds."""
+"""The metrics that may decide correctness if none is named; the first that the run contains is used."""
 COMPUTED = "fuzzy_containment@0.80"
-"""What is computed where the run holds none of them."""
+"""The metric that is computed if the run contains none of them."""
 
 
 class Verdict(Record):
-    """Whether an answer was judged right, and what was said of it; `right` None means that it was not judged."""
+    """Whether an answer was judged correct, with the reason; `right` is None if it was not judged."""
 
     right: bool | None
     metric: str = ""
@@ -30,14 +30,14 @@ class Verdict(Record):
 
 
 class Bar(Record):
-    """Where a metric's numbers begin to be right: at the middle of its scale."""
+    """The threshold above which a metric's numbers count as correct: the middle of its scale."""
 
     metric: str
     middle: float
     lower_is_better: bool = False
 
     def verdict(self, outcome: Outcome) -> Verdict:
-        """Read an outcome as right, wrong, or not judged."""
+        """Classify an outcome as correct, wrong, or not judged."""
         match outcome:
             case Skipped(reason=reason):
                 return Verdict(right=None, metric=self.metric, reason=reason)
@@ -51,21 +51,22 @@ class Bar(Record):
                 return Verdict(right=right, metric=self.metric, reason=first.reason)
 
     def _right(self, number: float) -> bool:
+        """Return whether a number counts as correct."""
         return number <= self.middle if self.lower_is_better else number >= self.middle
 
 
 def bar_of(name: str, scale: Mapping[str, Any]) -> Bar:
-    """Give the bar of a metric.
+    """Return the correctness threshold of a metric.
 
     Args:
         name: The metric's name.
-        scale: Its scale in the file form, as a run keeps it.
+        scale: Its scale in the file form, as a run stores it.
 
     Raises:
-        DefinitionError: Where the scale has no middle: categories without scores, or no upper end.
+        DefinitionError: If the scale has no middle: categories without scores, or no upper end.
 
     Example:
-        >>> bar_of("depth", {"range": (1, 5)}).middle
+        >>> find_threshold("depth", {"range": (1, 5)}).middle
         3.0
     """
     scores = [content["score"] for content in scale.get("categories", {}).values() if "score" in content]
@@ -77,15 +78,16 @@ def bar_of(name: str, scale: Mapping[str, Any]) -> Bar:
 
 
 class Verdicts:
-    """The verdicts of one metric over a run, by sample and method.
+    """The correctness verdicts of one metric over a run, by sample and method.
 
     Args:
-        store: The run, opened to read.
-        metric: The metric that tells right from wrong; None takes the first of `PREFERRED` that the run holds.
+        store: The run, opened for reading.
+        metric: The metric that decides whether an answer is correct; None selects the first of `PREFERRED_METRICS`
+            that the run contains.
 
     Raises:
-        DataError: Where the run does not hold the metric and it cannot be computed.
-        DefinitionError: Where the metric cannot tell right from wrong.
+        DataError: If the run does not contain the metric and it cannot be computed.
+        DefinitionError: If the metric cannot decide whether an answer is correct.
     """
 
     def __init__(self, store: Store, metric: str | None = None) -> None:
@@ -100,7 +102,7 @@ class Verdicts:
         self._bar = bar_of(self.metric, self._computed.scale.model_dump(mode="json"))
 
     def of(self, case: Case) -> Verdict:
-        """Give the verdict on a case's answer."""
+        """Return the verdict on a case's answer."""
         if self._computed is None:
             missing = Verdict(right=None, metric=self.metric, reason=f"the run holds no verdict of {self.metric} on it")
             return self._kept.get((case.id, case.method), missing)
@@ -108,15 +110,17 @@ class Verdicts:
 
 
 def _key(result: Result) -> tuple[str, str]:
+    """Return the sample id and the method of a result."""
     return result.sample_id, result.method
 
 
 def _rows(store: Store, metric: str) -> Iterator[Result]:
+    """Read the results of a metric."""
     return (Result.model_validate_json(line) for line in store.lines(metric))
 
 
 def _scales(store: Store) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Give the metrics of a run with their scales."""
+    """Yield the metrics of a run with their scales."""
     fact = store.fact("metrics")
     for metric in fact if isinstance(fact, list) else []:
         if isinstance(metric, dict) and isinstance(scale := metric.get("scale"), dict) and not metric.get("over"):
@@ -124,7 +128,7 @@ def _scales(store: Store) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def _computed(name: str, folder: str, held: list[str]) -> ComputedMetric:
-    """Give a metric that the run does not hold, to be computed."""
+    """Load a metric that the run does not contain, so that it can be computed."""
     try:
         metric = load(name)
     except DefinitionError as error:

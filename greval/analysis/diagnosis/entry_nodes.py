@@ -1,4 +1,4 @@
-"""Whether the walk began where it should have, told for each part of the evidence."""
+"""The entry nodes of a traversal: whether it began at the required nodes, for each part of the evidence."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from greval.metrics.computed.graph_walk import depths
 
 
 class Entry:
-    """The start nodes that the gold asks for, and which of them the walk began at.
+    """The start nodes that the gold requires, and those of them at which the traversal began.
 
-    Where the gold names none, the walk should have begun at some node of the expected edges and nodes;
-    where it began at one that expected edges only lead away from, at all of these.
+    If the gold names no start nodes, the traversal should begin at some node of the expected edges and nodes. If it
+    began at a node that expected edges only lead away from, it should begin at all such nodes.
 
     Args:
-        trail: What the case recorded.
+        trail: The evidence path of the case.
     """
 
     def __init__(self, trail: Trail) -> None:
@@ -33,26 +33,26 @@ class Entry:
 
     @cached_property
     def found(self) -> tuple[str, ...]:
-        """The asked-for nodes that the walk began at."""
+        """The required nodes at which the traversal began."""
         return tuple(name for name in self._needed if self._trail.began_at(name))
 
     @property
     def missed_by_all(self) -> bool:
-        """Whether there is a walk, it should have begun somewhere, and it began at none of these nodes."""
+        """Return whether there is a traversal with required start nodes that began at none of them."""
         return self._trail.walk is not None and bool(self._needed) and not self.found
 
     @property
     def untold(self) -> bool:
-        """Whether nothing tells where the walk should have begun."""
+        """Return whether there is a traversal whose required start nodes are not known."""
         return self._trail.walk is not None and not self._needed
 
     def lost(self, names: Iterable[str]) -> Cause:
-        """Give where what hangs at some nodes was lost: at its entry, or on the way from it.
+        """Return the step at which evidence at some nodes was lost: at its entry node, or on the way from there.
 
-        It is told by the nearest of the asked-for start nodes along the expected edges.
+        The nearest required start nodes along the expected edges decide.
 
         Args:
-            names: Nodes of the gold that the walk did not come to.
+            names: Nodes of the gold that the traversal did not reach.
         """
         if self.missed_by_all:
             return "not in the index" if self.named and not any(map(self._held, self.named)) else "entry not found"
@@ -62,7 +62,7 @@ class Entry:
         return "entry not found" if any(map(self._held, near)) else "not in the index"
 
     def evidence(self) -> Iterator[Evidence]:
-        """Give what became of each start node that the gold names."""
+        """Yield each start node that the gold names, with the step at which it was lost."""
         for name in self.named if self._trail.walk is not None else ():
             if name in self.found:
                 yield Evidence(kind="start node", name=name, told="the walk began there")
@@ -72,21 +72,23 @@ class Entry:
                 yield Evidence(kind="start node", name=name, lost="not in the index", told="the index has no such node")
 
     def _began(self) -> str:
+        """Describe the nodes at which the traversal began."""
         walk = self._trail.walk
         nodes = walk.start_nodes if walk else ()
         return f"the walk began at {', '.join(nodes[:3])}" if nodes else "the walk began at no node"
 
     def _held(self, name: str) -> bool:
-        """Tell whether the index may hold a node."""
+        """Return whether the index may contain a node."""
         nodes = self._trail.holdings.nodes if self._trail.holdings else {}
         return not nodes or any(own in nodes for own in self._trail.names.all(name))
 
     def _nearest(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Give the start nodes that are fewest expected edges away; none where no edges lead to one."""
+        """Return the required start nodes that are fewest expected edges away; empty if no edges lead to one."""
         edges = [(self._key(a), label, self._key(b)) for a, label, b in self._trail.gold.expected_edges or ()]
         hops = depths(edges, map(self._key, names))
         away = {name: hops[self._key(name)] for name in self._roots if self._key(name) in hops}
         return tuple(name for name, far in away.items() if far == min(away.values()))
 
     def _key(self, name: str) -> str:
+        """Return one name for all aliases of a node."""
         return min(self._trail.names.all(name))

@@ -1,4 +1,4 @@
-"""What a case recorded on the way to its answer: the walk, and the context that the answer was written from."""
+"""The evidence path of a case: its traversal, and the context from which the answer was generated."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from greval.records.case import Case, Edge, Gold
 
 
 class Trail:
-    """The walk and the context of a case, to be asked for documents, edges and nodes of the gold.
+    """The traversal and the context of a case, to be searched for documents, edges and nodes of the gold.
 
     Args:
         case: The case.
         gold: Its gold.
-        holdings: The index, None where none was given.
+        holdings: The index, None if it was not given.
     """
 
     def __init__(self, case: Case, gold: Gold, holdings: Holdings | None) -> None:
@@ -33,13 +33,13 @@ class Trail:
 
     @cached_property
     def starts(self) -> frozenset[str]:
-        """Where the walk began; where that is not recorded, all that it visited."""
+        """The nodes at which the traversal began; all visited nodes if these are not recorded."""
         begun = self.walk.start_nodes if self.walk else ()
         return frozenset(map(self.names.canonical, begun)) or self.visited
 
     @cached_property
     def visited(self) -> frozenset[str]:
-        """The nodes of the walk: where it began, the ends of its edges, where it ended."""
+        """The nodes of the traversal: its start nodes, the ends of its edges, and its final nodes."""
         if self.walk is None:
             return frozenset()
         ends = (end for source, _, target in self.walk.traversed_edges for end in (source, target))
@@ -47,7 +47,7 @@ class Trail:
 
     @cached_property
     def documents(self) -> frozenset[str]:
-        """The documents of the context, and the ids of its chunks: gold may name either."""
+        """The documents of the context and the ids of its chunks, because gold may name either."""
         chunks = self.case.chunks or ()
         known = self.holdings.chunks if self.holdings else {}
         named = (name for chunk in chunks for name in (chunk.id, chunk.doc_id, known.get(chunk.id)))
@@ -55,10 +55,10 @@ class Trail:
 
     @cached_property
     def walked_documents(self) -> frozenset[str]:
-        """The documents that the walked edges come from, by the index.
+        """The documents from which the traversed edges come, by the index.
 
-        The documents of visited nodes count where no edge of the index comes from them, or where the walk
-        tells nodes only: a node that many documents name is no sign that the walk came to each of them.
+        The documents of visited nodes count only if no indexed edge comes from them, or if the traversal records only
+        nodes: a node that is named in many documents is no sign that the traversal reached each of them.
         """
         if self.holdings is None or self.walk is None:
             return frozenset()
@@ -69,47 +69,53 @@ class Trail:
 
     @cached_property
     def _tells_nodes_only(self) -> bool:
-        """Whether edges were walked that are not recorded: the walk ended elsewhere than it began."""
+        """Return whether the traversal records no edges although it ended at other nodes than it began at."""
         walk = self.walk
         return bool(walk and not walk.traversed_edges and not self.visited <= self.starts)
 
     def visits(self, name: str) -> bool:
-        """Tell whether the walk came to a node."""
+        """Return whether the traversal reached a node."""
         return not self.visited.isdisjoint(self.names.all(name))
 
     def began_at(self, name: str) -> bool:
-        """Tell whether the walk began at a node."""
+        """Return whether the traversal began at a node."""
         return not self.starts.isdisjoint(self.names.all(name))
 
     def walks(self, edge: Edge) -> bool:
-        """Tell whether the walk went along an edge, in either direction; where it tells only nodes, by its ends."""
+        """Return whether the traversal followed an edge in either direction.
+
+        If the traversal records only nodes, it must have reached both ends.
+        """
         if self._tells_nodes_only:
             return self.visits(edge[0]) and self.visits(edge[2])
         return self._among(edge, self._walked) is not None
 
     def triple(self, edge: Edge) -> str | None:
-        """Give the id of the triple of the context that says what an edge says, or None."""
+        """Return the id of the triple in the context that states an edge, or None."""
         found = self._among(edge, self._triples)
         return found[0] if found else None
 
     def triple_with(self, name: str) -> str | None:
-        """Give the id of a triple of the context that a node is in, or None."""
+        """Return the id of a triple in the context that contains a node, or None."""
         wanted = self.names.all(name)
         ends = ((t.id, {*map(self.names.canonical, (t.subject, t.object))}) for t in self.case.triples or ())
         return next((own for own, names in ends if not names.isdisjoint(wanted)), None)
 
     def sources(self, edge: Edge) -> Documents | None:
-        """Give the documents that an edge of the index comes from; None where it is not in the index."""
+        """Return the documents from which an edge of the index comes; None if it is not in the index."""
         return self._among(edge, self.holdings.ties) if self.holdings else None
 
     def chunk_with(self, names: Iterable[str]) -> str | None:
-        """Give the id of a chunk whose text holds a name of each of the nodes, or None."""
+        """Return the id of a chunk whose text contains a name of each of the nodes, or None."""
         wanted = [{*map(_words, self.names.written(name))} for name in names]
         found = (own for own, text in self._texts if all(any(_stands(n, text) for n in forms) for forms in wanted))
         return next(found, None)
 
     def label(self, edge: Edge) -> str | None:
-        """Return the label to compare an edge by, None if it has none or the graph uses other labels than the gold."""
+        """Return the label by which to compare an edge, or None.
+
+        The result is None if the edge has no label, or if the graph has other labels than the gold.
+        """
         own = plain(edge[1])
         graph = self.holdings.ties.labels if self.holdings else frozenset()
         used = graph or self._walked.labels | self._triples.labels
@@ -117,20 +123,21 @@ class Trail:
 
     @cached_property
     def _texts(self) -> list[tuple[str, str]]:
-        """The texts of the chunks as names are written, with spaces for all that is in no name."""
+        """The ids of the chunks with their normalised texts."""
         return [(chunk.id, f" {_words(chunk.text)} ") for chunk in self.case.chunks or ()]
 
     def _among(self, edge: Edge, ties: Ties) -> Documents | None:
+        """Return the documents of an edge among some edges, by all names of its ends."""
         source, _, target = edge
         return ties.documents(self.names.all(source), self.label(edge), self.names.all(target))
 
 
 def _words(text: str) -> str:
-    """Give a text in which a name can be looked for between spaces."""
+    """Normalise a text so that a name can be found between spaces."""
     return " ".join(word.strip(".,;:!?()[]\"'«»“”") for word in plain(text).split())
 
 
 def _stands(name: str, text: str) -> bool:
-    """Tell whether a name stands in a text, between spaces unless it is of a script that writes words together."""
+    """Return whether a text contains a name, between spaces unless its script is written without spaces."""
     together = any(unicodedata.category(letter) == "Lo" for letter in name)
     return (name if together else f" {name} ") in text

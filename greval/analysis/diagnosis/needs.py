@@ -1,4 +1,4 @@
-"""What an answer needs by its gold, and what became of each part: in the context, or lost, and where."""
+"""The evidence that an answer needs by its gold: whether each part is in the context, or at which step it was lost."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from greval.records.case import Edge
 
 
 def needs(trail: Trail) -> Iterator[Evidence]:
-    """Give what became of every document, edge and node that the gold names as needed.
+    """Yield every document, edge and node that the gold names as needed, with the step at which it was lost.
 
-    Documents count where the method gives texts, edges and nodes where it walks or gives triples; where
-    the gold names only the one kind, that counts for every method.
+    Documents count if the method returns texts, edges and nodes if it traverses a graph or returns triples. If the
+    gold names only one of these kinds, it counts for every method.
 
     Args:
-        trail: What the case recorded.
+        trail: The evidence path of the case.
     """
     gold, case, entry = trail.gold, trail.case, Entry(trail)
     documents, edges, nodes = gold.essential or (), gold.expected_edges or (), gold.expected_nodes or ()
@@ -31,6 +31,7 @@ def needs(trail: Trail) -> Iterator[Evidence]:
 
 
 def _document(name: str, trail: Trail, entry: Entry) -> Evidence:
+    """Find the step at which a document was lost."""
     known = trail.holdings.documents if trail.holdings else frozenset()
     if how := _document_given(name, trail):
         return Evidence(kind="document", name=name, told=how)
@@ -50,7 +51,7 @@ def _document(name: str, trail: Trail, entry: Entry) -> Evidence:
 
 
 def _document_given(name: str, trail: Trail) -> str | None:
-    """Say how a document is in the context: by a chunk, or by its edges where the method gives no texts."""
+    """Describe how a document is in the context: by a chunk, or by its edges if the method returns no texts."""
     if name in trail.documents:
         return "a chunk of it is in the context"
     edges = trail.gold.expected_edges or ()
@@ -61,7 +62,7 @@ def _document_given(name: str, trail: Trail) -> str | None:
 
 
 def _document_reached(name: str, trail: Trail) -> str | None:
-    """Say how the walk reached a document; None where it did not, or where nothing was walked."""
+    """Describe how the traversal reached a document; None if it did not, or if there is no traversal."""
     if trail.walk is None:
         return None
     if trail.holdings:
@@ -73,6 +74,7 @@ def _document_reached(name: str, trail: Trail) -> str | None:
 
 
 def _edge(edge: Edge, trail: Trail, entry: Entry) -> Evidence:
+    """Find the step at which an edge was lost."""
     name = write_edge(*edge)
     if how := _edge_given(edge, trail):
         return Evidence(kind="edge", name=name, told=how)
@@ -84,14 +86,14 @@ def _edge(edge: Edge, trail: Trail, entry: Entry) -> Evidence:
 
 
 def _not_held(edge: Edge, trail: Trail) -> str:
-    """Say what of an edge the index lacks: an end, or the edge between nodes that are there."""
+    """Describe which part of an edge is not in the index: an end, or the edge between two indexed nodes."""
     nodes = trail.holdings.nodes if trail.holdings else {}
     lacking = [end for end in (edge[0], edge[2]) if nodes and not any(one in nodes for one in trail.names.all(end))]
     return f"the index has no node {' and no node '.join(lacking)}" if lacking else "the index does not hold it"
 
 
 def _edge_given(edge: Edge, trail: Trail) -> str | None:
-    """Say how an edge is in the context: as a triple, or in the text of a document that tells it."""
+    """Describe how an edge is in the context: as a triple, or in the text of its document."""
     if own := trail.triple(edge):
         return f"it is in the context as triple {own}"
     essential = frozenset(trail.gold.essential or ())
@@ -105,6 +107,7 @@ def _edge_given(edge: Edge, trail: Trail) -> str | None:
 
 
 def _node(name: str, trail: Trail, entry: Entry) -> Evidence:
+    """Find the step at which a node was lost."""
     if how := _node_given(name, trail):
         return Evidence(kind="node", name=name, told=how)
     if trail.visits(name):
@@ -117,6 +120,7 @@ def _node(name: str, trail: Trail, entry: Entry) -> Evidence:
 
 
 def _node_given(name: str, trail: Trail) -> str | None:
+    """Describe how a node is in the context, or return None."""
     if own := trail.triple_with(name):
         return f"it is in the context in triple {own}"
     if own := trail.chunk_with((name,)):
@@ -126,7 +130,7 @@ def _node_given(name: str, trail: Trail) -> str | None:
 
 
 def _unreached(names: tuple[str, ...], trail: Trail, entry: Entry) -> dict[str, Cause | str]:
-    """Give where an edge or a node was lost that was neither walked nor given."""
+    """Return the step at which an edge or node was lost that is neither in the traversal nor in the context."""
     if trail.walk is None:
         return {"lost": "not reached", "told": "it is in no triple and no chunk"}
     lost = entry.lost(names)

@@ -1,4 +1,4 @@
-"""The diagnosis of a whole run."""
+"""Diagnosis of every case of a run."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ def diagnose_run(
     """Diagnose every case of a run.
 
     Args:
-        run: The run, or its folder, or a store that is opened to read.
-        metric: The metric that tells right from wrong: below the middle of its scale is wrong. None takes
-            `correctness`, else `answer_alignment`, else `fuzzy_containment@0.80`, which is computed where
-            the run does not hold it.
-        inventory: What the index holds.
+        run: The run, its folder, or a store that is open for reading.
+        metric: The metric that decides whether an answer is correct: below the middle of its scale is wrong. None
+            selects `correctness`, then `answer_alignment`, then `fuzzy_containment@0.80`, which is computed if the
+            run does not contain it.
+        inventory: The contents of the index.
 
     Returns:
-        A diagnosis of each sample and method, of the newest case where one was judged again.
+        A diagnosis of each sample and method, of the newest case if one was judged again.
 
     Raises:
-        DataError: Where the run does not hold the metric and it cannot be computed, or is several runs.
-        DefinitionError: Where the metric cannot tell right from wrong.
-        StoreError: Where the folder is no run.
+        DataError: If the run does not contain the metric and it cannot be computed, or several runs are given.
+        DefinitionError: If the metric cannot decide whether an answer is correct.
+        StoreError: If the folder is not a run.
     """
     with ExitStack() as opened:
         if isinstance(run, Store):
@@ -51,13 +51,13 @@ def diagnose_run(
 
 
 def _diagnosed(store: Store, verdicts: Verdicts, holdings: Holdings | None, opened: ExitStack) -> Iterator[Diagnosis]:
-    """Give the diagnoses; what was opened for them is closed at their end."""
+    """Yield the diagnoses, and close what was opened for them at the end."""
     with opened:
         for case in newest(store):
             yield diagnose(case, verdict=verdicts.of(case), inventory=holdings)
 
 
 def newest(store: Store) -> Iterator[Case]:
-    """Give the newest case of each sample and method, in the order in which they were judged."""
+    """Yield the newest case of each sample and method, in the order in which they were judged."""
     last = {(case.id, case.method): place for place, case in enumerate(store.cases())}
     return (case for place, case in enumerate(store.cases()) if last[case.id, case.method] == place)

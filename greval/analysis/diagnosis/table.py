@@ -1,4 +1,4 @@
-"""The table of a diagnosis: how often each cause by method and tag, and the cases behind each number."""
+"""The table of diagnoses: the number of cases of each cause by method and tag, with their ids."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ NOT_TOLD = "(none)"
 
 
 class Group(Record):
-    """The cases of one method and, where there are any, one value of each tag.
+    """The cases of one method and, if grouped by tags, one value of each tag.
 
     Args:
         names: The values, the method first.
-        cases: The ids of the samples by cause, only causes that occur.
+        cases: The ids of the samples by cause; only causes that occur.
     """
 
     names: tuple[str, ...]
@@ -25,12 +25,12 @@ class Group(Record):
 
     @property
     def counts(self) -> dict[Cause, int]:
-        """How many cases each cause has."""
+        """The number of cases of each cause."""
         return {cause: len(ids) for cause, ids in self.cases.items()}
 
     @property
     def total(self) -> int:
-        """How many cases the group has."""
+        """The number of cases in the group."""
         return sum(self.counts.values())
 
 
@@ -38,7 +38,7 @@ class Diagnoses(Record):
     """The diagnoses of a run, counted by group.
 
     Args:
-        by: What the groups are made of: `method`, then names of tags.
+        by: What the groups are formed by: `method`, then names of tags.
         groups: The groups, sorted by their names.
         rows: Every diagnosis.
     """
@@ -49,15 +49,15 @@ class Diagnoses(Record):
 
     @property
     def causes(self) -> tuple[Cause, ...]:
-        """The causes that occur, in their order."""
+        """The causes that occur, in the order of `CAUSES`."""
         return tuple(cause for cause in CAUSES if any(cause in group.cases for group in self.groups))
 
     def names_of(self, row: Diagnosis) -> tuple[str, ...]:
-        """Give the names of the group that a diagnosis belongs to."""
+        """Return the names of the group to which a diagnosis belongs."""
         return _names(row, self.by)
 
     def of(self, cause: Cause) -> tuple[Diagnosis, ...]:
-        """Give the diagnoses with a cause, group by group."""
+        """Return the diagnoses with a cause, group by group."""
         return tuple(sorted((row for row in self.rows if row.cause == cause), key=self.names_of))
 
 
@@ -65,7 +65,7 @@ def tabulate(diagnoses: Iterable[Diagnosis], by: Sequence[str] = ()) -> Diagnose
     """Count diagnoses by method and tags.
 
     Args:
-        diagnoses: Of a run.
+        diagnoses: The diagnoses of a run.
         by: Names of tags.
 
     Example:
@@ -86,4 +86,5 @@ def tabulate(diagnoses: Iterable[Diagnosis], by: Sequence[str] = ()) -> Diagnose
 
 
 def _names(row: Diagnosis, by: Sequence[str]) -> tuple[str, ...]:
+    """Return the group names of a diagnosis."""
     return tuple((row.method if name == METHOD else row.tags.get(name)) or NOT_TOLD for name in by)

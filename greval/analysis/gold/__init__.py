@@ -1,4 +1,4 @@
-"""Gold: whether what should have been retrieved, walked and answered is written down rightly."""
+"""Checks of gold: whether the expected documents, edges, nodes and answers are recorded consistently."""
 
 from greval.analysis.gold.api import check_gold
 from greval.analysis.gold.finding import Finding

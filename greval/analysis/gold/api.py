@@ -1,4 +1,4 @@
-"""Checking gold: all that is wrong with it at once, each with its place and what to do."""
+"""Check gold: report all its faults at once, each with its place and what to do."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from greval.records.case import Gold, Sample
 from greval.records.inventory import Inventory
 
 COMPARED = ("question", "expected_answer", "gold")
-"""What rows of one sample must agree on, whatever method they are of."""
+"""The fields in which all rows of one sample must agree, whatever their method is."""
 
 
 def check_gold(
@@ -22,9 +22,9 @@ def check_gold(
     """Check the gold of samples or cases.
 
     Args:
-        samples: Samples, or cases of one or several methods: a sample is checked once.
-        inventory: What the index holds; None leaves out whether the gold is in it.
-        places: Where each sample stands, such as a file and a line; the id where it is not given.
+        samples: Samples, or cases of one or several methods; a sample is checked once.
+        inventory: The contents of the index; None skips the check whether the gold is in the index.
+        places: The place of each sample, such as a file and a line; by default its id.
 
     Returns:
         All findings, in the order of the samples.
@@ -43,7 +43,7 @@ def check_gold(
 
 
 class _Check:
-    """The checks of one pass over samples; it knows those it has seen."""
+    """The checks of one pass over samples, with the samples seen so far."""
 
     def __init__(self, holdings: Holdings | None) -> None:
         self._holdings = holdings
@@ -51,7 +51,7 @@ class _Check:
         self._asked: dict[str, str] = {}
 
     def findings(self, sample: Sample, place: str) -> Iterator[Finding]:
-        """Give all findings on a sample."""
+        """Yield all findings on a sample."""
         for level, message in self._told(sample, place):
             yield Finding(place=place, sample_id=sample.id, level=level, message=message)
 
@@ -72,7 +72,7 @@ class _Check:
             yield from in_index(sample.gold, self._holdings) if self._holdings else ()
 
     def _asked_before(self, sample: Sample) -> Iterator[Told]:
-        """Tell of a question that another sample asks too."""
+        """Report a question that another sample asks too."""
         asked = plain(sample.question)
         if not asked:
             return
@@ -82,7 +82,7 @@ class _Check:
 
 
 def _contradictions(sample: Sample, first: Sample, place: str) -> Iterator[Told]:
-    """Tell what two rows of one sample disagree on; a row that leaves a field out disagrees too."""
+    """Report the fields in which two rows of one sample differ; a missing field differs from a given one."""
     differ = [name for name in COMPARED if getattr(sample, name) != getattr(first, name)]
     where = "above" if place == first.id else f"at {place}"
     if differ:

@@ -1,4 +1,4 @@
-"""What a check of gold finds: a fault to mend, or a remark on what may not be meant."""
+"""A finding of a gold check: a fault to correct, or a remark on something that may be unintended."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ Level = Literal["fault", "remark"]
 
 
 class Finding(Record):
-    """Something about the gold of a sample.
+    """A finding on the gold of a sample.
 
     Args:
-        place: Where: a file and a line, or the sample's id where no place is known.
+        place: A file and a line, or the sample's id if no place is known.
         sample_id: The sample.
-        level: `fault` where figures would be wrong or missing, `remark` where it may be meant so.
+        level: `fault` if figures would be wrong or missing, `remark` if it may be intended.
         message: What is wrong and what to do.
     """
 

@@ -1,4 +1,4 @@
-"""What an index holds, prepared for many look-ups, and the names under which a case looks things up."""
+"""The contents of an index, prepared for many look-ups, and the names under which a case looks up nodes."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ Documents = tuple[str, ...]
 
 
 class Ties:
-    """Edges by the names of their ends, without direction: a walk may go along an edge either way.
+    """Edges by the names of their ends, without direction, because a traversal may follow an edge either way.
 
-    An edge without a label stands for any label.
+    An edge without a label matches any label.
 
     Args:
         edges: Each edge with the documents that it comes from.
-        canonical: Gives the name that stands for a node.
+        canonical: A function that returns the canonical name of a node.
     """
 
     def __init__(self, edges: Iterable[tuple[Edge, Documents]], canonical: Callable[[str], str]) -> None:
@@ -34,12 +34,12 @@ class Ties:
         return bool(self._by_ends)
 
     def documents(self, sources: Iterable[str], label: str | None, targets: Iterable[str]) -> Documents | None:
-        """Give the documents of the edges between any of the names; None where there is no such edge.
+        """Return the documents of the edges between any of the names, or None if there is no such edge.
 
         Args:
-            sources: The names of the one end.
-            label: The normalised label, None for any. `related` tells no relation: it fits any label, and an edge
-                with this label fits all.
+            sources: The names of one end.
+            label: The normalised label, None for any. The label `related` names no specific relation: it matches any
+                label, and an edge with this label matches any wanted label.
             targets: The names of the other end.
         """
         between = [self._by_ends.get(_ends(*pair), {}) for pair in product(sources, targets)]
@@ -53,13 +53,13 @@ def _ends(one: str, other: str) -> tuple[str, str]:
 
 
 class Holdings:
-    """An inventory prepared once for the diagnosis of many cases.
+    """An inventory indexed once for the diagnosis of many cases.
 
     Args:
-        inventory: What the index holds.
+        inventory: The contents of the index.
 
     Example:
-        >>> holdings = Holdings(Inventory(nodes={"Ada Lovelace": ("d1",)}, aliases={"Ada Lovelace": ("ada",)}))
+        >>> holdings = IndexLookup(Inventory(nodes={"Ada Lovelace": ("d1",)}, aliases={"Ada Lovelace": ("ada",)}))
         >>> holdings.canonical("ADA"), "ada lovelace" in holdings.nodes
         ('ada lovelace', True)
     """
@@ -79,27 +79,27 @@ class Holdings:
         self.told_by_edges = frozenset(name for documents in inventory.edges.values() for name in documents)
 
     def canonical(self, name: str) -> str:
-        """Give the one name, normalised, under which the index knows a node."""
+        """Return the normalised name under which the index holds a node, with aliases resolved."""
         own = plain(name)
         return self._canonical.get(own, own)
 
 
 def _documents(inventory: Inventory) -> frozenset[str]:
-    """Give the names that gold may give to a document: its own and those of its chunks."""
+    """Return the names that gold may use for documents: their ids and those of their chunks."""
     named = {*inventory.documents, *inventory.chunks, *inventory.chunks.values()} - {""}
     told = (inventory.nodes, inventory.edges)
     return frozenset(named or (name for known in told for documents in known.values() for name in documents))
 
 
 class Names:
-    """The names that stand for the same node in a case: those of the gold's aliases and of the index.
+    """The names of the same node in a case: those of the gold's aliases and of the index.
 
     Args:
         gold: The gold, for its aliases.
-        holdings: The index, None where none was given.
+        holdings: The index, or None.
 
     Example:
-        >>> sorted(Names(Gold(aliases={"Ada": ("A. Lovelace",)}), None).all("ada"))
+        >>> sorted(NodeNames(Gold(aliases={"Ada": ("A. Lovelace",)}), None).find_names("ada"))
         ['a. lovelace', 'ada']
     """
 
@@ -116,12 +116,12 @@ class Names:
                 self._groups[member] = self._groups.get(member, group) | group
 
     def all(self, name: str) -> frozenset[str]:
-        """Give every name of a node, canonical."""
+        """Return every canonical name of a node."""
         own = self.canonical(name)
         return self._groups.get(own, frozenset({own}))
 
     def written(self, name: str) -> frozenset[str]:
-        """Give every way to write the name of a node in a text, as `plain` gives it."""
+        """Return every spelling of a node's name in a text, normalised as by `plain`."""
         own = self.all(name)
         known = (form for one in own for forms in (self._known, self._written) for form in forms.get(one, ()))
         return frozenset((plain(name), *own, *known))

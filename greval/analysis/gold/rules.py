@@ -1,4 +1,4 @@
-"""The rules for the gold of one sample: what it must agree on with itself and with the index."""
+"""The rules for the gold of one sample: its own consistency, and its consistency with the index."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from greval.records.case import Edge, Gold
 Told = tuple[Level, str]
 LISTS = ("essential_docs", "helpful_docs", "essential_repos", "expected_nodes", "start_nodes", "answers")
 DOUBTFUL = ("essential_docs", "expected_edges", "expected_nodes", "start_nodes", "answers")
-"""Lists that are seldom meant to be empty."""
+"""Lists that are rarely empty on purpose."""
 
 
 def in_itself(gold: Gold) -> Iterator[Told]:
-    """Tell what the gold of a sample contradicts in itself.
+    """Report the contradictions within the gold of a sample.
 
     Example:
-        >>> [level for level, _ in in_itself(Gold(essential_docs=("d1", "d1")))]
+        >>> [level for level, _ in check_consistency(Gold(essential_docs=("d1", "d1")))]
         ['remark']
     """
     yield from _lists(gold)
@@ -34,7 +34,7 @@ def in_itself(gold: Gold) -> Iterator[Told]:
 
 
 def _grades(gold: Gold) -> Iterator[Told]:
-    """Tell of documents that are listed as relevant and graded as not relevant, and of empty names."""
+    """Report documents that are listed as relevant and graded as not relevant, and empty names."""
     grades = gold.grades or {}
     for field in ("essential_docs", "helpful_docs"):
         if low := [name for name in getattr(gold, field) or () if grades.get(name, 1) <= 0]:
@@ -44,11 +44,11 @@ def _grades(gold: Gold) -> Iterator[Told]:
 
 
 def in_index(gold: Gold, holdings: Holdings) -> Iterator[Told]:
-    """Tell what the gold names and the index does not hold.
+    """Report what the gold names and the index does not hold.
 
     Args:
         gold: The gold of a sample.
-        holdings: What the index holds; of a kind that it holds nothing of, nothing is told.
+        holdings: The contents of the index; a kind of item of which it holds nothing is not checked.
     """
     relevant = [name for name, grade in (gold.grades or {}).items() if grade > 0]
     named = {"essential_docs": gold.essential_docs, "helpful_docs": gold.helpful_docs, "grades": relevant}
@@ -68,7 +68,7 @@ def in_index(gold: Gold, holdings: Holdings) -> Iterator[Told]:
 
 
 def _lists(gold: Gold) -> Iterator[Told]:
-    """Tell of lists that hold a name twice, an empty name, or nothing."""
+    """Report lists that hold a name twice, an empty name, or nothing."""
     for field in LISTS:
         counts = Counter(getattr(gold, field) or ())
         if twice := [name for name, count in counts.items() if count > 1]:
@@ -84,7 +84,7 @@ def _lists(gold: Gold) -> Iterator[Told]:
 
 
 def _edges(gold: Gold) -> Iterator[Told]:
-    """Tell of edges and nodes that do not belong together."""
+    """Report edges and nodes that are inconsistent with each other."""
     group = Names(gold, None).all
     edges = gold.expected_edges or ()
     ends = {end for source, _, target in edges for end in (source, target)}
@@ -103,10 +103,10 @@ def _edges(gold: Gold) -> Iterator[Told]:
 
 
 def _unknown_ends(gold: Gold, loose: Collection[str]) -> Iterator[Told]:
-    """Tell of ends of edges that are not among the expected nodes.
+    """Report ends of edges that are not among the expected nodes.
 
-    Start nodes may be left out there. Where the gold does not name them, an end may be one: that is a
-    remark, unless both ends of an edge are unknown, or an expected node is on no edge in its place.
+    Start nodes may be missing there. If the gold names no start nodes, an unknown end may be one: the finding is then
+    only a remark. It is a fault if both ends of an edge are unknown, or if an expected node is on no edge.
     """
     group, edges = Names(gold, None).all, gold.expected_edges or ()
     known = (*(gold.expected_nodes or ()), *(gold.start_nodes or ()))
@@ -127,7 +127,7 @@ def _lacks(among: Iterable[str], wanted: frozenset[str]) -> bool:
 
 
 def _aliases(gold: Gold) -> Iterator[Told]:
-    """Tell of names that stand for two nodes, and of aliases of nothing."""
+    """Report names that are aliases of two nodes, and aliases of unknown names."""
     owners: dict[str, set[str]] = {}
     for name, others in (gold.aliases or {}).items():
         for own in (name, *others):
@@ -142,7 +142,7 @@ def _aliases(gold: Gold) -> Iterator[Told]:
 
 
 def _nodes_in_index(gold: Gold, holdings: Holdings, known: Names) -> Iterator[Told]:
-    """Tell of the nodes of each field that the index does not hold."""
+    """Report the nodes of each field that the index does not hold."""
     ends = [end for source, _, target in gold.expected_edges or () for end in (source, target)]
     fields = {"expected_nodes": gold.expected_nodes or (), "start_nodes": gold.start_nodes or ()}
     for field, nodes in {**fields, "expected_edges": tuple(dict.fromkeys(ends))}.items():
@@ -152,7 +152,10 @@ def _nodes_in_index(gold: Gold, holdings: Holdings, known: Names) -> Iterator[To
 
 
 def _held(edge: Edge, holdings: Holdings, known: Names) -> bool:
-    """Tell whether the index holds an edge; where an end is no node of it, that was told already."""
+    """Return whether the index holds an edge.
+
+    An edge with an end that is not in the index counts as held, because its missing node is reported already.
+    """
     source, label, target = edge
     ends = known.all(source), known.all(target)
     if holdings.nodes and not all(any(own in holdings.nodes for own in names_) for names_ in ends):
