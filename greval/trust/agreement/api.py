@@ -1,4 +1,4 @@
-"""Agreement of a run's judge with people on one metric, over all annotated things and by group."""
+"""Agreement of a run's judge with people on one metric, over all annotated items and by group."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ METHOD = "method"
 
 
 class Wishes(TypedDict, total=False):
-    """How to compare; see `agreement`."""
+    """The options of `agreement`."""
 
     combine: Combine | None
     treat_as: TreatAs | None
@@ -46,25 +46,25 @@ def agreement(
     annotations: str | Path | Iterable[str | Path | Annotation] | None = None,
     **wishes: Unpack[Wishes],
 ) -> Agreement:
-    """Say how far the judge of a run agrees with people.
+    """Compute how far the judge of a run agrees with people.
 
     Args:
         run: The run, or its folder.
-        metric: The metric that people valued too.
-        annotations: A file of annotations, several, or annotations; without them those that are kept
-            in the run's folder.
-        **wishes: `combine`: what stands for several people: "majority" (default of categories), "mean"
-            (default of numbers) or "each". `treat_as`: whether the levels of a value scale are compared
-            as "categories" (default of two levels) or as "numbers". `by`: tags or "method" to group by.
-            `level`: 0.95, of the intervals.
+        metric: The metric on which people gave values too.
+        annotations: One or several annotation files, or annotations. By default the annotations in the run's folder
+            are used.
+        **wishes: `combine`: how the values of several people become one: "majority" (default for categories), "mean"
+            (default for numbers) or "each" (each value counts separately). `treat_as`: whether the levels of a value
+            scale are compared as "categories" (default for two levels) or as "numbers". `by`: tags or "method" to
+            group by. `level`: the confidence level of the intervals, 0.95 by default.
 
     Returns:
         The agreement as data; `greval agreement` prints it.
 
     Raises:
-        DataError: Where nothing matches, or a file, metric or tag is not there.
-        MissingExtraError: Where scikit-learn is not installed (for categories).
-        StoreError: Where the folder is no run.
+        DataError: If no annotation matches a verdict, or a file, metric or tag does not exist.
+        MissingExtraError: If scikit-learn is not installed (needed for categories).
+        StoreError: If the folder is not a run.
 
     Example:
         >>> import tempfile
@@ -99,7 +99,10 @@ def agreement(
 
 
 class _Task(NamedTuple):
-    """How the figures of each group are made; `between` things have a mean of repeats that is no level."""
+    """The settings for the figures of each group.
+
+    `between` is the number of items left out because the mean of their repeats lies between two levels.
+    """
 
     scale: Scale
     combine: Combine
@@ -111,7 +114,7 @@ class _Task(NamedTuple):
 def _agreement(
     found: Matched, task: _Task, by: tuple[str, ...], unread: Sequence[str], *, folder: Path, metric: str
 ) -> Agreement:
-    """Make every group, and say what to beware of."""
+    """Compute the figures and the warnings of every group."""
     groups = tuple(
         group for name, things in grouped(found.things, by) if (group := _group(name, things, task)) is not None
     )
@@ -138,7 +141,7 @@ def _agreement(
 
 
 def _group(name: str, things: Sequence[Thing], task: _Task) -> Group | None:
-    """Give the figures of a group; None where people are tied on all of it."""
+    """Compute the figures of a group, or return None if people are tied on all of its items."""
     found = sides(things, task.combine)
     if not found:
         return None
@@ -158,7 +161,7 @@ def _group(name: str, things: Sequence[Thing], task: _Task) -> Group | None:
 
 
 def grouped(things: Sequence[Thing], by: tuple[str, ...]) -> Iterator[tuple[str, list[Thing]]]:
-    """Give all things, then those of each combination of the tags' values."""
+    """Yield all items, then the items of each combination of tag values."""
     yield "", [*things]
     groups: dict[str, list[Thing]] = {}
     for thing in things if by else ():
@@ -168,10 +171,10 @@ def grouped(things: Sequence[Thing], by: tuple[str, ...]) -> Iterator[tuple[str,
 
 
 def scale_of(store: Store, metric: str) -> Scale:
-    """Give the scale of a metric.
+    """Return the scale of a metric.
 
     Raises:
-        DataError: Where the run does not hold the metric.
+        DataError: If the run does not contain the metric.
     """
     held = definitions(store)
     if metric not in held:
@@ -180,10 +183,10 @@ def scale_of(store: Store, metric: str) -> Scale:
 
 
 def _check(found: Matched, folder: Path, metric: str, by: Sequence[str]) -> None:
-    """Refuse what leaves nothing to compare.
+    """Raise an error if no items can be compared or a tag does not exist.
 
     Raises:
-        DataError: With what was there instead.
+        DataError: With a count of what was found instead.
     """
     tags = {METHOD, *(tag for thing in found.things for tag in thing.tags)}
     if found.things:

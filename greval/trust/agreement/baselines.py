@@ -1,4 +1,4 @@
-"""What costs nothing, held against people like a judge: the same value always, and the length of the text."""
+"""Trivial baselines compared with people in the same way as a judge: a constant value, and the length of the text."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ONE_QUESTION = "needs things of two questions: what is learned from some is trie
 
 
 def lengths(store: Store, things: Sequence[Thing]) -> dict[Key, int]:
-    """Give the length in characters of each thing that the run still holds: an answer, a chunk, a triple."""
+    """Return the length in characters of each item (answer, chunk or triple) whose text is in the run."""
     wanted: dict[tuple[str, str], list[str | None]] = {}
     for thing in things:
         wanted.setdefault((thing.sample_id, thing.method), []).append(thing.item)
@@ -43,13 +43,15 @@ def lengths(store: Store, things: Sequence[Thing]) -> dict[Key, int]:
 
 
 def baselines(found: Sequence[Side], scale: Scale, known: Mapping[Key, int], *, level: float) -> tuple[Baseline, ...]:
-    """Give what the same value always, and the length alone, would reach; the latter is learned on other questions.
+    """Compute the figures of two baselines: a constant value, and the length of the text.
+
+    The length baseline is cross-validated: it is fitted on some questions and tested on the others.
 
     Args:
-        found: The sides that judge and people are compared on.
+        found: The pairs of values on which judge and people are compared.
         scale: The metric's scale.
-        known: The lengths, `lengths`.
-        level: The probability that each interval holds the true figure.
+        known: The length of each item, from `measure_lengths`.
+        level: The confidence level of the intervals.
     """
     short = [one for one in found if (one.thing.sample_id, one.thing.method, one.thing.item) in known]
     sizes = [float(known[one.thing.sample_id, one.thing.method, one.thing.item]) for one in short]
@@ -62,11 +64,12 @@ def baselines(found: Sequence[Side], scale: Scale, known: Mapping[Key, int], *, 
 
 
 def _unknown() -> Baseline:
+    """Return the length baseline for items whose texts are not in the run."""
     return Baseline(name=LENGTH, why="the run holds no texts of the annotated things")
 
 
 def _length(case: Case, item: str | None) -> int | None:
-    """Give the length of what was judged; None where the case does not hold it."""
+    """Return the length of the judged text, or None if the case does not contain it."""
     if item is None:
         return None if case.answer is None else len(case.answer)
     chunk = next((one for one in case.chunks or () if one.id == item), None)
@@ -77,7 +80,7 @@ def _length(case: Case, item: str | None) -> int | None:
 
 
 def _constant(columns: Choices, *, level: float) -> Baseline:
-    """Always say the category that people chose most often."""
+    """Compute the figures of the baseline that always predicts the category people chose most often."""
     import numpy as np
 
     commonest = np.bincount(columns.truth, minlength=columns.size).argmax()
@@ -85,7 +88,7 @@ def _constant(columns: Choices, *, level: float) -> Baseline:
 
 
 def _threshold(columns: Choices, sizes: Sequence[float], *, level: float) -> Baseline:
-    """Tell the category by the threshold of length that is the best in the other questions."""
+    """Compute the figures of a length threshold that is fitted on the other folds of questions."""
     import numpy as np
 
     long = np.array(sizes)
@@ -100,12 +103,13 @@ def _threshold(columns: Choices, sizes: Sequence[float], *, level: float) -> Bas
 
 
 def _of_categories(name: str, columns: Choices, given: NDArray[np.int64], *, level: float) -> Baseline:
+    """Compute the categorical figures of a baseline from its predictions."""
     figures = compared_choices(columns._replace(given=given), level=level)
     return Baseline(name=name, figures=_only(figures, OF_CATEGORIES))
 
 
 def _median(columns: Numbers, *, level: float) -> Baseline:
-    """Always give the median of people's numbers, which has the least absolute error."""
+    """Compute the figures of the baseline that always predicts the median, which minimises the mean absolute error."""
     import numpy as np
 
     given = np.full_like(columns.people, np.median(columns.people))
@@ -114,7 +118,7 @@ def _median(columns: Numbers, *, level: float) -> Baseline:
 
 
 def _rising(columns: Numbers, sizes: Sequence[float], *, level: float) -> Baseline:
-    """Correlate people's numbers with the length, which counts for or against as it does in the other questions."""
+    """Correlate people's numbers with the length; the sign of the correlation is fitted on the other folds."""
     import numpy as np
 
     long = np.array(sizes)
@@ -131,4 +135,5 @@ def _rising(columns: Numbers, sizes: Sequence[float], *, level: float) -> Baseli
 
 
 def _only(figures: Mapping[str, Measured], names: Sequence[str]) -> dict[str, Measured]:
+    """Return the figures with the given names."""
     return {name: figures[name] for name in names}

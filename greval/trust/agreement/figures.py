@@ -1,4 +1,4 @@
-"""The agreement of people among themselves: no judge can be expected to agree with them more."""
+"""Agreement among people, which is the ceiling for the agreement of any judge with them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ NEARLY = 0.8
 
 
 def people(things: Sequence[Thing], scale: Scale, *, level: float) -> People:
-    """Give how far annotators agree; with one annotator, or nothing in common, why that is not known."""
+    """Compute the agreement among annotators.
+
+    If there is one annotator, or no item that two of them annotated, the result has the reason instead of figures.
+    """
     annotators = tuple(sorted({annotator for thing in things for annotator in thing.values}))
     common = Counter(pair for thing in things for pair in combinations(sorted(thing.values), 2))
     if not common:
@@ -41,9 +44,9 @@ def people(things: Sequence[Thing], scale: Scale, *, level: float) -> People:
 
 
 def referees(things: Sequence[Thing]) -> Iterator[str]:
-    """Name the annotators who were asked mostly where others disagree: they make agreement look lower.
+    """Yield the annotators who mostly annotated items on which others disagree: they lower the agreement.
 
-    Where most things are disputed anyway nobody is named.
+    If others disagree on more than half of all items, no annotator is named.
     """
     twice = [values for thing in things if len(values := thing.values) > 1]
     if sum(len({*values.values()}) > 1 for values in twice) > len(twice) / 2:
@@ -59,7 +62,7 @@ def referees(things: Sequence[Thing]) -> Iterator[str]:
 
 
 def _pair(things: Sequence[Thing], who: tuple[str, str], scale: Scale, *, level: float) -> dict[str, Measured]:
-    """Give the figures of two annotators: the first takes the people's side, the second the judge's."""
+    """Compute the figures of two annotators, the first in place of the people and the second in place of the judge."""
     first, second = who
     found = [
         Side(thing, number, thing.values[first], thing.values[second])

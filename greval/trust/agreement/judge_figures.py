@@ -1,4 +1,4 @@
-"""The figures of judge and people over one group of things."""
+"""The figures of judge and people over one group of items."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ WITH_WEIGHTS = ("people mean", "judge mean", "bias", "mae", "pearson")
 
 
 def judged(found: Sequence[Side], things: Sequence[Thing], scale: Scale, *, level: float) -> Categorical | Numeric:
-    """Give the figures of judge and people as the things were annotated.
+    """Compute the unweighted figures of judge and people.
 
     Args:
-        found: The sides that are compared.
-        things: The same things with the values of all annotators, for alpha.
+        found: The pairs of values that are compared.
+        things: The same items with the values of all annotators, for alpha.
         scale: The metric's scale.
-        level: The probability that each interval holds the true figure.
+        level: The confidence level of the intervals.
 
     Raises:
-        MissingExtraError: Where scikit-learn is not installed.
+        MissingExtraError: If scikit-learn is not installed.
     """
     both = [[*thing.values.values(), thing.judgement.value] for thing in things]
     alpha = ratings(both, things, scale)
@@ -54,7 +54,7 @@ def judged(found: Sequence[Side], things: Sequence[Thing], scale: Scale, *, leve
 
 
 def weighted(found: Sequence[Side], scale: Scale, *, level: float) -> dict[str, Measured]:
-    """Give the figures that stand for all things of which the annotated ones were drawn, each with its weight."""
+    """Compute the weighted figures, which estimate those of all items that the annotated ones were sampled from."""
     if isinstance(scale, CategoricalScale):
         figures = compared_choices(choices(found, scale, weighted=True), level=level)
         return {name: figure for name, figure in figures.items() if not name.split(" ")[-1].isdecimal()}
@@ -63,7 +63,7 @@ def weighted(found: Sequence[Side], scale: Scale, *, level: float) -> dict[str, 
 
 
 def ratings(values: Sequence[Sequence[Value]], things: Sequence[Thing], scale: Scale) -> Ratings:
-    """Give the values of several raters for the figures over all of them."""
+    """Build the ratings of several raters for the figures over all of them."""
     place = places(scale)
     distance: Distance = "interval"
     if isinstance(scale, CategoricalScale):

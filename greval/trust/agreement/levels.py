@@ -1,4 +1,4 @@
-"""The levels of a value scale taken as categories: right or wrong is a choice, even where it is written 1 and 0."""
+"""Value scales compared as categories: a scale of two levels, such as 1 and 0, is a choice between right and wrong."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from greval.trust.agreement.records import TreatAs
 from greval.trust.annotations.matching import Thing
 
 OF_TWO = 2
-"""A scale of so many levels is a choice."""
+"""The number of levels at which a value scale is compared as categories by default."""
 
 
 def treated(
     metric: str, scale: Scale, things: Sequence[Thing], wanted: TreatAs | None
 ) -> tuple[Scale, tuple[Thing, ...]]:
-    """Give the scale and the things as they are compared: a value scale of two levels as categories, unless told.
+    """Return the scale and the items in the form in which they are compared.
 
-    A judge's value between two levels, the mean of repeats, is no category: such things are left out.
+    A value scale of two levels is compared as categories by default. A judge's value between two levels, such as the
+    mean of repeats, is not a category; such items are left out.
 
     Raises:
-        DataError: Where the scale cannot be taken so.
+        DataError: If the scale cannot be compared in the requested way.
     """
     match scale:
         case CategoricalScale():
@@ -37,7 +38,7 @@ def treated(
 
 
 def _as_categories(metric: str, scale: ValueScale) -> CategoricalScale:
-    """Give the levels as categories, the best first."""
+    """Return a categorical scale whose categories are the levels, best first."""
     if scale.size > MAX_ENUM_LEVELS:
         raise DataError(f"{metric}: has {scale.size} levels, too many for categories; compare them as numbers")
     levels = scale.values
@@ -46,7 +47,7 @@ def _as_categories(metric: str, scale: ValueScale) -> CategoricalScale:
 
 
 def _named(thing: Thing, scale: ValueScale) -> tuple[Thing, ...]:
-    """Give a thing with its levels as names; nothing where the judge's value is no level."""
+    """Return an item with level names as values, or nothing if the judge's value is not a level."""
     judge = _name(thing.judgement.value, scale)
     if judge is None:
         return ()
@@ -58,5 +59,6 @@ def _named(thing: Thing, scale: ValueScale) -> tuple[Thing, ...]:
 
 
 def _name(value: Value, scale: ValueScale) -> str | None:
+    """Return the name of the level that equals a value, or None."""
     number = float(value)
     return str(scale.find_nearest(number)) if scale.find_nearest(number) == number else None

@@ -1,4 +1,4 @@
-"""What an agreement holds: frozen values that every renderer reads."""
+"""The result of an agreement analysis: frozen values that every renderer reads."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from greval.stats.correlation import Spread
 from greval.stats.measured import Measured
 
 Combine = Literal["majority", "mean", "each"]
-"""What stands for the people: the majority's value, the mean of their numbers, or each of their values by itself."""
+"""How the values of several people become one: majority, mean, or each value counted separately."""
 
 
 TreatAs = Literal["categories", "numbers"]
-"""How the levels of a value scale are compared."""
+"""Whether the levels of a value scale are compared as categories or as numbers."""
 
 
 class Class(Record):
-    """One category as the classification report has it; `support` is how often people chose it."""
+    """One category of the classification report; `support` is the number of times people chose it."""
 
     name: str
     support: int
@@ -29,13 +29,12 @@ class Class(Record):
 
 
 class Categorical(Record):
-    """Judge and people choosing categories.
+    """Figures of judge and people on a categorical scale.
 
-    `figures` are "accuracy", "kappa" (Cohen's; of ordered scales also "kappa linear" and "kappa
-    quadratic"), "ac1" (Gwet's), "alpha" (Krippendorff's, the judge one more among all annotators), and
-    "macro" and "weighted" before "precision", "recall" and "f1", as in "macro f1". `confusion` has a row
-    for each category of the people, a column for each of the judge; its entries are sums of weights
-    where these count.
+    `figures` are "accuracy", "kappa" (Cohen's; for ordered scales also "kappa linear" and "kappa quadratic"), "ac1"
+    (Gwet's), "alpha" (Krippendorff's, with the judge as one more annotator), and "precision", "recall" and "f1" with
+    the prefix "macro" or "weighted", as in "macro f1". `confusion` has a row for each category of the people and a
+    column for each category of the judge. Its entries are sums of weights if items are weighted.
     """
 
     kind: Literal["categorical"] = "categorical"
@@ -45,10 +44,10 @@ class Categorical(Record):
 
 
 class Numeric(Record):
-    """Judge and people giving numbers.
+    """Figures of judge and people on a numeric scale.
 
-    `figures` are "mae" (mean absolute error), "bias" (judge less people), "pearson", "spearman",
-    "kendall" (tau-b) and "alpha" (Krippendorff's of intervals, the judge one more among all annotators).
+    `figures` are "mae" (mean absolute error), "bias" (judge minus people), "pearson", "spearman", "kendall" (tau-b)
+    and "alpha" (Krippendorff's for interval data, with the judge as one more annotator).
     """
 
     kind: Literal["numeric"] = "numeric"
@@ -58,7 +57,7 @@ class Numeric(Record):
 
 
 class Pair(Record):
-    """Two annotators on the `n` things that both valued."""
+    """Two annotators on the `n` items that both annotated."""
 
     annotators: tuple[str, str]
     n: int
@@ -66,10 +65,11 @@ class Pair(Record):
 
 
 class People(Record):
-    """The people among themselves, the ceiling of what a judge can reach.
+    """Agreement among people: the ceiling of what a judge can reach.
 
-    `figures` are "alpha" and, of categories, "ac1", over all annotators; `pairs` the pairs with the most
-    things in common, `left_out` how many others there are. `why` tells why there is nothing.
+    `figures` are "alpha" and, for categories, "ac1", over all annotators. `pairs` are the pairs of annotators with
+    the most items in common, and `left_out` is the number of other pairs. `why` is the reason if there are no
+    figures.
     """
 
     annotators: tuple[str, ...]
@@ -80,7 +80,7 @@ class People(Record):
 
 
 class Baseline(Record):
-    """What costs nothing, the floor that a judge must pass; `why` tells why there is nothing."""
+    """A trivial baseline: the floor that a judge must exceed. `why` is the reason if there are no figures."""
 
     name: str
     figures: dict[str, Measured] = Field(default_factory=dict)
@@ -88,10 +88,10 @@ class Baseline(Record):
 
 
 class Group(Record):
-    """All things, or those with one value of the tags; `name` is empty for all.
+    """The figures of all items, or of those with one value of the tags; `name` is empty for all items.
 
-    `judge` are the figures over the annotated things as they are. Where these were not drawn evenly,
-    `enriched` is true, and `weighted` holds the figures that stand for all things they were drawn from.
+    `judge` are the unweighted figures over the annotated items. If these were sampled with unequal probabilities,
+    `enriched` is true and `weighted` are the figures that estimate those of all items they were sampled from.
     """
 
     name: str
@@ -107,10 +107,9 @@ class Group(Record):
 class Agreement(Record):
     """How far the judge of a run agrees with people on one metric.
 
-    `judges` are the models whose verdicts were compared, `groups` begins with all things. `unread`
-    are rows of the files that are no annotation, or whose value is not on the scale, with their place.
-    `changed` are things that people were shown with another text than the judge: what was said of that
-    text is left out.
+    `judges` are the models whose verdicts were compared, and the first of `groups` is all items. `unread` are rows of
+    the files that are not annotations, or whose value is not on the scale, with their place. `changed` are items of
+    which people were shown another text than the judge; their annotations are left out.
     """
 
     folder: str

@@ -1,4 +1,4 @@
-"""The two sides of an agreement as columns: what people said, what the judge said, and of which things."""
+"""Pairs of a value from people and a value from the judge, as columns for the statistics."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 
 class Side(NamedTuple):
-    """One value of the people for a thing, or for an annotation of it, with the judge's."""
+    """A value from people and the judge's value for one item.
+
+    With `combine="each"` an item has one pair for each annotation.
+    """
 
     thing: Thing
     number: int
@@ -31,7 +34,7 @@ class Side(NamedTuple):
 
 
 def sides(things: Sequence[Thing], combine: Combine) -> tuple[Side, ...]:
-    """Give what stands for the people beside what the judge said; things on which people are tied are left out."""
+    """Return the pairs of the people's value and the judge's; items on which people are tied are left out."""
     return tuple(
         Side(thing, number, value, thing.judgement.value)
         for number, thing in enumerate(things)
@@ -40,6 +43,7 @@ def sides(things: Sequence[Thing], combine: Combine) -> tuple[Side, ...]:
 
 
 def _people(thing: Thing, combine: Combine) -> Iterator[Value]:
+    """Yield the value or values that represent the people on an item."""
     match combine:
         case "each":
             yield from thing.values.values()
@@ -52,7 +56,7 @@ def _people(thing: Thing, combine: Combine) -> Iterator[Value]:
 
 
 def choices(found: Sequence[Side], scale: CategoricalScale, *, weighted: bool = False) -> Choices:
-    """Give the columns of categories, as their places on the scale."""
+    """Build the columns of categories, each as its index on the scale."""
     import numpy as np
 
     place = places(scale)
@@ -69,7 +73,7 @@ def choices(found: Sequence[Side], scale: CategoricalScale, *, weighted: bool = 
 
 
 def numbers(found: Sequence[Side], *, weighted: bool = False) -> Numbers:
-    """Give the columns of numbers."""
+    """Build the columns of numbers."""
     import numpy as np
 
     things, questions, weights = _columns(found, weighted=weighted)
@@ -79,12 +83,12 @@ def numbers(found: Sequence[Side], *, weighted: bool = False) -> Numbers:
 
 
 def places(scale: Scale) -> Mapping[Value, int]:
-    """Give the place of each category on its scale; nothing for other scales."""
+    """Return the index of each category on its scale, or an empty mapping for other scales."""
     return {name: place for place, name in enumerate(scale.names)} if isinstance(scale, CategoricalScale) else {}
 
 
 def _columns(found: Sequence[Side], *, weighted: bool) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
-    """Give the things, the questions and the weights."""
+    """Build the columns of item numbers, question numbers and weights."""
     import numpy as np
 
     things = np.array([one.number for one in found], dtype=np.int64)

@@ -1,4 +1,4 @@
-"""What a reader must know before trusting an agreement, in sentences."""
+"""Warnings about an agreement."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ SHOWN = 3
 
 
 def cautions(found: Matched, whole: Group, unread: Sequence[str], *, combine: Combine, between: int) -> Iterator[str]:
-    """Give the warnings of an agreement.
+    """Yield the warnings of an agreement.
 
     Args:
-        found: What came of the annotations.
-        whole: The figures over all things.
-        unread: The rows that are no annotation, or not on the scale.
-        combine: What stands for the people.
-        between: How many things were left out as the judge's value lies between two levels.
+        found: The matched annotations.
+        whole: The figures over all items.
+        unread: The rows that are not annotations, or whose value is not on the scale.
+        combine: How the values of several people become one.
+        between: The number of items left out because the judge's value lies between two levels.
     """
     if len(found.judges) > 1 or len(found.fingerprints) > 1:
         yield (
@@ -47,24 +47,24 @@ def cautions(found: Matched, whole: Group, unread: Sequence[str], *, combine: Co
 
 
 def of_this_sample(found: Matched) -> Iterator[str]:
-    """Give the warnings where each annotated thing counts alike, however it was drawn."""
+    """Yield the warnings for figures that ignore the sampling weights of annotated items."""
     if len({thing.weight for thing in found.things}) > 1:
         yield "ENRICHED SAMPLE: the annotated things were not drawn evenly; figures with people are of this sample only"
     yield from in_sight(found)
 
 
 def in_sight(found: Matched) -> Iterator[str]:
-    """Tell how many things were annotated by people who saw the judge's verdict."""
+    """Yield a warning if items were annotated by people who saw the judge's verdict."""
     if suggested := sum(thing.suggested for thing in found.things):
         yield f"{suggested} of {len(found.things)} things were annotated with the judge's verdict in sight: too high"
 
 
 def left_out(found: Matched, unread: Sequence[str]) -> Iterator[str]:
-    """Tell which annotations do not count, and why.
+    """Yield warnings about the annotations that are not counted, with the reason.
 
     Args:
-        found: What came of the annotations.
-        unread: The rows that are no annotation, or not on the scale.
+        found: The matched annotations.
+        unread: The rows that are not annotations, or whose value is not on the scale.
     """
     another = f"were shown to people with another text than to the judge ({found.outdated} annotations, left out)"
     for told, names in (

@@ -1,4 +1,4 @@
-"""Improving a metric from its disagreements with people, told honestly: on questions that it did not learn from."""
+"""Improve a metric from its disagreements with people, and measure the gain on questions held out from learning."""
 
 from greval.trust.alignment.api import align, align_async
 from greval.trust.alignment.forecast import foresee

@@ -1,4 +1,4 @@
-"""Aligning a metric with people: change it, choose, and accept only what helps on questions it did not learn from."""
+"""Align a metric with people: change it, cross-validate the changes, and accept only a gain beyond noise."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def align(
     annotations: Source = None,
     **wishes: Unpack[Wishes],
 ) -> Alignment:
-    """Improve a metric from its disagreements with people, from a script or a notebook; see `align_async`.
+    """Improve a metric from its disagreements with people. This is the blocking form of `align_async`.
 
     Example:
         >>> import tempfile
@@ -64,37 +64,39 @@ async def align_async(
     stop: asyncio.Event | None = None,
     **wishes: Unpack[Wishes],
 ) -> Alignment:
-    """Improve a metric from its disagreements with people, and say honestly whether that helped.
+    """Improve a metric from its disagreements with people, and measure whether that helped.
 
-    The labelled things are dealt to folds, whole questions at a time. For each fold the metric is changed
-    in each way from some things of the other folds; others of these choose the best, or the metric as it
-    is; the fold itself then tells what that gained. Only where the gain over all folds is beyond noise the
-    same is done with all labels, and the definition is written. An example never judges itself, nor
-    another thing of its question.
+    The gain is cross-validated. The labelled items are assigned to folds, and all items of a question are in
+    the same fold. For each fold, the metric is changed with each strategy from some items of the other folds.
+    The remaining items of the other folds choose the best definition, which may be the unchanged metric. The
+    fold itself then measures the gain of that definition. If the gain over all folds is beyond noise, the
+    procedure runs once more on all labels, and the resulting definition is written. An example is never used
+    to judge its own item or another item of the same question.
 
     Args:
         run: The run whose verdicts people annotated, or its folder.
-        metric: The metric, by name or file; its verdicts in the run count where they are of this judge.
+        metric: The metric, by name or file. The verdicts of the run are reused if its fingerprint is the same.
         judge: The model that judges.
-        annotations: A file of annotations, several, or annotations; without them those in the run's folder.
-        stop: When set, no further call is made; what was judged is kept.
-        **wishes: `out`: where the new definition is written (NAME.yaml in the work folder). `ways`:
-            "examples" and "rewrite" by default. `writer`: the model that writes (the judge). `folds`: 5.
-            `choosing`: how many things at most choose between the ways in each fold, 60. `limit`: use so
-            many labelled things only. `seed`: 0, decides how things are dealt and drawn. `level`: 0.95.
-            `work`: where judgements are kept, so that nothing is asked twice (align in the run's folder).
-            `concurrency`, `max_calls`, `max_cost`, `prices`: as in `evaluate`; the caps hold for the work
-            folder, over all calls. `on_told`: called with a line on each step.
+        annotations: Annotations, or one or more annotation files. Defaults to those in the run folder.
+        stop: When set, no further call is made. Finished judgements are kept.
+        **wishes: `out`: the file of the new definition (NAME.yaml in the work folder). `ways`: the strategies
+            to try ("examples" and "rewrite"). `writer`: the model that writes (the judge). `folds`: the number
+            of folds (5). `choosing`: the maximum number of items that choose between the strategies in each
+            fold (60). `limit`: the maximum number of labelled items to use. `seed`: the random seed of folds
+            and samples (0). `level`: the confidence level (0.95). `work`: the folder in which judgements are
+            cached, so that no call is repeated (align in the run folder). `concurrency`, `max_calls`,
+            `max_cost`, `prices`: as in `evaluate`. The caps hold for the work folder, over all calls of this
+            function. `on_told`: a callback that receives one line of text per step.
 
     Returns:
-        What was tried and what it gave; `accepted` tells whether a definition was written.
+        The attempts and their gain. `accepted` is true if a definition was written.
 
     Raises:
-        DataError: Where too little is labelled.
-        DefinitionError: Where the metric is not there, or is computed.
-        JudgeError: Where the judge cannot be used at all.
-        StoppedError: Where it was stopped; the same call goes on.
-        StoreError: Where a folder cannot be read or written.
+        DataError: If there are too few labels.
+        DefinitionError: If the metric does not exist or is computed.
+        JudgeError: If the judge cannot be used at all.
+        StoppedError: If the call was stopped. The same call resumes it.
+        StoreError: If a folder cannot be read or written.
     """
     known_options(wishes, Wishes, "align")
     start = prepared(run, metric, judge, annotations, wishes)
@@ -130,7 +132,7 @@ async def align_async(
 
 
 class _Found(NamedTuple):
-    """What the folds told, and the definition that was learned from all labels where they told enough."""
+    """The cross-validated gain, and the definition learned from all labels if the gain was accepted."""
 
     attempts: tuple[Attempt, ...]
     gain: Gain
@@ -140,7 +142,7 @@ class _Found(NamedTuple):
 
 
 async def _before(start: Prepared, bench: Bench) -> Verdicts:
-    """Give the verdicts of the metric as it is: the run's own where they are of this judge and definition."""
+    """Return the verdicts of the unchanged metric, from the run if its judge and definition are the same."""
     points = start.found.points
     if start.reused:
         return {point.number: point.said.value for point in points}
@@ -148,7 +150,7 @@ async def _before(start: Prepared, bench: Bench) -> Verdicts:
 
 
 async def _aligned(start: Prepared, task: Task) -> _Found:
-    """Ask each fold what the procedure gains, and where that is beyond noise learn from all labels."""
+    """Cross-validate the procedure, and learn from all labels if its gain is beyond noise."""
     points = start.found.points
     attempts: list[Attempt] = []
     pairs: list[Pair] = []
@@ -172,14 +174,14 @@ async def _aligned(start: Prepared, task: Task) -> _Found:
 
 
 def _no_gain(attempts: Sequence[Attempt], gain: Gain, *, level: float) -> str | None:
-    """Say why nothing helped, None where something did."""
+    """Return why nothing helped, or None if something did."""
     if not any(one.chosen for one in attempts):
         return "in no fold a changed definition was better than the metric as it is"
     return doubt(gain, level=level)
 
 
 def _written(found: _Found, start: Prepared, task: Task, out: str | Path | None) -> Alignment:
-    """Give what came of it, and write the definition where one was accepted."""
+    """Build the result, and write the definition if one was accepted."""
     points = start.found.points
     alignment = Alignment(
         folder=str(start.folder),

@@ -1,4 +1,4 @@
-"""Learning from labelled things: changed definitions, and which is the best on things that none was made from."""
+"""Learn changed definitions from labelled items, and choose the best on items that no definition was made from."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LEARN = {"examples": shown, "rewrite": rewritten}
 
 @dataclass(frozen=True)
 class Task:
-    """What all rounds share: the metric, its verdicts, who judges and writes, and how."""
+    """The settings and models that all rounds of an alignment share, and the verdicts of the unchanged metric."""
 
     metric: JudgedMetric
     scale: Scale
@@ -37,26 +37,26 @@ class Task:
 
 @dataclass(frozen=True)
 class Learned:
-    """What one round gave: the best definition, None where the metric as it is was the best, and all attempts."""
+    """The result of one round: the best definition, or None if the unchanged metric was the best, and all attempts."""
 
     metric: JudgedMetric | None
     attempts: tuple[Attempt, ...]
 
 
 async def learned(task: Task, points: Sequence[Point], fold: int) -> Learned:
-    """Change the metric in each way from some of these things, and choose by others.
+    """Change the metric with each strategy from some of the items, and choose the best on the others.
 
-    The things that decide are drawn before anybody looks at what people and judge said of them: if the
-    disagreements that were learned from were taken out, the metric as it is would look better than it is.
-    A definition is chosen where its figure is better than that of the metric as it is, the best one
-    first; it is a choice, not yet a finding.
+    A definition is chosen if its figure is better than that of the unchanged metric. This is a selection, not
+    yet evidence of a gain: the figures on the deciding items are biased upwards.
 
     Args:
-        task: What all rounds share.
-        points: The things to learn from.
-        fold: The fold that is held back, 0 for none.
+        task: The settings that all rounds share.
+        points: The items to learn from.
+        fold: The fold that is held out, 0 for none.
     """
     seed = f"{task.seed}/{fold}"
+    # Drawn before people and judge are compared. Taking out the disagreements that were learned from would make the
+    # unchanged metric look better than it is.
     deciding = within([point.question for point in points], min(task.choosing, len(points) // 2), seed=seed)
     lessons = [point for point in points if point.question not in deciding]
     rest = [point for point in points if point.question in deciding]
@@ -82,14 +82,14 @@ async def learned(task: Task, points: Sequence[Point], fold: int) -> Learned:
 
 
 async def held_back(task: Task, metric: JudgedMetric | None, points: Sequence[Point], fold: int) -> list[Pair]:
-    """Give what the chosen definition says of things that nothing was learned from, beside the metric as it is."""
+    """Pair the verdicts of the unchanged metric and of the chosen definition, on items held out from learning."""
     if metric is None:
         return pairs(points, task.before, task.before)
     return pairs(points, task.before, await task.bench.verdicts(metric, points, f"fold {fold}, held back"))
 
 
 def pairs(points: Sequence[Point], before: Verdicts, after: Verdicts) -> list[Pair]:
-    """Pair the verdicts of two definitions; things that lack one are left out."""
+    """Pair the verdicts of two definitions. Items without both verdicts are left out."""
     return [
         Pair(point.question, point.people, before[point.number], after[point.number])
         for point in points
@@ -100,7 +100,7 @@ def pairs(points: Sequence[Point], before: Verdicts, after: Verdicts) -> list[Pa
 async def _tried(
     task: Task, fold: int, way: Way, one: tuple[JudgedMetric, list[Point]], rest: Sequence[Point]
 ) -> tuple[Attempt, float]:
-    """Give what a changed definition reaches on the things that decide, and by how much that is better."""
+    """Judge the deciding items by a changed definition, and return the attempt with its gain."""
     metric, made_from = one
     where = f"fold {fold}" if fold else "all labels"
     found = pairs(rest, task.before, await task.bench.verdicts(metric, rest, f"{where}, {way}"))

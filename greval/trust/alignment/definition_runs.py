@@ -1,4 +1,4 @@
-"""Judging labelled things by changed definitions, each in a run folder of its own, so that nothing is asked twice."""
+"""Judging of labelled items by changed definitions, each in its own run folder so that no call is repeated."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ if TYPE_CHECKING:
 
 JUDGED = "judged"
 WRITTEN = "spent.json"
-"""What was spent on writing, which leaves no run folder."""
+"""The file with the spending on writing, which has no run folder."""
 Verdicts = Mapping[int, Value]
-"""The value of each labelled thing by its number; one without a verdict is not there."""
+"""The values by item number. Items without a verdict are left out."""
 
 
 class Spent:
-    """What was spent so far, and what may still be: caps hold for the work folder, over all commands."""
+    """The budget of an alignment. The caps hold for the work folder, over all commands."""
 
     def __init__(self, prices: Prices, work: Path, *, max_calls: int | None, max_cost: float | None) -> None:
-        """Begin with what earlier commands spent."""
+        """Start with what earlier commands spent."""
         self.cost: float | None = 0.0
         self.kept = 0
         self.usage = Usage()
@@ -51,13 +51,13 @@ class Spent:
         self._out = 0
 
     def add(self, usage: Usage, label: str) -> None:
-        """Count what calls of a model cost."""
+        """Add the usage and cost of calls to a model."""
         self.usage += usage
         cost = self._prices.cost(label, usage) if usage.calls else 0.0
         self.cost = None if cost is None or self.cost is None else self.cost + cost
 
     def add_written(self, usage: Usage, label: str) -> None:
-        """Count what calls outside a run folder cost, and keep that for later commands."""
+        """Add the usage of calls outside a run folder, and store the total for later commands."""
         self.add(usage, label)
         if usage.calls:
             self._written += Spending(calls=usage.calls, cost=self._prices.cost(label, usage))
@@ -65,10 +65,10 @@ class Spent:
 
     @contextmanager
     def call(self) -> Iterator[None]:
-        """Hold the place of a call that is made now, beside others: what is out counts towards the cap on calls.
+        """Reserve one call while it is in flight, so that concurrent calls cannot exceed the cap on calls.
 
         Raises:
-            StoppedError: Where a cap is reached.
+            StoppedError: If a cap is reached.
         """
         self.left()
         self._out += 1
@@ -78,10 +78,12 @@ class Spent:
             self._out -= 1
 
     def left(self, folder: Path | None = None) -> Options:
-        """Give the caps of what comes next, for a run folder with what it spent before, as its own cap counts that.
+        """Return the remaining caps as options of the next run.
+
+        The cap of a run counts what its folder has spent before, so that amount is added back for `folder`.
 
         Raises:
-            StoppedError: Where one is reached.
+            StoppedError: If a cap is reached.
         """
         calls, cost = self._caps
         spent = self._before + Spending(calls=self.usage.calls, cost=self.cost)
@@ -97,7 +99,7 @@ class Spent:
         }
 
     def why(self, why: str) -> str:
-        """Return why a part of the work stopped: its own cap is what was left of the whole one."""
+        """Return why the work stopped, with the cap of a single run replaced by the overall cap."""
         calls, cost = self._caps
         if calls is not None and "--max-calls" in why:
             return describe_cap(self._before, max_calls=calls)
@@ -105,10 +107,10 @@ class Spent:
 
 
 class Bench:
-    """Judges labelled things by one definition after another.
+    """Judges labelled items by one definition after another.
 
-    What the metric builds on was judged in the run: the cases are narrowed already, and definitions are
-    asked without their `uses`.
+    The run has already judged the metrics that the metric builds on, and the cases are already narrowed.
+    Definitions are therefore judged without their `uses`.
     """
 
     def __init__(  # noqa: PLR0913 - what judging needs
@@ -122,7 +124,7 @@ class Bench:
         stop: asyncio.Event | None = None,
         on_told: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """Keep what all definitions share."""
+        """Store what all definitions share."""
         self.client = JudgeClient(judge)
         self.width = width_of(judge, {"concurrency": concurrency})
         self.spent = spent
@@ -133,16 +135,16 @@ class Bench:
         self._scale = scale
 
     async def verdicts(self, metric: JudgedMetric, points: Iterable[Point], what: str) -> Verdicts:
-        """Give the value of each thing by a definition, where it has one.
+        """Judge items by a definition and return the values by item number. Items without a verdict are left out.
 
         Args:
             metric: The definition.
-            points: The things.
-            what: What is being done, for progress.
+            points: The items.
+            what: A description of the step, for progress.
 
         Raises:
-            JudgeError: Where the judge cannot be used at all.
-            StoppedError: Where judging ended before its end; what was judged is kept.
+            JudgeError: If the judge cannot be used at all.
+            StoppedError: If judging was stopped early. Finished judgements are kept.
         """
         wanted = [*points]
         cases = {(point.case.id, point.case.method): point.case for point in wanted}
@@ -167,10 +169,10 @@ class Bench:
         return {number: self.compared(said[key]) for number, key in keys.items() if key in said}
 
     def _refuse(self, run: Run, what: str) -> None:
-        """End where the judge cannot be asked at all: nothing could be learned from that.
+        """Raise if the judge cannot be used at all, since nothing could be learned from its answers.
 
         Raises:
-            JudgeUnavailableError: With what it or its server said.
+            JudgeUnavailableError: With the message of the judge or its server.
         """
         failure = next((failure for row in run.results() for failure in row.failures), None)
         if failure and failure.kind in FINAL:
@@ -179,23 +181,23 @@ class Bench:
             raise JudgeUnavailableError(told)
 
     def compared(self, value: Value) -> Value:
-        """Give a verdict as it is compared: the level of a two-valued scale by its name."""
+        """Return a verdict in the form in which it is compared: the levels of a two-valued scale are category names."""
         named = isinstance(self._scale, CategoricalScale) and not isinstance(value, str)
         return str(int(value)) if named else value
 
     def _folder(self, metric: JudgedMetric) -> Path:
-        """Give the folder of a definition under this judge."""
+        """Return the folder of a definition under this judge."""
         packing = self.client.judge.max_items
         mark = digest({"metric": metric.model_dump_json(), "judge": dict(self.client.identity), "packing": packing})
         return self._work / JUDGED / mark
 
 
 def marked(metric: JudgedMetric, judge: Judge | BaseChatModel, held: Sequence[JudgedMetric]) -> str:
-    """Give the fingerprint that a run's verdicts of this definition under this judge have.
+    """Return the fingerprint that verdicts of this definition under this judge have in a run.
 
     Args:
         metric: The definition.
         judge: The judge.
-        held: The metrics of the run; what the metric builds on is looked for there first.
+        held: The metrics of the run, which are searched first for the metrics it builds on.
     """
     return compile_metric(metric, judge, built_on=held).fingerprint

@@ -1,4 +1,4 @@
-"""Choosing labelled things to show to the judge as examples, each with a reason for the value that people gave."""
+"""Few-shot examples from labelled items, each with a reason for the value that people gave."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from greval.trust.annotations.values import on_scale
 
 FEWEST, MOST = 4, 6
 MOST_LETTERS = 4_000
-"""Longer cases make no example: it is read again with every case that is judged."""
+"""The maximum length of an example in characters. Every prompt of the metric contains all examples."""
 
 TOLD = (
     "People who know the matter agreed on the value {value} for this case. Answer in the form asked for, with this "
@@ -42,14 +42,17 @@ CONTEXT = ("chunks", "triples", "aggregates")
 async def shown(
     metric: JudgedMetric, points: Sequence[Point], before: Verdicts, writer: Writer, *, seed: str
 ) -> tuple[JudgedMetric, list[Point]] | str:
-    """Give the metric with examples from labelled things, and these things; or why there are none.
+    """Add few-shot examples from labelled items to a metric.
 
     Args:
-        metric: The definition; examples that it has already stay.
-        points: The things to choose from.
-        before: What the judge said of them.
-        writer: Writes the reasons where the judge was wrong.
-        seed: Decides between things that are equally good as examples.
+        metric: The definition. Its existing examples are kept.
+        points: The items to choose from.
+        before: The judge's verdicts on them.
+        writer: The model that writes the reasons for items on which the judge was wrong.
+        seed: The random seed that breaks ties between equally good items.
+
+    Returns:
+        The new metric and the items that became examples, or the reason if there is no new metric.
     """
     chosen = [*chosen_from(metric, points, before, seed=seed)]
     if all(before.get(point.number) == point.people for point in chosen):
@@ -66,7 +69,7 @@ async def shown(
 
 
 async def _all(making: Sequence[Coroutine[Any, Any, Example | str]]) -> list[Example | str]:
-    """Make examples at once; where one is stopped the others come to their end, as they are paid for."""
+    """Build examples concurrently. If one fails, let the others finish first, because their calls are paid for."""
     found = await asyncio.gather(*making, return_exceptions=True)
     for one in found:
         if isinstance(one, BaseException):
@@ -75,7 +78,7 @@ async def _all(making: Sequence[Coroutine[Any, Any, Example | str]]) -> list[Exa
 
 
 def chosen_from(metric: JudgedMetric, points: Sequence[Point], before: Verdicts, *, seed: str) -> Iterator[Point]:
-    """Choose things of different questions, in turn over the values that people gave, disagreements first."""
+    """Yield items of different questions, round-robin over the values that people gave, disagreements first."""
     pools: dict[Value, list[Point]] = defaultdict(list)
     order = random.Random(seed).sample([*points], len(points))  # noqa: S311 - no secret
     for point in sorted(order, key=lambda point: -apart(before.get(point.number), point.people)):
@@ -95,10 +98,10 @@ def chosen_from(metric: JudgedMetric, points: Sequence[Point], before: Verdicts,
 
 
 def apart(verdict: Value | None, people: Value) -> float:
-    """Give how far a verdict is from what people said; one that is lacking is the farthest.
+    """Return the distance between a verdict and the value from people, infinite if there is no verdict.
 
     Example:
-        >>> apart("Yes", "No"), apart(3, 4.5), apart("No", "No")
+        >>> compute_distance("Yes", "No"), compute_distance(3, 4.5), compute_distance("No", "No")
         (1.0, 1.5, 0.0)
     """
     if verdict is None:
@@ -109,7 +112,7 @@ def apart(verdict: Value | None, people: Value) -> float:
 
 
 def _from_both_ends(metric: JudgedMetric, pools: dict[Value, list[Point]]) -> list[Value]:
-    """Order values so that the ends of the scale come first: they are what tells it best."""
+    """Order values from the ends of the scale inwards, because the ends define the scale best."""
     scale = metric.scale
     place = scale.names.index if isinstance(scale, CategoricalScale) else float
     rising = sorted(pools, key=place)
@@ -117,19 +120,19 @@ def _from_both_ends(metric: JudgedMetric, pools: dict[Value, list[Point]]) -> li
 
 
 def _level(metric: JudgedMetric, point: Point) -> Value:
-    """Give the value that an example of this thing has: of several people's mean the nearest level."""
+    """Return the value for an example of this item: the nearest level to the mean of several annotators."""
     if isinstance(metric.scale, ValueScale):
         return metric.scale.find_nearest(float(point.people))
     return on_scale(metric.scale, point.people)
 
 
 def text_of(metric: JudgedMetric, point: Point) -> str:
-    """Give what a judge is shown of a labelled thing."""
+    """Format what a judge is shown of a labelled item."""
     return shown_text(metric, one_item(metric, point.case, point.item))
 
 
 async def _example(metric: JudgedMetric, point: Point, before: Verdicts, writer: Writer) -> Example | str:
-    """Give an example with the judge's own reason where it was right, else with one that is asked for."""
+    """Build an example, with the judge's own reason if it was right and a newly written reason otherwise."""
     value = _level(metric, point)
     said: Judgement | str = point.said
     if before.get(point.number) != point.people or point.said.value not in {value, point.people}:
@@ -146,7 +149,7 @@ async def _example(metric: JudgedMetric, point: Point, before: Verdicts, writer:
 
 
 async def _reasoned(metric: JudgedMetric, point: Point, value: Value, writer: Writer) -> Judgement | str:
-    """Ask the judge for the reason of a value, in the form of its own verdict."""
+    """Ask the writer for the reason of a given value, in the form of a verdict."""
     schema: dict[str, Any] = answer_schema(
         metric, many=False, reason_length=LOCAL_REASON_LENGTH if writer.brief else None
     )
@@ -164,7 +167,7 @@ async def _reasoned(metric: JudgedMetric, point: Point, value: Value, writer: Wr
 
 
 def _fields(metric: JudgedMetric, case: Case) -> Case:
-    """Give a case with only what the metric shows: an example is read by people, and says nothing else of its case."""
+    """Return a case with only the fields that the metric shows. Other fields must not leak into a published example."""
     wanted = {field for need in metric.needs for field in (CONTEXT if need == "context" else (need,))}
     tags = {need.removeprefix(TAG) for need in wanted if need.startswith(TAG)}
     kept = {field: getattr(case, field) for field in wanted if not field.startswith(TAG)}

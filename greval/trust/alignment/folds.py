@@ -1,4 +1,4 @@
-"""Which labelled things belong together, and folds that keep them together."""
+"""Clusters of labelled items that share content, and folds that never split a cluster."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Hashable, Sequence
 
 
 def clusters(marks: Sequence[Sequence[Hashable]]) -> list[int]:
-    """Number things so that those that share a mark, directly or over others, have the same number.
+    """Number items so that those that share a mark, directly or through other items, have the same number.
 
     Args:
-        marks: The marks of each thing, such as its sample, its question and its content.
+        marks: The marks of each item, such as its sample, its question and its content.
 
     Example:
-        >>> clusters([("q1", "Who?"), ("q2", "Where?"), ("q3", "Who?"), ("q3", "When?")])
+        >>> number_clusters([("q1", "Who?"), ("q2", "Where?"), ("q3", "Who?"), ("q3", "When?")])
         [0, 1, 0, 0]
     """
     parent = [*range(len(marks))]
@@ -33,21 +33,21 @@ def clusters(marks: Sequence[Sequence[Hashable]]) -> list[int]:
 
 
 def folds(numbers: Sequence[int], count: int, *, seed: int) -> dict[int, int]:
-    """Give the fold of each cluster, from 1; folds hold about as many things, and no cluster is split.
+    """Assign each cluster to a fold, numbered from 1. Folds have similar sizes, and no cluster is split.
 
     Args:
-        numbers: The cluster of each thing.
-        count: How many folds, at most as many as there are clusters.
-        seed: Decides which clusters come together.
+        numbers: The cluster of each item.
+        count: The number of folds, at most the number of clusters.
+        seed: The random seed.
 
     Example:
-        >>> sorted(folds([7, 7, 8, 9], 2, seed=0).values())
+        >>> sorted(assign_folds([7, 7, 8, 9], 2, seed=0).values())
         [1, 2, 2]
     """
     sizes = {number: numbers.count(number) for number in dict.fromkeys(numbers)}
     names = sorted(sizes)
     random.Random(seed).shuffle(names)  # noqa: S311 - no secret
-    names.sort(key=lambda name: -sizes[name])  # stable: the large ones first, each kind in its drawn order
+    names.sort(key=lambda name: -sizes[name])  # a stable sort: largest first, ties in random order
     held = [0] * count
     found: dict[int, int] = {}
     for name in names:
@@ -58,10 +58,10 @@ def folds(numbers: Sequence[int], count: int, *, seed: int) -> dict[int, int]:
 
 
 def within(numbers: Sequence[int], most: int, *, seed: str) -> set[int]:
-    """Draw clusters at random that together hold at most so many things.
+    """Draw clusters at random that contain at most `max_items` items in total.
 
     Example:
-        >>> within([7, 7, 8], 3, seed="s"), within([7, 7], 1, seed="s")
+        >>> draw_clusters([7, 7, 8], 3, seed="s"), draw_clusters([7, 7], 1, seed="s")
         ({8, 7}, set())
     """
     sizes = {number: numbers.count(number) for number in dict.fromkeys(numbers)}

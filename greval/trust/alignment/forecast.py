@@ -1,4 +1,4 @@
-"""What aligning would ask at most, counted before anything is asked."""
+"""Forecast of the calls, tokens and cost of an alignment, made without calling a model."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from greval.runs.evaluation import Run
 
 WRITES = {"examples": MOST, "rewrite": TRIES}
-"""Calls of the writer for one definition, at most."""
+"""The maximum number of writer calls per definition."""
 
 
 def foresee(
@@ -37,24 +37,24 @@ def foresee(
     annotations: Source = None,
     **wishes: Unpack[Wishes],
 ) -> Foreseen:
-    """Count what `align` with the same arguments would ask at most; nothing is asked.
+    """Count the maximum number of calls that `align` would make with the same arguments, without making any.
 
-    What is kept from before, what is asked again after a bad answer, and that a fold in which nothing
-    helped needs no judging of what was held back, are not foreseen. The cost counts every call as one of
-    the metric as it is.
+    The count assumes that nothing is cached and that every fold accepts a changed definition, so that all
+    held-out items are judged. Retries after malformed answers are not included. The cost assumes that every
+    call costs as much as one of the unchanged metric.
 
     Args:
-        run: As of `align`, and so all the rest.
+        run: As in `align`.
         metric: The metric, by name or file.
         judge: The model that judges.
-        annotations: What people said.
-        **wishes: As of `align`.
+        annotations: As in `align`.
+        **wishes: As in `align`.
 
     Raises:
-        DataError: Where too little is labelled.
-        DefinitionError: Where the metric is not there, or is computed.
-        JudgeError: Where the judge cannot be used at all.
-        StoreError: Where the folder is no run.
+        DataError: If there are too few labels.
+        DefinitionError: If the metric does not exist or is computed.
+        JudgeError: If the judge cannot be used at all.
+        StoreError: If the folder is not a run.
 
     Example:
         >>> import tempfile
@@ -101,7 +101,7 @@ def _folds(start: Prepared) -> list[int]:
 
 
 def _learned(start: Prepared, calls: dict[tuple[str, str], int], fold: int, choosing: int) -> tuple[int, int]:
-    """Give the cases that one round judges at most, and the calls: what chooses, in each way, and what is held back."""
+    """Count the cases and calls of one round: the deciding items once per strategy, and the held-out items once."""
     rest = [point for point in start.found.points if start.fold_of[point.question] != fold]
     held = [] if fold == 0 else [point for point in start.found.points if start.fold_of[point.question] == fold]
     choose = sorted(_of(rest, calls), reverse=True)[: min(choosing, len(rest) // 2)]

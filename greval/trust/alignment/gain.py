@@ -1,4 +1,4 @@
-"""How much nearer to people a changed definition is than the one before, on the same things, and how sure that is."""
+"""Gain in agreement with people of a changed definition over the original on the same items, with its uncertainty."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Pair(NamedTuple):
-    """What people and both definitions said of one thing, and the number of its question."""
+    """The value from people and from both definitions for one item, with the number of its question."""
 
     question: int
     people: Value
@@ -28,7 +28,10 @@ class Pair(NamedTuple):
 
 
 class _Columns(NamedTuple):
-    """What each thing adds to the sums, the figures of sums, and how far each definition is from people."""
+    """The contribution of each item to the sums, the statistic of the sums, and the distance of each side from people.
+
+    `rows` has shape (n_items, n_sums). `before` and `after` have shape (n_items,).
+    """
 
     rows: Any
     statistic: Statistic
@@ -37,34 +40,36 @@ class _Columns(NamedTuple):
 
 
 def figure_of(scale: Scale) -> FigureName:
-    """Give the figure that a scale is compared by.
+    """Return the name of the agreement figure by which definitions on a scale are compared.
 
-    Near misses count less on ordered scales of more than two categories.
+    It is linearly weighted kappa for ordered scales of more than two categories, so that near misses count
+    less. It is Cohen's kappa for other categories and the mean absolute error for numbers.
 
     Example:
-        >>> figure_of(CategoricalScale.model_validate({"categories": {"Yes": "", "No": ""}}))
+        >>> choose_figure(CategoricalScale.model_validate({"categories": {"Yes": "", "No": ""}}))
         'kappa'
     """
     if not isinstance(scale, CategoricalScale):
         return "mae"
-    return "kappa linear" if scale.ordered and len(scale.names) > 2 else "kappa"  # noqa: PLR2004 - two have no order
+    return "kappa linear" if scale.ordered and len(scale.names) > 2 else "kappa"  # noqa: PLR2004 - the order of two has no effect
 
 
 def gained(pairs: Sequence[Pair], scale: Scale, *, level: float | None = None) -> Gain:
-    """Give the figure before and after, their difference, and how sure it is; whole questions are drawn.
+    """Compute the figure before and after, their difference, and its uncertainty.
 
-    Intervals are the bootstrap's (expanded percentile): one resample gives both figures, so that the
-    interval of the difference knows that they are of the same things. `p` is that of the sign-flip test
-    of the difference in disagreement, which also holds where few things changed.
+    Intervals come from a cluster bootstrap over questions (expanded percentile). Each resample computes both
+    figures, so the interval of the difference accounts for their correlation. `p` is the p-value of a
+    sign-flip test on the difference in disagreement, which also holds if few items changed. All figures are
+    None if there are no pairs.
 
     Args:
-        pairs: The things that both definitions gave a verdict.
-        scale: The scale that they are compared on.
-        level: The probability that each interval holds the true figure; None for the figures alone.
+        pairs: The items that have a verdict from both definitions.
+        scale: The scale on which they are compared.
+        level: The confidence level of the intervals. None computes the figures alone.
 
     Example:
         >>> yes_no = CategoricalScale.model_validate({"categories": {"Yes": "", "No": ""}})
-        >>> gained([Pair(0, "Yes", "No", "Yes"), Pair(1, "No", "No", "No")], yes_no).gain
+        >>> compute_gain([VerdictPair(0, "Yes", "No", "Yes"), VerdictPair(1, "No", "No", "No")], yes_no).gain
         1.0
     """
     told = Gain(
@@ -84,11 +89,11 @@ def gained(pairs: Sequence[Pair], scale: Scale, *, level: float | None = None) -
 
 
 def doubt(found: Gain, *, level: float) -> str | None:
-    """Say why a gain is not taken for one, None where it is beyond noise.
+    """Return why a gain is not accepted, or None if it is beyond noise.
 
-    Its interval must exclude 0, and the sign-flip test must agree: where few things changed the
-    bootstrap alone is too sure. Of numbers the order must not be worse either, as the same number
-    always may have the least error and orders nothing.
+    The interval of the gain must exclude 0, and the sign-flip test must agree, because the bootstrap alone is
+    overconfident if few items changed. For numbers, the rank correlation must not fall either: a constant
+    value can have the smallest error and orders nothing.
     """
     if found.gain is None:
         return f"{found.figure} is undefined: one side gives the same value always"
@@ -108,7 +113,7 @@ def _columns(pairs: Sequence[Pair], scale: Scale) -> _Columns:
 
 
 def _categories(pairs: Sequence[Pair], scale: CategoricalScale) -> _Columns:
-    """Count two confusion matrices side by side."""
+    """Build one confusion matrix for each of the two definitions."""
     import numpy as np
 
     place, name, n = places(scale), figure_of(scale), len(pairs)
@@ -128,7 +133,7 @@ def _categories(pairs: Sequence[Pair], scale: CategoricalScale) -> _Columns:
 
 
 def _numbers(pairs: Sequence[Pair]) -> _Columns:
-    """Sum the absolute errors of both sides."""
+    """Build the sums of the absolute errors of both definitions."""
     import numpy as np
 
     n = len(pairs)
@@ -145,7 +150,7 @@ def _numbers(pairs: Sequence[Pair]) -> _Columns:
 
 
 def _sureness(columns: _Columns, pairs: Sequence[Pair], level: float) -> dict[str, Any]:
-    """Give the intervals of the figures and of their difference, and the p of the sign-flip test."""
+    """Compute the intervals of the figures and of their difference, and the p-value of the sign-flip test."""
     import numpy as np
 
     asked = np.array([pair.question for pair in pairs], dtype=np.int64)
@@ -157,13 +162,13 @@ def _sureness(columns: _Columns, pairs: Sequence[Pair], level: float) -> dict[st
 
 
 def _values(columns: _Columns) -> dict[str, float | None]:
-    """Give the figures of the things themselves."""
+    """Compute the figures of the observed items, without resampling."""
     sums = columns.rows.sum(axis=0).reshape(1, -1)
     return {name: _known(float(value[0])) for name, value in columns.statistic(sums).items()}
 
 
 def _ranks(pairs: Sequence[Pair]) -> tuple[float | None, float | None]:
-    """Give Spearman's correlation with people before and after."""
+    """Compute Spearman's rank correlation with people, before and after."""
     import numpy as np
 
     people, before, after = (np.array([float(value) for value in side]) for side in _sides(pairs))
@@ -171,7 +176,7 @@ def _ranks(pairs: Sequence[Pair]) -> tuple[float | None, float | None]:
 
 
 def _sides(pairs: Sequence[Pair]) -> tuple[list[Value], list[Value], list[Value]]:
-    """Give what people said, what was said before, and what after."""
+    """Split the pairs into the values from people, those before and those after."""
     return [pair.people for pair in pairs], [pair.before for pair in pairs], [pair.after for pair in pairs]
 
 

@@ -1,4 +1,4 @@
-"""The labelled things of a run that a metric is aligned on, each with its case, what people said and the judge said."""
+"""The labelled items of a run: each with its case, the value from people and the judgement."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from greval.trust.argilla.metric_lookup import metric_of
 
 
 class Point(NamedTuple):
-    """A labelled thing: its case as the metric sees it, the number of its question, what people and judge said.
+    """A labelled item: its case as the metric sees it, the number of its question, the human value and the judgement.
 
-    Things of one `question` share a sample, a question's text or all that is judged; what is learned from
-    one is never tried on another.
+    Items of one `question` share a sample, a question text or the judged content. Learning from one of them
+    and measuring on another would leak.
     """
 
     number: int
@@ -40,7 +40,7 @@ class Point(NamedTuple):
 
 
 class Labelled(NamedTuple):
-    """The points, the scale on which they are compared, the metrics of the run, and what to know of the points."""
+    """The labelled items, the scale on which they are compared, the metrics of the run, and warnings."""
 
     points: tuple[Point, ...]
     held: tuple[JudgedMetric, ...]
@@ -51,11 +51,11 @@ class Labelled(NamedTuple):
 
 
 def labelled(folder: Path, metric: JudgedMetric, annotations: Source) -> Labelled:
-    """Read the labelled things of a run.
+    """Read the labelled items of a run.
 
     Raises:
-        DataError: Where nothing is labelled, or a file or the metric is not there.
-        StoreError: Where the folder is no run.
+        DataError: If nothing is labelled, or a file or the metric does not exist.
+        StoreError: If the folder is not a run.
     """
     with Store.open(folder) as store, store.snapshot():
         taken, unread = given(folder, annotations, {metric.name: metric.scale})
@@ -79,7 +79,7 @@ def labelled(folder: Path, metric: JudgedMetric, annotations: Source) -> Labelle
 
 
 def _points(metric: JudgedMetric, said: Sequence[Side], cases: Mapping[Who, Case]) -> tuple[Point, ...]:
-    """Give the things whose case is known, without those that stand in the metric's own examples."""
+    """Build the items whose case is known, without those that occur in the metric's own examples."""
     known = [one for one in said if (one.thing.sample_id, one.thing.method) in cases]
     found = [cases[one.thing.sample_id, one.thing.method] for one in known]
     marks = [_marks(metric, case, one.thing.item) for case, one in zip(found, known, strict=True)]
@@ -94,7 +94,7 @@ def _points(metric: JudgedMetric, said: Sequence[Side], cases: Mapping[Who, Case
 
 
 def _marks(metric: JudgedMetric, case: Case, item: str | None) -> tuple[Hashable, ...]:
-    """Give what makes two things one question: the sample, the question's text, and all that is judged."""
+    """Return the marks by which items are grouped into questions: sample, question text and judged content."""
     question = " ".join(case.question.casefold().split())
     content = shown_text(metric, one_item(metric, case, item)).casefold()
     return ("sample", case.id), *([("question", question)] if question else []), ("content", content)
@@ -105,17 +105,17 @@ def _only(metric: JudgedMetric, case: Case) -> str | None:
 
 
 def one_item(metric: JudgedMetric, case: Case, item: str | None) -> Case:
-    """Give a case with only the item that is judged; the whole case where nothing is judged by itself."""
+    """Return a case with only the judged item, or the whole case if the metric does not judge single items."""
     return keep(case, metric.over, frozenset({item or ""})) if metric.over else case
 
 
 def shown_text(metric: JudgedMetric, alone: Case) -> str:
-    """Give what a judge is shown of a case with the one item that is judged, fenced as data."""
+    """Format what a judge is shown of a case with one judged item, fenced as data."""
     return case_text(metric, alone, listed(metric.over, alone))
 
 
 def _warnings(found: Matched, metric: JudgedMetric, unread: Sequence[str], *, counts: tuple[int, int]) -> Iterator[str]:
-    """Say what to know before trusting what comes of these labels."""
+    """List what limits the trust in results from these labels."""
     yield from of_this_sample(found)
     tied, away = counts
     if tied > 0:

@@ -1,4 +1,4 @@
-"""What aligning begins with: the metric, the labelled things, and how it is to be done."""
+"""Input of an alignment: options, the metric, and the labelled items with their folds."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ FOLDER = "align"
 FOLDS = 5
 CHOOSING = 60
 FEWEST = 20
-"""Fewer labelled things tell nothing: some are learned from, some choose, and some must be held back."""
+"""The minimum number of labelled items. They are split for learning, choosing and measuring."""
 
 
 class Wishes(TypedDict, total=False):
-    """How to align; see `align`."""
+    """Options of `align`."""
 
     out: str | Path | None
     ways: Sequence[Way]
@@ -52,7 +52,7 @@ class Wishes(TypedDict, total=False):
 
 
 class Prepared(NamedTuple):
-    """What is known before anything is asked; `fold_of` gives the fold of each question."""
+    """What is known before the first call. `fold_of` maps each question to its fold."""
 
     folder: Path
     work: Path
@@ -70,18 +70,18 @@ def prepared(
     annotations: Source,
     wishes: Wishes,
 ) -> Prepared:
-    """Read the labelled things and deal them to folds.
+    """Read the labelled items and assign them to folds.
 
     Raises:
-        DataError: Where there are too few labelled things, or a wish makes no sense.
-        DefinitionError: Where the metric is not there, or is computed.
-        StoreError: Where the folder is no run.
+        DataError: If there are too few labelled items, or an option is invalid.
+        DefinitionError: If the metric does not exist or is computed.
+        StoreError: If the folder is not a run.
     """
     ways = _ways(wishes)
     count, level = wishes.get("folds", FOLDS), wishes.get("level", LEVEL)
     if not 0 < level < 1:
         raise DataError(f"the level must lie between 0 and 1, got {level:g}; 0.95 is usual")
-    if count < 2:  # noqa: PLR2004 - one to learn from, one to try on
+    if count < 2:  # noqa: PLR2004 - one fold to learn from, one to measure on
         raise DataError(f"folds: give 2 or more, got {count}; what is learned from some is tried on the others")
     folder = run_folder(run)
     defined = metric if isinstance(metric, Metric) else load(metric)
@@ -114,7 +114,7 @@ def _ways(wishes: Wishes) -> tuple[Way, ...]:
 
 
 def _limited(found: Labelled, limit: int | None, seed: int) -> Labelled:
-    """Give at most so many labelled things, whole questions drawn at random."""
+    """Return at most `limit` labelled items, drawn at random by whole questions."""
     if limit is None or len(found.points) <= limit:
         return found
     kept = within([point.question for point in found.points], limit, seed=f"limit {seed}")

@@ -1,4 +1,4 @@
-"""Where an aligned definition comes from, as comments at the top of its file, and how it differs from before."""
+"""Provenance of an aligned definition as comments at the top of its file, and its diff from the original."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ HEAD = "# yaml-language-server:"
 
 
 def with_provenance(text: str, alignment: Alignment) -> str:
-    """Give the text of a metric file with comments that tell what it was learned from and what that gained.
+    """Add comments to the text of a metric file that state what it was learned from and the gain.
 
     Args:
-        text: The file as `write_metric` gives it.
-        alignment: What came of aligning.
+        text: The file as written by `write_metric`.
+        alignment: The result of the alignment.
     """
     first, rest = text.split("\n", 1) if text.startswith(HEAD) else ("", text)
     lines = (f"# {_plain(line)}" for line in provenance(alignment))
@@ -27,7 +27,7 @@ def with_provenance(text: str, alignment: Alignment) -> str:
 
 
 def provenance(alignment: Alignment) -> Iterator[str]:
-    """Give what is known of where a definition comes from, a line each."""
+    """Yield the provenance of a definition, line by line."""
     gain = alignment.gain
     today = datetime.now(tz=UTC).date().isoformat()
     chosen = [one for one in alignment.attempts if one.fold == 0 and one.chosen]
@@ -45,7 +45,7 @@ def provenance(alignment: Alignment) -> Iterator[str]:
 
 
 def difference(before: JudgedMetric, after: JudgedMetric, name: str) -> str:
-    """Give the unified diff of two definitions, both written in the same way."""
+    """Return the unified diff of two definitions, both formatted by `write_metric`."""
     old, new = (write_metric(metric).splitlines(keepends=True) for metric in (before, after))
     return "".join(unified_diff(old, new, f"before/{name}", f"after/{name}"))
 
@@ -55,5 +55,5 @@ def _number(value: float | None) -> str:
 
 
 def _plain(text: str) -> str:
-    """Give a text on one line, with nothing unseen: a comment ends at any line break."""
+    """Replace characters that are not printable by spaces. A line break would end the comment."""
     return "".join(letter if letter.isprintable() else " " for letter in text)

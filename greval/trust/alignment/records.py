@@ -1,4 +1,4 @@
-"""What aligning a metric gives: frozen values that every renderer reads."""
+"""Results of an alignment: frozen records that every renderer reads."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from greval.records.result import Usage
 from greval.stats.interval import Interval
 
 Way = Literal["examples", "rewrite"]
-"""How a definition is changed: with judged cases shown first, or with other steps and texts of the scale."""
+"""How a definition is changed: by few-shot examples, or by rewriting its steps and the texts of its scale."""
 
 FigureName = Literal["kappa", "kappa linear", "mae"]
 
 
 class Gain(Record):
-    """How far judge and people agree before and after, on the same things.
+    """Agreement of judge and people before and after, on the same items.
 
-    `figure` is "kappa" (Cohen's), "kappa linear" (of ordered scales with more than two categories) or
-    "mae" (mean absolute error, of numbers). `gain` is positive where the judge became better, whichever
-    way the figure runs; it is None where the figure is undefined. The intervals draw whole questions.
-    `p` is that of the sign-flip test over questions. `ranks` are Spearman's correlations before and
-    after, of numbers only. `changed` counts the things whose value is another one after.
+    `figure` is "kappa" (Cohen's), "kappa linear" (ordered scales with more than two categories) or "mae" (mean
+    absolute error of numbers). `gain` is positive if the judge became better, whichever way the figure runs,
+    and None if the figure is undefined. The intervals come from a bootstrap over questions. `p` is the p-value
+    of the sign-flip test over questions. `ranks` are Spearman's correlations before and after, for numbers
+    only. `things` counts the items, and `changed` those whose value changed.
     """
 
     figure: FigureName
@@ -41,9 +41,10 @@ class Gain(Record):
 class Attempt(Record):
     """One changed definition, learned on all folds but one (`fold` from 1) or on all labels (`fold` 0).
 
-    `learned` counts the labelled things that it was made from. `things` others of the same folds decided
-    whether it was chosen: `before` and `after` are the figures there, and so flatter what was chosen.
-    `definition` is the text of its metric file; `dropped` tells why there is none.
+    `learned` counts the labelled items that it was made from. Another `things` items of the same folds decided
+    whether it was chosen. `before` and `after` are the figures on those, so they are biased in favour of the
+    chosen definition. `definition` is the text of its metric file. `dropped` is the reason if no definition
+    was made.
     """
 
     fold: int
@@ -59,15 +60,16 @@ class Attempt(Record):
 
 
 class Alignment(Record):
-    """What came of aligning a metric with people.
+    """The result of aligning a metric with people.
 
-    `gain` is that of the whole procedure, on folds that it learned nothing from. `accepted` tells that
-    the gain is beyond noise at `level`; then `written` is the text of the new metric file, `path` where it
-    stands and `diff` how it differs. `why` says in one sentence what came of it.
+    `gain` is the cross-validated gain of the whole procedure, on folds that it did not learn from. `accepted`
+    is true if the gain is beyond noise at `level`. Then `written` is the text of the new metric file, `path`
+    its location and `diff` its difference from the original. `why` is the outcome in one sentence.
 
-    `labels` are the labelled things that counted, of `questions` questions that share nothing. `failed`
-    counts those that were left out of `gain` as one of the two definitions gave no verdict. `usage` and
-    `cost` (US dollars, None without a price) are what this call spent; `kept` judgements were there before.
+    `labels` counts the labelled items used, and `questions` the questions they belong to, which share no
+    content. `failed` counts the items left out of `gain` because one of the two definitions gave no verdict.
+    `usage` and `cost` (US dollars, None without a price) are those of this call. `kept` counts the judgements
+    that were reused from earlier calls.
     """
 
     folder: str
@@ -96,12 +98,12 @@ class Alignment(Record):
 
 
 class Foreseen(Record):
-    """What aligning would ask at most, counted before anything is asked; what is kept is not taken off.
+    """The maximum number of calls of an alignment, counted before any is made. Cached judgements are not subtracted.
 
-    `labels` and `questions` as in `Alignment`. `judged` are whole cases: `before` of them by the metric as
-    it is (0 where the run's own verdicts serve), `learned` by changed definitions. `calls` are the judge's
-    for all of these, `written` those of the writer. `input_tokens` are counted with the metric as it is:
-    examples make prompts longer.
+    `labels` and `questions` are as in `Alignment`. `before` counts the cases judged by the unchanged metric (0
+    if the verdicts of the run are reused), and `learned` those judged by changed definitions. `calls` counts
+    the judge's calls for all of these, `written` the calls of the writer. `input_tokens` are estimated with
+    the unchanged metric, although few-shot examples make prompts longer.
     """
 
     metric: str

@@ -1,4 +1,4 @@
-"""Rewriting the texts of a metric with a model that is shown where the judge and people disagree."""
+"""Rewriting of a metric's texts by a model that sees disagreements between the judge and people."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from greval.trust.alignment.writer import Writer
 
 SHOWN = 6
 MOST_LETTERS = 3_000
-"""A longer case is not shown: six of them must fit beside the definition."""
+"""The maximum length of a shown case in characters. Six of them must fit into the prompt with the definition."""
 TRIES = 2
 BRIEF_LENGTH = 240
-"""Letters of a text that the embedded model may write."""
+"""The maximum length of a text written by the local model, in characters."""
 SYSTEM = """\
 You improve the wording of an evaluation metric. A judge follows it; people who know the matter judged some cases
 otherwise. Find what the wording leaves open or gets wrong, and write it so that a careful judge who reads it would
@@ -41,14 +41,17 @@ Answer with JSON only, in the form in which the definition is given."""
 async def rewritten(
     metric: JudgedMetric, points: Sequence[Point], before: Verdicts, writer: Writer, *, seed: str
 ) -> tuple[JudgedMetric, list[Point]] | str:
-    """Give the metric with other texts, and the labelled things that the writer was shown; or why there is none.
+    """Ask the writer for new texts of a metric, from items on which the judge and people disagree.
 
     Args:
-        metric: The definition; only its steps, the texts of its scale and its instructions change.
-        points: The things to show from.
-        before: What the judge said of them.
+        metric: The definition. Only its steps, the texts of its scale and its instructions change.
+        points: The items to choose from.
+        before: The judge's verdicts on them.
         writer: The model that writes.
-        seed: Decides between things on which people and judge are equally far apart.
+        seed: The random seed that breaks ties between equally large disagreements.
+
+    Returns:
+        The new metric and the items that the writer was shown, or the reason if there is no new metric.
     """
     chosen = _disagreements(metric, points, before, seed=seed)
     if not chosen:
@@ -68,7 +71,7 @@ async def rewritten(
 
 
 def _disagreements(metric: JudgedMetric, points: Sequence[Point], before: Verdicts, *, seed: str) -> list[Point]:
-    """Choose disagreements of different questions, the farthest first."""
+    """Choose disagreements of different questions, the largest first."""
     order = random.Random(seed).sample([*points], len(points))  # noqa: S311 - no secret
     order.sort(key=lambda point: -apart(before.get(point.number), point.people))
     found: dict[int, Point] = {}
@@ -80,7 +83,7 @@ def _disagreements(metric: JudgedMetric, points: Sequence[Point], before: Verdic
 
 
 def _case(metric: JudgedMetric, point: Point, verdict: Value, number: int) -> str:
-    """Tell a disagreement; the judge's reason stands beside it where it is that of this verdict."""
+    """Format a disagreement, with the judge's reason if it belongs to this verdict."""
     own = point.said.reason if point.said.value == verdict else ""
     reason = f'<tag name="reason of the judge">\n{neutral(own)}\n</tag>' if own else ""
     said = f"The judge said {verdict}. People say {point.people}."
@@ -88,13 +91,13 @@ def _case(metric: JudgedMetric, point: Point, verdict: Value, number: int) -> st
 
 
 def _definition(metric: JudgedMetric) -> str:
-    """Give the definition as it is, in the form of the answer."""
+    """Format the current definition in the form that the answer must have."""
     told = {"steps": [*metric.steps], "scale": _meanings(metric), "instructions": metric.instructions}
     return f"Metric: {metric.name}. {metric.description}\n{json.dumps(told, ensure_ascii=False, indent=1)}"
 
 
 def _meanings(metric: JudgedMetric) -> list[dict[str, str]]:
-    """Give the described values of the scale with what they mean."""
+    """List the described values of the scale with their meanings."""
     scale = metric.scale
     if isinstance(scale, CategoricalScale):
         return [{"value": one.name, "means": one.means} for one in scale.categories]
@@ -102,7 +105,7 @@ def _meanings(metric: JudgedMetric) -> list[dict[str, str]]:
 
 
 def _schema(metric: JudgedMetric, *, brief: bool) -> dict[str, Any]:
-    """Give the schema of the texts; `brief` bounds them."""
+    """Build the JSON schema of the answer. `bounded` limits lengths and counts."""
     text: dict[str, Any] = {"type": "string", "maxLength": BRIEF_LENGTH} if brief else {"type": "string"}
     values = [one["value"] for one in _meanings(metric)]
     steps = {"type": "array", "items": text, **({"minItems": 2, "maxItems": 5} if brief else {})}
@@ -112,11 +115,11 @@ def _schema(metric: JudgedMetric, *, brief: bool) -> dict[str, Any]:
 
 
 def _metric(metric: JudgedMetric, answer: Mapping[str, Any]) -> JudgedMetric:
-    """Put what was written into the definition.
+    """Apply the written texts to the definition.
 
     Raises:
-        MalformedVerdictError: Where a part has another form, or the values are not those of the scale.
-        pydantic.ValidationError: Where it makes no definition.
+        MalformedVerdictError: If a part has the wrong form, or the values are not those of the scale.
+        pydantic.ValidationError: If the result is not a valid definition.
     """
     steps, meanings, instructions = (answer.get(name) for name in ("steps", "scale", "instructions"))
     if not (isinstance(steps, list) and steps and all(isinstance(step, str) and step.strip() for step in steps)):
@@ -129,7 +132,7 @@ def _metric(metric: JudgedMetric, answer: Mapping[str, Any]) -> JudgedMetric:
 
 
 def _texts(metric: JudgedMetric, meanings: object) -> dict[str, str]:
-    """Read what each value means."""
+    """Read the meaning of each value."""
     wanted = [one["value"] for one in _meanings(metric)]
     entries = meanings if isinstance(meanings, list) else []
     texts = {

@@ -1,4 +1,4 @@
-"""Asking a model to write a part of a definition; what it wrote is remembered, so that nothing is asked twice."""
+"""A model that writes parts of a definition, with a reply cache so that no call is repeated."""
 
 from __future__ import annotations
 
@@ -30,17 +30,20 @@ FILE = "written.sqlite"
 
 
 class Writer(Closing):
-    """A model that writes parts of definitions, into a file that remembers what it wrote."""
+    """A model that writes parts of definitions, with a reply cache in a file."""
 
     def __init__(self, model: Judge | BaseChatModel, work: Path, spent: Spent, *, width: int) -> None:
-        """Open the file."""
+        """Open the reply cache."""
         self._replies = Replies(work / FILE)
         self.client = JudgeClient(model, gate=asyncio.Semaphore(width), cache=self._replies)
         self._spent = spent
 
     @property
     def brief(self) -> bool:
-        """Whether texts must be bounded: under a grammar without an end a small model writes without end."""
+        """Return whether texts need a length limit.
+
+        A small local model may write without end under an unbounded grammar.
+        """
         return self.client.judge.local
 
     async def write(
@@ -52,17 +55,17 @@ class Writer(Closing):
         *,
         tries: int = 1,
     ) -> T | str:
-        """Give what was written, as `read` reads it, or what is wrong with it.
+        """Ask the model, and return its answer as parsed by `read`, or a message if it cannot be used.
 
         Args:
-            name: What is written, in a word.
-            schema: Its form.
-            messages: What is asked.
-            read: Reads an answer; raises `MalformedVerdictError` or `ValidationError` where it is of no use.
-            tries: How often it is asked for; each time with what was wrong before.
+            name: The name of what is written, in one word.
+            schema: The JSON schema of the answer.
+            messages: The prompt.
+            read: Parses an answer. Raises `MalformedVerdictError` or `ValidationError` if it is not usable.
+            tries: The maximum number of calls. Each retry includes the error of the previous answer.
 
         Raises:
-            StoppedError: Where a cap is reached.
+            StoppedError: If a cap is reached.
         """
         question = Question(name, schema, self.client.tier)
         asked, fault = [*messages], "it was not asked"
@@ -84,7 +87,7 @@ class Writer(Closing):
         return f"what the model wrote cannot be used: {fault.splitlines()[0]}"
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the reply cache."""
         self._replies.close()
 
 

@@ -1,4 +1,4 @@
-"""Annotations of people: read and written as CSV and JSON lines, kept beside a run, matched with its judgements."""
+"""Annotations: read and written as CSV and JSON lines, stored in a run's folder, and matched with its judgements."""
 
 from greval.trust.annotations.adjudication import Adjudicated, adjudicated
 from greval.trust.annotations.files import AnnotationFile, keep, kept, read_annotations, write_annotations

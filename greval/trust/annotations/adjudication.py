@@ -1,4 +1,4 @@
-"""One value for each thing out of what several people said: the majority's, and ties stay open."""
+"""Adjudication: one value for each item from several annotators, by majority; ties stay undecided."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from greval.records.scale import Value
 
 
 class Adjudicated(Record):
-    """What most people said of a thing: `value` is None where several values have the most votes.
+    """The majority's value for an item; `value` is None if several values have the most votes.
 
-    `votes` counts the annotators of each value, `weight` is that with which the thing was drawn.
+    `votes` counts the annotators of each value, and `weight` is the item's sampling weight.
     """
 
     sample_id: str
@@ -27,15 +27,15 @@ class Adjudicated(Record):
 
     @property
     def tied(self) -> bool:
-        """Whether the votes are tied."""
+        """Return whether several values have the most votes."""
         return self.value is None
 
 
 def majority(values: Iterable[Value]) -> Value | None:
-    """Give the value that most gave; None where several are tied for the most, or there is none.
+    """Return the most frequent value, or None if several values are most frequent or there is no value.
 
     Example:
-        >>> majority(["Yes", "No", "Yes"]), majority(["Yes", "No"])
+        >>> find_majority(["Yes", "No", "Yes"]), find_majority(["Yes", "No"])
         ('Yes', None)
     """
     counted = Counter(values).most_common(2)
@@ -45,18 +45,18 @@ def majority(values: Iterable[Value]) -> Value | None:
 
 
 def adjudicated(annotations: Iterable[Annotation]) -> tuple[Adjudicated, ...]:
-    """Give one value for each thing by majority; only what was submitted counts.
+    """Return the majority's value for each item; only submitted annotations count.
 
-    A tie is not decided: neither by chance nor by the order of the rows. An annotator who answered
-    twice counts with the later answer.
+    A tie stays undecided: it is broken neither by chance nor by the order of the rows. If an annotator answered
+    twice, the later answer counts.
 
     Args:
-        annotations: Those of any metrics, things and annotators.
+        annotations: The annotations, of any metrics, items and annotators.
 
     Example:
         >>> said = {"ana": "Yes", "bob": "No"}
         >>> rows = [Annotation(sample_id="q1", metric="m", annotator=who, value=value) for who, value in said.items()]
-        >>> [(one.value, one.tied, one.votes) for one in adjudicated(rows)]
+        >>> [(one.value, one.is_tied, one.votes) for one in adjudicated(rows)]
         [(None, True, {'Yes': 1, 'No': 1})]
     """
     things: dict[tuple[str, str, str, str | None], dict[str, Annotation]] = {}
@@ -67,7 +67,7 @@ def adjudicated(annotations: Iterable[Annotation]) -> tuple[Adjudicated, ...]:
 
 
 def _one(rows: dict[str, Annotation]) -> Adjudicated:
-    """Give the value of one thing from the annotation of each annotator."""
+    """Adjudicate one item from the annotation of each annotator."""
     first = next(iter(rows.values()))
     values = [one.value for one in rows.values() if one.value is not None]
     return Adjudicated(

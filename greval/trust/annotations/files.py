@@ -1,4 +1,4 @@
-"""Files of annotations: CSV and JSON lines, one annotation a row, and the one that lies in a run's folder."""
+"""Annotation files: CSV and JSON lines with one annotation a row, and the file in a run's folder."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ FILE = "annotations.jsonl"
 FIELDS = tuple(Annotation.model_fields)
 BOM = "\ufeff"
 Row = tuple[int, Mapping[str, object] | str]
-"""A row with the number of its first line, or what is wrong with it."""
+"""The number of a row's first line, and the row or the error in it."""
 
 
 class AnnotationFile(Record):
-    """What a file holds: the annotations, the rows that are none, and the columns that were not read."""
+    """The contents of an annotation file: annotations, invalid rows, and the names of ignored columns."""
 
     annotations: tuple[Annotation, ...]
     faults: tuple[RowFault, ...] = ()
@@ -37,15 +37,15 @@ class AnnotationFile(Record):
 def read_annotations(path: str | Path, scales: Mapping[str, Scale] | None = None) -> AnnotationFile:
     r"""Read annotations from a file whose columns are the fields of `Annotation`.
 
-    A row that is no annotation is told with its line and stops no other. An empty cell of a table is
-    not recorded. Other columns are ignored, and named.
+    An invalid row is reported with its line number, and reading goes on. An empty cell of a table is a missing value.
+    Other columns are ignored and listed in the result.
 
     Args:
-        path: A file that ends in .jsonl or .ndjson (an annotation a line) or in .csv.
-        scales: The scale of each metric, where known: a submitted value that is not on it is a fault.
+        path: A file that ends in .jsonl or .ndjson (one annotation a line) or in .csv.
+        scales: The scale of each metric, if known. A submitted value that is not on its scale is an invalid row.
 
     Raises:
-        DataError: Where the file cannot be read, or its ending is not known.
+        DataError: If the file cannot be read, or its extension is not known.
 
     Example:
         >>> import tempfile
@@ -78,14 +78,14 @@ def read_annotations(path: str | Path, scales: Mapping[str, Scale] | None = None
 
 
 def write_annotations(annotations: Iterable[Annotation], path: str | Path) -> None:
-    """Write annotations as CSV or JSON lines; the file is there in full or as it was before.
+    """Write annotations as CSV or JSON lines; the file is replaced atomically.
 
     Args:
         annotations: The rows.
         path: A file that ends in .csv, .jsonl or .ndjson.
 
     Raises:
-        DataError: Where the file cannot be written, or its ending is not known.
+        DataError: If the file cannot be written, or its extension is not known.
 
     Example:
         >>> import tempfile
@@ -106,10 +106,10 @@ def write_annotations(annotations: Iterable[Annotation], path: str | Path) -> No
 
 
 def kept(run: str | Path, scales: Mapping[str, Scale] | None = None) -> AnnotationFile:
-    """Read the annotations that are kept in a run's folder.
+    """Read the annotations in a run's folder.
 
     Raises:
-        DataError: Where there are none.
+        DataError: If the folder has no annotations.
     """
     path = Path(run) / FILE
     if not path.parent.is_dir():
@@ -120,13 +120,13 @@ def kept(run: str | Path, scales: Mapping[str, Scale] | None = None) -> Annotati
 
 
 def keep(run: str | Path, annotations: Iterable[Annotation]) -> Path:
-    """Keep annotations in a run's folder; one takes the place of an older one of its thing and annotator.
+    """Add annotations to the file in a run's folder; one replaces an older one of the same item and annotator.
 
     Returns:
-        The file, `RUN/annotations.jsonl`.
+        The path of the file, `RUN/annotations.jsonl`.
 
     Raises:
-        DataError: Where it cannot be written, or holds rows that are no annotations: they would be lost.
+        DataError: If the file cannot be written, or has invalid rows, which would be lost.
     """
     path = Path(run) / FILE
     before = kept(run) if path.is_file() else AnnotationFile(annotations=())
@@ -138,16 +138,18 @@ def keep(run: str | Path, annotations: Iterable[Annotation]) -> Path:
 
 
 def _who(one: Annotation) -> tuple[str | None, ...]:
+    """Return the key of an annotation: sample, method, metric, item and annotator."""
     return one.sample_id, one.method, one.metric, one.item, one.annotator
 
 
 def _id(row: Mapping[str, object] | str) -> str | None:
+    """Return the sample id of a row, or None."""
     found = row.get("sample_id") if isinstance(row, Mapping) else None
     return found if isinstance(found, str) else None
 
 
 def _annotation(row: Mapping[str, object] | str, scales: Mapping[str, Scale]) -> Annotation | str:
-    """Read a row, or say all that is wrong with it."""
+    """Parse a row into an annotation, or return a description of all errors in it."""
     if isinstance(row, str):
         return row
     if isinstance(row.get("value"), bool):
@@ -162,13 +164,14 @@ def _annotation(row: Mapping[str, object] | str, scales: Mapping[str, Scale]) ->
 
 
 def _json_lines(text: str) -> Iterator[Row]:
-    """Read an annotation a line; lines end with a newline only, as texts may hold other separators."""
+    """Read one annotation a line; only a newline ends a line, because texts may contain other line separators."""
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             yield number, _json_row(line)
 
 
 def _json_row(line: str) -> Mapping[str, object] | str:
+    """Parse a line of JSON, or return a description of the errors in it."""
     if _is_no_text(line):
         return "is not UTF-8; save the file as UTF-8"
     try:
@@ -183,7 +186,7 @@ def _json_row(line: str) -> Mapping[str, object] | str:
 
 
 def _table(text: str) -> Iterator[Row]:
-    """Read an annotation a row; a row may go over several lines, and after a broken one the next line begins anew."""
+    """Read one annotation a row; a row may span several lines, and reading goes on at the line after an invalid row."""
     lines = [*io.StringIO(text, newline="")]
     header: list[str] = []
     for number, cells in _records(lines):
@@ -196,7 +199,7 @@ def _table(text: str) -> Iterator[Row]:
 
 
 def _records(lines: Sequence[str]) -> Iterator[tuple[int, list[str] | str]]:
-    """Give the cells of each row with the number of its first line, or what is wrong with it."""
+    """Yield the cells of each row with the number of its first line, or the error in it."""
     begin = 0
     while True:
         reader = csv.reader(islice(lines, begin, None), strict=True)
@@ -213,6 +216,7 @@ def _records(lines: Sequence[str]) -> Iterator[tuple[int, list[str] | str]]:
 
 
 def _table_row(header: list[str], cells: list[str]) -> Mapping[str, object] | str:
+    """Return the nonempty cells of a row by column, or a description of the error in it."""
     if len(cells) != len(header):
         return f"has {len(cells)} cells where the header has {len(header)}"
     if _is_no_text("".join(cells)):
@@ -221,15 +225,17 @@ def _table_row(header: list[str], cells: list[str]) -> Mapping[str, object] | st
 
 
 def _is_no_text(text: str) -> bool:
+    """Return whether a text was decoded from bytes that are not UTF-8."""
     return not text.isascii() and any("\udc80" <= letter <= "\udcff" for letter in text)
 
 
 def _as_json_lines(annotations: Iterable[Annotation]) -> str:
+    """Format annotations as JSON lines, without fields that have their default value."""
     return "".join(f"{one.model_dump_json(exclude_defaults=True)}\n" for one in annotations)
 
 
 def _as_table(annotations: Iterable[Annotation]) -> str:
-    """Write a table; lines end as the standard has it, so that every cell with a line break is quoted."""
+    """Format annotations as CSV; rows end with CRLF as in RFC 4180, so that every cell with a line break is quoted."""
     file = io.StringIO(newline="")
     writer = csv.DictWriter(file, FIELDS)
     writer.writeheader()
@@ -239,6 +245,7 @@ def _as_table(annotations: Iterable[Annotation]) -> str:
 
 
 def _cell(value: object) -> object:
+    """Format a value for a cell of a table."""
     return str(value).lower() if isinstance(value, bool) else value
 
 

@@ -1,4 +1,4 @@
-"""The judged things of a run as people are shown them: an answer, a chunk or a triple each, with what its judge saw."""
+"""Judged items of a run (answers, chunks and triples), each with the input that its judge saw."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from greval.runs.store import Store
 from greval.trust.annotations.rendering import fields
 
 Who = tuple[str, str]
-"""Sample and method."""
+"""Sample id and method."""
 Key = tuple[str, str, str | None]
-"""Sample, method and item."""
+"""Sample id, method and item id."""
 Before = Mapping[Who, Mapping[str, Mapping[str, object]]]
-"""What the metrics that a metric builds on said of the items of a sample."""
+"""For each case, the values of its items by the metrics that a metric builds on."""
 
 
 class Place(Record):
-    """Which thing of a run: `item` is the id of a chunk or triple, None for an answer."""
+    """A reference to an item of a run: `item` is the id of a chunk or triple, None for an answer."""
 
     sample_id: str
     method: str = ""
@@ -34,16 +34,16 @@ class Place(Record):
 
     @property
     def thing(self) -> Key:
-        """Sample, method and item."""
+        """Sample id, method and item id."""
         return self.sample_id, self.method, self.item
 
     def key(self) -> str:
-        """Give the place as a short text."""
+        """Return the reference as a short hash."""
         return digest([self.sample_id, self.method, self.item])
 
 
 class Shown(Record):
-    """A judged thing: where it stands, what is shown of it, and what the judge said."""
+    """A judged item: its reference, the fields shown for it, and the judgement."""
 
     place: Place
     metric: str
@@ -55,17 +55,17 @@ class Shown(Record):
 
     @cached_property
     def content(self) -> str:
-        """The hash of what is shown."""
+        """The hash of the fields shown."""
         return digest(dict(self.fields))
 
     @property
     def id(self) -> str:
-        """The id of the thing with what is shown of it."""
+        """The id of the item with its content."""
         return shown_id(self.metric, self.place, self.content)
 
     @property
     def uncertainty(self) -> float | None:
-        """From 0 to 1 by the judge's confidence and the flips of its repeats, None where neither is known."""
+        """The judge's uncertainty from 0 to 1, from its confidence and flip rate; None if neither is known."""
         found = [self.judgement.flip_rate]
         found += [None if self.judgement.confidence is None else 1 - self.judgement.confidence]
         known = [one for one in found if one is not None]
@@ -73,7 +73,10 @@ class Shown(Record):
 
 
 class JudgedCase(NamedTuple):
-    """A case as a run holds it, what of it a metric saw (narrowed to what it builds on), and the result."""
+    """A case as the run stores it, the part of it that the metric saw, and the result.
+
+    `seen` differs from `whole` if the metric builds on others, which narrow the case.
+    """
 
     whole: Case
     seen: Case
@@ -81,12 +84,12 @@ class JudgedCase(NamedTuple):
 
 
 def shown_id(metric: str, place: Place, content: str) -> str:
-    """Give the id of a thing with what is shown of it; where the content changes, it is another."""
+    """Return the id of an item with its content; a different content gives a different id."""
     return digest([metric, place.sample_id, place.method, place.item, content])
 
 
 def definitions(store: Store) -> dict[str, dict[str, object]]:
-    """Give the definitions of the metrics that a run was judged by, in the file form, by name."""
+    """Return the definitions of the metrics of a run in the file form, by name."""
     fact = store.fact("metrics")
     return {str(one["name"]): {**one} for one in fact if isinstance(one, dict)} if isinstance(fact, list) else {}
 
@@ -99,13 +102,13 @@ def shown(
     *,
     written: bool = False,
 ) -> Iterator[Shown]:
-    """Give every thing that a metric gave a judgement, with the case that it was judged in.
+    """Yield every item that a metric judged, with the fields of the case in which it was judged.
 
     Args:
-        store: The run, opened to read.
-        metric: The metric by which it was judged.
-        wanted: The samples and methods to give; None for all.
-        prints: The fingerprints that verdicts may have, where known.
+        store: The run, opened for reading.
+        metric: The metric by which the items were judged.
+        wanted: The samples and methods to read; None for all.
+        prints: The fingerprints that verdicts may have, if known.
         written: Whether judgements keep their reasons, findings and notes; most readers need the values only.
     """
     for one in judged_cases(store, metric, wanted, prints):
@@ -116,15 +119,15 @@ def shown(
 def judged_cases(
     store: Store, metric: JudgedMetric, wanted: Collection[Who] | None = None, prints: Iterable[str] | None = None
 ) -> Iterator[JudgedCase]:
-    """Give each case as it was when a metric judged it last, with the result.
+    """Yield each case in the version that a metric judged last, with the result.
 
-    A case that was changed and judged again is there in several versions: the one of the result counts.
+    A case that was changed and judged again is stored in several versions; the version of the result counts.
 
     Args:
-        store: The run, opened to read.
-        metric: The metric by which it was judged.
-        wanted: The samples and methods to give; None for all.
-        prints: The fingerprints that verdicts may have, where known.
+        store: The run, opened for reading.
+        metric: The metric by which the cases were judged.
+        wanted: The samples and methods to read; None for all.
+        prints: The fingerprints that verdicts may have, if known.
     """
     known = _prints(store, metric) if prints is None else set(prints)
     before = _before(store, metric, wanted)
@@ -145,22 +148,22 @@ def judged_cases(
 def contents(
     store: Store, metric: str, wanted: Collection[Who] | None = None, prints: Iterable[str] | None = None
 ) -> dict[Key, str]:
-    """Give the hash of what is shown of each judged thing, as far as the run holds its case; nothing of other metrics.
+    """Return the hash of the fields of each judged item whose case is in the run; empty for a metric without a judge.
 
     Args:
-        store: The run, opened to read.
+        store: The run, opened for reading.
         metric: The name of a judged metric.
-        wanted: The samples and methods that are asked about; None for all.
-        prints: The fingerprints that verdicts may have, where known.
+        wanted: The samples and methods to read; None for all.
+        prints: The fingerprints that verdicts may have, if known.
     """
     definition = definitions(store).get(metric, {})
-    if "steps" not in definition:  # computed: there is no judge that was shown something
+    if "steps" not in definition:  # a computed metric has no judge, so nothing was shown
         return {}
     return {one.place.thing: one.content for one in shown(store, define(definition), wanted, prints)}
 
 
 def _of(metric: JudgedMetric, case: Case, result: Result) -> Iterator[Shown]:
-    """Give the things of one result."""
+    """Yield the judged items of one result."""
     known = {item.id: item for item in items(metric, case)} if metric.over else {}
     for judgement in result.judgements:
         item = known.get(judgement.item or "")
@@ -178,17 +181,17 @@ def _of(metric: JudgedMetric, case: Case, result: Result) -> Iterator[Shown]:
 
 
 def _bare(judgement: Judgement) -> Judgement:
-    """Return a judgement without what the judge wrote."""
+    """Return a judgement without the texts that the judge wrote."""
     return judgement.model_copy(update={"reason": "", "notes": {}, "findings": (), "shown_ids": {}})
 
 
 def _prints(store: Store, metric: JudgedMetric) -> set[str]:
-    """Give the fingerprints of all verdicts of a metric."""
+    """Return the fingerprints of all verdicts of a metric."""
     return {json.loads(mark)[0] for _, _, name, _, _, mark in store.scores() if name == metric.name}
 
 
 def _before(store: Store, metric: JudgedMetric, wanted: Collection[Who] | None) -> Before:
-    """Give what the metrics that a metric builds on said, by sample and method."""
+    """Read the values given by the metrics that a metric builds on, by sample and method."""
     found: dict[Who, dict[str, Mapping[str, object]]] = defaultdict(dict)
     for use in metric.uses.values():
         for line in store.lines(use.judged_by):

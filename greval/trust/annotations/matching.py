@@ -1,4 +1,4 @@
-"""Annotations and judgements of the same things, brought together by their names and never by position."""
+"""Annotations joined with the judgements of the same items, by id and never by position."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from greval.trust.annotations.values import settled
 __all__ = ["Key", "Matched", "Thing", "match", "method_of", "name", "of_another_text"]
 
 Said = dict[Key, dict[str, Annotation]]
-"""What was submitted, by thing and annotator."""
+"""The submitted annotations by item and annotator."""
 
 
 class Thing(Record):
-    """An answer, chunk or triple that both the judge and people valued; `values` are those of each annotator."""
+    """An answer, chunk or triple with a judgement and annotations; `values` has the value of each annotator."""
 
     sample_id: str
     method: str
@@ -38,14 +38,14 @@ class Thing(Record):
 
 
 class Matched(Record):
-    """What came of annotations of one metric.
+    """The result of joining the annotations of one metric with the judgements of a run.
 
-    `statuses` counts the annotations by status, `others` those of other metrics. Of the submitted,
-    `faults` are not on the scale, `replaced` were given again later by the same annotator. Of the
-    annotated things, `unjudged` have no verdict, as judging was skipped or failed, and `strange` are
-    not in the run at all. `changed` things were shown to people with another text than to the judge: these
-    annotations, `outdated` in number, are left out. Of the matched, `differing` were shown with other contents to
-    one annotator than to another. `judges` and `fingerprints` are those of the verdicts.
+    `statuses` counts the annotations by status, and `others` those of other metrics. Of the submitted annotations,
+    `faults` are not on the scale, and `replaced` were given again later by the same annotator. Of the annotated
+    items, `unjudged` have no verdict because judging was skipped or failed, and `strange` are not in the run.
+    `changed` items were shown to people with another text than to the judge: their annotations, `outdated` in number,
+    are left out. Of the matched items, `differing` were shown with different contents to different annotators.
+    `judges` and `fingerprints` are those of the verdicts.
     """
 
     things: tuple[Thing, ...]
@@ -63,16 +63,16 @@ class Matched(Record):
 
 
 def match(store: Store, metric: str, annotations: Sequence[Annotation], scale: Scale | None = None) -> Matched:
-    """Bring annotations together with the judgements of a run by sample, method, metric and item.
+    """Join annotations with the judgements of a run by sample, method, metric and item.
 
-    A label of another text is no label of this one: where an annotation has a `content`, and the judge was shown
-    another, it is left out. Where either is not known the names decide.
+    Labels made for a different version of the text are ignored: an annotation is left out if its `content` differs
+    from the content that the judge was shown. If either is unknown, the join by ids decides.
 
     Args:
-        store: The run, opened to read.
-        metric: Only annotations of this metric count.
+        store: The run, opened for reading.
+        metric: The metric; annotations of others are ignored.
         annotations: The annotations, of any number of annotators.
-        scale: The metric's scale; a value that is not on it is told and left out, never moved.
+        scale: The metric's scale. A value that is not on it is reported and left out, never changed.
 
     Example:
         >>> import tempfile
@@ -83,7 +83,7 @@ def match(store: Store, metric: str, annotations: Sequence[Annotation], scale: S
         >>> said = Annotation(sample_id="q1", metric="tone", annotator="ana", value="Rude")
         >>> with Store.create(Path(tempfile.mkdtemp()) / "run") as store:
         ...     store.append("k", row)
-        ...     match(store, "tone", [said]).things[0].values
+        ...     match_annotations(store, "tone", [said]).things[0].values
         {'ana': 'Rude'}
     """
     given = _with_method(store, metric, [one for one in annotations if one.metric == metric])
@@ -111,39 +111,39 @@ def match(store: Store, metric: str, annotations: Sequence[Annotation], scale: S
 
 
 def of_another_text(seen: str | None, now: str | None) -> bool:
-    """Say whether a person was shown another text than the judge; where either is not known there is no telling.
+    """Return whether a person was shown another text than the judge; False if either text is unknown.
 
     Args:
         seen: The hash of what the person was shown, `Annotation.content`.
-        now: The hash of what the judge was shown, of `shown.contents`.
+        now: The hash of what the judge was shown, from `judged_items.hash_contents`.
 
     Example:
-        >>> of_another_text("ab", "cd"), of_another_text("ab", "ab"), of_another_text(None, "cd")
+        >>> is_of_other_text("ab", "cd"), is_of_other_text("ab", "ab"), is_of_other_text(None, "cd")
         (True, False, False)
     """
     return seen is not None and now is not None and seen != now
 
 
 def method_of(one: Annotation, methods: Collection[str]) -> str:
-    """Give the method that an annotation is of: where it names none, that of a run with only one.
+    """Return the method of an annotation; if it has none and the run has only one, return that one.
 
     Args:
         one: The annotation.
-        methods: Those of the run.
+        methods: The methods of the run.
 
     Example:
         >>> said = Annotation(sample_id="q1", metric="tone", annotator="ana", value="Polite")
-        >>> method_of(said, ["walk"]), method_of(said, ["local", "walk"])
+        >>> resolve_method(said, ["walk"]), resolve_method(said, ["local", "walk"])
         ('walk', '')
     """
     return next(iter(methods)) if not one.method and len(methods) == 1 else one.method
 
 
 def name(key: Key) -> str:
-    """Name a thing.
+    """Format the key of an item.
 
     Example:
-        >>> name(("q1", "local", "c2"))
+        >>> format_item_key(("q1", "local", "c2"))
         'q1 (local, c2)'
     """
     rest = ", ".join(part for part in key[1:] if part)
@@ -151,7 +151,7 @@ def name(key: Key) -> str:
 
 
 def _with_method(store: Store, metric: str, given: Sequence[Annotation]) -> Sequence[Annotation]:
-    """Give annotations with the only method of the run where they name none."""
+    """Return annotations, with the only method of the run filled in if they have none."""
     if all(one.method for one in given):
         return given
     methods = {method for _, method, of, *_ in store.scores() if of == metric}
@@ -159,13 +159,14 @@ def _with_method(store: Store, metric: str, given: Sequence[Annotation]) -> Sequ
 
 
 def _key(one: Annotation) -> Key:
+    """Return the key of the annotated item."""
     return one.sample_id, one.method, one.item
 
 
 def _contents(
     store: Store, metric: str, submitted: Iterable[Annotation], verdicts: Mapping[Key, _Verdict]
 ) -> dict[Key, str]:
-    """Give what the judge was shown of the things whose annotations tell what people were shown; often nothing."""
+    """Return the hash of what the judge was shown, for items whose annotations have a content hash."""
     asked = {_key(one) for one in submitted if one.content is not None} & verdicts.keys()
     if not asked:
         return {}
@@ -174,7 +175,7 @@ def _contents(
 
 
 def _read(submitted: Iterable[Annotation], scales: Mapping[str, Scale]) -> tuple[Said, list[str], int]:
-    """Give what was submitted by thing and annotator, what is not on the scale, and how often a later one counts."""
+    """Return the submitted annotations by item and annotator, the errors, and the number of replaced annotations."""
     said: Said = {}
     faults: list[str] = []
     replaced = 0
@@ -192,7 +193,7 @@ def _read(submitted: Iterable[Annotation], scales: Mapping[str, Scale]) -> tuple
 
 
 class _Verdict(NamedTuple):
-    """What the judge said of a thing, the tags of its case, and who judged."""
+    """The judgement of an item, with the tags of its case, the judge and the fingerprint."""
 
     judgement: Judgement
     tags: Tags
@@ -201,14 +202,14 @@ class _Verdict(NamedTuple):
 
 
 def _judged(store: Store, metric: str, wanted: Collection[Key]) -> tuple[dict[Key, _Verdict], set[Key]]:
-    """Give the verdicts of the wanted things, read a row at a time, and those things that were tried without one."""
+    """Read the verdicts of the given items one row at a time, and find those that were tried without a verdict."""
     verdicts: dict[Key, _Verdict] = {}
     tried: set[Key] = set()
     items: dict[tuple[str, str], list[Key]] = {}
     for key in wanted:
         items.setdefault(key[:2], []).append(key)
     for line in store.lines(metric):
-        head = from_json(line)  # most rows of a run are not annotated, and need not be read in full
+        head = from_json(line)  # most rows have no annotation and need no validation
         asked = items.get((head["sample_id"], head["method"]))
         if not asked:
             continue
@@ -224,6 +225,7 @@ def _judged(store: Store, metric: str, wanted: Collection[Key]) -> tuple[dict[Ke
 
 
 def _thing(key: Key, said: Mapping[str, Annotation], verdict: _Verdict) -> Thing:
+    """Build the item from its verdict and the annotation of each annotator."""
     first = next(iter(said.values()))
     return Thing(
         sample_id=key[0],
@@ -239,10 +241,12 @@ def _thing(key: Key, said: Mapping[str, Annotation], verdict: _Verdict) -> Thing
 
 
 def _differ(said: Mapping[str, Annotation]) -> bool:
+    """Return whether annotators were shown different contents."""
     return len({one.content for one in said.values() if one.content is not None}) > 1
 
 
 def _values(said: Mapping[str, Annotation]) -> Iterator[tuple[str, Value]]:
+    """Yield each annotator with the value they gave, if any."""
     for annotator, one in said.items():
         if one.value is not None:
             yield annotator, one.value

@@ -1,6 +1,7 @@
-"""What a person is shown of a judged thing: the same material that the judge saw, as fields of a record.
+"""Rendering of a judged item for people: the same input that the judge saw, as fields of a record.
 
-It is for pages, as Argilla's, that render HTML and fold lines: texts are escaped and line breaks are kept.
+The texts are for pages that render HTML and collapse whitespace, such as Argilla's. Texts are escaped, and line
+breaks are kept.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ TITLES = {
 
 
 def titles(metric: JudgedMetric) -> dict[str, str]:
-    """Give the fields of a metric's records in order, each with its title; the judged item comes last.
+    """Return the fields of a metric's records in order, each with its title; the judged item comes last.
 
     Example:
         >>> from greval.metrics.library import predefined
-        >>> titles(predefined()["chunk_evaluation"])
+        >>> list_titles(predefined()["chunk_evaluation"])
         {'question': 'Question', 'chunk': 'Chunk to judge'}
     """
     found = {name: need.removeprefix(TAG) if need.startswith(TAG) else TITLES[need] for name, need in _named(metric)}
@@ -43,7 +44,7 @@ def titles(metric: JudgedMetric) -> dict[str, str]:
 
 
 def fields(metric: JudgedMetric, case: Case, item: Item | None) -> dict[str, str]:
-    """Give the content of the fields: what the metric needs of the case, and the judged item."""
+    """Return the content of each field: the inputs that the metric needs, and the judged item."""
     shown = {name: _of(need, case) for name, need in _named(metric)}
     if metric.over and item is not None:
         shown[metric.over.removesuffix("s")] = _item(item)
@@ -51,10 +52,10 @@ def fields(metric: JudgedMetric, case: Case, item: Item | None) -> dict[str, str
 
 
 def safe(text: str) -> str:
-    r"""Give a text so that a page shows it as it is, with its line breaks.
+    r"""Escape a text for HTML so that a page shows it unchanged, with its line breaks.
 
     Example:
-        >>> safe("if a < b:\n\tgo & <i>stop</i>")
+        >>> escape_text("if a < b:\n\tgo & <i>stop</i>")
         'if a &lt; b:<br>&emsp;go &amp; &lt;i&gt;stop&lt;/i&gt;'
     """
     whole = text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
@@ -63,13 +64,16 @@ def safe(text: str) -> str:
 
 
 def _indented(line: str) -> str:
-    """Keep the blanks at the start of a line, which a page would drop."""
+    """Replace leading whitespace with entities, because a page would collapse it."""
     rest = line.lstrip(" \t")
     return line[: len(line) - len(rest)].replace("\t", "&emsp;").replace(" ", "&nbsp;") + rest
 
 
 def _named(metric: JudgedMetric) -> Iterator[tuple[str, str]]:
-    """Give the name of the field of each need; names of tags may hold what names of fields may not."""
+    """Yield the field name of each need.
+
+    Tags are numbered, because their names may have characters that field names may not.
+    """
     tags = [need for need in metric.needs if need.startswith(TAG)]
     for need in metric.needs:
         if need != metric.over:
@@ -77,6 +81,7 @@ def _named(metric: JudgedMetric) -> Iterator[tuple[str, str]]:
 
 
 def _of(need: str, case: Case) -> str:
+    """Format the input that a metric needs."""
     if need.startswith(TAG):
         return case.tags[need.removeprefix(TAG)]
     if need == "context":
@@ -90,22 +95,25 @@ def _of(need: str, case: Case) -> str:
 
 
 def _context(parts: Mapping[str, Iterable[Item]], aggregates: Sequence[str]) -> str:
-    """List all that an answer was built from, each kind under its title."""
+    """Format all that an answer was generated from, each kind under its title."""
     found = {TITLES[field]: _numbered(map(_item, items)) for field, items in parts.items()}
     found |= {"Computed": _numbered(aggregates)} if aggregates else {}
     return "\n\n".join(f"{title}\n\n{text}" for title, text in found.items()) or NOTHING
 
 
 def _numbered(texts: Iterable[str]) -> str:
+    """Format texts as a numbered list."""
     return "\n\n".join(f"[{n}] {text}" for n, text in enumerate(texts, 1)) or NOTHING
 
 
 def _item(item: Item) -> str:
+    """Format a chunk or a triple."""
     if isinstance(item, Chunk):
         return item.text
     return f"{item.subject} \u2014 {item.predicate} \u2014 {item.object}"
 
 
 def _walk(walk: Traversal) -> str:
+    """Format the edges of a traversal, with its start and end nodes."""
     edges = (f"{n}. {a} \u2014 {label} \u2014 {b}" for n, (a, label, b) in enumerate(walk.traversed_edges, 1))
     return "\n".join([f"start: {', '.join(walk.start_nodes)}", *edges, f"end: {', '.join(walk.final_nodes)}"])

@@ -1,4 +1,4 @@
-"""The annotations that are given to a figure: records, files of them, or those kept in the run's folder."""
+"""Sources of annotations: annotation objects, files, or the file in the run's folder."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from greval.trust.annotations.files import AnnotationFile, kept, read_annotation
 
 MOST_TOLD = 3
 Source = str | Path | Iterable[str | Path | Annotation] | None
-"""A file, several, annotations themselves, or None for those kept in the run's folder."""
+"""One or several files, annotations, or None for the file in the run's folder."""
 
 
 class Given(NamedTuple):
-    """The annotations, and the rows of files that are none, each with its place."""
+    """Annotations, and the invalid rows of their files with their place."""
 
     annotations: tuple[Annotation, ...]
     unread: tuple[str, ...]
 
 
 def given(folder: Path, source: Source, scales: Mapping[str, Scale] | None = None) -> Given:
-    """Read annotations of any metric.
+    """Load annotations of any metric.
 
     Args:
         folder: The run's folder.
-        source: Where they are.
-        scales: The scales of metrics, by which values of files are read; None where any value will do.
+        source: The files or annotations.
+        scales: The scales of metrics, by which values in files are parsed; None accepts any value.
 
     Raises:
-        DataError: Where a file cannot be read, none is kept in the run's folder, or no row of them can be read.
+        DataError: If a file cannot be read, the run's folder has no annotations, or every row is invalid.
     """
     files = [*_files(folder, source, scales)]
     found = Given(
@@ -47,6 +47,7 @@ def given(folder: Path, source: Source, scales: Mapping[str, Scale] | None = Non
 
 
 def _files(folder: Path, source: Source, scales: Mapping[str, Scale] | None) -> Iterator[AnnotationFile]:
+    """Yield the contents of each source."""
     if source is None:
         yield kept(folder, scales)
         return

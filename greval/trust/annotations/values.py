@@ -1,4 +1,4 @@
-"""What people may say: the scale of a run's metric, and values that are read on it and never moved."""
+"""Values of annotations: the scales of a run's metrics, and values parsed on them and never changed."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _SCALE: TypeAdapter[Scale] = TypeAdapter(Scale)
 
 
 def scales(metrics: JsonValue) -> dict[str, Scale]:
-    """Give the scale of each metric that a run holds, or that ships.
+    """Return the scale of each metric that the run contains or that is predefined.
 
     Args:
-        metrics: The fact "metrics" of the run.
+        metrics: The manifest entry "metrics" of the run.
     """
     found: dict[str, Scale] = {name: metric.scale for name, metric in predefined().items()}
     for metric in metrics if isinstance(metrics, list) else ():
@@ -27,14 +27,14 @@ def scales(metrics: JsonValue) -> dict[str, Scale]:
 
 
 def on_scale(scale: Scale, value: Value) -> Value:
-    """Give the value of a scale that a person's value is; a table holds numbers as text.
+    """Return the value of the scale that an annotated value denotes; numbers may be text, as in a table.
 
     Raises:
-        OffScaleError: Where it is not on the scale.
+        OffScaleError: If the value is not on the scale.
 
     Example:
         >>> from greval.records.scale import ValueScale
-        >>> on_scale(ValueScale(range=(1, 5), levels={1: "Useless.", 5: "Perfect."}), "4")
+        >>> parse_on_scale(ValueScale(range=(1, 5), levels={1: "Useless.", 5: "Perfect."}), "4")
         4
     """
     if isinstance(scale, CategoricalScale):
@@ -43,10 +43,10 @@ def on_scale(scale: Scale, value: Value) -> Value:
 
 
 def settled(annotation: Annotation, scales: Mapping[str, Scale]) -> Annotation:
-    """Give an annotation with its value read on the scale of its metric, where that is known.
+    """Return an annotation with its value parsed on the scale of its metric, if that scale is known.
 
     Raises:
-        OffScaleError: Where it is submitted without a value, or the value is not on the scale.
+        OffScaleError: If it is submitted without a value, or the value is not on the scale.
     """
     if annotation.status != "submitted":
         return annotation
@@ -60,7 +60,7 @@ def settled(annotation: Annotation, scales: Mapping[str, Scale]) -> Annotation:
 
 
 def _number(value: Value) -> object:
-    """Read a number that is given as text; anything else is left for the scale to refuse."""
+    """Parse a number given as text; anything else is left for the scale to reject."""
     if not isinstance(value, str):
         return value
     try:

@@ -1,6 +1,6 @@
-"""Argilla: judged things go to people, and what they say comes back as annotations.
+"""Argilla: push judged items for people to annotate, and pull their annotations back.
 
-This package alone knows Argilla. It speaks with the server over its REST interface, through httpx.
+Only this package depends on Argilla. It calls the server's REST API through httpx.
 """
 
 from greval.errors import ArgillaError

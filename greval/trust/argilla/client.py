@@ -1,4 +1,4 @@
-"""The REST interface of an Argilla server: one call each, with faults told in plain words."""
+"""Client of the REST API of an Argilla server."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 URL, KEY = "ARGILLA_API_URL", "ARGILLA_API_KEY"
 AGAIN = "what was done before stays, and the same command goes on there"
 PAGE = 1000
-"""The most records that the server gives at once."""
+"""The maximum number of records per page."""
 READINGS = 4
 SHOWN = 300
 UNKNOWN_KEY, FORBIDDEN, SERVER_FAULT = 401, 403, 500
@@ -25,20 +25,20 @@ Json = dict[str, Any]
 
 
 class Server(Closing):
-    """An Argilla server and a key to it; a context manager.
+    """A client of an Argilla server, usable as a context manager.
 
     Args:
-        url: Where it is; None takes the environment's ARGILLA_API_URL.
-        key: An API key of an owner or admin; None takes the environment's ARGILLA_API_KEY.
-        timeout: Seconds for one call.
+        url: The URL of the server. Defaults to the environment variable ARGILLA_API_URL.
+        key: The API key of an owner or admin. Defaults to the environment variable ARGILLA_API_KEY.
+        timeout: The timeout of a request in seconds.
 
     Raises:
-        ArgillaError: Where either is not told.
-        MissingExtraError: Where httpx is not installed.
+        ArgillaError: If the URL or the key is missing or invalid.
+        MissingExtraError: If httpx is not installed.
     """
 
     def __init__(self, url: str | None = None, key: str | None = None, *, timeout: float = 60.0) -> None:
-        """Open no connection yet."""
+        """Create the HTTP client without connecting."""
         try:
             import httpx
         except ImportError as error:
@@ -53,10 +53,10 @@ class Server(Closing):
             raise ArgillaError(f"{URL} or {KEY}: cannot be used: {error}") from error
 
     def call(self, method: str, path: str, content: object = None, **query: str | int) -> Json:
-        """Make a call and give what was answered.
+        """Send a request and return the parsed response.
 
         Raises:
-            ArgillaError: Where the server is not there, refuses, or is no Argilla.
+            ArgillaError: If the server is not available, refuses, or is not an Argilla server.
         """
         import httpx
 
@@ -72,22 +72,22 @@ class Server(Closing):
         raise self._refused(answer)
 
     def get(self, path: str, **query: str | int) -> Json:
-        """Read."""
+        """Send a GET request."""
         return self.call("GET", path, **query)
 
     def items(self, path: str, **query: str | int) -> list[Json]:
-        """Read a list."""
+        """Return the items of a list endpoint."""
         found: list[Json] = self.get(path, **query).get("items", [])
         return found
 
     def records(self, dataset_id: str, include: str | None = None) -> Iterator[Json]:
-        """Give each record of a dataset once.
+        """Yield each record of a dataset once.
 
-        The server's pages are of an order in which records of one batch may stand either way, so
-        that a reading can miss some: it is read again, with other pages, until all were seen.
+        The order of records within one batch is not stable between pages, so one pass can miss some. Further
+        passes with other page sizes follow until all records were seen.
 
         Raises:
-            ArgillaError: Where they cannot be read, or never all.
+            ArgillaError: If a page cannot be read, or some records were never seen.
         """
         seen: set[str] = set()
         for reading in range(READINGS):
@@ -104,7 +104,7 @@ class Server(Closing):
         raise ArgillaError(f"{self.url}: {total - len(seen)} of {total} records could not be read; {AGAIN}")
 
     def close(self) -> None:
-        """Let go of the connections."""
+        """Close the connections."""
         self._client.close()
 
     def _read(self, answer: httpx.Response) -> Json:
@@ -119,7 +119,7 @@ class Server(Closing):
         return found
 
     def _refused(self, answer: httpx.Response) -> ArgillaError:
-        """Say why a call was refused and what to do."""
+        """Build the error of a refused request, with what to do."""
         status, said = answer.status_code, _detail(answer)
         if status == UNKNOWN_KEY:
             what = f"the key of {KEY} is not known there; copy it from the page My settings"
@@ -132,7 +132,7 @@ class Server(Closing):
         return ArgillaError(f"{self.url}: {what}", status)
 
     def _who(self) -> str:
-        """Name the user of the key, where the server tells it."""
+        """Describe the user of the key, if the server reports it."""
         import httpx
 
         try:
@@ -150,7 +150,7 @@ def _told(name: str, given: str | None, variable: str) -> str:
 
 
 def _detail(answer: httpx.Response) -> str:
-    """Give what the server says of a fault, whichever of its forms it has."""
+    """Extract the error message of a response, which has several forms."""
     try:
         detail = answer.json()["detail"]
     except (ValueError, KeyError, TypeError):

@@ -1,4 +1,4 @@
-"""Datasets of an Argilla server: found by name, made from a metric, and finished where a push was cut off."""
+"""Datasets of an Argilla server: find them by name, create them from a metric, and complete an interrupted push."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from greval.trust.argilla.client import Server
 from greval.trust.argilla.form import Json, guidelines, parts
 
 OURS = "greval"
-"""The name under which a dataset made here keeps what it is."""
+"""The key of greval's settings in the metadata of a dataset."""
 MAX_NAME = 200
 CONFLICT = 409
 
 
 class About(Record):
-    """What a dataset made here says of itself: the metric with its scale, and how it was made."""
+    """The metadata that greval stores in its datasets: the metric with its scale, and the settings of the push."""
 
     metric: str
     scale: JudgedScale
@@ -43,10 +43,10 @@ class Dataset(Record):
 
 
 def workspace_of(server: Server, name: str | None) -> tuple[str, str]:
-    """Give the id and name of a workspace; None takes the only one that the key's user sees.
+    """Find a workspace and return its id and name. None selects the only one that the user of the key can see.
 
     Raises:
-        ArgillaError: Where there is none of that name, or several and none was named.
+        ArgillaError: If no workspace has this name, or there are several and no name is given.
     """
     known = {one["name"]: one["id"] for one in server.items("/me/workspaces")}
     told = ", ".join(sorted(known)) or "none"
@@ -62,10 +62,10 @@ def workspace_of(server: Server, name: str | None) -> tuple[str, str]:
 
 
 def find(server: Server, name: str, workspace: str | None) -> Dataset:
-    """Give the dataset of a name.
+    """Find a dataset by name.
 
     Raises:
-        ArgillaError: Where there is none, or greval did not make it.
+        ArgillaError: If it does not exist, or was not created by greval.
     """
     workspace_id, told = workspace_of(server, workspace)
     found = _named(server, name, workspace_id)
@@ -76,10 +76,10 @@ def find(server: Server, name: str, workspace: str | None) -> Dataset:
 
 
 def make(server: Server, name: str, workspace: str | None, *, metric: JudgedMetric, about: About) -> Dataset:
-    """Give the dataset of a name, made where it is missing, with all its parts and published.
+    """Find a dataset by name, or create it. Missing parts are added, and the dataset is published.
 
     Raises:
-        ArgillaError: Where the name is taken by a dataset of other settings.
+        ArgillaError: If the name is taken by a dataset with other settings.
     """
     if not 1 <= len(name) <= MAX_NAME:
         raise ArgillaError(f"--dataset: 1 to {MAX_NAME} characters, got {len(name)}")
@@ -98,7 +98,7 @@ def make(server: Server, name: str, workspace: str | None, *, metric: JudgedMetr
 
 
 def _create(server: Server, name: str, workspace_id: str, *, metric: JudgedMetric, about: About) -> Json:
-    """Make the dataset, still without its parts; another push may have made it meanwhile."""
+    """Create the dataset without its parts, or return the one that a concurrent push has just created."""
     content = {
         "name": name,
         "workspace_id": workspace_id,
@@ -117,7 +117,7 @@ def _create(server: Server, name: str, workspace_id: str, *, metric: JudgedMetri
 
 
 def _finish(server: Server, dataset_id: str, whole: Mapping[str, list[Json]]) -> None:
-    """Add the parts that are missing, and publish."""
+    """Add the missing parts of a dataset, and publish it."""
     for path, wanted in whole.items():
         listed = (
             f"/me/datasets/{dataset_id}/{path}" if path == "metadata-properties" else f"/datasets/{dataset_id}/{path}"
@@ -146,7 +146,7 @@ def _read(server: Server, raw: Json, workspace: str) -> Dataset:
 
 
 def _other(there: About, wanted: About) -> str:
-    """Say in which settings two datasets differ."""
+    """Describe the first setting in which two datasets differ."""
     names = {"metric": "the metric", "suggested": "suggestions", "sample": "the sample", "seed": "the seed"}
     names["min_submitted"] = "--min-submitted"
     for field, name in names.items():

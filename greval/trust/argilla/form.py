@@ -1,4 +1,4 @@
-"""The form that people fill in, made from a metric: guidelines, fields, and the question on its scale."""
+"""The annotation form of a metric: guidelines, fields, and the question on its scale."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from greval.trust.annotations.rendering import titles
 
 JUDGEMENT, COMMENT = "judgement", "comment"
 WRITTEN = "judge"
-"""The field with what the judge wrote, in datasets that show its verdicts."""
+"""The field with the judge's reason, findings and notes, in datasets with suggestions."""
 RATED = range(11)
-"""What a rating can be; other values are asked for as labels that read as numbers."""
+"""The values that Argilla allows for a rating. Other values become labels that read as numbers."""
 NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 MAX_LABELS = 500
 MAX_GUIDELINES = 10_000
@@ -29,14 +29,14 @@ Json = dict[str, Any]
 
 
 def question(metric: JudgedMetric) -> Json:
-    """Give the question on the metric's scale: labels for categories and steps, a rating for integers within 0 to 10.
+    """Build the question on the metric's scale: a rating for integers within 0 to 10, otherwise labels.
 
     Raises:
-        ArgillaError: Where the scale has more values than Argilla takes labels.
+        ArgillaError: If the scale has more values than Argilla has labels.
 
     Example:
         >>> from greval.metrics.library import predefined
-        >>> question(predefined()["correctness"])["settings"]["type"]
+        >>> build_question(predefined()["correctness"])["settings"]["type"]
         'rating'
     """
     return {
@@ -49,7 +49,7 @@ def question(metric: JudgedMetric) -> Json:
 
 
 def guidelines(metric: JudgedMetric) -> str:
-    """Give what people read before they begin: the description, the steps and what each value means."""
+    """Format the annotation guidelines: the description, the steps and the meaning of each value."""
     steps = "\n".join(f"{n}. {step}" for n, step in enumerate(metric.steps, 1))
     parts = [
         metric.description,
@@ -61,11 +61,11 @@ def guidelines(metric: JudgedMetric) -> str:
 
 
 def parts(metric: JudgedMetric, *, suggested: bool = False) -> dict[str, list[Json]]:
-    """Return what a dataset is made of, by the path under which it is added.
+    """Build the parts of a dataset, keyed by the API path under which they are added.
 
     Args:
         metric: The definition.
-        suggested: Whether the judge's verdicts are shown, and with them what it wrote.
+        suggested: Whether the judge's verdict and its reasons are shown.
     """
     shown = [
         {"name": name, "title": cut(title, MAX_TITLE), "required": True, "settings": {"type": "text"}}
@@ -82,15 +82,15 @@ def parts(metric: JudgedMetric, *, suggested: bool = False) -> dict[str, list[Js
 
 
 def mark(metric: JudgedMetric, *, suggested: bool = False) -> str:
-    """Return the hash of the form, by which that of another definition is told apart."""
+    """Return the hash of the form. It differs between definitions."""
     return digest(json.dumps([guidelines(metric), parts(metric, suggested=suggested)]))
 
 
 def cut(text: str, most: int) -> str:
-    """Give a text of at most so many characters; one that was cut says so.
+    """Truncate a text to at most `max_length` characters, with a marker if it was cut.
 
     Example:
-        >>> cut("abcdefghijklmnopqrstuvwxyz", 20)
+        >>> shorten_text("abcdefghijklmnopqrstuvwxyz", 20)
         'abcdefgh ... (cut)'
     """
     ending = " ... (cut)"
@@ -98,10 +98,10 @@ def cut(text: str, most: int) -> str:
 
 
 def answered(scale: JudgedScale, given: object) -> Value | None:
-    """Give what a person answered as a value of the scale; what is not on it stays as it was given.
+    """Parse an annotator's answer as a value of the scale. An answer that is not on the scale is kept as given.
 
     Example:
-        >>> answered(ValueScale(range=(-5, 5), levels={-5: "Bad.", 5: "Good."}), "-2")
+        >>> parse_answer(ValueScale(range=(-5, 5), levels={-5: "Bad.", 5: "Good."}), "-2")
         -2
     """
     if isinstance(scale, ValueScale) and isinstance(given, str) and NUMBER.fullmatch(given):
@@ -110,7 +110,7 @@ def answered(scale: JudgedScale, given: object) -> Value | None:
 
 
 def asked(scale: JudgedScale, value: object) -> int | str:
-    """Give a value of the scale as the question's answer."""
+    """Format a value of the scale as an answer to the question."""
     return int(str(value)) if isinstance(scale, ValueScale) and _rated(scale) else str(value)
 
 

@@ -1,6 +1,6 @@
-"""What a run folder keeps of a dataset: what was drawn for it with which weights, and what was pulled.
+"""The sync state of a dataset in a run folder: the drawn records with their weights, and the pulled rows.
 
-It is written before anything is sent, so that a push that was cut off goes on with the same sample.
+It is written before anything is sent, so that an interrupted push resumes with the same sample.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FOLDER = "argilla"
 
 
 class Entry(Record):
-    """A record that was drawn: which thing, with which content, weight and stratum."""
+    """A drawn record: its place, content hash, weight and stratum."""
 
     place: Place
     content: str
@@ -29,7 +29,11 @@ class Entry(Record):
 
 
 class Ledger(Record):
-    """Of one dataset: how often something was drawn, from which places, what, and which rows were pulled."""
+    """The sync state of one dataset.
+
+    `draws` counts the draws, `frame` holds the keys of all places drawn from, `planned` the drawn records by
+    id, and `pulled` the hashes of the pulled rows.
+    """
 
     draws: int = 0
     frame: frozenset[str] = frozenset()
@@ -38,15 +42,15 @@ class Ledger(Record):
 
 
 def folder_of(run: Path) -> Path:
-    """Give the folder of a run's ledgers."""
+    """Return the folder of a run's ledgers."""
     return run / FOLDER
 
 
 def hold(run: Path) -> IO[str]:
-    """Keep other pushes and pulls of a run out until what is given is closed.
+    """Lock a run against other pushes and pulls until the returned file is closed.
 
     Raises:
-        StoreError: Where another one is under way, or the folder cannot be written.
+        StoreError: If another one is in progress, or the folder cannot be written.
     """
     try:
         return lock(folder_of(run))
@@ -58,10 +62,10 @@ def hold(run: Path) -> IO[str]:
 
 
 def load(run: Path, dataset_id: str) -> Ledger:
-    """Read the ledger of a dataset, an empty one where there is none.
+    """Read the ledger of a dataset, empty if it does not exist.
 
     Raises:
-        StoreError: Where it cannot be read.
+        StoreError: If it cannot be read.
     """
     path = folder_of(run) / f"{dataset_id}.json"
     try:
@@ -82,6 +86,6 @@ def keep(run: Path, dataset_id: str, ledger: Ledger) -> None:
 
 
 def pulled_of_others(run: Path, dataset_id: str) -> frozenset[str]:
-    """Give the rows that were pulled from other datasets."""
+    """Return the hashes of the rows that were pulled from other datasets."""
     names = {path.stem for path in folder_of(run).glob("*.json")} - {dataset_id}
     return frozenset().union(*(load(run, name).pulled for name in names))

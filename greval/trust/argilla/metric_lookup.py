@@ -1,4 +1,4 @@
-"""The metric whose judged things go to people."""
+"""Lookup of a judged metric in a run."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from greval.trust.annotations.judged_items import definitions
 
 
 def metric_of(store: Store, name: str) -> JudgedMetric:
-    """Give the definition of a metric by which a run was judged.
+    """Return the definition of a judged metric of a run.
 
     Raises:
-        DataError: Where the run does not hold it.
-        ArgillaError: Where it is computed: there is nothing for people to judge.
+        DataError: If the run does not contain it.
+        ArgillaError: If it is computed, because there is nothing for people to judge.
     """
     known = definitions(store)
     if name not in known:

@@ -1,4 +1,4 @@
-"""Pull: what people said of the records of a dataset becomes the annotations of a run."""
+"""Pull: convert the responses to a dataset's records into annotations of a run."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from greval.trust.argilla.row_store import GONE, OUTDATED, beside, write
 
 
 class Pulled(Record):
-    """What a pull brought.
+    """The result of a pull.
 
-    `unanswered` records have no submitted answer, `edited` ones were changed in Argilla after they
-    were pushed (an agreement leaves their answers out), `unknown` ones greval did not push (their
-    answers are left out), and `gone` are the answers of an earlier pull, by annotator, that the server
-    no longer holds; they are kept in `gone_path`. `outdated` answers are of a text that the run has
-    changed since: they are kept in `outdated_path` alone.
+    `unanswered` counts records without a submitted answer. `edited` counts records that were changed in
+    Argilla after the push; their answers are left out of agreement. `unknown` counts records that greval did
+    not push; their answers are left out. `gone` counts, by annotator, the answers of an earlier pull that the
+    server no longer has; they are kept in `gone_path`. `outdated` counts answers to content that the run has
+    changed since; they are kept only in `outdated_path`.
     """
 
     dataset: str
@@ -45,22 +45,22 @@ class Pulled(Record):
 def pull(
     run: Path | str, *, dataset: str, workspace: str | None = None, url: str | None = None, key: str | None = None
 ) -> Pulled:
-    """Pull what people said into `annotations.jsonl` of the run folder, in place of what was pulled from there before.
+    """Pull annotations into `annotations.jsonl` of the run folder, replacing those pulled from this dataset before.
 
     Args:
         run: A run folder.
-        dataset: The name of a dataset that `push` made.
-        workspace: Its workspace; None takes the only one.
-        url: The server; None takes ARGILLA_API_URL of the environment.
-        key: The API key of an owner or admin; None takes ARGILLA_API_KEY of the environment.
+        dataset: The name of a dataset created by `push`.
+        workspace: Its workspace. None selects the only one.
+        url: The URL of the server. Defaults to the environment variable ARGILLA_API_URL.
+        key: The API key of an owner or admin. Defaults to the environment variable ARGILLA_API_KEY.
 
     Returns:
-        What was pulled, by annotator and status.
+        The counts of pulled answers, by annotator and status.
 
     Raises:
-        ArgillaError: Where the server is down or refuses, or there is no such dataset; the file stays as it was.
-        StoreError: Where the run folder cannot be used.
-        DataError: Where the file cannot be written, or holds rows that are no annotations.
+        ArgillaError: If the server is not available or refuses, or the dataset does not exist. The file is unchanged.
+        StoreError: If the run folder cannot be used.
+        DataError: If the file cannot be written, or contains invalid rows.
     """
     folder = Path(run)
     with Store.open(folder) as store, hold(folder), Server(url, key) as server:
@@ -87,7 +87,7 @@ def pull(
 
 
 def _usernames(server: Server, workspace: str) -> dict[str, str]:
-    """Give the names of users by id: of all to an owner, of the workspace to its admin."""
+    """Map user ids to names: all users for an owner, those of the workspace for an admin."""
     try:
         users = server.items("/users")
     except ArgillaError as error:

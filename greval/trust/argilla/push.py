@@ -1,4 +1,4 @@
-"""Push: judged things of a run become records that people label. Pushing again adds what is new, and nothing else."""
+"""Push: turn judged items of a run into records to annotate. A repeated push adds only what is new."""
 
 from __future__ import annotations
 
@@ -22,11 +22,16 @@ from greval.trust.argilla.sampling import Sample
 from greval.trust.argilla.sampling_plan import Light, changed, plan
 
 BATCH = 500
-"""The most records that the server takes at once; each batch is taken whole or not at all."""
+"""The maximum number of records per request. The server accepts or rejects a batch as a whole."""
 
 
 class Pushed(Record):
-    """What a push did: `judged` things are in the run, `drawn` of them are for people, `changed` ones anew."""
+    """The result of a push.
+
+    `judged` counts the items of the run, and `drawn` those in the sample. `added` records were sent now,
+    `known` ones were on the server already. `changed` counts the added records whose item had other content
+    in an earlier push.
+    """
 
     dataset: str
     workspace: str
@@ -41,7 +46,7 @@ class Pushed(Record):
     changed: int
 
 
-def push(  # noqa: PLR0913 - what a user can choose
+def push(  # noqa: PLR0913 - the options of a push
     run: Path | str,
     metric: str,
     *,
@@ -54,29 +59,29 @@ def push(  # noqa: PLR0913 - what a user can choose
     url: str | None = None,
     key: str | None = None,
 ) -> Pushed:
-    """Push the judged things of a run to Argilla, for people to judge on the same scale.
+    """Push the judged items of a run to Argilla, to be judged by people on the same scale.
 
     Args:
         run: A run folder.
         metric: The name of a judged metric of the run.
-        dataset: The name of the dataset; it is made where it is missing.
-        workspace: Its workspace; None takes the only one.
-        sample: How many things and how they are drawn, such as `random:200`; None takes all.
-        suggestions: Whether people see the judge's verdicts, with its reasons, findings and notes. Verdicts are
-            filled in on the page already, so answers lean towards them: leave it off where agreement is measured.
-        min_submitted: How many people judge each thing.
-        seed: Of the sample.
-        url: The server; None takes ARGILLA_API_URL of the environment.
-        key: The API key of an owner or admin; None takes ARGILLA_API_KEY of the environment.
+        dataset: The name of the dataset. It is created if it does not exist.
+        workspace: Its workspace. None selects the only one.
+        sample: The sample size and method, such as `random:200`. None takes all items.
+        suggestions: Whether annotators see the judge's verdicts, with reasons, findings and notes. The page is
+            prefilled with the verdicts, which biases answers towards them. Leave it off to measure agreement.
+        min_submitted: The number of annotators per item.
+        seed: The random seed of the sample.
+        url: The URL of the server. Defaults to the environment variable ARGILLA_API_URL.
+        key: The API key of an owner or admin. Defaults to the environment variable ARGILLA_API_KEY.
 
     Returns:
-        What was added, and what was there.
+        The counts of added and existing records.
 
     Raises:
-        ArgillaError: Where the server is down or refuses, or the name is taken; what was done stays,
-            and the same call goes on there.
-        DataError: Where nothing of the run was judged by the metric.
-        StoreError: Where the run folder cannot be used.
+        ArgillaError: If the server is not available or refuses, or the name is taken. Completed steps are
+            kept, and the same call resumes.
+        DataError: If nothing in the run was judged by the metric.
+        StoreError: If the run folder cannot be used.
     """
     if min_submitted < 1:
         raise ArgillaError(f"--min-submitted: 1 or more, got {min_submitted}")
@@ -103,14 +108,14 @@ def push(  # noqa: PLR0913 - what a user can choose
 
 
 class _Plan(NamedTuple):
-    """The things of a run, and how they are drawn."""
+    """The judged items of a run, and how they are sampled."""
 
     things: Sequence[Light]
     sample: Sample | None
 
 
 def _send(server: Server, dataset: Dataset, store: Store, metric: JudgedMetric, planned: _Plan) -> Pushed:
-    """Draw, note down what was drawn, and send what the server does not hold."""
+    """Draw a sample, record it in the ledger, and send the records that the server does not have."""
     old = load(store.folder, dataset.id)
     there = {one["external_id"] for one in server.records(dataset.id)}
     new, wanted = plan(old, planned.things, planned.sample, seed=dataset.about.seed)
@@ -125,7 +130,7 @@ def _send(server: Server, dataset: Dataset, store: Store, metric: JudgedMetric, 
     every = shown(store, metric, written=dataset.about.suggested) if missing else iter(())
     fresh = (one for one in every if one.id in missing)
     records = (record(one, new.planned[one.id], dataset, run=store.folder.resolve().name) for one in fresh)
-    while batch := [*islice(records, BATCH)]:  # an id that is there already is not harmed by being sent again
+    while batch := [*islice(records, BATCH)]:  # upsert by id, so a repeated record is harmless
         server.call("PUT", f"/datasets/{dataset.id}/records/bulk", {"items": batch})
     return Pushed(
         dataset=dataset.name,

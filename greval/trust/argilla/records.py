@@ -1,4 +1,4 @@
-"""A judged thing as a record of Argilla."""
+"""Argilla records of judged items."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ MAX_AGENT = 200
 MAX_TERM = 1000
 LETTER = re.compile("[a-zA-Z0-9]")
 STRANGE = re.compile(r"[^a-zA-Z0-9\-_:./ ]")
-"""What the name of an agent may not hold."""
+"""The characters that Argilla does not allow in the name of an agent."""
 
 
 def record(thing: Shown, entry: Entry, dataset: Dataset, *, run: str) -> Json:
-    """Give the record of a thing: what is shown, what it is, and the verdict where people are to see it."""
+    """Build the record of an item: its fields, its metadata, and the verdict if suggestions are on."""
     suggested = dataset.about.suggested
     return {
         "external_id": thing.id,
@@ -36,7 +36,7 @@ def _written(thing: Shown) -> dict[str, str]:
 
 
 def _metadata(thing: Shown, entry: Entry) -> Json:
-    """Give what a record says of itself to those who lead the annotation; annotators do not see it."""
+    """Build the metadata of a record. It is visible to owners and admins only, not to annotators."""
     told = {
         "metric": thing.metric,
         "sample_id": thing.place.sample_id,
@@ -52,7 +52,7 @@ def _metadata(thing: Shown, entry: Entry) -> Json:
 
 
 def _suggestion(thing: Shown, dataset: Dataset) -> Json:
-    """Give the judge's value with its confidence and the judge's name."""
+    """Build the suggestion: the judge's value with its confidence and the judge's name."""
     agent = cut(STRANGE.sub("-", thing.judge), MAX_AGENT)
     confidence = thing.judgement.confidence
     return {

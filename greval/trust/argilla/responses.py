@@ -1,4 +1,4 @@
-"""Records of a dataset as annotations, each brought to its thing by the record's id."""
+"""Conversion of a dataset's records into annotations. Each record is matched to its item by the record id."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from greval.trust.argilla.ledger import Entry, Ledger
 
 
 class Counts(Record):
-    """How far a person came: answers by status; `pending` are the records not touched."""
+    """The answers of one annotator by status. `pending` counts the records without an answer."""
 
     annotator: str
     submitted: int = 0
@@ -27,7 +27,7 @@ class Counts(Record):
 
 
 class Reading:
-    """Turns records into annotations and counts them; answers to what has changed since are in `outdated`."""
+    """Converts records into annotations and counts them. Answers to changed content are collected in `outdated`."""
 
     def __init__(self, dataset: Dataset, ledger: Ledger, contents: Mapping[Key, str], users: Mapping[str, str]) -> None:
         self.dataset, self.ledger, self.contents, self.users = dataset, ledger, contents, users
@@ -36,7 +36,7 @@ class Reading:
         self.records = self.unanswered = self.edited = self.unknown = 0
 
     def rows(self, records: Iterable[Json]) -> Iterator[Annotation]:
-        """Give the annotations of records; those of unknown records are counted only."""
+        """Yield the annotations of records. Records that greval did not push are only counted."""
         for record in records:
             entry = self._entry(record)
             if entry is None:
@@ -56,12 +56,12 @@ class Reading:
                 yield row
 
     def people(self) -> Iterator[Counts]:
-        """Give how far each person came."""
+        """Yield the counts of each annotator."""
         for name, count in sorted(self.counts.items()):
             yield Counts(annotator=name, **count, pending=self.records - count.total())
 
     def _annotation(self, entry: Entry, content: str, response: Json) -> Annotation:
-        """Read one response; a discard may come with an empty form or with none at all."""
+        """Parse one response. A discarded response may have an empty form or no form at all."""
         user = str(response.get("user_id"))
         annotator = self.users.get(user, user)
         values = {name: (one or {}).get("value") for name, one in (response.get("values") or {}).items()}
@@ -81,7 +81,7 @@ class Reading:
         )
 
     def _entry(self, record: Json) -> Entry | None:
-        """Give what was pushed under a record's id: as noted in the run folder, else as the record says itself."""
+        """Find what was pushed under a record's id, in the ledger or else in the record's own metadata."""
         known = self.ledger.planned.get(record["external_id"] or "")
         if known:
             return known

@@ -1,4 +1,4 @@
-"""Where annotations are kept: one file of the run for all, of which a dataset's rows can be replaced."""
+"""The annotation file of a run, in which the rows of one dataset can be replaced."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ GONE, OUTDATED = "gone", "outdated"
 def write(
     run: Path, dataset_id: str, ledger: Ledger, *, rows: Sequence[Annotation], outdated: Sequence[Annotation]
 ) -> Counter[str]:
-    """Put rows in place of those that were pulled from the dataset before; give what is gone, by annotator.
+    """Replace the rows that were pulled from the dataset before, and count the removed answers by annotator.
 
-    The ledger first holds the old and the new rows: whenever this is cut off, the next pull knows
-    which rows of the file are the dataset's.
+    The ledger first holds both the old and the new rows. If this is interrupted, the next pull still knows
+    which rows of the file belong to the dataset.
 
     Raises:
-        DataError: Where a file cannot be written, or holds rows that are no annotations.
+        DataError: If a file cannot be written, or contains invalid rows.
     """
     marks = frozenset(map(_mark, rows))
     mine = ledger.pulled - pulled_of_others(run, dataset_id)
@@ -42,7 +42,7 @@ def write(
 
 
 def _mark(row: Annotation) -> str:
-    """Tell a row from others, however its line is written."""
+    """Return the hash of a row, which does not depend on the formatting of its line."""
     return digest(row.model_dump_json())
 
 
@@ -51,12 +51,12 @@ def _who(row: Annotation) -> tuple[object, ...]:
 
 
 def beside(run: Path, dataset_id: str, what: str) -> Path:
-    """Give the file for what was pulled and does not count."""
+    """Return the path of the file for pulled answers that do not count."""
     return folder_of(run) / f"{dataset_id}.{what}.jsonl"
 
 
 def _rows(path: Path) -> tuple[Annotation, ...]:
-    """Read a file of annotations, none where there is no file; rows that are none would be lost by writing it."""
+    """Read an annotation file, empty if missing. Invalid rows raise, because rewriting the file would lose them."""
     found = read_annotations(path) if path.is_file() else AnnotationFile(annotations=())
     if found.faults:
         raise DataError(f"{found.faults[0].place}: {found.faults[0].message}; mend the file first")
@@ -74,5 +74,5 @@ def _set(path: Path, rows: Sequence[Annotation]) -> None:
 
 
 def _replace(path: Path, rows: Iterable[Annotation]) -> None:
-    """Write annotations, each once, in one step."""
+    """Write distinct annotations atomically."""
     write_annotations({_mark(row): row for row in rows}.values(), path)

@@ -1,7 +1,7 @@
-"""Which things people are asked about: all of them, or a sample with known chances.
+"""Sampling of the items to annotate, with known inclusion probabilities.
 
-The inverse of a thing's chance is its weight. Without it a sample that holds more of the doubtful
-things would be read as if it were the whole.
+The weight of an item is the inverse of its inclusion probability. Without weights, figures of a sample
+with more uncertain items would be biased.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from greval.errors import ArgillaError
 from greval.records.record import Record
 
 LEAST = 0.05
-"""How uncertain a thing counts at least, so that what the judge is sure of is drawn as well."""
+"""The minimum uncertainty of an item, so that items with certain verdicts are drawn as well."""
 
 
 class Candidate(NamedTuple):
-    """A thing that can be drawn."""
+    """An item that can be drawn."""
 
     key: str
     value: str
@@ -30,28 +30,28 @@ class Candidate(NamedTuple):
 
 
 class Drawn(NamedTuple):
-    """The inverse of the chance with which a thing was drawn, and from which part."""
+    """The weight of a drawn item, which is the inverse of its inclusion probability, and its stratum."""
 
     weight: float = 1.0
     stratum: str | None = None
 
 
 class Sample(Record):
-    """How many things are drawn, and how: each alike, as many of each verdict, or the uncertain more often."""
+    """The sample size and method: simple random, stratified by verdict, or proportional to uncertainty."""
 
     kind: Literal["random", "stratified", "uncertain"]
     size: Annotated[int, Field(ge=1)]
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read `random:200`, `stratified:200` or `uncertain:200`.
+        """Parse `random:200`, `stratified:200` or `uncertain:200`.
 
         Raises:
-            ArgillaError: Where it is none of these.
+            ArgillaError: If the text has another form.
 
         Example:
-            >>> Sample.parse("random:200")
-            Sample(kind='random', size=200)
+            >>> SamplingPlan.parse("random:200")
+            SamplingPlan(kind='random', size=200)
         """
         found = re.fullmatch(r"(random|stratified|uncertain):([1-9]\d{0,8})", text.strip())
         if not found:
@@ -62,10 +62,10 @@ class Sample(Record):
         return f"{self.kind}:{self.size}"
 
     def check(self, candidates: Sequence[Candidate]) -> None:
-        """Refuse what cannot be drawn.
+        """Raise if the sample cannot be drawn from the candidates.
 
         Raises:
-            ArgillaError: Where the uncertain are wanted and nothing tells how certain the judge was.
+            ArgillaError: If the method is `uncertain` and no candidate has an uncertainty.
         """
         if self.kind == "uncertain" and all(one.uncertainty is None for one in candidates):
             raise ArgillaError(
@@ -74,15 +74,15 @@ class Sample(Record):
             )
 
     def draw(self, candidates: Sequence[Candidate], seed: int) -> dict[str, Drawn]:
-        """Give what is drawn, by key; the same for the same candidates in any order.
+        """Draw a sample and return the weights by key. The order of the candidates does not matter.
 
         Raises:
-            ArgillaError: Where the uncertain are wanted and nothing tells how certain the judge was.
+            ArgillaError: If the method is `uncertain` and no candidate has an uncertainty.
 
         Example:
             >>> some = [Candidate(str(n), "Yes" if n else "No", None) for n in range(9)]
-            >>> Sample(kind="stratified", size=3).draw(some, 1)["0"]
-            Drawn(weight=1.0, stratum='No')
+            >>> SamplingPlan(kind="stratified", size=3).draw(some, 1)["0"]
+            SampleWeight(weight=1.0, stratum='No')
         """
         ordered = sorted(candidates)
         chance = Random(seed)  # noqa: S311 - a sample, no secret
@@ -96,13 +96,13 @@ class Sample(Record):
 
 
 def _simple(shuffled: Sequence[Candidate], size: int, stratum: str | None) -> dict[str, Drawn]:
-    """Take the first of a shuffled list."""
+    """Draw the first `size` items of a shuffled list."""
     size = min(size, len(shuffled))
     return {one.key: Drawn(len(shuffled) / size, stratum) for one in shuffled[:size]}
 
 
 def _stratified(shuffled: Sequence[Candidate], size: int) -> dict[str, Drawn]:
-    """Take as many of each value as there are, up to an even share; who has fewer leaves the rest to others."""
+    """Draw equally many items of each value. The unused share of a small stratum goes to the larger ones."""
     parts: dict[str, list[Candidate]] = defaultdict(list)
     for one in shuffled:
         parts[one.value].append(one)
@@ -116,7 +116,7 @@ def _stratified(shuffled: Sequence[Candidate], size: int) -> dict[str, Drawn]:
 
 
 def _uncertain(shuffled: Sequence[Candidate], size: int, chance: Random) -> dict[str, Drawn]:
-    """Draw so many, each with a chance that rises with its uncertainty (systematic sampling)."""
+    """Draw `size` items with probabilities that increase with their uncertainty (systematic sampling)."""
     known = [one.uncertainty for one in shuffled if one.uncertainty is not None]
     middle = sorted(known)[len(known) // 2]
     sizes = {one.key: max(LEAST, middle if one.uncertainty is None else one.uncertainty) for one in shuffled}
@@ -131,7 +131,7 @@ def _uncertain(shuffled: Sequence[Candidate], size: int, chance: Random) -> dict
 
 
 def _chances(sizes: Mapping[str, float], count: int) -> dict[str, float]:
-    """Give chances in proportion to the sizes that add up to a count, none above 1."""
+    """Compute inclusion probabilities in proportion to sizes. They sum to `count`, and none exceeds 1."""
     sure: set[str] = set()
     while True:
         total = sum(size for key, size in sizes.items() if key not in sure)

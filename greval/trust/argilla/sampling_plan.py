@@ -1,4 +1,4 @@
-"""What is drawn of a run for a dataset, and noted so that it is decided once."""
+"""Sampling of a run's items for a dataset. Each draw is recorded in the ledger, so that it is made only once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from greval.trust.argilla.sampling import Candidate, Drawn, Sample
 
 
 class Light(NamedTuple):
-    """A judged thing without what is shown of it."""
+    """A judged item without the content that is shown to annotators."""
 
     id: str
     place: Place
@@ -21,16 +21,16 @@ class Light(NamedTuple):
 
     @classmethod
     def of(cls, thing: Shown) -> Self:
-        """Leave out what drawing does not need."""
+        """Build from a judged item, without the fields that sampling does not need."""
         candidate = Candidate(thing.place.key(), str(thing.judgement.value), thing.uncertainty)
         return cls(thing.id, thing.place, thing.content, candidate)
 
 
 def plan(ledger: Ledger, things: Sequence[Light], sample: Sample | None, *, seed: int) -> tuple[Ledger, set[str]]:
-    """Draw from the places that were not there before, and give the new ledger with the ids of the records wanted.
+    """Draw from the places not seen before, and return the new ledger with the ids of the wanted records.
 
-    Whether a place is in the sample is decided once: where its content changed, the new record has
-    the weight of the old one. What is drawn later is a stratum of its own.
+    A place is drawn or not drawn only once. If its content changes later, the new record keeps the weight of
+    the old one. Each later draw is a stratum of its own.
     """
     drawn = {entry.place.key(): Drawn(entry.weight, entry.stratum) for entry in ledger.planned.values()}
     fresh = [one.candidate for one in things if one.candidate.key not in ledger.frame]
@@ -48,7 +48,7 @@ def plan(ledger: Ledger, things: Sequence[Light], sample: Sample | None, *, seed
 
 
 def changed(ledger: Ledger, added: Iterable[str]) -> int:
-    """Count the added records whose thing had another content before."""
+    """Count the added records whose item had other content before."""
     contents = Counter(entry.place.key() for entry in ledger.planned.values())
     return sum(contents[ledger.planned[one].place.key()] > 1 for one in added)
 
@@ -58,6 +58,6 @@ def _entry(thing: Light, drawn: Drawn) -> Entry:
 
 
 def _later(drawn: Drawn, draws: int) -> Drawn:
-    """Name the part of a later draw: it was drawn from what came since."""
+    """Prefix the stratum with the number of a later draw, because its population is only what came since."""
     part = f"draw {draws + 1}"
     return Drawn(drawn.weight, part if drawn.stratum is None else f"{part}: {drawn.stratum}")

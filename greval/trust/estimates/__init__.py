@@ -1,4 +1,4 @@
-"""Estimates that carry the judge's error: what people would say of all judged things, from labels of some."""
+"""Estimates that correct for the judge's error: what people would say of all judged items, from labels of some."""
 
 from greval.trust.estimates.api import estimate
 from greval.trust.estimates.records import Estimate, EstimateRow, Figure

@@ -1,4 +1,4 @@
-"""Estimate what people would say of all judged things of a run, from the labels of some."""
+"""Estimation of what people would say of all judged items of a run, from labels of some of them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class Wishes(TypedDict, total=False):
-    """How to estimate; see `estimate`."""
+    """The options of `estimate`."""
 
     drawn_by: DrawnBy | None
     new_questions: bool
@@ -42,7 +42,7 @@ class Wishes(TypedDict, total=False):
 
 
 class _Target(NamedTuple):
-    """What is estimated of each cell: the mean of the values, or the share of one category."""
+    """The quantity that is estimated in each cell: the mean of the values, or the share of one category."""
 
     category: str | None
     verdicts: Floats
@@ -51,7 +51,7 @@ class _Target(NamedTuple):
 
 
 class _Rules(NamedTuple):
-    """How sure, of which questions, and why labels are not used."""
+    """The confidence level, the population of questions, and the reason why labels are not used."""
 
     level: float
     new_questions: bool
@@ -67,27 +67,27 @@ def estimate(
     baseline: str | None = None,
     **wishes: Unpack[Wishes],
 ) -> Estimate:
-    """Estimate the mean that people would give to all judged things of a metric, method by method.
+    """Estimate the mean that people would give to all judged items of a metric, method by method.
 
     Args:
         run: The run, or its folder.
         metric: The metric's name.
-        annotations: What people said of some of the things, with the weight and stratum that each was
-            drawn with: a file, several, or the annotations; without them those kept in the run's folder.
-        by: One or several tags; each combination of their values is estimated beside all questions.
-        baseline: A method: the differences of the others from it are estimated too, question by question.
-        **wishes: `level`: 0.95, of the intervals. `drawn_by`: "items" where single things were drawn for
-            annotation, "questions" where whole questions were; without it this is told from the labels.
-            `new_questions`: whether the intervals are for new questions like these; without it they are
-            of the judged things of this run.
+        annotations: Annotations of some of the items, with the sampling weight and stratum of each: one or several
+            files, or the annotations. By default those in the run's folder are used.
+        by: One or several tags; each combination of their values is estimated in addition to all questions.
+        baseline: A method; the differences of the others from it are estimated too, question by question.
+        **wishes: `level`: the confidence level of the intervals, 0.95 by default. `drawn_by`: "items" if single items
+            were sampled for annotation, "questions" if whole questions were; by default this is inferred from the
+            labels. `new_questions`: whether the intervals are for new questions like these; by default they are for
+            the judged items of this run.
 
     Returns:
         The estimate as data; `greval estimate` prints it.
 
     Raises:
-        DataError: Where the metric, the baseline or a tag is not there, or there are too few labels: fewer than two,
-            or of one question where whole questions were drawn.
-        StoreError: Where the folder is no run.
+        DataError: If the metric, the baseline or a tag does not exist, or there are too few labels: fewer than two,
+            or those of one question only if whole questions were sampled.
+        StoreError: If the folder is not a run.
 
     Example:
         >>> import tempfile
@@ -144,7 +144,7 @@ def estimate(
 
 
 def _shown(folder: Path, metric: str, people: Sequence[Annotation], found: Judged) -> Mapping[Key, str]:
-    """Give what the judge was shown of the things whose annotations tell what people were shown; often nothing."""
+    """Return the hash of what the judge was shown, for items whose annotations have a content hash."""
     told = [one for one in people if one.content is not None]
     wanted = {(one.sample_id, method) for one in told for method in ((one.method,) if one.method else found.methods)}
     if not wanted:
@@ -154,7 +154,7 @@ def _shown(folder: Path, metric: str, people: Sequence[Annotation], found: Judge
 
 
 def _check(found: Judged, baseline: str | None, folder: Path) -> None:
-    """Refuse a baseline that is not there, or that has nothing beside it."""
+    """Raise an error if the baseline does not exist or is the only method."""
     if baseline is None:
         return
     if baseline not in found.methods:
@@ -164,6 +164,7 @@ def _check(found: Judged, baseline: str | None, folder: Path) -> None:
 
 
 def _too_few(labels: Labels, metric: str) -> str:
+    """Format the error message for too few labels."""
     lacking = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in labels.not_used if count)
     told = f"; of its annotations {lacking}" if lacking else ""
     count = len(labels.found)
@@ -171,7 +172,7 @@ def _too_few(labels: Labels, metric: str) -> str:
 
 
 def _targets(found: Judged, labels: Labels, drawn: Drawn) -> Iterator[_Target]:
-    """Give what is estimated: the mean, or of categories without scores the share of each."""
+    """Yield the quantities to estimate: the mean, or for categories without scores the share of each."""
     import numpy as np
 
     verdicts = found.verdicts()
@@ -192,7 +193,7 @@ def _targets(found: Judged, labels: Labels, drawn: Drawn) -> Iterator[_Target]:
 
 
 def _row(found: Judged, cell: Cell, target: _Target, labels: Labels, rules: _Rules) -> EstimateRow:
-    """Estimate one cell."""
+    """Estimate one quantity in one cell."""
     import numpy as np
 
     of = things(found, cell)
@@ -226,6 +227,6 @@ def _row(found: Judged, cell: Cell, target: _Target, labels: Labels, rules: _Rul
 
 
 def _failed(found: Judged) -> Iterator[str]:
-    """Tell how many cases the judge gave no verdict of."""
+    """Yield a warning if cases failed."""
     if count := found.statuses["failed"]:
         yield f"{count} of {found.statuses.total()} cases failed: the estimate is of the judged ones only"

@@ -1,4 +1,4 @@
-"""Cells: the means and differences that are estimated, each over its judged things and its labelled ones."""
+"""Cells: the means and differences that are estimated, each over its judged and its labelled items."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Cell(NamedTuple):
-    """One mean, or the difference of two, and the number of its group, None for all questions."""
+    """One mean, or the difference of two, and the number of its group (None for all questions)."""
 
     group: str
     method: str
@@ -29,18 +29,18 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True)
 class Things:
-    """The judged things of one method in one cell: which they are, and what each of them counts."""
+    """The judged items of one method in one cell: their indices and their shares in the mean."""
 
     which: Integers
     shares: Floats
 
     def side(self, verdicts: Floats, places: Integers, sign: float) -> Side:
-        """Give this mean for the estimate.
+        """Build this mean as an input of the estimate.
 
         Args:
-            verdicts: The judge's figures of all judged things.
-            places: Where the labelled things stand among these.
-            sign: 1, or -1 for the mean that is taken off.
+            verdicts: The judge's figures of all judged items.
+            places: The indices of the labelled items among these.
+            sign: 1, or -1 for the mean that is subtracted.
         """
         import numpy as np
 
@@ -50,7 +50,7 @@ class Things:
 
 
 def cells(judged: Judged, baseline: str | None, *, grouped: bool) -> Iterator[Cell]:
-    """Give every mean that is estimated, and after those of its group the differences from the baseline."""
+    """Yield every mean that is estimated, and after those of each group the differences from the baseline."""
     groups: list[tuple[str, int | None]] = [("", None), *(sorted(judged.groups.items()) if grouped else ())]
     for group, number in groups:
         for method in judged.methods:
@@ -61,10 +61,10 @@ def cells(judged: Judged, baseline: str | None, *, grouped: bool) -> Iterator[Ce
 
 
 def things(judged: Judged, cell: Cell) -> tuple[Things, ...]:
-    """Give the things of a cell: of its method, and in a difference of its baseline.
+    """Return the items of a cell: those of its method, and for a difference those of its baseline.
 
-    In a mean each thing counts alike. In a difference each question that both methods have counts
-    alike, and the things of a question share in it.
+    In a mean each item has the same weight. In a difference each question that both methods have has the same weight,
+    which is divided among the items of the question.
     """
     import numpy as np
 
@@ -81,7 +81,7 @@ def things(judged: Judged, cell: Cell) -> tuple[Things, ...]:
 
 
 def by_question(judged: Judged, sides: Sequence[Things], verdicts: Floats) -> tuple[Floats, Integers]:
-    """Give the judge's figures of a cell by question: sums with the numbers of things, or paired differences."""
+    """Return the judge's figures of a cell by question: sums and numbers of items, or paired differences."""
     import numpy as np
 
     question = judged.numbers("question")

@@ -1,4 +1,4 @@
-"""The figures of one cell: what the judge says, what the labels say, and what both say together."""
+"""The figures of one cell: from the judge alone, from the labels alone, and from both."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ REFUSED = (
     "that of the sample, not of the run"
 )
 QUARTER = 0.25
-"""The variance of an interval of half the length."""
+"""The relative variance of an interval of half the length."""
 
 
 class Fewest(NamedTuple):
-    """How many whole questions must be labelled for an interval: of a mean, and of a difference."""
+    """The minimum number of whole labelled questions for an interval of a mean, and of a difference."""
 
     mean: int
     difference: int
@@ -44,12 +44,12 @@ QUESTIONS = {
     "prediction_powered": Fewest(40, 60),
     "rogan_gladen": Fewest(40, 100),
 }
-"""With fewer, some of the intervals hold the truth less often than 93 % of the time, or more often than 97 %
+"""With fewer questions the coverage of some 95 % intervals is below 93 % or above 97 %
 (benchmarks/estimate_coverage.py)."""
 
 
 class Range(NamedTuple):
-    """The values that can occur: the scale's ends, how far apart two values are at most, whether all are 0 or 1."""
+    """The possible values: the scale's ends, the largest difference of two values, and whether all are 0 or 1."""
 
     ends: tuple[float, float] | None
     width: float
@@ -57,14 +57,14 @@ class Range(NamedTuple):
 
     @property
     def numbers(self) -> NumberRange:
-        """The same as the interval of a mean needs it."""
+        """The range in the form that the interval of a mean needs."""
         low, high = self.ends or (-inf, None)
         return NumberRange(low, high, self.binary)
 
 
 @dataclass(frozen=True)
 class Sample:
-    """The labelled things of a metric: how they were drawn, what people said and what the judge said of them."""
+    """The labelled items of a metric: their sampling design, people's values and the judge's values."""
 
     drawn: Drawn
     labels: Floats
@@ -72,7 +72,7 @@ class Sample:
 
 
 class Figures(NamedTuple):
-    """The figures of one cell that rest on labels."""
+    """The figures of one cell that are based on labels."""
 
     labels_only: Figure
     prediction_powered: Figure
@@ -82,10 +82,10 @@ class Figures(NamedTuple):
 
 
 class Scope(NamedTuple):
-    """How sure figures must be, and of which questions.
+    """The confidence level, and the population of questions.
 
-    `judge_error` is the variance of the judge's mean over a new draw of questions, 0 where only the
-    questions of the run count.
+    `judge_error` is the variance of the judge's mean over a new sample of questions, 0 if only the questions of the
+    run count.
     """
 
     level: float
@@ -95,14 +95,15 @@ class Scope(NamedTuple):
 def figures(sample: Sample, sides: list[Side], reach: Range, *, judged: int, scope: Scope) -> Figures:
     """Estimate one mean or difference from labels, alone and with the judge.
 
-    If too few whole questions were labelled for an interval, the figure has its value, and the reason for no interval.
+    If too few whole questions were labelled for an interval, the figure has its value, and the reason for no
+    interval.
 
     Args:
-        sample: The labelled things of the metric, of all cells.
-        sides: The mean, or the two of a difference.
-        reach: The values that can occur.
-        judged: How many judged things the cell has.
-        scope: How sure, and of which questions.
+        sample: The labelled items of the metric, of all cells.
+        sides: The mean, or the two means of a difference.
+        reach: The possible values.
+        judged: The number of judged items in the cell.
+        scope: The confidence level, and the population of questions.
     """
     if lacking := _lacking(sides):
         none = Figure(reason=lacking)
@@ -125,9 +126,9 @@ def figures(sample: Sample, sides: list[Side], reach: Range, *, judged: int, sco
 
 
 def _questions(drawn: Drawn, sides: Sequence[Side]) -> int | None:
-    """Return how many whole questions a figure rests on, of a difference the smaller number.
+    """Return the number of whole questions that a figure is based on; for a difference, the smaller of two numbers.
 
-    Return None if an interval does not depend on it: single things were drawn, or everything is labelled.
+    Return None if the interval does not depend on it, because single items were sampled or everything is labelled.
     """
     if not drawn.clustered or not drawn.rest.any():
         return None
@@ -135,7 +136,7 @@ def _questions(drawn: Drawn, sides: Sequence[Side]) -> int | None:
 
 
 def _without_interval(name: str, found: Figure, *, count: int | None, mean: bool) -> Figure:
-    """Return the figure without its interval, and with the reason, if too few whole questions were labelled for it."""
+    """Return the figure, without its interval and with the reason if too few whole questions were labelled."""
     needed = QUESTIONS[name].mean if mean else QUESTIONS[name].difference
     if count is None or count >= needed or found.interval is None:
         return found
@@ -144,7 +145,7 @@ def _without_interval(name: str, found: Figure, *, count: int | None, mean: bool
 
 
 class _Form(NamedTuple):
-    """What all figures of a cell share: `mean` is false of a difference."""
+    """The settings shared by all figures of a cell; `mean` is false for a difference."""
 
     reach: Range
     level: float
@@ -154,12 +155,15 @@ class _Form(NamedTuple):
 
     @property
     def ends(self) -> tuple[float, float] | None:
-        """The lowest and highest figure that can occur."""
+        """The lowest and highest possible figure."""
         return _ends(self.reach, mean=self.mean)
 
 
 def _of_questions(sample: Sample, sides: list[Side], scope: Scope) -> float:
-    """Give the variance of the truth over a new draw of questions: the judge's, as the labels differ more or less."""
+    """Return the variance of the true figure over a new sample of questions.
+
+    It is the judge's variance, scaled by the ratio of the variance of the labels to that of the verdicts.
+    """
     if not scope.judge_error:
         return 0.0
     weights = sample.drawn.weights
@@ -168,16 +172,20 @@ def _of_questions(sample: Sample, sides: list[Side], scope: Scope) -> float:
 
 
 def halving(labels: int, judged: int, *, fixed: float = 0.0) -> int | None:
-    """Give how many labels would halve an interval: its square goes with 1 / labels - 1 / judged.
+    """Return the number of labels that would halve an interval.
+
+    The square of an interval's length is proportional to 1 / labels - 1 / judged.
 
     Args:
-        labels: How many there are.
-        judged: How many things they are of.
-        fixed: The share of the variance that no label takes away; None is given where it is too large.
+        labels: The current number of labels.
+        judged: The number of judged items.
+        fixed: The share of the variance that labels do not reduce. The result is None if it is 1/4 or more.
 
     Example:
-        >>> halving(100, 1_000_000), halving(100, 1000), halving(100, 100), halving(100, 1000, fixed=0.5)
-        (400, 308, 100, None)
+        >>> [count_labels_to_halve(100, judged) for judged in (1_000_000, 1000, 100)]
+        [400, 308, 100]
+        >>> count_labels_to_halve(100, 1000, fixed=0.5) is None
+        True
     """
     if fixed >= QUARTER:
         return None
@@ -186,14 +194,16 @@ def halving(labels: int, judged: int, *, fixed: float = 0.0) -> int | None:
 
 
 def by_judge(sums: Floats, sizes: Integers, reach: Range, *, level: float, mean: bool) -> Figure:
-    """Give the judge's own mean or difference, as if it were right, with the usual interval of a new draw of questions.
+    """Compute the judge's own mean or difference as if it were correct.
+
+    The interval is over new samples of questions.
 
     Args:
-        sums: The sum of the judge's figures, or their difference, of each question.
-        sizes: How many things each question has; 1 in a difference.
-        reach: The values that can occur.
-        level: The probability of the interval.
-        mean: Whether it is a mean, not a difference.
+        sums: The sum of the judge's figures of each question, or their difference.
+        sizes: The number of items of each question; 1 for a difference.
+        reach: The possible values.
+        level: The confidence level of the interval.
+        mean: Whether the figure is a mean rather than a difference.
     """
     if not len(sums):
         return Figure(reason="no judged thing" if mean else "no question that both have")
@@ -208,13 +218,13 @@ def by_judge(sums: Floats, sizes: Integers, reach: Range, *, level: float, mean:
 
 
 def _ends(reach: Range, *, mean: bool) -> tuple[float, float] | None:
-    """Give the lowest and highest mean, or difference of two, that can occur."""
+    """Return the lowest and highest possible mean, or difference of two means."""
     ends = reach.ends
     return ends if ends is None or mean else (ends[0] - ends[1], ends[1] - ends[0])
 
 
 def _on_scale(found: Figure, ends: tuple[float, float] | None) -> Figure:
-    """Set what lies outside the scale to its end, and say so."""
+    """Clip the value and the interval to the scale, and set `cut` if that changes them."""
     if ends is None or found.value is None or found.interval is None:
         return found
     before = (found.value, found.interval.low, found.interval.high)
@@ -224,7 +234,7 @@ def _on_scale(found: Figure, ends: tuple[float, float] | None) -> Figure:
 
 
 def _lacking(sides: list[Side]) -> str | None:
-    """Say why labels cannot tell anything of a cell."""
+    """Describe why a cell has too few labels for any figure, or return None."""
     counts = [int((side.shares > 0).sum()) for side in sides]
     if min(counts) == 0:
         return "no label" if len(counts) == 1 else "one side has no label"
@@ -232,7 +242,7 @@ def _lacking(sides: list[Side]) -> str | None:
 
 
 def _figure(found: Estimated, form: _Form, new: float) -> Figure:
-    """Give an estimate as a figure; `new` is the variance that new questions add."""
+    """Build a figure from an estimate; `new` is the variance added by new questions."""
     if form.reach.width == 0:
         why = "all values are alike and the scale has no end: nothing tells of a spread"
         return Figure(value=found.value, reason=why)
@@ -244,7 +254,7 @@ def _figure(found: Estimated, form: _Form, new: float) -> Figure:
 
 
 def _corrected(found: Corrected | str, form: _Form, new: float) -> Figure:
-    """Give a corrected rate as a figure, on the scale."""
+    """Build a figure from a corrected rate, clipped to the scale; `new` is the variance added by new questions."""
     from scipy.special import ndtri
 
     if isinstance(found, str):

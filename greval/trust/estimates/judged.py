@@ -1,4 +1,4 @@
-"""The judged things of a run for one metric, read one row at a time into narrow columns."""
+"""The judged items of a run on one metric, read one row at a time into compact columns."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NOT_TOLD = "(none)"
 
 
 class Thing(NamedTuple):
-    """What was judged: an answer, or one chunk or triple of it."""
+    """The key of a judged item: an answer, or one chunk or triple of it."""
 
     sample_id: str
     method: str
@@ -39,9 +39,9 @@ class Thing(NamedTuple):
 
 @dataclass
 class Judged:
-    """Every judged thing of a metric: one entry in each column, and where the wanted ones stand.
+    """Every judged item of a metric: one entry in each column, and the indices of the requested items.
 
-    `values` are numbers, or the numbers of categories where not all of these have a score.
+    `values` are numbers, or the indices of categories if not all categories have a score.
     """
 
     scale: Scale
@@ -56,14 +56,14 @@ class Judged:
 
     @property
     def categories(self) -> tuple[str, ...]:
-        """The categories whose shares are estimated; none where values read as numbers."""
+        """The categories whose shares are estimated; empty if values read as numbers."""
         scored = not isinstance(self.scale, CategoricalScale) or all(
             category.score is not None for category in self.scale.categories
         )
         return () if scored or not isinstance(self.scale, CategoricalScale) else self.scale.names
 
     def number(self, value: str | float) -> float:
-        """Give a value of the scale as it stands in the columns."""
+        """Return a value of the scale as the number in the columns."""
         if isinstance(value, str) and value in self.categories:
             return float(self.categories.index(value))
         found = self.scale.number(value)
@@ -72,30 +72,30 @@ class Judged:
         return found
 
     def verdicts(self) -> Floats:
-        """Give the values as an array."""
+        """Return the values as an array."""
         import numpy as np
 
         return np.asarray(self.values)
 
     def numbers(self, name: Literal["question", "method", "group"]) -> Integers:
-        """Give the number of the question, method or group of each thing."""
+        """Return the number of each item's question, method or group."""
         import numpy as np
 
         return np.asarray(getattr(self, name))
 
 
 def judged(folder: Path, metric: str, *, by: Sequence[str], wanted: Collection[tuple[str, str]]) -> Judged:
-    """Read the judged things of a metric.
+    """Read the judged items of a metric.
 
     Args:
         folder: The run.
         metric: The metric's name.
         by: The tags whose values name a question's group.
-        wanted: The samples and methods whose things are to be found again; a method may be empty where not told.
+        wanted: The samples and methods whose items need an index; a method may be empty if it is not known.
 
     Raises:
-        DataError: Where the run has no judgement of the metric, or lacks its scale or a tag.
-        StoreError: Where the folder is no run.
+        DataError: If the run has no judgement of the metric, or lacks its scale or a tag.
+        StoreError: If the folder is not a run.
     """
     with Store.open(folder) as store, store.snapshot():
         found = Judged(_scale(store, metric, folder))
@@ -133,7 +133,7 @@ def judged(folder: Path, metric: str, *, by: Sequence[str], wanted: Collection[t
 
 
 def _numbers(found: Judged, outlined: Outline) -> Sequence[float] | None:
-    """Give the judgements of a row as numbers; None where there is none, or one that the scale does not know."""
+    """Return the judgements of a row as numbers; None if it has none, or one that the scale does not contain."""
     names = found.categories
     if not names:
         return outlined.numbers if outlined.numbers and len(outlined.numbers) == len(outlined.values) else None
@@ -143,7 +143,7 @@ def _numbers(found: Judged, outlined: Outline) -> Sequence[float] | None:
 
 
 def _scale(store: Store, metric: str, folder: Path) -> Scale:
-    """Give the scale of a metric: from the run, else of the metric that ships under this name."""
+    """Return the scale of a metric: from the run, otherwise from the predefined metric of this name."""
     known = scales(store.fact("metrics"))
     if metric not in known:
         raise unknown("metric", metric, definitions(store), folder)

@@ -1,4 +1,4 @@
-"""Labels: one for each annotated thing, with how it was drawn, from what several people said of it."""
+"""Labels: one for each annotated item, combined from its annotators, with its sampling weight."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from greval.trust.estimates.records import NotUsed
 
 
 class Label(NamedTuple):
-    """What people say of one judged thing; `place` is its entry in the columns of `Judged`."""
+    """The combined value of the annotators of one judged item; `place` is its index in `JudgedColumns`."""
 
     place: int
     value: float
@@ -26,10 +26,10 @@ class Label(NamedTuple):
 
 
 class Labels(NamedTuple):
-    """The labels, which annotations are none, and what to beware of.
+    """The labels, the counts of unused annotations, and warnings.
 
-    `enriched` tells that weights differ, `unweighted` that things from several strata all have the
-    weight 1; `drawn` is how many things were drawn, labelled or not.
+    `enriched` is true if weights differ, and `unweighted` if items from several strata all have the weight 1. `drawn`
+    is the number of sampled items, labelled or not.
     """
 
     found: tuple[Label, ...]
@@ -41,24 +41,24 @@ class Labels(NamedTuple):
 
 
 class Drawing(NamedTuple):
-    """With which weight, and from which stratum, a thing was drawn for annotation."""
+    """The sampling weight and the stratum of an item."""
 
     weight: float
     stratum: str | None
 
 
 def labelled(annotations: Iterable[Annotation], judged: Judged, now: Mapping[Key, str] | None = None) -> Labels:
-    """Give one label for each thing, and weigh it by how it was drawn.
+    """Build one label for each item, weighted by how it was sampled.
 
-    Several people: the category, or the one of two values, that most of them name; the mean of other
-    numbers. An annotator who answered twice counts with the later answer. What was drawn but not
-    labelled is made up for by the labelled things of its stratum.
+    Several annotators are combined: categories and values of a two-level scale by majority, other numbers by the
+    mean. If an annotator answered twice, the later answer counts. The weight of sampled items without a label is
+    distributed over the labelled items of their stratum.
 
     Args:
-        annotations: Those of one metric, of any status.
-        judged: The judged things of that metric.
-        now: The hash of what the judge was shown of each thing, as far as it is known; a label of another text is
-            none of this one, so that its thing was drawn and has no label.
+        annotations: The annotations of one metric, of any status.
+        judged: The judged items of that metric.
+        now: The hash of what the judge was shown of each item, if known. A label made for another version of the text
+            is ignored, so that its item counts as sampled but not labelled.
     """
     lacking: Counter[str] = Counter()
     said: dict[Thing, dict[str, Value]] = {}
@@ -96,14 +96,14 @@ def labelled(annotations: Iterable[Annotation], judged: Judged, now: Mapping[Key
 
 
 def _thing(one: Annotation, judged: Judged) -> Thing:
-    """Give what an annotation is of."""
+    """Return the key of the annotated item."""
     return Thing(one.sample_id, method_of(one, judged.methods), one.item)
 
 
 def _one(given: Sequence[Value], judged: Judged) -> float | None:
-    """Give the one value of several people: None where categories, or two values, are tied."""
+    """Combine the values of several annotators; None if categories, or the values of a two-level scale, are tied."""
     scale = judged.scale
-    of_two = isinstance(scale, ValueScale) and scale.size == 2  # noqa: PLR2004 - a choice
+    of_two = isinstance(scale, ValueScale) and scale.size == 2  # noqa: PLR2004 - two levels are a choice
     if not of_two and not isinstance(given[0], str):
         return fsum(float(value) for value in given) / len(given)
     most = majority(given)
@@ -111,7 +111,7 @@ def _one(given: Sequence[Value], judged: Judged) -> float | None:
 
 
 def _made_up(drawings: dict[Thing, Drawing], values: dict[Thing, float]) -> dict[Thing, float]:
-    """Give each labelled thing its weight and a share of those of its stratum that have no label."""
+    """Return the weight of each labelled item, increased for the items of its stratum without a label."""
     wanted: defaultdict[str | None, float] = defaultdict(float)
     there: defaultdict[str | None, float] = defaultdict(float)
     for thing, (weight, stratum) in drawings.items():
@@ -126,12 +126,13 @@ def _made_up(drawings: dict[Thing, Drawing], values: dict[Thing, float]) -> dict
 
 
 def _odd(odd: set[Thing]) -> Iterator[str]:
+    """Yield a warning about items whose annotations have different weights or strata."""
     if odd:
         yield f"{len(odd)} things have annotations with different weights or strata: the first of each counts"
 
 
 def _without_label(drawings: dict[Thing, Drawing], values: dict[Thing, float]) -> Iterator[str]:
-    """Tell of things that were drawn and have no label."""
+    """Yield warnings about items that were sampled but have no label."""
     without = len(drawings) - len(values)
     if without and values:
         yield (

@@ -1,4 +1,4 @@
-"""What an estimate gives: frozen values that every renderer reads."""
+"""The result of an estimate: frozen values that every renderer reads."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from greval.records.scale import Better
 from greval.stats.interval import Interval
 
 DrawnBy = Literal["items", "questions"]
-"""What was drawn for annotation in one go: single judged things, or whole questions with all of theirs."""
+"""The sampling unit of annotation: single judged items, or whole questions with all of their items."""
 
 
 class Figure(Record):
     """A mean, share or difference with its interval, or the `reason` why there is none.
 
-    `labels_to_halve` is how many labels, drawn in the same way, would give an interval of half the
-    length; None where labels have no part in it. `cut` tells that the value or an end of the interval
-    lay outside the scale and was set to its end.
+    `labels_to_halve` is the number of labels, sampled in the same way, that would give an interval of half the
+    length; None if labels do not affect it. `cut` is true if the value or an end of the interval was outside the
+    scale and was set to its end.
     """
 
     value: float | None = None
@@ -28,14 +28,14 @@ class Figure(Record):
 
 
 class EstimateRow(Record):
-    """One mean, share or difference, over the `judged` things of which `labels` were labelled.
+    """One mean, share or difference over the `judged` items, of which `labels` were labelled.
 
-    `group` is empty for all questions. With a `baseline` it is the difference, the method's less the
-    baseline's, over the questions that both have. `category` is the category whose share it is, None
-    where values read as numbers. `judge` is what the judge says, its errors and all. `plain` is the mean of
-    the labels as if they were a random sample, None where they are one (it is then `labels`), and
-    refused where they are not. `power` is how much of the judge's figures is in `prediction_powered`,
-    from 0 (nothing) to about 1. `sensitivity` and `specificity` are the judge's, of 0/1 values only.
+    `group` is empty for all questions. With a `baseline` the row is the difference, the method's figure minus the
+    baseline's, over the questions that both have. `category` is the category whose share it is, None if values read
+    as numbers. `judge` is the judge's own figure, with its errors. `plain` is the unweighted mean of the labels: None
+    if they are a random sample (`labels_only` is then the same), and refused if they are not. `power` is the weight
+    of the judge's figures in `prediction_powered`, from 0 (none) to about 1. `sensitivity` and `specificity` are the
+    judge's, for 0/1 values only.
     """
 
     group: str
@@ -55,12 +55,11 @@ class EstimateRow(Record):
 
 
 class NotUsed(Record):
-    """The annotations of the metric that are no label of a judged thing, by why.
+    """The annotations of the metric that are not labels of a judged item, by reason.
 
-    `unfinished` were not submitted, or without a value; `another_text` are of another text than the
-    judge was shown; `off_scale` are not on the metric's scale;
-    `not_judged` are of things that the run has no judgement of; `tied` are things on which as many
-    people say one thing as another.
+    `unfinished` were not submitted or have no value. `another_text` were made for another text than the judge was
+    shown. `off_scale` are not on the metric's scale. `not_judged` are of items without a judgement in the run. `tied`
+    are items on which several values have the most votes.
     """
 
     unfinished: int = 0
@@ -71,13 +70,12 @@ class NotUsed(Record):
 
 
 class Estimate(Record):
-    """What people would say of all judged things of a metric, estimated from those that they labelled.
+    """What people would say of all judged items of a metric, estimated from those that they labelled.
 
-    `enriched` tells that things were drawn with different probabilities: the labels then count with
-    their weights, and figures that would leave these out are refused. `new_questions` tells that the
-    intervals are for new questions like these, not for the judged things of the run only. `refused`
-    is why labels give no figure at all, where how they were drawn cannot be as it is said. `unread`
-    are the rows of files that are no annotations.
+    `enriched` is true if items were sampled with different probabilities: labels then count with their weights, and
+    figures that ignore the weights are refused. `new_questions` is true if the intervals are for new questions like
+    these rather than for the judged items of the run. `refused` is the reason why labels give no figure at all, if
+    they are not consistent with the stated sampling design. `unread` are the rows of files that are not annotations.
     """
 
     folder: str

@@ -1,4 +1,4 @@
-"""How the labelled things were drawn: by item or by question, and whether they look like what they are said to be."""
+"""The sampling design of the labelled items: by item or by question, and whether the labels are consistent with it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
 
 CHANCE = 0.0001
-"""A random sample is taken for another kind at most once in ten thousand times."""
+"""The significance level: a random sample is rejected at most once in ten thousand times."""
 UNWEIGHTED = (
     "things were drawn from several strata, and all have the weight 1, which is that of things that were all labelled. "
     "Give each annotation the weight it was drawn with, 1 by its probability"
@@ -32,11 +32,11 @@ ONE_QUESTION = (
     "at least. Label another question, or say that things were drawn one by one (--drawn-by items)"
 )
 FEW = 30
-"""With fewer single things intervals rest on little; of fewer whole questions than are needed none is given."""
+"""With fewer single items intervals are rough. `figures.MIN_QUESTIONS` has the limits for whole questions."""
 
 
 class Drawing(NamedTuple):
-    """How things were drawn, what was drawn in one go, why the sample is not as it is said to be, and warnings."""
+    """The sample, its sampling unit, the reason why it is not consistent with a random sample, and warnings."""
 
     drawn: Drawn
     by: DrawnBy
@@ -45,15 +45,16 @@ class Drawing(NamedTuple):
 
 
 def drawing(judged: Judged, labels: Labels, wish: DrawnBy | None) -> Drawing:
-    """Lay out how the labelled things were drawn from the judged things of the methods that have labels.
+    """Infer how the labelled items were sampled from the judged items of the methods that have labels.
 
     Args:
-        judged: The judged things.
+        judged: The judged items.
         labels: The labels, with weights and strata.
-        wish: What was drawn in one go; None to tell it from the labels.
+        wish: The sampling unit; None infers it from the labels.
 
     Raises:
-        DataError: Where all labels are of one question, drawn whole: one draw tells nothing of a spread.
+        DataError: If all labels are of one question that was sampled as a whole: the variance is not defined for one
+            unit.
     """
     import numpy as np
 
@@ -82,7 +83,7 @@ def drawing(judged: Judged, labels: Labels, wish: DrawnBy | None) -> Drawing:
 
 
 def _others(question: Integers, places: Integers, frame: Flags) -> float | None:
-    """Give the share of the other things of labelled questions that are labelled too; None where there are none."""
+    """Return the labelled share of the other items of labelled questions; None if there are no others."""
     import numpy as np
 
     there = np.bincount(question[frame], minlength=int(question.max()) + 1)
@@ -92,10 +93,10 @@ def _others(question: Integers, places: Integers, frame: Flags) -> float | None:
 
 
 def _unlike(judged: Judged, places: Integers, frame: Flags, by: DrawnBy) -> str | None:
-    """Say how the judge's verdicts of the labelled things are not those of a random draw.
+    """Describe how the judge's verdicts on the labelled items differ from those of a random sample.
 
-    Questions that were labelled in part are tested twice, each time for half the chance: which questions were drawn,
-    and which of their things were labelled.
+    Questions that are labelled in part are tested twice, each time at half the significance level: which questions
+    were sampled, and which of their items were labelled.
     """
     import numpy as np
 
@@ -118,7 +119,7 @@ def _unlike(judged: Judged, places: Integers, frame: Flags, by: DrawnBy) -> str 
 
 
 def _unlike_by_weights(judged: Judged, places: Integers, frame: Flags, found: Drawn) -> str | None:
-    """Say how the judge's verdicts of the labelled things, by their weights, are clearly not those of all."""
+    """Describe how the judge's weighted verdicts on the labelled items differ significantly from those on all items."""
     import numpy as np
 
     for column in _columns(judged):
@@ -130,12 +131,13 @@ def _unlike_by_weights(judged: Judged, places: Integers, frame: Flags, found: Dr
 
 
 def _columns(judged: Judged) -> list[Floats]:
-    """Return the judge's figures, or for each category whether it is the verdict."""
+    """Return the judge's figures, or for each category an indicator of the verdict."""
     values = judged.verdicts()
     return [(values == number).astype(float) for number in range(len(judged.categories))] or [values]
 
 
 def _not_random(labelled: float, whole: float) -> str:
+    """Format the message that the labelled items are not a random sample."""
     return (
         f"the judge's mean is {labelled:.3g} on the labelled things and {whole:.3g} on all: they are "
         "no random sample. Give each annotation the weight it was drawn with, 1 by its probability"
@@ -143,15 +145,18 @@ def _not_random(labelled: float, whole: float) -> str:
 
 
 def _joined(found: Drawn) -> Iterator[str]:
+    """Yield a warning about strata with a single label."""
     if found.joined:
         yield f"strata with a single label: {found.joined}; each counts with the stratum whose weights are nearest"
 
 
 def _few(found: Drawn) -> Iterator[str]:
+    """Yield a warning if few items were sampled."""
     if found.units < FEW and not found.clustered:
         yield f"only {found.units} labelled things were drawn: with fewer than {FEW} intervals are rough"
 
 
 def _may_be_unlike(unlike: str | None) -> Iterator[str]:
+    """Yield a warning if the weights may be wrong."""
     if unlike:
         yield f"the weights may be wrong: weighted by them, {unlike}"

@@ -1,4 +1,4 @@
-"""A panel of judges: its verdicts, how far the judges agree, who is apart, and how near they come to people."""
+"""A panel of judges: its verdicts, the agreement among judges, the outlier, and the agreement with people."""
 
 from greval.trust.panels.api import panel, panel_annotations
 from greval.trust.panels.records import Against, Bench, Jury, Panel, Seat

@@ -1,4 +1,4 @@
-"""A panel of judges: several runs over the same cases, held against each other and against people."""
+"""A panel of judges: several runs over the same cases, compared with each other and with people."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SHOWN = 3
 
 
 class Wishes(TypedDict, total=False):
-    """How a panel is held; see `panel`."""
+    """The options of `panel`."""
 
     annotations: Source
     combine: CombineJudges | None
@@ -45,26 +45,26 @@ class Wishes(TypedDict, total=False):
 
 
 def panel(runs: Sequence[str | Path | Run], metric: str, **wishes: Unpack[Wishes]) -> Panel:
-    """Hold the judges of several runs over the same cases against each other.
+    """Compare the judges of several runs over the same cases with each other.
 
-    Only things that all of them judged count.
+    Only items that all of them judged count.
 
     Args:
-        runs: Two runs or more, or their folders, each of one judge.
+        runs: Two or more runs, or their folders, each of one judge.
         metric: The metric that all judged by.
-        **wishes: `combine`: what the panel's verdict is: "majority" (of categories), "median" (default of
-            numbers) or "mean". `annotations`: what people said, a file, several, or annotations; by
-            default what is kept in the runs' folders, if anything. `treat_as`: whether the levels of a
-            value scale are compared as "categories" (default of two levels) or as "numbers". `by`: tags
-            or "method" to group by. `level`: 0.95, of the intervals.
+        **wishes: `combine`: how the verdicts become the panel's verdict: "majority" (for categories), "median"
+            (default for numbers) or "mean". `annotations`: annotations of people, as one or several files or
+            annotations; by default those in the runs' folders, if any. `treat_as`: whether the levels of a value
+            scale are compared as "categories" (default for two levels) or as "numbers". `by`: tags or "method" to
+            group by. `level`: the confidence level of the intervals, 0.95 by default.
 
     Returns:
         The figures as data; `greval panel` prints them.
 
     Raises:
-        DataError: Where nothing was judged by all, or a metric or tag is not there.
-        MissingExtraError: Where scikit-learn is not installed (for categories).
-        StoreError: Where a folder is no run.
+        DataError: If no item was judged by all, or a metric or tag does not exist.
+        MissingExtraError: If scikit-learn is not installed (needed for categories).
+        StoreError: If a folder is not a run.
 
     Example:
         >>> import tempfile
@@ -110,20 +110,20 @@ def panel(runs: Sequence[str | Path | Run], metric: str, **wishes: Unpack[Wishes
 def panel_annotations(
     runs: Sequence[str | Path | Run], metric: str, **wishes: Unpack[Wishes]
 ) -> tuple[Annotation, ...]:
-    """Give the panel's verdicts as annotations of an annotator named "panel".
+    """Return the panel's verdicts as annotations of an annotator named "panel".
 
-    In this shape all that reads what people said can read them: another judge is held against the panel
-    as against a person. Where the panel is tied, or its number is no level of the scale, the annotation
-    is pending and has no value. The comment tells the votes.
+    In this form everything that reads annotations can read them: another judge is compared with the panel as with a
+    person. If the panel is tied, or its number is not a level of the scale, the annotation is pending and has no
+    value. The comment lists the votes.
 
     Args:
-        runs: As of `panel`.
+        runs: The runs, as for `panel`.
         metric: The metric that all judged by.
-        **wishes: `combine` and `treat_as`, as of `panel`.
+        **wishes: `combine` and `treat_as`, as for `panel`.
 
     Raises:
-        DataError: Where nothing was judged by all.
-        StoreError: Where a folder is no run.
+        DataError: If no item was judged by all.
+        StoreError: If a folder is not a run.
 
     Example:
         >>> import tempfile
@@ -140,7 +140,7 @@ def panel_annotations(
 
 
 class _Table(NamedTuple):
-    """The things that all judged, on the scale they are compared on and on that of the metric."""
+    """The items that all judged, on the scale on which they are compared, and the scale of the metric."""
 
     runs: Mapping[str, Held]
     things: tuple[Thing, ...]
@@ -152,10 +152,10 @@ class _Table(NamedTuple):
 
 
 def _table(runs: Sequence[str | Path | Run], metric: str, wishes: Wishes) -> _Table:
-    """Read the runs and keep what all judged.
+    """Read the runs and select the items that all judged.
 
     Raises:
-        DataError: Where that is nothing.
+        DataError: If there is no such item.
     """
     found = read([run_folder(run) for run in runs], metric)
     of_run = next(iter(found.values())).scale
@@ -177,7 +177,7 @@ def _table(runs: Sequence[str | Path | Run], metric: str, wishes: Wishes) -> _Ta
 
 
 def _people(table: _Table, metric: str, wishes: Wishes) -> tuple[dict[Key, Value], tuple[str, ...], tuple[str, ...]]:
-    """Give what people say of the things, who they are, and what to beware of."""
+    """Return the people's combined values, the annotators, and warnings."""
     source = wishes.get("annotations")
     folders = [run.folder for run in table.runs.values()]
     holding = folders[:1] if source is not None else [folder for folder in folders if (folder / FILE).is_file()]
@@ -203,7 +203,7 @@ def _people(table: _Table, metric: str, wishes: Wishes) -> tuple[dict[Key, Value
 
 
 def _cautions(table: _Table, ties: int) -> Iterator[str]:
-    """Give what a reader must know first."""
+    """Yield the warnings of a panel."""
     for label, run in table.runs.items():
         if len(run.judges) > 1 or len(run.fingerprints) > 1:
             yield (
@@ -226,6 +226,7 @@ def _cautions(table: _Table, ties: int) -> Iterator[str]:
 
 
 def _annotation(thing: Thing, metric: str, table: _Table) -> Annotation:
+    """Build the annotation of the panel's verdict on an item."""
     verdict = combined([*thing.values.values()], table.combine)
     told = "; ".join(f"{judge}: {value}" for judge, value in thing.values.items())
     value = None

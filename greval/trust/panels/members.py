@@ -1,4 +1,4 @@
-"""The figures of a panel over one group of things."""
+"""The figures of a panel over one group of items."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from greval.stats.bootstrap import Floats
 
 OTHER, THIS = "the other side", "this side"
-"""Names of two sides, in the order in which they are compared."""
+"""The names of two sides, in the order in which they are compared."""
 PAIR = 2
 TIED = "there is no verdict to hold it against: all are tied"
 
 
 class Task(NamedTuple):
-    """How the figures are made; `said` is what people say of a thing, where they agree."""
+    """The settings for the figures; `said` has the people's value for each item on which they are not tied."""
 
     scale: Scale
     combine: CombineJudges
@@ -35,12 +35,12 @@ class Task(NamedTuple):
 
 
 def combined(values: Sequence[Value], how: CombineJudges | str) -> Value | None:
-    """Give one verdict for several; None where most of them say different things equally often.
+    """Combine several verdicts into one; None if several values have the most votes.
 
     Example:
-        >>> combined(["Yes", "Yes", "No"], "majority"), combined(["Yes", "No"], "majority")
+        >>> combine_verdicts(["Yes", "Yes", "No"], "majority"), combine_verdicts(["Yes", "No"], "majority")
         ('Yes', None)
-        >>> combined([1, 2, 5], "median")
+        >>> combine_verdicts([1, 2, 5], "median")
         2
     """
     if how == "majority":
@@ -51,7 +51,7 @@ def combined(values: Sequence[Value], how: CombineJudges | str) -> Value | None:
 
 
 def jury(name: str, things: Sequence[Thing], task: Task) -> Jury:
-    """Give the figures of a group."""
+    """Compute the figures of a group."""
     verdicts = {_key(thing): combined([*thing.values.values()], task.combine) for thing in things}
     names = [*things[0].values]
     return Jury(
@@ -67,7 +67,7 @@ def jury(name: str, things: Sequence[Thing], task: Task) -> Jury:
 
 
 def unanimous(things: Sequence[Thing], *, level: float) -> Measured:
-    """Give the share of things on which all judges say the same."""
+    """Compute the share of items on which all judges give the same verdict."""
     import numpy as np
 
     same = np.array([float(len({*thing.values.values()}) == 1) for thing in things])
@@ -89,7 +89,7 @@ def unanimous(things: Sequence[Thing], *, level: float) -> Measured:
 
 
 def _seat(judge: str, things: Sequence[Thing], task: Task, verdicts: Mapping[Key, Value | None]) -> Seat:
-    """Hold one judge against the others and against people."""
+    """Compare one judge with the others and with people."""
     own = {_key(thing): thing.values[judge] for thing in things}
     rest = [[value for name, value in thing.values.items() if name != judge] for thing in things]
     others = {_key(thing): combined(values, task.combine) for thing, values in zip(things, rest, strict=True)}
@@ -105,7 +105,10 @@ def _seat(judge: str, things: Sequence[Thing], task: Task, verdicts: Mapping[Key
 def _with_people(
     things: Sequence[Thing], own: Mapping[Key, Value | None], task: Task, verdicts: Mapping[Key, Value | None]
 ) -> Against:
-    """Hold a side against people, on the things on which the panel has a verdict, so that all are held alike."""
+    """Compare a side with people on the items that have a verdict of the panel.
+
+    All sides are thus compared on the same items.
+    """
     known = [thing for thing in things if _key(thing) in task.said]
     if not known:
         return Against(n=0, why="no thing of these has a verdict of people")
@@ -120,7 +123,7 @@ def _with_people(
 def _against(
     things: Sequence[Thing], other: Mapping[Key, Value | None], own: Mapping[Key, Value | None], task: Task
 ) -> Against:
-    """Hold one side against another by the figures of two annotators."""
+    """Compare one side with another by the figures of two annotators."""
     both = [
         thing.model_copy(update={"values": {OTHER: other[key], THIS: own[key]}})
         for thing in things
@@ -133,9 +136,10 @@ def _against(
 
 
 def is_categorical(scale: Scale) -> bool:
-    """Say whether verdicts are compared as categories."""
+    """Return whether verdicts are compared as categories."""
     return isinstance(scale, CategoricalScale)
 
 
 def _key(thing: Thing) -> Key:
+    """Return the key of an item."""
     return thing.sample_id, thing.method, thing.item

@@ -1,4 +1,4 @@
-"""Which judge agrees with the others clearly less than each of them does."""
+"""The outlier of a panel: a judge that agrees with the others significantly less than they do."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ NONE = "no judge agrees with the others clearly less than the rest do"
 
 
 def outlier(seats: Sequence[Seat]) -> tuple[str | None, str | None]:
-    """Give the outlier, or why none is named.
+    """Return the outlier, or the reason why none is named.
 
-    The judge with the lowest kappa with the others (of numbers: the greatest mean absolute error) is
-    named where its interval, by question where there is one, leaves out the figures of all others.
+    The judge with the lowest kappa with the others (for numbers: the largest mean absolute error) is named if its
+    interval excludes the figures of all others. The interval by question is used if there is one.
 
     Args:
-        seats: The judges of all things.
+        seats: The figures of each judge over all items.
     """
     if len(seats) < FEWEST:
         return None, "of two judges neither can be told to be the one apart"
@@ -35,7 +35,7 @@ def outlier(seats: Sequence[Seat]) -> tuple[str | None, str | None]:
 
 
 def _distance(seat: Seat) -> tuple[float, float | None] | None:
-    """Give how far a judge is from the others, and the nearest that its interval lets it be."""
+    """Return the distance of a judge from the others, and the nearest end of its interval."""
     name, sign = ("kappa", -1) if "kappa" in seat.others.figures else ("mae", 1)
     figure = seat.others.figures.get(name)
     if not isinstance(figure, Figure):

@@ -1,4 +1,4 @@
-"""What a panel of judges holds: frozen values that every renderer reads."""
+"""The result of a panel of judges: frozen values that every renderer reads."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from greval.stats.measured import Measured
 from greval.trust.agreement.records import People, TreatAs
 
 CombineJudges = Literal["majority", "median", "mean"]
-"""What the verdict of several judges is: what most of them say, or the middle or mean of their numbers."""
+"""How the verdicts of several judges become one: the majority, or the median or mean of their numbers."""
 
 
 class Against(Record):
-    """One side held against another on the `n` things on which both have a verdict.
+    """One side compared with another on the `n` items on which both have a verdict.
 
-    `figures` are of categories "accuracy", "kappa" (of ordered scales also "kappa linear" and "kappa
-    quadratic") and "ac1", of numbers "mae", "bias" (this side less the other), "pearson", "spearman"
-    and "kendall". `ties` are the things on which the other side, or the panel, has no verdict. `why`
-    tells why there is nothing.
+    `figures` are for categories "accuracy", "kappa" (for ordered scales also "kappa linear" and "kappa quadratic")
+    and "ac1", for numbers "mae", "bias" (this side minus the other), "pearson", "spearman" and "kendall". `ties` is
+    the number of items on which the other side, or the panel, has no verdict. `why` is the reason if there are no
+    figures.
     """
 
     n: int
@@ -30,10 +30,10 @@ class Against(Record):
 
 
 class Seat(Record):
-    """One judge: held against the verdict of all others, and against people where these are known.
+    """The figures of one judge, compared with the combined verdict of the others, and with people if known.
 
-    `alpha_without` is the alpha of the other judges among themselves: where it is above that of all,
-    this judge lowers it. None of two judges.
+    `alpha_without` is the alpha of the other judges among themselves: if it is above the alpha of all, this judge
+    lowers it. It is None for two judges.
     """
 
     name: str
@@ -43,10 +43,10 @@ class Seat(Record):
 
 
 class Jury(Record):
-    """All things, or those with one value of the tags; `name` is empty for all.
+    """The figures of all items, or of those with one value of the tags; `name` is empty for all items.
 
-    `among` are the judges among themselves, `unanimous` the share of things on which all say the same,
-    `ties` how many things have no verdict of the panel, `people` the panel held against people.
+    `among` is the agreement among the judges, `unanimous` the share of items on which all give the same verdict,
+    `ties` the number of items without a verdict of the panel, and `people` the panel compared with people.
     """
 
     name: str
@@ -60,9 +60,9 @@ class Jury(Record):
 
 
 class Bench(Record):
-    """One run: who judged, and how many things it has a verdict on.
+    """One run of a panel: its judges, and the numbers of its verdicts.
 
-    `missing` are those that another run has and this one has not, as it `failed` or was never asked.
+    `missing` counts the items that another run judged and this one did not, because it `failed` or never tried.
     """
 
     name: str
@@ -77,8 +77,8 @@ class Bench(Record):
 class Panel(Record):
     """Several judges on the same cases and metric.
 
-    `groups` begins with all things. `outlier` is the judge that agrees with the others clearly less than
-    each of them does; `why_none` tells why none is named.
+    The first of `groups` is all items. `outlier` is the judge that agrees with the others significantly less than
+    they do. `why_none` is the reason if none is named.
     """
 
     metric: str

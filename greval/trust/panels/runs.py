@@ -1,4 +1,4 @@
-"""The verdicts of several runs on one metric, brought together by sample, method and item."""
+"""The verdicts of several runs on one metric, joined by sample, method and item."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from greval.trust.panels.records import Bench
 
 FEWEST = 2
 COMPUTED = ""
-"""The judge of a row that was computed, such as one that repeats a verdict recorded elsewhere."""
+"""The judge of a computed row, such as one that repeats a verdict recorded elsewhere."""
 
 
 @dataclass
 class Held:
-    """What one run holds: its verdicts, what failed or was skipped, who judged, and what was shown."""
+    """The verdicts of one run, the numbers of failed and skipped ones, the judges, and hashes of what was shown."""
 
     folder: Path
     definition: Mapping[str, object]
@@ -40,7 +40,7 @@ class Held:
     shown: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def add(self, result: Result) -> None:
-        """Take a row."""
+        """Add a row."""
         self.failed += len(result.failures)
         self.skipped += result.outcome.status == "skipped"
         if result.judgements:
@@ -54,8 +54,8 @@ def held(folder: Path, metric: str) -> Held:
     """Read a run.
 
     Raises:
-        DataError: Where it does not hold the metric.
-        StoreError: Where the folder is no run.
+        DataError: If it does not contain the metric.
+        StoreError: If the folder is not a run.
     """
     with Store.open(folder) as store, store.snapshot():
         scale = scale_of(store, metric)
@@ -70,7 +70,7 @@ def held(folder: Path, metric: str) -> Held:
 
 
 def _cases(store: Store, definition: Mapping[str, object], prints: Collection[str]) -> Iterator[Case]:
-    """Give the cases as they were judged; of a computed metric each as the run holds it last."""
+    """Yield the cases as they were judged; for a computed metric, the latest version of each."""
     if "steps" not in definition:
         yield from store.cases()
         return
@@ -82,8 +82,8 @@ def read(folders: Sequence[Path], metric: str) -> dict[str, Held]:
     """Read the runs of a panel, by the names of their judges.
 
     Raises:
-        DataError: Where there are fewer than two, one comes twice, or their scales differ.
-        StoreError: Where a folder is no run.
+        DataError: If there are fewer than two, one is given twice, or their scales differ.
+        StoreError: If a folder is not a run.
     """
     if len({folder.resolve() for folder in folders}) < max(len(folders), FEWEST):
         raise DataError("a panel needs two runs or more, each given once, and each by a judge of its own")
@@ -97,7 +97,7 @@ def read(folders: Sequence[Path], metric: str) -> dict[str, Held]:
 
 
 def common(runs: Mapping[str, Held]) -> tuple[tuple[Thing, ...], tuple[Key, ...]]:
-    """Give the things that all judged, and those of them that were not shown alike and are left out."""
+    """Return the items that all judged, and the keys of those left out because they were shown differently."""
     first, *others = runs.values()
     things: list[Thing] = []
     differing: list[Key] = []
@@ -115,7 +115,7 @@ def common(runs: Mapping[str, Held]) -> tuple[tuple[Thing, ...], tuple[Key, ...]
 
 
 def benches(runs: Mapping[str, Held]) -> tuple[Bench, ...]:
-    """Say how far each run came."""
+    """Return the counts of verdicts, failures and missing items of each run."""
     every = {key for run in runs.values() for key in run.verdicts}
     return tuple(
         Bench(
@@ -134,7 +134,7 @@ def benches(runs: Mapping[str, Held]) -> tuple[Bench, ...]:
 def _names(runs: Sequence[Held]) -> list[str]:
     """Name each run by its judge, or by its folder if its verdicts were computed or recorded elsewhere.
 
-    If one judge has several runs, or a run several judges, the folder is added.
+    If one judge has several runs, or a run has several judges, the folder is added.
     """
     judges = [", ".join(sorted(run.judges)) or (run.folder.name if run.verdicts else "no verdict") for run in runs]
     count = Counter(judges)

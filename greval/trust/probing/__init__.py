@@ -1,4 +1,4 @@
-"""Probing a judge without labels: faults are planted whose right verdict is known, and those caught are counted."""
+"""Mutation testing of a judge without labels: plant faults whose right verdict is known, and count those caught."""
 
 from greval.trust.probing.api import probe, probe_async
 from greval.trust.probing.forecast import foretell

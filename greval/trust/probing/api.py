@@ -1,4 +1,4 @@
-"""Probe a judge: judge cases, change them so that the right verdict is known, judge these, and count."""
+"""Probe a judge: judge cases, mutate them so that the right verdict is known, judge the mutants, and count."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def probe(
     cases: GivenCases | None = None,
     **wishes: Unpack[Wishes],
 ) -> Probe:
-    """Say what a judge catches on a metric of faults that are planted, without any label; see `probe_async`.
+    """Measure which planted faults a judge catches on a metric, without labels. The blocking form of `probe_async`.
 
     Example:
         >>> import tempfile
@@ -65,32 +65,32 @@ async def probe_async(
     stop: asyncio.Event | None = None,
     **wishes: Unpack[Wishes],
 ) -> Probe:
-    """Say what a judge catches on a metric of faults that are planted, without any label.
+    """Measure which planted faults a judge catches on a metric, without labels.
 
-    The cases are judged, then changed so that the right verdict, or how it stands to the one before,
-    is known, and judged again. The share that is caught is the kill rate. What a judge does with the
-    same case asked again is its noise.
+    The cases are judged, mutated and judged again. Each mutation determines the right verdict, or its relation to
+    the verdict on the original. The kill rate is the share of mutants caught. Repeated verdicts on the
+    unchanged cases measure the noise of the judge.
 
     Args:
         metric: The definition, judged by a model.
         judge: Settings of a judge or a chat model.
-        cases: Cases, best those with a good answer; without them shipped ones.
+        cases: The cases, preferably with good answers. Defaults to the shipped ones.
         stop: When set, no further call is made.
-        **wishes: `checks`: names of `CHECK_NAMES`, all that are defined by default. `limit` (20): how many
-            cases. `mutants` (1): how many variants of a check of each case. `repeats` (3): how often the
-            unchanged cases are judged. `out` (runs/probe-METRIC): the run folder; what it holds is not
-            asked again. `built_on`: definitions that the metric builds on, where they do not ship.
-            `concurrency`, `retry_failed`, `prices`, `debug`, `on_progress`, `on_result`: as of `evaluate`.
-            `max_calls`, `max_cost` (US dollars): caps over all that is asked for the run folder, by all calls.
+        **wishes: `checks`: names from `CHECK_NAMES`; all that apply by default. `limit` (20): the number of
+            cases. `mutants` (1): the number of variants per check and case. `repeats` (3): how often the
+            unchanged cases are judged. `out` (runs/probe-METRIC): the run folder; stored results are reused.
+            `built_on`: definitions that the metric builds on, if they are not in the library.
+            `concurrency`, `retry_failed`, `prices`, `debug`, `on_progress`, `on_result`: as in `evaluate`.
+            `max_calls`, `max_cost` (US dollars): caps for the run folder, over all calls of this function.
 
     Returns:
-        The kill rates, the noise, and what could not be told, as data; `greval probe` prints it.
+        The kill rates, the noise, and the checks that could not be made, as data. `greval probe` prints it.
 
     Raises:
-        DataError: Where no case fits the metric, or a check is not known.
-        DefinitionError: Where the metric builds on one that is not there.
-        JudgeError: Where the judge cannot be used at all.
-        StoreError: Where the folder cannot be written, or holds a run that is no probe.
+        DataError: If no case fits the metric, or a check is unknown.
+        DefinitionError: If the metric builds on one that does not exist.
+        JudgeError: If the judge cannot be used at all.
+        StoreError: If the folder cannot be written, or contains a run that is not a probe.
     """
     known_options(wishes, Wishes, "probe")
     task = task_of(definition(metric), judge, cases, wishes)
@@ -120,7 +120,10 @@ async def probe_async(
 
 @dataclass(frozen=True)
 class Task:
-    """What is to be done: the metric without what it builds on, the checks that fit it, the stages of the repeats."""
+    """The work of a probe: the cases, the checks that apply, and the stages of the repeats.
+
+    `given` is the metric as passed, and `metric` the same without the metrics it builds on.
+    """
 
     metric: JudgedMetric
     built_on: tuple[Metric, ...]
@@ -133,10 +136,10 @@ class Task:
 
 
 def task_of(metric: Metric, judge: Judge | BaseChatModel, cases: GivenCases | None, wishes: Wishes) -> Task:
-    """Read the cases and choose the checks.
+    """Read the cases and select the checks.
 
     Raises:
-        DataError: Where there is nothing to probe.
+        DataError: If there is nothing to probe.
     """
     if not isinstance(metric, JudgedMetric):
         raise DataError(f"{metric.name}: is computed, not judged: there is no judge to probe")
@@ -174,15 +177,15 @@ def task_of(metric: Metric, judge: Judge | BaseChatModel, cases: GivenCases | No
 
 
 def folder_of(metric: Metric, wishes: Wishes) -> Path:
-    """Give the run folder."""
+    """Return the run folder."""
     return Path(wishes.get("out") or Path("runs") / f"probe-{metric.name}")
 
 
 def _named(wishes: Wishes) -> frozenset[str]:
-    """Give the checks that are named.
+    """Return the named checks.
 
     Raises:
-        DataError: Where one is not known.
+        DataError: If one is unknown.
     """
     given = wishes.get("checks") or ()
     named = frozenset([given] if isinstance(given, str) else given)
@@ -192,7 +195,7 @@ def _named(wishes: Wishes) -> frozenset[str]:
 
 
 def _dependencies(metric: JudgedMetric, wishes: Wishes) -> tuple[Metric, ...]:
-    """Give what the metric builds on, each after what that builds on."""
+    """Return the metrics that the metric builds on, in dependency order."""
     *below, _ = find_dependencies(metric, wishes.get("built_on", ()))
     return tuple(below)
 
@@ -202,7 +205,7 @@ def _one_by_one(metric: JudgedMetric, judge: Judge | BaseChatModel) -> bool:
 
 
 async def _let_through(task: Task, stages: Stages) -> Sequence[Case]:
-    """Narrow the cases to what the metrics let through that this one builds on, so that it alone is probed."""
+    """Narrow the cases by the metrics that this one builds on, so that only this metric is probed."""
     cases = task.bases.cases
     if not task.given.uses:
         return cases
@@ -222,7 +225,7 @@ async def _let_through(task: Task, stages: Stages) -> Sequence[Case]:
 
 
 def _probe(task: Task, stages: Stages, made: Sequence[Base]) -> Probe:
-    """Give all that is not of one check."""
+    """Build the result without the figures of the checks."""
     results: list[Result] = [*stages.verdicts.values()]
     return Probe(
         folder=str(stages.folder),

@@ -1,4 +1,4 @@
-"""How good a value is on its scale, and what must hold between the verdicts of a case and of its mutant."""
+"""The position of a value on its scale, and the relations between the verdicts on a case and its mutant."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MIDDLE = 0.5
 
 
 class Relation(StrEnum):
-    """What must hold of a mutant's verdict; the text is told beside the figures."""
+    """The relation that a mutant's verdict must satisfy. The text is printed with the figures."""
 
     same = "the verdict stays"
     not_better = "the verdict gets no better"
@@ -19,13 +19,14 @@ class Relation(StrEnum):
 
 
 def standing(scale: JudgedScale, value: Value) -> float | None:
-    """Give where a value stands from 0, the worst, to 1, the best; None on a scale without an order.
+    """Return the position of a value on its scale, from 0 (worst) to 1 (best).
 
-    Categories without an order stand by their scores, where all have one.
+    Categories without an order are placed by their scores, if all have one. Otherwise
+    the position is undefined (None).
 
     Example:
         >>> scale = CategoricalScale.model_validate({"categories": {"Good": "", "Fair": "", "Poor": ""}})
-        >>> [standing(scale, name) for name in scale.names]
+        >>> [compute_position(scale, name) for name in scale.names]
         [1.0, 0.5, 0.0]
     """
     match scale:
@@ -42,10 +43,10 @@ def standing(scale: JudgedScale, value: Value) -> float | None:
 
 
 def best(scale: JudgedScale) -> Value | None:
-    """Give the best value of a scale, None where it has no order.
+    """Return the best value of a scale, or None if it has no order.
 
     Example:
-        >>> best(ValueScale(range=(0, 1), levels={0: "No.", 1: "Yes."}))
+        >>> find_best_value(ValueScale(range=(0, 1), levels={0: "No.", 1: "Yes."}))
         1
     """
     values: tuple[Value, ...] = scale.names if isinstance(scale, CategoricalScale) else scale.range
@@ -54,7 +55,7 @@ def best(scale: JudgedScale) -> Value | None:
 
 
 def useless(relation: Relation, scale: JudgedScale, before: Value) -> str | None:
-    """Say why the verdict before the change leaves nothing to see, None where it does not."""
+    """Return why the verdict on the reference cannot show a failure of the relation, or None if it can."""
     place = standing(scale, before)
     match relation:
         case Relation.same:
@@ -66,10 +67,10 @@ def useless(relation: Relation, scale: JudgedScale, before: Value) -> str | None
 
 
 def holds(relation: Relation, scale: JudgedScale, before: Value, after: Value) -> bool:
-    """Say whether a relation holds between a verdict and that of the mutant.
+    """Return whether a relation holds between the verdicts on a reference and its mutant.
 
     Example:
-        >>> holds(Relation.not_better, ValueScale(range=(0, 1), levels={0: "No.", 1: "Yes."}), 0, 1)
+        >>> is_satisfied(Relation.not_better, ValueScale(range=(0, 1), levels={0: "No.", 1: "Yes."}), 0, 1)
         False
     """
     if relation is Relation.same:

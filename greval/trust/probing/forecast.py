@@ -1,4 +1,4 @@
-"""What a probe would ask at most, counted before anything is asked."""
+"""Forecast of the calls, tokens and cost of a probe, made without calling a model."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ def foretell(
     cases: GivenCases | None = None,
     **wishes: Unpack[Wishes],
 ) -> Forecast:
-    """Count what `probe` with the same arguments would ask at most; nothing is asked.
+    """Count the maximum number of calls that `probe` would make with the same arguments, without making any.
 
-    Which verdicts leave something to see is known once the unchanged cases are judged: here all count.
+    Only the verdicts on the unchanged cases decide which mutants are usable. The forecast counts all of them.
 
     Returns:
-        Calls, tokens and cost of each stage, without what the folder holds.
+        Calls, tokens and cost of each stage, without what the folder already contains.
 
     Raises:
-        DataError: Where no case fits the metric, or a check is not known.
-        JudgeError: Where the judge cannot be used at all.
-        StoreError: Where the folder holds a run that is no probe.
+        DataError: If no case fits the metric, or a check is unknown.
+        JudgeError: If the judge cannot be used at all.
+        StoreError: If the folder contains a run that is not a probe.
     """
     task = task_of(metric, judge, cases, wishes)
     folder = folder_of(metric, wishes)
@@ -57,7 +57,7 @@ def foretell(
 
 
 def _stages(task: Task) -> Iterator[tuple[str, str, Sequence[Case], Sequence[Metric]]]:
-    """Give the name, folder, cases and metrics of each stage."""
+    """Yield the name, folder, cases and metrics of each stage."""
     if task.given.uses:
         yield "", BUILT_ON, task.bases.cases, task.built_on
     made = named_bases(task.bases.cases, task.bases.pool, task.metric, task.wanted)

@@ -1,4 +1,4 @@
-"""From verdicts to kill rates: each pair of verdicts is held against the relation that must hold."""
+"""Kill rates: compare each pair of verdicts with the relation that must hold."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FEWEST = 2
 
 @dataclass
 class Tally:
-    """What came of the mutants of one check."""
+    """The counts of one check's mutants, with the questions, the unused pairs and the survivors."""
 
     counts: Counter[str] = field(default_factory=Counter)
     questions: set[str] = field(default_factory=set)
@@ -30,11 +30,11 @@ class Tally:
 
 
 def checked(check: Check, plan: Plan, verdicts: Verdicts, scale: JudgedScale) -> tuple[Checked, tuple[Survivor, ...]]:
-    """Count one check.
+    """Count the mutants that a check caught.
 
     Args:
         check: The check.
-        plan: The pairs, and what could not be used.
+        plan: The pairs, and the counts of those that cannot be used.
         verdicts: All verdicts.
         scale: The metric's scale.
 
@@ -63,10 +63,19 @@ def checked(check: Check, plan: Plan, verdicts: Verdicts, scale: JudgedScale) ->
 
 
 def share(count: int, n: int, questions: int, why: str) -> Measured:
-    """Give a share with Wilson's interval, and the one that counts questions only, where these are fewer.
+    """Compute a proportion with Wilson's interval.
+
+    If there are fewer questions than observations, `clustered` is a second, more careful interval for which
+    only questions count.
+
+    Args:
+        count: The number of successes.
+        n: The number of observations.
+        questions: The number of questions they belong to.
+        why: The reason of the undefined value if `n` is 0.
 
     Example:
-        >>> share(3, 4, 4, "nothing").value
+        >>> compute_share(3, 4, 4, "nothing").value
         0.75
     """
     if not n:
@@ -76,7 +85,7 @@ def share(count: int, n: int, questions: int, why: str) -> Measured:
 
 
 def noise(bases: Sequence[Base], verdicts: Verdicts, stages: Sequence[str]) -> Noise:
-    """Say how much the verdicts on the same cases differ.
+    """Measure how much repeated verdicts on the same cases differ.
 
     Args:
         bases: The cases.
@@ -107,12 +116,12 @@ def noise(bases: Sequence[Base], verdicts: Verdicts, stages: Sequence[str]) -> N
 
 
 def failures(results: Iterable[Result]) -> dict[str, int]:
-    """Count the verdicts that could not be had, by kind."""
+    """Count the failed verdicts by kind."""
     return dict(Counter(failure.kind for result in results for failure in result.failures))
 
 
 def _hold(found: Tally, pair: Pair, verdicts: Verdicts, scale: JudgedScale) -> None:
-    """Hold each verdict on a mutant against that before the change."""
+    """Compare each verdict on a mutant with the verdict on its reference."""
     before, after = verdicts.get(pair.before), verdicts.get(pair.after)
     if before is None or not before.judgements:
         found.unused[NO_VERDICT if before else NOT_YET] += 1
@@ -129,7 +138,7 @@ def _hold(found: Tally, pair: Pair, verdicts: Verdicts, scale: JudgedScale) -> N
 
 
 def _told(found: Tally, pair: Pair, before: Judgement, after: Judgement, scale: JudgedScale) -> Iterator[str]:
-    """Give under which names a verdict is counted; keep it where the mutant was not caught."""
+    """Yield the counters that a verdict increments, and record a survivor if the mutant was not caught."""
     yield "mutants"
     old, new = (standing(scale, one.value) for one in (before, after))
     if old is not None and new is not None and old != new:

@@ -1,4 +1,4 @@
-"""The checks: which metrics each is defined for, how it changes a case, and what must hold then."""
+"""The checks of a probe: the metrics each applies to, its mutations, and the relation that must hold."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from greval.trust.probing.expected_order import Relation, best
 from greval.trust.probing.targets import SOURCES, Target, altered, blanked, grounded, reordered, target
 
 Reference = Literal["unchanged", "other"]
-"""What a mutant is made from: the case as it is, or the case with what another question has in its place."""
+"""What a mutant is made from: the unchanged case, or the case with content of another question."""
 
 REPEATS = "repeats"
 NO_TARGET = "it judges neither an answer nor items nor a context"
@@ -26,7 +26,10 @@ FEW_ITEMS = "fewer than two items: there is no order"
 
 
 class Setting(NamedTuple):
-    """What a check is asked about: the metric, whether its items are judged in calls of their own, what was named."""
+    """The input of a check's applicability test.
+
+    `one_by_one` is true if each item is judged in its own call. `named` holds the checks that the user named.
+    """
 
     metric: JudgedMetric
     one_by_one: bool = False
@@ -34,7 +37,7 @@ class Setting(NamedTuple):
 
 
 class Variant(NamedTuple):
-    """One way to change a case; `make` gives the changed case, or the reason why this one cannot be changed so."""
+    """One mutation of a case. `make` returns the mutant, or the reason if this case cannot be mutated."""
 
     name: str
     make: Callable[[Case], Case | str]
@@ -42,12 +45,12 @@ class Variant(NamedTuple):
 
 @dataclass(frozen=True)
 class Check:
-    """A check of a judge that needs no label.
+    """A check of a judge that needs no labels (a metamorphic relation).
 
-    `unfit` gives the reason why it says nothing of a metric. Mutants are made `on` the first of these
-    references whose verdict leaves something to see; `relation` must hold of each. Where `twin` is
-    true of a metric, the case with another question's content is a mutant of the unchanged one.
-    `reworded` gives the metric that the unchanged cases are judged by again.
+    `unfit` returns the reason if the check does not apply to a metric. Mutants are made `on` the first of
+    these references whose verdict leaves room for the relation to fail. `relation` must hold for each mutant.
+    If `twin` is true for a metric, the case with another question's content is also a mutant of the unchanged
+    one. `reworded` returns the metric by which the unchanged cases are judged a second time.
     """
 
     name: str
@@ -70,7 +73,7 @@ def _no_categories(setting: Setting) -> str | None:
 
 
 def _no_rise(setting: Setting) -> str | None:
-    """Say why no verdict can get better."""
+    """Return the reason if no verdict can improve."""
     if target(setting.metric) is None:
         return NO_TARGET
     return NO_ORDER if best(setting.metric.scale) is None else None
@@ -103,12 +106,12 @@ def _unsure(name: str, what: str) -> str:
 
 
 def _held_against(metric: JudgedMetric) -> frozenset[str]:
-    """Give what an answer is held against besides the question."""
+    """Return the inputs besides the question against which an answer is judged."""
     return frozenset({*metric.needs} & {"expected_answer", *SOURCES})
 
 
 def _borne_by_context(metric: JudgedMetric) -> bool:
-    """Say whether the answer is held against the context alone: without it nothing bears the answer out."""
+    """Return whether the answer is judged against the context alone, so that nothing supports it without context."""
     return (
         target(metric) == "answer"
         and not {"question", "expected_answer"} & {*metric.needs}
@@ -158,7 +161,7 @@ def _injections(metric: JudgedMetric) -> Iterator[Variant]:
 
 
 def _reversed(metric: JudgedMetric) -> JudgedMetric:
-    """Give the metric with its categories listed the other way round; what each means stays."""
+    """Return the metric with its categories listed in reverse order. Their meanings are unchanged."""
     scale = metric.scale
     if not isinstance(scale, CategoricalScale):
         return metric
@@ -173,7 +176,7 @@ INJECTIONS = {
     "system": wordings.announced,
 }
 LOW: tuple[Reference, ...] = ("other", "unchanged")
-"""Another question's content is judged badly: a rise shows there first."""
+"""The reference with another question's content comes first: its verdict is low, so a rise is most likely visible."""
 
 CHECKS: Mapping[str, Check] = {
     one.name: one
@@ -187,6 +190,6 @@ CHECKS: Mapping[str, Check] = {
     )
 }
 NAMES = (REPEATS, *CHECKS)
-"""The checks in the order in which they are told."""
+"""The checks in the order of the report."""
 
 __all__ = ["CHECKS", "NAMES", "REPEATS", "Check", "Reference", "Setting", "Target", "Variant"]

@@ -1,4 +1,4 @@
-"""What is judged, and which verdicts are held against each other."""
+"""The plan of a probe: the mutants to judge, and the pairs of verdicts to compare."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from greval.trust.probing.mutations import Check, Reference, Variant
 from greval.trust.probing.targets import foreign, swapped, target
 
 Key = tuple[str, str, str]
-"""Where a verdict stands: the stage, the sample and the method."""
+"""The key of a verdict: stage, sample id and method."""
 Verdicts = Mapping[Key, Result]
 
 MAIN = "."
-"""The stage whose log is that of the run folder; each other one has a folder in it."""
+"""The stage that logs to the run folder itself. Every other stage has a subfolder."""
 OTHER_ORDER = "category-order"
 NO_OTHER = "no other question to take something from"
 NO_VERDICT = "no verdict before the change"
@@ -30,7 +30,7 @@ TWIN = "other question"
 
 
 class Base(NamedTuple):
-    """A case under its two names: as it is, and with what another question has in the place of what is judged."""
+    """A source case and its references: unchanged, and with another question's content in place of what is judged."""
 
     number: int
     sample_id: str
@@ -38,12 +38,12 @@ class Base(NamedTuple):
 
     @property
     def unchanged(self) -> Case:
-        """The case as it is."""
+        """The unchanged case."""
         return self.references["unchanged"]
 
 
 class Pair(NamedTuple):
-    """A mutant of the case `of`, where both verdicts stand, and what must hold of them."""
+    """A mutant of the case `sample_id`, the keys of the two verdicts to compare, and the relation that must hold."""
 
     check: str
     variant: str
@@ -55,27 +55,27 @@ class Pair(NamedTuple):
 
 @dataclass
 class Plan:
-    """The mutants to judge, the pairs to count, and by check why others cannot be."""
+    """The mutants to judge, the pairs to count, and by check the reasons of those that cannot be used."""
 
     cases: list[Case] = field(default_factory=list)
     pairs: list[Pair] = field(default_factory=list)
     unused: dict[str, Counter[str]] = field(default_factory=dict)
 
     def leave(self, check: str, reasons: Iterator[str]) -> None:
-        """Count why verdicts cannot be used."""
+        """Count the reasons why verdicts cannot be used."""
         self.unused.setdefault(check, Counter()).update(reasons)
 
 
 def named_bases(
     cases: Sequence[Case], pool: Sequence[Case], metric: JudgedMetric, wanted: Sequence[Check]
 ) -> list[Base]:
-    """Give the cases as they are judged before anything is planted.
+    """Build the references of each case, which are judged before anything is planted.
 
     Args:
         cases: The cases to probe on.
-        pool: Where something foreign is looked for.
+        pool: The cases from which other content is taken.
         metric: The definition.
-        wanted: The checks that will be made; where none wants something foreign, it is not judged.
+        wanted: The checks to make. Other content is included only if one of them uses it.
     """
     what = target(metric)
     wants_other = any(one.twin(metric) or "other" in one.on for one in wanted)
@@ -89,7 +89,7 @@ def named_bases(
 
 
 def marked(case: Case, of: str, probe: str, variant: str = "") -> Case:
-    """Give a case under a name of its own, with tags that tell what it is and of which case."""
+    """Return a case with a unique id, and tags for its role and the case it comes from."""
     name = f"{of}~{probe}-{variant}" if variant else of
     tags = {**case.tags, PROBE: probe, OF: of} | ({"variant": variant} if variant else {})
     return case.model_copy(update={"id": name, "tags": tags})
@@ -103,9 +103,9 @@ def plan(
     Args:
         bases: The cases with their references.
         metric: The definition.
-        wanted: The checks that are defined for it.
-        verdicts: Those of the references; None where they are not known yet: then all could be used.
-        mutants: How many variants of each check are made of a case, each case beginning with another one.
+        wanted: The checks that apply to it.
+        verdicts: The verdicts on the references. None treats all references as usable, before they are judged.
+        mutants: The maximum number of variants per check and case. The first variant rotates between cases.
     """
     found = Plan()
     for check in wanted:
@@ -125,12 +125,12 @@ def plan(
 
 
 def key(case: Case, stage: str = MAIN) -> Key:
-    """Give where the verdict of a case stands."""
+    """Return the key of a case's verdict."""
     return stage, case.id, case.method
 
 
 def _hold_twin(found: Plan, check: Check, base: Base) -> None:
-    """Hold the case with another question's content against the unchanged one."""
+    """Add the pair of the case with another question's content and the unchanged case."""
     other = base.references.get("other")
     if other is None:
         found.leave(check.name, iter((NO_OTHER,)))
@@ -146,7 +146,7 @@ def _change(
     scale: JudgedScale,
     verdicts: Verdicts | None,
 ) -> None:
-    """Make mutants of the first reference that leaves something to see."""
+    """Add mutants of the first usable reference."""
     case, reasons = _usable(check, base, scale, verdicts)
     if case is None:
         found.leave(check.name, iter(reasons))
@@ -162,7 +162,7 @@ def _change(
 
 
 def _usable(check: Check, base: Base, scale: JudgedScale, verdicts: Verdicts | None) -> tuple[Case | None, list[str]]:
-    """Give the first reference with a verdict that leaves something to see, or why none does."""
+    """Return the first reference with a usable verdict, or else the reasons."""
     reasons = [NO_OTHER]
     for name in check.on:
         case = base.references.get(name)

@@ -1,4 +1,4 @@
-"""What probing a judge gives: frozen values that every renderer reads."""
+"""Results of a probe: frozen records that every renderer reads."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from greval.stats.measured import Figure, Measured
 
 
 class Survivor(Record):
-    """A changed case whose verdict is not what it had to be; `before` is that of the case it was made from."""
+    """A mutant that was not caught. `before` is the verdict on its reference, `after` the verdict on the mutant."""
 
     check: str
     variant: str
@@ -24,12 +24,12 @@ class Survivor(Record):
 
 
 class Checked(Record):
-    """One check: how many changed cases the judge caught.
+    """The result of one check.
 
-    `rate` is the share `killed` of all `mutants` that have a verdict; its `interval` takes each verdict
-    by itself, `clustered` counts only the `questions` they are of, where these are fewer. Of the mutants that
-    count, `better` and `worse` are how many verdicts rose and fell. `failed` have no verdict, `missing`
-    were not judged yet: neither counts as caught. `unused` counts by its reason what could tell nothing.
+    `rate` is the share `killed` of the `mutants` that have a verdict. Its `interval` counts each verdict, and
+    `clustered` counts only the `questions` they belong to, if these are fewer. `better` and `worse` count the
+    mutants whose verdict rose and fell. `failed` ones have no verdict, `missing` ones are not judged yet.
+    Neither counts as caught. `unused` counts the pairs that cannot be used, by reason.
     """
 
     name: str
@@ -46,11 +46,11 @@ class Checked(Record):
 
 
 class Noise(Record):
-    """The same cases judged `repeats` times: what moves without any cause.
+    """The variation of verdicts when the same cases are judged `repeats` times.
 
-    `unsteady` is the share of the `things` whose verdicts are not all the same, `flip_rate` the mean
-    share of repeats that differ from the most frequent verdict, `sd` the standard deviation within a
-    thing, of verdicts that read as numbers. `failed` repeats have no verdict.
+    `unsteady` is the share of the `things` (judged items) whose verdicts are not all the same. `flip_rate` is
+    the mean share of repeats that differ from the most frequent verdict. `sd` is the square root of the mean
+    variance within an item, for verdicts that read as numbers. `failed` counts the repeats without a verdict.
     """
 
     repeats: int
@@ -62,19 +62,19 @@ class Noise(Record):
 
 
 class Skip(Record):
-    """A check that says nothing of a metric, and why."""
+    """A check that does not apply to a metric, and the reason."""
 
     check: str
     reason: str
 
 
 class Probe(Record):
-    """What a judge caught of what was planted for it, on one metric.
+    """The planted faults that a judge caught, on one metric.
 
-    `cases` are the unchanged cases it was tried on, `left_out` those that the metric is not defined
-    for, by reason. `failures` counts the verdicts that could not be had, by kind. `usage` and `cost`
-    (US dollars) are of this command, without what was kept of an earlier one. `why` tells why it was
-    stopped before all was judged; then the figures are of what is there.
+    `cases` counts the unchanged cases, and `left_out` those that the metric is not defined for, by reason.
+    `failures` counts the failed verdicts by kind. `usage` and `cost` (US dollars) are those of this command,
+    without the results of earlier ones. `why` is the reason if the probe was stopped early. The figures then
+    cover what was judged.
     """
 
     folder: str
@@ -93,7 +93,7 @@ class Probe(Record):
     why: str | None = None
 
     def below(self, limit: float) -> tuple[str, ...]:
-        """Name the checks with a kill rate below a limit.
+        """Return the names of the checks with a kill rate below a limit.
 
         Example:
             >>> Probe(folder="runs/p", metric="m", judge="j", cases=0, checks=()).below(0.8)
@@ -103,5 +103,5 @@ class Probe(Record):
 
     @property
     def measured(self) -> bool:
-        """Whether there is a kill rate at all."""
+        """Return whether any check has a kill rate."""
         return any(isinstance(one.rate, Figure) for one in self.checks)

@@ -1,4 +1,4 @@
-"""The cases that a judge is probed on, and those that another question's content is taken from."""
+"""The source cases of a probe, and the pool from which content of other questions is taken."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from greval.records.metric_input import lacking
 from greval.runs.worker import read_case
 
 POOL = 200
-"""So many cases are read at least, so that something foreign is found among them."""
+"""The minimum number of cases to read, so that foreign content is found among them."""
 NOT_TOLD = "The documents do not say."
 NO_RESPONSE = "its method gave no response"
 
 
 @dataclass
 class Bases:
-    """The cases to probe on, all that were read, why others were left out, and the rows that are no cases."""
+    """The cases to probe on, all cases read, the reasons of those left out, and the rows that are not valid cases."""
 
     cases: list[Case] = field(default_factory=list)
     pool: list[Case] = field(default_factory=list)
@@ -32,12 +32,12 @@ class Bases:
 
 
 def bases(given: GivenCases, metric: JudgedMetric, limit: int) -> Bases:
-    """Read cases and take the first that the metric is defined for.
+    """Read cases and select the first that the metric is defined for.
 
     Args:
         given: Cases, mappings of their fields, or rows that could not be read.
         metric: The definition.
-        limit: How many to probe on.
+        limit: The number of cases to probe on.
     """
     found = Bases()
     for row in islice(read_given(given), max(limit, POOL)):
@@ -58,10 +58,10 @@ def bases(given: GivenCases, metric: JudgedMetric, limit: int) -> Bases:
 
 
 def demo_cases() -> Iterator[Case]:
-    """Give one shipped case of each question that is answered rightly from its chunks and triples.
+    """Yield one shipped case of each question whose answer is correct and supported by its chunks and triples.
 
     Example:
-        >>> next(demo_cases()).question
+        >>> next(iter_demo_cases()).question
         'How long does a crew session in identity last?'
     """
     seen: set[str] = set()

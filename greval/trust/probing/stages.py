@@ -1,4 +1,4 @@
-"""The stages of a probe: each is a run in a folder, all under the same caps, until one is stopped."""
+"""The stages of a probe. Each is a run in a folder, and all share the same caps."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from greval.trust.probing.plan import Key
 
 
 class Wishes(TypedDict, total=False):
-    """How to probe; see `probe`."""
+    """Options of `probe`."""
 
     checks: Sequence[str] | None
     limit: int
@@ -45,7 +45,10 @@ class Wishes(TypedDict, total=False):
 
 @dataclass
 class Stages:
-    """What was judged so far, and what it cost; `why` tells why it was stopped, then nothing more is asked."""
+    """Runs the stages of a probe, and collects their verdicts, usage and cost.
+
+    If a stage is stopped, `why` is the reason, and no further stage runs.
+    """
 
     folder: Path
     judge: Judge | BaseChatModel
@@ -58,10 +61,10 @@ class Stages:
     why: str | None = None
 
     def check(self) -> None:
-        """Refuse a run that is no probe: changed cases among its own would change its figures.
+        """Raise if the folder contains a run that is not a probe, because mutants would change its figures.
 
         Raises:
-            StoreError: Where the folder holds one.
+            StoreError: If the folder contains such a run.
         """
         if (self.folder / FILE).is_file():
             with Store.open(self.folder) as store:
@@ -74,9 +77,10 @@ class Stages:
     async def judged(
         self, stage: str, cases: Sequence[Case], metrics: Sequence[Metric], *, part: str = ""
     ) -> dict[str, dict[Key, Result]]:
-        """Judge cases in a stage, and return the results of each metric; those of the last one are the verdicts.
+        """Judge cases in a stage, and return the results by metric and key.
 
-        Several rounds of a stage count together if each names its `part`.
+        The results of the last metric are added to `verdicts`. Several rounds of a stage are counted together if
+        each has a `part` name.
         """
         if not cases or self.why is not None:
             return {}
@@ -95,7 +99,7 @@ class Stages:
         return found
 
     def _told(self, why: str | None) -> str | None:
-        """Return why a stage was stopped: its own cap is what the other stages left of the whole one."""
+        """Return why a stage was stopped, with the cap of a single stage replaced by the overall cap."""
         calls, cost = self.wishes.get("max_calls"), self.wishes.get("max_cost")
         if calls is not None and why and "--max-calls" in why:
             return describe_cap(self.before, max_calls=calls)
@@ -104,7 +108,7 @@ class Stages:
         return why
 
     def _spending(self, *, without: str | None = None) -> Spending:
-        """Return what all commands spent on the stages, or on all but one."""
+        """Return the spending of all commands on all stages, or on all but one."""
         folders = [self.folder, *(self.folder.iterdir() if self.folder.is_dir() else ())]
         left_out = None if without is None else self.folder / without
         return sum_spending(
@@ -112,7 +116,7 @@ class Stages:
         )
 
     def _options(self, stage: str, total: int, part: str) -> Options:
-        """Give the options of the next run: what the other stages left of the caps."""
+        """Build the options of the next run. Its caps are what the other stages left."""
         wishes = self.wishes
         options: Options = {
             "total": total,

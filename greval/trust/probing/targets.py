@@ -1,4 +1,4 @@
-"""What a metric judges of a case, and the changes that are made to it: texts, blanks, another question's."""
+"""What a metric judges of a case, and the mutations of it: changed texts, blanks, content of another question."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _WORD = re.compile(r"\w{3,}|\d+")
 
 
 def target(metric: JudgedMetric) -> Target | None:
-    """Give what a metric judges: its items, else the answer, else the context; None where it is none of these.
+    """Return what a metric judges: its items, else the answer, else the context. None if it uses none of these.
 
     Example:
         >>> from greval.records.metric import ValueMetric
-        >>> target(ValueMetric(name="m", description="d", needs=["question", "context"], steps=["s"],
-        ...                    range=(0, 1), levels={0: "No.", 1: "Yes."}))
+        >>> find_target(ValueMetric(name="m", description="d", needs=["question", "context"], steps=["s"],
+        ...                         range=(0, 1), levels={0: "No.", 1: "Yes."}))
         'context'
     """
     if metric.over:
@@ -32,9 +32,9 @@ def target(metric: JudgedMetric) -> Target | None:
 
 
 def altered(case: Case, what: Target, change: Callable[[str], str]) -> Case:
-    """Give the case with its texts changed: the answer, every chunk, or the object of every triple.
+    """Return the case with changed texts: the answer, every chunk, or the object of every triple.
 
-    Of a context the chunks are changed, or the triples where there is no chunk.
+    In a context the chunks are changed, or the triples if there are no chunks.
     """
     if what == "answer":
         return case.model_copy(update={"answer": change(case.answer or "")})
@@ -46,7 +46,7 @@ def altered(case: Case, what: Target, change: Callable[[str], str]) -> Case:
 
 
 def blanked(case: Case, what: Target) -> Case:
-    """Give the case with nothing in what is judged: an empty answer, items without a text."""
+    """Return the case with what is judged emptied: an empty answer, or items without text."""
     if what == "answer":
         return case.model_copy(update={"answer": ""})
     chunks = tuple(one.model_copy(update={"text": ""}) for one in case.chunks or ())
@@ -61,7 +61,7 @@ def blanked(case: Case, what: Target) -> Case:
 
 
 def swapped(case: Case, other: Case, what: Target) -> Case:
-    """Give the case with what is judged taken from another; items keep their ids, so that verdicts can be matched."""
+    """Return the case with what is judged taken from another case. Items keep their ids, so that verdicts match."""
     if what == "answer":
         return case.model_copy(update={"answer": other.answer})
     if what == "context":
@@ -72,20 +72,21 @@ def swapped(case: Case, other: Case, what: Target) -> Case:
 
 
 def reordered(case: Case, what: Literal["chunks", "triples"], shift: int | None) -> Case:
-    """Give the case with its items rotated by so many places, or reversed where it is None."""
+    """Return the case with its items rotated by `shift` places, or reversed for a `shift` of None."""
     found = listed(what, case)
     return case.model_copy(update={what: found[::-1] if shift is None else (*found[shift:], *found[:shift])})
 
 
 def foreign(case: Case, pool: Sequence[Case], what: Target) -> Case | None:
-    """Give the case of another question whose content has the fewest words in common with this one; None without any.
+    """Return the case of another question whose content shares the fewest words with this one, or None.
 
-    Answers that state something of their own sources come first: a refusal would fit any question.
+    Answers that state something from their own sources are preferred, because a refusal would fit any
+    question.
 
     Args:
-        case: The case to find a stranger for.
+        case: The case that needs foreign content.
         pool: The cases to choose from.
-        what: What would be taken from it.
+        what: The part to be taken.
     """
     own = words(" ".join((case.question, case.expected_answer or "", *texts(case, what))))
     strangers = [
@@ -103,7 +104,7 @@ def foreign(case: Case, pool: Sequence[Case], what: Target) -> Case | None:
 
 
 def grounded(case: Case, what: Target) -> bool:
-    """Say whether an answer states something of its sources or of the expected answer that the question does not."""
+    """Return whether an answer states something from its sources or the expected answer that is not in the question."""
     if what != "answer":
         return True
     sources = " ".join((case.expected_answer or "", *texts(case, "context")))
@@ -111,7 +112,7 @@ def grounded(case: Case, what: Target) -> bool:
 
 
 def texts(case: Case, what: Target) -> Iterator[str]:
-    """Give the texts of what is judged."""
+    """Yield the texts of what is judged."""
     if what == "answer":
         yield case.answer or ""
     if what in {"chunks", "context"}:
@@ -123,10 +124,10 @@ def texts(case: Case, what: Target) -> Iterator[str]:
 
 
 def words(text: str) -> set[str]:
-    """Give the words of a text that tell something: numbers, and those of three letters or more.
+    """Return the content words of a text: numbers, and words of three letters or more.
 
     Example:
-        >>> sorted(words("It is 12 hours."))
+        >>> sorted(extract_words("It is 12 hours."))
         ['12', 'hours']
     """
     return set(_WORD.findall(text.casefold()))
