@@ -1,1 +1,1 @@
-"""Reports: what a run found, as data first, then for the terminal."""
+"""Reports: the findings of a run, as data first, then for the terminal."""

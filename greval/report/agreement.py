@@ -1,4 +1,4 @@
-"""An agreement for the terminal: judge and people, the people among themselves, the floor, and where they differ."""
+"""An agreement for the terminal: judge and people, people among themselves, the baselines, and the groups."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from greval.trust.agreement.records import Agreement, Categorical, Group, Numeri
 LOUD = ("MIXED", "ENRICHED")
 OF_GROUPS = {"categorical": ("accuracy", "kappa", "ac1", "macro f1"), "numeric": ("mae", "bias", "pearson", "spearman")}
 MOST_CATEGORIES = 12
-"""A larger confusion matrix fits no terminal; the JSON form has it."""
+"""A larger confusion matrix does not fit a terminal; the JSON form has it."""
 
 
 def render(agreement: Agreement, console: Console) -> None:
-    """Print an agreement: what to beware of first, then the tables, then how to read them."""
+    """Print an agreement: important warnings, the tables, their explanation, and the other warnings."""
     say_loud(console, agreement.warnings, LOUD)
     whole, *groups = agreement.groups
     say(console, _title(agreement), "italic")
@@ -38,7 +38,7 @@ def render(agreement: Agreement, console: Console) -> None:
 
 
 def legend(agreement: Agreement) -> Iterator[str]:
-    """Say in sentences what the figures are."""
+    """Yield sentences that explain the figures."""
     whole = agreement.groups[0]
     stands = {"majority": "what most of them said", "mean": "the mean of their numbers", "each": "each value by itself"}
     yield f"People: {stands[agreement.combine]}. Intervals are {agreement.level:.0%}, by bootstrap."
@@ -58,6 +58,7 @@ def legend(agreement: Agreement) -> Iterator[str]:
 
 
 def _title(agreement: Agreement) -> str:
+    """Format the title."""
     whole = agreement.groups[0]
     judge = f", judge {', '.join(agreement.judges)}"
     people = counted(len(agreement.annotators), "annotator")
@@ -66,7 +67,7 @@ def _title(agreement: Agreement) -> str:
 
 
 def _figures(group: Group, level: float) -> Table:
-    """Lay out the figures of judge and people, with the floors beside them."""
+    """Build the table of the figures of judge and people, with the baselines."""
     clustered = any(isinstance(one, Figure) and one.clustered for one in group.judge.figures.values())
     head = "on this sample" if group.enriched else "judge and people"
     heads = [f"{head} [{level:.0%}]"]
@@ -84,7 +85,7 @@ def _figures(group: Group, level: float) -> Table:
 
 
 def _beside(agreement: Agreement, whole: Group, groups: Sequence[Group]) -> Iterator[Table]:
-    """Give the other tables, each where there is something to show."""
+    """Yield the other tables that have content."""
     match whole.judge:
         case Categorical() as judge:
             yield _classes(judge)
@@ -99,7 +100,7 @@ def _beside(agreement: Agreement, whole: Group, groups: Sequence[Group]) -> Iter
 
 
 def _classes(judge: Categorical) -> Table:
-    """Lay out the classification report; people are taken as right."""
+    """Build the classification report, with people's categories as the truth."""
     table = plain_table("category", "support", "precision", "recall", "F1")
     for one in judge.classes:
         table.add_row(*map(Text, (one.name, f"{one.support:,}", told(one.precision), told(one.recall), told(one.f1))))
@@ -107,7 +108,7 @@ def _classes(judge: Categorical) -> Table:
 
 
 def _confusion(judge: Categorical) -> Table:
-    """Lay out the confusion matrix."""
+    """Build the confusion matrix."""
     table = plain_table("people \\ judge", *(one.name for one in judge.classes))
     for one, row in zip(judge.classes, judge.confusion, strict=True):
         table.add_row(*map(Text, (one.name, *(f"{cell:,.0f}" for cell in row))))
@@ -115,7 +116,7 @@ def _confusion(judge: Categorical) -> Table:
 
 
 def _spreads(people: Spread, judge: Spread) -> Table:
-    """Lay out how the numbers of both sides are spread."""
+    """Build the table of the distributions of both sides' numbers."""
     table = plain_table("", "count", "mean", "median", "standard deviation", "min", "max")
     for name, side in (("people", people), ("judge", judge)):
         figures = [told(side.mean), told(side.median), told(side.sd), number(side.min), number(side.max)]
@@ -124,11 +125,11 @@ def _spreads(people: Spread, judge: Spread) -> Table:
 
 
 def pairs(head: str, among: People) -> Table:
-    """Lay out each pair of those who valued the same things, people or judges.
+    """Build a table of each pair of people or judges who valued the same items.
 
     Args:
-        head: Who they are.
-        among: How far they agree.
+        head: The heading of the pairs.
+        among: Their agreement.
     """
     names = [*dict.fromkeys(name for pair in among.pairs for name in pair.figures)]
     more = f" (and {among.left_out} more pairs)" if among.left_out else ""
@@ -140,7 +141,7 @@ def pairs(head: str, among: People) -> Table:
 
 
 def _groups(agreement: Agreement, groups: Sequence[Group]) -> Table:
-    """Lay out the groups, a row each."""
+    """Build the table of groups, one row each."""
     names = OF_GROUPS[groups[0].judge.kind]
     table = plain_table(f"by {' · '.join(agreement.by)}", "n", *map(named, names))
     for group in groups:

@@ -1,4 +1,4 @@
-"""An alignment for the terminal: what was tried, what it gained on held-back folds, and what was written."""
+"""An alignment for the terminal: the attempts, the gain on held-out folds, and what was written."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LOUD = "ENRICHED"
 
 
 def render(alignment: Alignment, console: Console) -> None:
-    """Print an alignment: what to beware of first, what was tried, what it gained, what came of it, and the diff."""
+    """Print an alignment: important warnings, the attempts, the gain, the outcome, other warnings, and the diff."""
     say_loud(console, alignment.warnings, LOUD)
     say(console, _title(alignment), "italic")
     if alignment.attempts:
@@ -34,7 +34,7 @@ def render(alignment: Alignment, console: Console) -> None:
 
 
 def foretold(found: Foreseen, console: Console) -> None:
-    """Print what aligning would ask at most."""
+    """Print the maximum number of calls and tokens that aligning would need."""
     cost = "unknown" if found.cost is None else f"${found.cost:.4f}"
     lines = (
         f"{found.metric}: {found.labels:,} labelled things of {found.questions:,} questions; at most:",
@@ -48,7 +48,7 @@ def foretold(found: Foreseen, console: Console) -> None:
 
 
 def sentences(alignment: Alignment) -> Iterator[str]:
-    """Say what came of it, what it cost, and how to read the figures."""
+    """Yield sentences about the outcome, the cost, and how to read the figures."""
     if alignment.accepted:
         yield f"accepted: {alignment.why}; the new definition is in {alignment.path}"
     else:
@@ -64,6 +64,7 @@ def sentences(alignment: Alignment) -> Iterator[str]:
 
 
 def _title(alignment: Alignment) -> str:
+    """Format the title."""
     people = ", ".join(alignment.annotators)
     things = f"{alignment.labels:,} things of {alignment.questions:,} questions"
     writer = "" if alignment.writer == alignment.judge else f", writer {alignment.writer}"
@@ -71,7 +72,7 @@ def _title(alignment: Alignment) -> str:
 
 
 def _attempts(alignment: Alignment) -> Table:
-    """Lay out what was tried, a row for each changed definition."""
+    """Build the table of attempts, one row for each changed definition."""
     heads = ("learned on", "way", "from", "chosen by", f"{alignment.gain.figure} before", "after", "")
     table = plain_table(*heads, left={"way", ""})
     for one in alignment.attempts:
@@ -83,6 +84,7 @@ def _attempts(alignment: Alignment) -> Table:
 
 
 def _came(one: Attempt) -> str:
+    """Format the outcome of an attempt."""
     if one.dropped:
         return f"dropped: {one.dropped}"
     failed = f"{one.failed} failed" if one.failed else ""
@@ -90,7 +92,7 @@ def _came(one: Attempt) -> str:
 
 
 def _gain(gain: Gain, level: float) -> Table:
-    """Lay out the figures of the held-back folds."""
+    """Build the table of figures on the held-out folds."""
     table = plain_table("held-back folds", "things", f"before [{level:.0%}]", "after", "gain", "p", "changed")
     cells = (
         *(f"{number(gain.before)}{ends(gain.before_interval)}", f"{number(gain.after)}{ends(gain.after_interval)}"),
@@ -104,7 +106,7 @@ def _gain(gain: Gain, level: float) -> Table:
 
 
 def _spent(alignment: Alignment) -> str:
-    """Say what this call spent, and what was there before."""
+    """Format what this call cost, and how many judgements already existed."""
     usage = alignment.usage
     money = "unknown" if alignment.cost is None else f"${alignment.cost:.4f}"
     tokens = f"{usage.input_tokens or 0:,} input tokens, {usage.output_tokens or 0:,} output tokens"

@@ -1,4 +1,4 @@
-"""An audit of what methods were given, for the terminal."""
+"""An audit of the contexts given to methods, for the terminal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ALONE = "There is one method only: nothing to compare it with."
 
 
 def render(audit: Audit, console: Console) -> None:
-    """Print an audit: a row for each method and figure, then each difference in words."""
+    """Print an audit: a row for each method and figure, then each difference as a sentence."""
     table = Table(title="What each method was given, a case", title_justify="left", box=None, pad_edge=False)
     table.add_column("method", no_wrap=True)
     table.add_column("what")
@@ -30,7 +30,7 @@ def render(audit: Audit, console: Console) -> None:
 
 
 def _rows(given: Given) -> list[list[str]]:
-    """Give a line for each figure; what no case records is a dash."""
+    """Build a row for each figure; a figure that no case records is a dash."""
     failed = f" ({given.failed} failed)" if given.failed else ""
     name = f"{given.method or '(no method)'}{failed}"
     rows = []
@@ -42,6 +42,7 @@ def _rows(given: Given) -> list[list[str]]:
 
 
 def _cells(spread: Spread | None) -> list[str]:
+    """Format the distribution of a size."""
     if spread is None:
         return ["0", "-", "-", "-"]
     return [str(spread.cases), *(f"{figure:,.1f}" for figure in (spread.mean, spread.p50, spread.p95))]

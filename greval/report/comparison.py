@@ -1,4 +1,4 @@
-"""A comparison for the terminal: a row for each metric and group, what the figures mean, and what to beware of."""
+"""A comparison for the terminal: a row for each metric and group, the explanation of the figures, and warnings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from greval.report.terminal import say, say_loud, say_rest
 from greval.stats.difference import FEW
 
 WIDE = 140
-"""From so many columns on the table also holds the uncorrected p values and the effect sizes."""
+"""The terminal width from which the table also has the uncorrected p values and the effect sizes."""
 LOUD = "NOT COMPARABLE"
 SHORT = 9
 HEADS = {"n", "p", "raw p", "w/t/l", "effect", "metric", "verdict"}
@@ -31,11 +31,11 @@ INTERVALS = {
     "t": f"Student's t, as fewer than {FEW} are too few to draw from",
     "bounded": "an exact bound, as all differences are equal",
 }
-"""How the interval of a difference was computed, by its method."""
+"""The name of each method of interval, as printed."""
 
 
 def render(comparison: Comparison, console: Console) -> None:
-    """Print a comparison: what is not comparable first, then the table, how to read it, warnings and the gate."""
+    """Print a comparison: important warnings, the table, its explanation, the other warnings, and the gate."""
     say_loud(console, comparison.warnings, LOUD)
     say(console, _title(comparison), "italic")
     for (method, baseline), rows in _pairs(comparison).items():
@@ -53,17 +53,17 @@ def render(comparison: Comparison, console: Console) -> None:
 
 
 def gate(check: Check) -> str:
-    """Give a condition with its figures as a line.
+    """Format a gate condition with its figures as a line.
 
     Example:
-        >>> gate(Check(condition="tone < 0.7", met=False, told=("walk: 0.8 not < 0.7 (n = 9)",)))
+        >>> format_check(GateCheck(condition="tone < 0.7", met=False, told=("walk: 0.8 not < 0.7 (n = 9)",)))
         'passed: tone < 0.7; walk: 0.8 not < 0.7 (n = 9)'
     """
     return f"{'FAILED' if check.met else 'passed'}: {'; '.join((check.condition, *check.told))}"
 
 
 def legend(comparison: Comparison) -> Iterator[str]:
-    """Say in sentences what the table's figures are."""
+    """Yield sentences that explain the table's figures."""
     family = comparison.family
     yield f"p is corrected ({family.correction.capitalize()}) over {family.told}.{_incapable(comparison)}"
     found: dict[str, dict[str, None]] = {}
@@ -86,7 +86,7 @@ def legend(comparison: Comparison) -> Iterator[str]:
 
 
 def _name_intervals(comparison: Comparison) -> str:
-    """Name how the intervals were computed, and which of them how if it is not one way for all."""
+    """Format how the intervals were computed; if by several methods, with the contrasts of each."""
     found: dict[str, list[str]] = {}
     for one in comparison.contrasts:
         if one.interval:
@@ -98,16 +98,16 @@ def _name_intervals(comparison: Comparison) -> str:
 
 
 def changed(comparison: Comparison) -> Iterator[str]:
-    r"""Name the first questions that each method won and lost over all questions, and say how to see all.
+    r"""Yield the first questions that each method won and lost over all questions, and the command to list all.
 
     Example:
         >>> one = Contrast(metric="tone", group="", method="a", baseline="b", better="higher", questions=9, n=9,
         ...                won=1, lost=2, won_questions=["q2"], lost_questions=["q3", "q7"])
-        >>> from greval.analysis.comparison.records import Family
-        >>> family = Family(tests=1, counted=1, told="1 test", correction="bonferroni", alpha=0.05)
+        >>> from greval.analysis.comparison.records import CorrectionFamily
+        >>> family = CorrectionFamily(tests=1, counted=1, told="1 test", correction="bonferroni", alpha=0.05)
         >>> whole = Comparison(folder="runs/x", against=None, baseline="b", methods=["a"], by=[], cluster_by=None,
         ...                    level=0.95, family=family, contrasts=[one], levels=[])
-        >>> print(*changed(whole), sep="\n")
+        >>> print(*format_changed(whole), sep="\n")
         tone: a lost q3, q7; won q2
     """
     hidden = False
@@ -122,7 +122,7 @@ def changed(comparison: Comparison) -> Iterator[str]:
 
 
 def _incapable(comparison: Comparison) -> str:
-    """Name the tests that could not have come below the level."""
+    """Format the tests that could not have come below the level."""
     left = [one for one in comparison.contrasts if one.test and not one.test.capable]
     if not left:
         return ""
@@ -134,10 +134,11 @@ def _incapable(comparison: Comparison) -> str:
 
 
 def verdict(one: Contrast) -> str:
-    """Give what a comparison says in words.
+    """Format the verdict of a comparison.
 
     Example:
-        >>> verdict(Contrast(metric="tone", group="", method="a", baseline="b", better="higher", questions=3, n=0))
+        >>> one = Contrast(metric="tone", group="", method="a", baseline="b", better="higher", questions=3, n=0)
+        >>> format_verdict(one)
         'no question has both figures'
     """
     if one.verdict == "nothing to compare":
@@ -151,7 +152,7 @@ def verdict(one: Contrast) -> str:
 
 
 def number(figure: float, one: Contrast, *, sign: bool = False) -> str:
-    """Give a figure with as many decimals as the means of its comparison need."""
+    """Format a figure with the decimals that the size of its comparison's means needs."""
     size = max(abs(one.method_mean or 0.0), abs(one.baseline_mean or 0.0))
     decimals = next((places for limit, places in ((1000, 0), (100, 1), (10, 2)) if size >= limit), 3)
     rounded = round(figure, decimals) + 0.0  # no -0.000
@@ -159,20 +160,20 @@ def number(figure: float, one: Contrast, *, sign: bool = False) -> str:
 
 
 def p_value(p: float) -> str:
-    """Give a p value in short.
+    """Format a p value briefly.
 
     Example:
-        >>> p_value(0.04321), p_value(0.00002), p_value(1.0)
+        >>> format_p(0.04321), format_p(0.00002), format_p(1.0)
         ('0.043', '<0.0001', '1')
     """
     return "<0.0001" if p < 0.0001 else f"{p:.2g}"  # noqa: PLR2004 - the usual bound
 
 
 def effect(found: Effect) -> str:
-    """Give the effect size with its name: Cohen's g or dz.
+    """Format the effect size with its name: Cohen's g or dz.
 
     Example:
-        >>> effect(Effect(cohens_g=0.25, odds_ratio=3.0)), effect(Effect())
+        >>> format_effect(EffectSizes(cohens_g=0.25, odds_ratio=3.0)), format_effect(EffectSizes())
         ('g +0.25', '-')
     """
     names = {"g": found.cohens_g, "dz": found.cohens_dz}
@@ -180,13 +181,13 @@ def effect(found: Effect) -> str:
 
 
 def _title(comparison: Comparison) -> str:
-    """Say what is compared with what."""
+    """Format the title: what is compared with what."""
     against = f" against {comparison.against}" if comparison.against else ""
     return f"{comparison.folder}{against}, question by question"
 
 
 def _pairs(comparison: Comparison) -> dict[tuple[str, str], list[Contrast]]:
-    """Give the rows of each method and what it is compared with."""
+    """Group the rows by method and what it is compared with."""
     found: dict[tuple[str, str], list[Contrast]] = {}
     for one in comparison.contrasts:
         found.setdefault((one.method, one.baseline), []).append(one)
@@ -194,7 +195,7 @@ def _pairs(comparison: Comparison) -> dict[tuple[str, str], list[Contrast]]:
 
 
 def _table(comparison: Comparison, rows: list[Contrast], *, wide: bool) -> Table:
-    """Lay out the rows of one pair: each metric over all questions, and its groups below it."""
+    """Build the table of one pair of methods: each metric over all questions, with its groups below it."""
     table = Table(box=None, pad_edge=False)
     columns = _columns(comparison, rows[0], wide=wide)
     for name, (right, _) in columns.items():
@@ -210,7 +211,7 @@ Columns = dict[str, tuple[bool, Callable[[Contrast], str]]]
 
 
 def _columns(comparison: Comparison, pair: Contrast, *, wide: bool) -> Columns:
-    """Give the columns: whether they stand on the right, and what they hold."""
+    """Return the columns: whether each is right-aligned, and how its cells are formatted."""
     first = ", by ".join(["metric", *([" · ".join(comparison.by)] if comparison.by else [])])
     baseline, method = ("before", "now") if comparison.against else _short(pair)
     columns: Columns = {
@@ -229,23 +230,25 @@ def _columns(comparison: Comparison, pair: Contrast, *, wide: bool) -> Columns:
 
 
 def _short(pair: Contrast) -> tuple[str, str]:
-    """Give the names of both sides as heads of columns, where they are short and no other column's."""
+    """Return the headings of both sides: their names, or "baseline" and "method" if these are long or taken."""
     names = pair.baseline, pair.method
     fit = all(len(name) <= SHORT and name not in HEADS for name in names)
     return names if fit else ("baseline", "method")
 
 
 def _count(one: Contrast) -> str:
-    """Give how many questions count, of how many where it is not all."""
+    """Format the number of questions that count, with the total if it is larger."""
     count = str(one.n) if one.n == one.questions else f"{one.n}/{one.questions}"
     return count if one.clusters is None else f"{count} in {one.clusters}"
 
 
 def _mean(mean: float | None, one: Contrast) -> str:
+    """Format a mean."""
     return "-" if mean is None else number(mean, one)
 
 
 def _difference(one: Contrast) -> str:
+    """Format a difference with its interval."""
     if one.difference is None:
         return "-"
     ends = "[no interval]"
@@ -255,7 +258,7 @@ def _difference(one: Contrast) -> str:
 
 
 def _uncorrected(one: Contrast) -> str:
-    """Give p as it is, with McNemar's mid-p or Wilcoxon's p beside it."""
+    """Format the uncorrected p, with McNemar's mid-p or Wilcoxon's p."""
     if one.test is None:
         return "-"
     beside = [("mid", one.test.mid_p), ("W", one.test.wilcoxon_p)]

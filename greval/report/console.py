@@ -1,4 +1,4 @@
-"""A report for the terminal."""
+"""The report of a run for the terminal."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from greval.stats.summary import Summary
 FEW = 5
 VALUES_WIDTH = 26
 MOMENTS = {"median": "median", "sd": "standard_deviation", "min": "minimum", "max": "maximum"}
-"""The heads of columns that stand in the table if they fit, and the fields of a summary that they hold."""
+"""The headings of columns that are shown if they fit, and the fields of a summary in them."""
 ANY_WIDTH = 10_000
 COUNT_WIDTH = 7
 NOT_READ = "(not judged yet)"
 """The group of cases whose method and tags are not known yet."""
 FINE, COARSE = 0.1, 1000
-"""Between these, two digits after the point tell a measure well."""
+"""Between these, a measure is printed with two decimals."""
 
 
 def render(report: Report, console: Console) -> None:
@@ -45,6 +45,7 @@ def render(report: Report, console: Console) -> None:
 
 
 def _verdicts(verdicts: Iterable[Verdict]) -> RenderableType:
+    """Build the table of verdicts with their reasons."""
     table = Table(title="Verdicts and their reasons", title_justify="left", box=None, pad_edge=False)
     for name in ("case", "metric", "verdict", "reason"):
         table.add_column(name, overflow="fold", ratio=3 if name == "reason" else None)
@@ -58,13 +59,14 @@ def _verdicts(verdicts: Iterable[Verdict]) -> RenderableType:
 
 
 def _summaries_that_fit(report: Report, console: Console) -> Table:
-    """Return the table with the columns of `MOMENTS`, without them if a cell would be folded to make room."""
+    """Build the table with the columns of `MOMENTS`, or without them if a cell would be folded to make room."""
     wide = _summaries(report, wide=True)
     needed = Measurement.get(console, console.options.update(max_width=ANY_WIDTH), wide).maximum
     return wide if needed <= console.width else _summaries(report, wide=False)
 
 
 def _summaries(report: Report, *, wide: bool) -> Table:
+    """Build the table of summaries."""
     judge = f", judge {report.judge}" if report.judge else ""
     table = Table(title=f"{report.folder}{judge}", title_justify="left", box=None, pad_edge=False)
     table.add_column("metric", no_wrap=True)
@@ -86,6 +88,7 @@ def _summaries(report: Report, *, wide: bool) -> Table:
 
 
 def _cells(report: Report, summary: Summary, *, wide: bool) -> list[str]:
+    """Format a row of the summaries."""
     pending = 0 if report.by else report.pending.get(summary.metric, 0)
     counts = [summary.planned + pending, summary.scored, summary.skipped, summary.failed]
     counts += [pending] if report.pending else []
@@ -95,7 +98,7 @@ def _cells(report: Report, summary: Summary, *, wide: bool) -> list[str]:
 
 
 def _shares(report: Report) -> RenderableType:
-    """Return the table of what was counted over the judge's notes."""
+    """Build the table of the counts over the judge's notes."""
     table = Table(title="Shares counted over the judge's notes", title_justify="left", box=None, pad_edge=False)
     table.add_column("metric", no_wrap=True)
     if report.by:
@@ -112,11 +115,12 @@ def _shares(report: Report) -> RenderableType:
 
 
 def _figure_or_dash(number: float | None) -> str:
+    """Format a number, or None as a dash."""
     return "-" if number is None else figure(number)
 
 
 def spread(report: Report, summary: Summary) -> str:
-    """Return how often each value of the scale was given, in the scale's order; quantiles if it has no upper end."""
+    """Format the count of each value in the scale's order; the quantiles if the scale has no upper end."""
     if summary.median is not None and summary.p95 is not None:
         return f"p50 {figure(summary.median)}, p95 {figure(summary.p95)}"
     values = report.scales.get(summary.metric, ())
@@ -133,13 +137,13 @@ def spread(report: Report, summary: Summary) -> str:
 
 
 def _range(summary: Summary) -> str:
-    """Return the smallest, middle and greatest of many different numbers."""
+    """Format the minimum, median and maximum of many different numbers."""
     told = {"min": summary.minimum, "median": summary.median, "max": summary.maximum}
     return ", ".join(f"{name} {_figure_or_dash(number)}" for name, number in told.items())
 
 
 def mean(summary: Summary | ShareSummary) -> str:
-    """Give the mean with its interval and how many values it is of."""
+    """Format the mean with its interval and the number of values."""
     if summary.mean is None:
         return "-"
     interval = summary.interval
@@ -150,17 +154,17 @@ def mean(summary: Summary | ShareSummary) -> str:
 
 
 def figure(number: float) -> str:
-    """Write a number of any size: three digits that count, all of those before the point.
+    """Format a number of any size with three significant digits, and with all digits before the point.
 
     Example:
-        >>> figure(1.234), figure(12345.6), figure(0.000123)
+        >>> format_figure(1.234), format_figure(12345.6), format_figure(0.000123)
         ('1.23', '12,346', '0.000123')
     """
     return f"{number:,.0f}" if abs(number) >= COARSE else f"{number:.3g}"
 
 
 def _contradictions(shares: Iterable[ShareSummary]) -> Iterable[str]:
-    """Say how many verdicts contradict a share, with the way to find them."""
+    """Yield the number of verdicts that contradict a share, with the command that lists them."""
     for share in shares:
         if share.contradictions:
             where = f"{share.metric}{f' ({share.group})' if share.group else ''}"
@@ -169,7 +173,7 @@ def _contradictions(shares: Iterable[ShareSummary]) -> Iterable[str]:
 
 
 def _troubles(report: Report) -> Iterable[str]:
-    """Say what is missing from the figures, with the way to mend it."""
+    """Yield what is missing from the figures, with the remedy."""
     for summary in report.summaries:
         where = f"{summary.metric}{f' ({summary.group})' if summary.group else ''}"
         if summary.failures:

@@ -1,4 +1,4 @@
-"""A diagnosis for the terminal: how often each cause by method and tag, and the cases behind a number."""
+"""A diagnosis for the terminal: the number of cases of each cause by method and tag, and the cases themselves."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def render(found: Diagnoses, console: Console, *, title: str, show: Iterable[Cau
 
     Args:
         found: The diagnoses.
-        console: Where to.
-        title: What stands over the table.
+        console: The console to print to.
+        title: The title of the table.
         show: The causes of which every case is listed with its evidence.
     """
     for cause in show:
@@ -33,7 +33,7 @@ def render(found: Diagnoses, console: Console, *, title: str, show: Iterable[Cau
 
 
 def notes_on(notes: Iterable[str], console: Console) -> None:
-    """Print what is wrong with an index: the first few notes, and how many more there are."""
+    """Print the first few notes about an index, and the number of the others."""
     told = [*notes]
     for note in told[:FEW_NOTES]:
         console.print(f"index: {note}", style="yellow", markup=False, highlight=False, soft_wrap=True)
@@ -42,6 +42,7 @@ def notes_on(notes: Iterable[str], console: Console) -> None:
 
 
 def _table(found: Diagnoses, title: str) -> Table:
+    """Build the table of counts."""
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     for name in found.by:
         table.add_column(name, overflow="fold")
@@ -57,7 +58,7 @@ def _table(found: Diagnoses, title: str) -> Table:
 
 
 def _listed(cause: Cause, found: Diagnoses, console: Console) -> None:
-    """Print every case of a cause, with what its reason rests on."""
+    """Print every case of a cause with its evidence."""
     rows = found.of(cause)
     console.print(Text(f"{cause} ({len(rows)}): {MEANINGS[cause]}", style="bold"), soft_wrap=True)
     for row in rows:
@@ -67,6 +68,7 @@ def _listed(cause: Cause, found: Diagnoses, console: Console) -> None:
 
 
 def _lines(row: Diagnosis, group: tuple[str, ...]) -> Iterable[str]:
+    """Yield the lines of one case."""
     yield f"{shortened(row.sample_id)} ({' · '.join(group)}): {row.reason}"
     for part in row.evidence:
         yield f"  {part.kind} {part.name}: {part.lost or 'found'}; {part.told}"

@@ -1,4 +1,4 @@
-"""Estimates for the terminal: of each mean what the judge says, what labels say, and what both say together."""
+"""Estimates for the terminal: for each mean the figures from the judge, from the labels, and from both."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ NAMES = {
 BEST = "prediction_powered"
 SHOWN = 5
 SHORT = 24
-"""Longer reasons stand in the last column."""
+"""Longer reasons are printed in the last column."""
 
 
 def render(found: Estimate, console: Console) -> None:
-    """Print an estimate: what it is of, the table, how to read it, and what to beware of."""
+    """Print an estimate: its title, the table, the explanation, and the warnings."""
     say(console, _title(found), "italic")
     if found.enriched:
         say(console, f"{LOUD}: labels count with the weights that their things were drawn with", "bold yellow")
@@ -44,7 +44,7 @@ def render(found: Estimate, console: Console) -> None:
 
 
 def legend(found: Estimate) -> Iterator[str]:
-    """Say in sentences what the table's figures are."""
+    """Yield sentences that explain the table's figures."""
     yield (
         f"Each interval is of {found.level:.0%}. The judge's own takes the judge for right; the others are of what "
         f"people would say of {_of_what(found)}."
@@ -57,14 +57,15 @@ def legend(found: Estimate) -> Iterator[str]:
 
 
 def _of_what(found: Estimate) -> str:
+    """Format the population that the figures are for."""
     return "new questions like these" if found.new_questions else "the judged things of this run"
 
 
 def told(figure: Figure, *, sign: bool = False) -> str:
-    """Give a figure with its interval, or why there is none.
+    """Format a figure with its interval, or the reason why it has no value.
 
     Example:
-        >>> told(Figure(reason="no label")), told(Figure(value=0.5))
+        >>> format_estimate(EstimateFigure(reason="no label")), format_estimate(EstimateFigure(value=0.5))
         ('no label', '0.500 [no interval]')
     """
     if figure.value is None:
@@ -77,10 +78,10 @@ def told(figure: Figure, *, sign: bool = False) -> str:
 
 
 def number(figure: float, *, sign: bool = False) -> str:
-    """Give a figure with as many decimals as its size needs.
+    """Format a figure with the decimals that its size needs.
 
     Example:
-        >>> number(0.12345), number(-0.0001, sign=True), number(1234.5)
+        >>> format_number(0.12345), format_number(-0.0001, sign=True), format_number(1234.5)
         ('0.123', '+0.000', '1,234')
     """
     decimals = next((places for limit, places in ((1000, 0), (100, 1), (10, 2)) if abs(figure) >= limit), 3)
@@ -88,7 +89,7 @@ def number(figure: float, *, sign: bool = False) -> str:
 
 
 def _title(found: Estimate) -> str:
-    """Say what is estimated from what."""
+    """Format the title: what is estimated, from how many labels."""
     drawn = "" if found.drawn_by == "items" else ", drawn by whole questions"
     return (
         f"{found.folder}, {found.metric}: what people would say of {found.judged:,} judged things, "
@@ -97,7 +98,7 @@ def _title(found: Estimate) -> str:
 
 
 def _table(found: Estimate) -> Table:
-    """Lay out a block of lines for each mean or difference."""
+    """Build the table, with a block of lines for each mean or difference."""
     table = Table(box=None, pad_edge=False)
     table.add_column(escape(", by ".join(["method", *([" · ".join(found.by)] if found.by else [])])), overflow="fold")
     table.add_column("estimate", no_wrap=True)
@@ -123,7 +124,7 @@ def _table(found: Estimate) -> Table:
 
 
 def _names(row: EstimateRow) -> Iterator[str]:
-    """Say of what a block is, and how much of it is labelled."""
+    """Yield the lines that name a block, with the number of labelled items."""
     yield row.method if row.baseline is None else f"{row.method} less {row.baseline}"
     if row.group:
         yield f"  {row.group}"
@@ -133,7 +134,7 @@ def _names(row: EstimateRow) -> Iterator[str]:
 
 
 def remark(row: EstimateRow, key: str, refused: str | None = None) -> str:
-    """Say what stands behind a figure."""
+    """Format the remarks on a figure."""
     figure: Figure = getattr(row, key)
     remarks: list[str] = []
     if figure.reason and figure.reason not in {refused, told(figure)} and key != "plain":

@@ -1,4 +1,4 @@
-"""A forecast for the terminal: what a run would ask and cost."""
+"""A forecast for the terminal: the calls and the cost of a run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ COLUMNS = ("judged", "kept", "skipped", "calls", "input tokens", "output tokens"
 
 
 def render(forecast: Forecast, console: Console) -> None:
-    """Print what a run would ask, how its tokens were counted, and what is not in it."""
+    """Print the calls of a run, how its tokens were counted, and what is not included."""
     table = Table(
         title=f"would be asked of {forecast.judge or 'nobody'}", title_justify="left", box=None, pad_edge=False
     )
@@ -30,20 +30,21 @@ def render(forecast: Forecast, console: Console) -> None:
 
 
 def _cells(part: Expected) -> tuple[str, ...]:
+    """Format the counts and the cost of a metric."""
     numbers = (part.judged, part.kept, part.skipped, part.calls, part.input_tokens, part.output_tokens)
-    cost = part.cost if part.calls else 0.0  # what asks nothing costs nothing, also of a judge without a price
+    cost = part.cost if part.calls else 0.0  # no calls cost nothing, even if the judge has no known price
     return (*(f"{number:,}" for number in numbers), "unknown" if cost is None else f"${cost:.4f}")
 
 
 def _all(forecast: Forecast) -> Expected:
-    """Add the metrics up."""
+    """Return the sum over all metrics."""
     names = ("judged", "kept", "skipped", "calls", "input_tokens", "output_tokens")
     sums = {name: sum(getattr(part, name) for part in forecast.expected) for name in names}
     return Expected(metric="all", **sums, cost=forecast.cost)
 
 
 def _notes(forecast: Forecast) -> list[str]:
-    """Say what the figures rest on."""
+    """Return notes on how the figures were made."""
     notes = [f"input tokens: {forecast.how}; output tokens: an estimate", "calls: without what is asked again"]
     if forecast.judge and forecast.cost is None:
         notes.append(f"no price is known for {forecast.judge}: --prices FILE gives one")
@@ -54,7 +55,7 @@ def _notes(forecast: Forecast) -> list[str]:
 
 
 def _caps(forecast: Forecast) -> Iterator[str]:
-    """Say what was spent on the run before, and whether its caps leave room for what is asked."""
+    """Yield what was spent on the run before, and whether its caps leave room for the calls."""
     spent = forecast.spent
     if spent.calls or spent.cost:
         cost = "" if spent.cost is None else f", ${spent.cost:.4f}"
@@ -69,4 +70,5 @@ def _caps(forecast: Forecast) -> Iterator[str]:
 
 
 def _room(fits: bool) -> str:  # noqa: FBT001 - whether
+    """Format whether the run fits into a cap."""
     return "the run would come to its end" if fits else "the run would stop at it"

@@ -1,4 +1,4 @@
-"""Figures as they are told in a cell: the name, the value with its interval, and the interval by question."""
+"""Formatting of figures for table cells: the name, the value with its interval, and the interval by question."""
 
 from __future__ import annotations
 
@@ -19,21 +19,22 @@ NAMES = {
 
 
 def named(name: str) -> str:
-    """Give the name of a figure as it is told.
+    """Return the printed name of a figure.
 
     Example:
-        >>> named("kappa"), named("macro f1")
+        >>> format_name("kappa"), format_name("macro f1")
         ("Cohen's kappa", 'macro F1')
     """
     return NAMES.get(name, name.replace("f1", "F1"))
 
 
 def told(figure: Measured | None) -> str:
-    """Give a figure with its interval; a dash where it is not defined.
+    """Format a figure with its interval; a dash if it is undefined.
 
     Example:
         >>> from greval.stats.measured import Undefined
-        >>> told(Figure(value=0.5, n=10)), told(Undefined(n=0, reason="nothing")), told(None)
+        >>> undefined = Undefined(n=0, reason="nothing")
+        >>> format_measured(MeasuredValue(value=0.5, n=10)), format_measured(undefined), format_measured(None)
         ('0.50', '-', '')
     """
     if figure is None:
@@ -42,20 +43,20 @@ def told(figure: Measured | None) -> str:
 
 
 def by_question(figure: Measured) -> str:
-    """Give the interval that draws whole questions; nothing where each question has one thing."""
+    """Format the interval that resamples whole questions; empty if each question has one item."""
     return ends(figure.clustered).strip() if isinstance(figure, Figure) else "-"
 
 
 def ends(interval: Interval | None) -> str:
-    """Give the ends of an interval, to stand behind a value."""
+    """Format the ends of an interval, to follow a value."""
     return "" if interval is None else f" [{number(interval.low)}, {number(interval.high)}]"
 
 
 def number(value: float | None) -> str:
-    """Give a figure with two digits after the point, fewer where it is large; never -0.00; a dash for none.
+    """Format a figure with two decimals, fewer if it is large; never as -0.00, and None as a dash.
 
     Example:
-        >>> number(-0.001), number(12345.6), number(None)
+        >>> format_number(-0.001), format_number(12345.6), format_number(None)
         ('0.00', '12,346', '-')
     """
     if value is None:

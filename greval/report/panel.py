@@ -1,4 +1,4 @@
-"""A panel for the terminal: how far the judges agree, each against the others and against people, who is apart."""
+"""A panel for the terminal: the agreement among the judges, with the others and with people, and the outlier."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COMBINED = {"majority": "what most judges say", "median": "the median of the jud
 
 
 def render(panel: Panel, console: Console) -> None:
-    """Print a panel: what to beware of first, then the tables, then how to read them."""
+    """Print a panel: important warnings, the tables, their explanation, and the other warnings."""
     whole, *groups = panel.groups
     say_loud(console, panel.warnings, LOUD)
     say(console, _title(panel, whole), "italic")
@@ -38,7 +38,7 @@ def render(panel: Panel, console: Console) -> None:
 
 
 def legend(panel: Panel) -> Iterator[str]:
-    """Say in sentences what the figures are."""
+    """Yield sentences that explain the figures."""
     whole = panel.groups[0]
     yield f"The panel's verdict is {COMBINED[panel.combine]}. Only things that all judged count."
     yield f"Intervals are {panel.level:.0%}, by bootstrap" + (
@@ -53,6 +53,7 @@ def legend(panel: Panel) -> Iterator[str]:
 
 
 def _title(panel: Panel, whole: Jury) -> str:
+    """Format the title."""
     judges = (
         f"{len(panel.benches)} judges on {counted(whole.things, 'thing')} of {counted(whole.questions, 'question')}"
     )
@@ -60,7 +61,7 @@ def _title(panel: Panel, whole: Jury) -> str:
 
 
 def _runs(panel: Panel) -> Table:
-    """Lay out how far each run came."""
+    """Build the table of the runs with their counts."""
     table = plain_table("judge", "verdicts", "missing", "failed", "skipped")
     for one in panel.benches:
         table.add_row(*map(Text, (one.name, *map(str, (one.verdicts, one.missing, one.failed, one.skipped)))))
@@ -68,7 +69,7 @@ def _runs(panel: Panel) -> Table:
 
 
 def _whole(whole: Jury, level: float) -> Table:
-    """Lay out how far all agree."""
+    """Build the table of the agreement among all judges."""
     figures = {**whole.among.figures, "unanimous": whole.unanimous}
     table = plain_table("all judges", "n", f"figure [{level:.0%}]", "by question")
     for name, figure in figures.items():
@@ -77,7 +78,7 @@ def _whole(whole: Jury, level: float) -> Table:
 
 
 def _seats(whole: Jury) -> Table:
-    """Lay out each judge against the others."""
+    """Build the table of each judge compared with the others."""
     names = _names(seat.others for seat in whole.seats)
     without = any(seat.alpha_without for seat in whole.seats)
     last = ["alpha without it"] if without else []
@@ -89,7 +90,7 @@ def _seats(whole: Jury) -> Table:
 
 
 def _people(whole: Jury) -> Table | None:
-    """Lay out the panel and each judge against people."""
+    """Build the table of the panel and each judge compared with people."""
     if whole.people is None:
         return None
     rows: list[tuple[str, Against]] = [("the panel", whole.people)]
@@ -102,7 +103,7 @@ def _people(whole: Jury) -> Table | None:
 
 
 def _groups(panel: Panel, groups: Sequence[Jury]) -> Table | None:
-    """Lay out the groups, a row each."""
+    """Build the table of groups, one row each."""
     if not groups:
         return None
     names = [*groups[0].among.figures]
@@ -116,13 +117,15 @@ def _groups(panel: Panel, groups: Sequence[Jury]) -> Table | None:
 
 
 def _main(seat: Seat) -> Measured | None:
-    """Give the figure by which a judge is told in one cell."""
+    """Return the figure that represents a judge in one cell."""
     return seat.others.figures.get("kappa") or seat.others.figures.get("mae")
 
 
 def _cells(name: str, against: Against, names: Sequence[str]) -> tuple[str, ...]:
+    """Format a row of figures."""
     return (name, f"{against.n:,}", str(against.ties), *(told(against.figures.get(one)) for one in names))
 
 
 def _names(sides: Iterator[Against] | Sequence[Against]) -> list[str]:
+    """Return the names of all figures, each once."""
     return [*dict.fromkeys(name for side in sides for name in side.figures)]

@@ -1,4 +1,4 @@
-"""A probe for the terminal: what was caught of what was planted, the noise, and what got through."""
+"""A probe for the terminal: the kill rate of each check, the noise, and the surviving mutants."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from greval.stats.measured import Figure
 from greval.trust.probing.records import Checked, Noise, Probe, Survivor
 
 SHORT = 100
-"""So many letters of a reason are shown; the JSON form has it in full."""
+"""The number of characters of a reason that are printed; the JSON form has it in full."""
 
 
 def render(probe: Probe, console: Console, *, show: int = 5) -> None:
     """Print a probe.
 
     Args:
-        probe: What was found.
-        console: Where it is printed.
-        show: How many mutants that got through are shown.
+        probe: The probe.
+        console: The console to print to.
+        show: The number of surviving mutants to print.
     """
     say(console, f"{probe.folder}: {probe.metric}, judge {probe.judge}, {counted(probe.cases, 'case')}", "italic")
     if probe.checks:
@@ -41,7 +41,7 @@ def render(probe: Probe, console: Console, *, show: int = 5) -> None:
 
 
 def legend(probe: Probe) -> Iterator[str]:
-    """Say in sentences what was asked of the verdicts, what moved by itself, and which checks say nothing."""
+    """Yield sentences about what each check expects, the noise, the checks not made, and the cost."""
     for one in probe.checks:
         yield f"{one.name}: {one.holds}"
     if any(isinstance(one.rate, Figure) and one.rate.clustered for one in probe.checks):
@@ -57,12 +57,12 @@ def legend(probe: Probe) -> Iterator[str]:
 
 
 def noise(found: Noise) -> str:
-    """Tell in a sentence how steady the verdicts are.
+    """Format how stable repeated verdicts are.
 
     Example:
         >>> from greval.stats.measured import Undefined
         >>> none = Undefined(n=0, reason="nothing was judged twice")
-        >>> noise(Noise(repeats=2, things=0, unsteady=none, flip_rate=None, sd=None))
+        >>> format_noise(Noise(repeats=2, things=0, unsteady=none, flip_rate=None, sd=None))
         'repeats: nothing was judged twice'
     """
     if not isinstance(found.unsteady, Figure) or found.flip_rate is None:
@@ -76,7 +76,7 @@ def noise(found: Noise) -> str:
 
 
 def troubles(probe: Probe) -> Iterator[str]:
-    """Say what the figures are not of, with the way to mend it."""
+    """Yield what the figures do not include, with the remedy."""
     for one in probe.checks:
         for reason, times in one.unused.items():
             yield f"{one.name}: {times} not used: {reason}"
@@ -92,7 +92,7 @@ def troubles(probe: Probe) -> Iterator[str]:
 
 
 def _checks(checks: Sequence[Checked]) -> Table:
-    """Lay out the checks."""
+    """Build the table of checks."""
     clustered = any(isinstance(one.rate, Figure) and one.rate.clustered for one in checks)
     heads = (
         "caught",
@@ -114,7 +114,7 @@ def _checks(checks: Sequence[Checked]) -> Table:
 
 
 def _survivors(survivors: Sequence[Survivor], show: int) -> Table:
-    """Lay out what got through, first one of each check and variant."""
+    """Build the table of surviving mutants, the first of each check and variant at the top."""
     more = f" ({show} of {len(survivors)})" if len(survivors) > show else ""
     table = Table(title=f"Not caught{more}", title_justify="left", box=None, pad_edge=False)
     for name in ("check", "variant", "case", "before", "after", "reason"):
@@ -127,7 +127,7 @@ def _survivors(survivors: Sequence[Survivor], show: int) -> Table:
 
 
 def _various(survivors: Sequence[Survivor]) -> list[Survivor]:
-    """Give those first that are the first of their check and variant."""
+    """Return the survivors, the first of each check and variant before the others."""
     firsts: dict[tuple[str, str], Survivor] = {}
     for one in survivors:
         firsts.setdefault((one.check, one.variant), one)

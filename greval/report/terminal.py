@@ -1,4 +1,4 @@
-"""What pages for the terminal are made of: lines that are printed as they are, and plain tables."""
+"""Building blocks of the terminal reports: lines printed verbatim, and plain tables."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from rich.markup import escape
 from rich.table import Table
 
 LONGEST = 64
-"""Letters of a name on a page: as many as a hash of 256 bits has, which is shown whole."""
+"""The maximum length of a printed name: that of a 256-bit hash in hexadecimal, which is printed in full."""
 GAP = "..."
 
 
 def say(console: Console, line: str, style: str = "") -> None:
-    """Print a line as it is: nothing in it is markup, and it is not folded."""
+    """Print a line verbatim, without markup or folding."""
     console.print(line, style=style, markup=False, highlight=False, soft_wrap=True)
 
 
 def say_loud(console: Console, warnings: Iterable[str], loud: str | tuple[str, ...]) -> None:
-    """Print the warnings that come before all figures: those that begin with one of these words."""
+    """Print the warnings with one of these prefixes, which come before all figures."""
     for line in warnings:
         if line.startswith(loud):
             say(console, line, "bold red")
@@ -33,15 +33,15 @@ def say_rest(console: Console, warnings: Iterable[str], loud: str | tuple[str, .
 
 
 def plain_table(first: str, *others: str, left: Collection[str] = ()) -> Table:
-    """Give an empty table: names on the left, figures on the right.
+    """Build an empty table with names left-aligned and figures right-aligned.
 
     Args:
-        first: The head of the names.
-        others: The heads of the other columns.
-        left: Those of them that hold words, and stand on the left too.
+        first: The heading of the names.
+        others: The headings of the other columns.
+        left: Those of them that contain words, and are left-aligned too.
 
     Example:
-        >>> [column.justify for column in plain_table("metric", "n", "verdict", left={"verdict"}).columns]
+        >>> [column.justify for column in build_plain_table("metric", "n", "verdict", left={"verdict"}).columns]
         ['left', 'right', 'left']
     """
     table = Table(box=None, pad_edge=False)
@@ -52,12 +52,12 @@ def plain_table(first: str, *others: str, left: Collection[str] = ()) -> Table:
 
 
 def shortened(text: str, most: int = LONGEST) -> str:
-    """Leave out the middle of a name that is too long for a page: its ends tell it from its neighbours.
+    """Shorten a long name by leaving out its middle, because its ends distinguish it from similar names.
 
     Example:
-        >>> shortened("chunk-0123456789", most=11)
+        >>> shorten("chunk-0123456789", most=11)
         'chun...6789'
-        >>> shortened("chunk-1")
+        >>> shorten("chunk-1")
         'chunk-1'
     """
     if len(text) <= most:
