@@ -1,4 +1,4 @@
-"""The HTTP door: metrics over LangServe and plain REST, and a page to use them. Needs `greval[server]`."""
+"""The HTTP server: metrics over LangServe and plain REST, and a web page. Needs `greval[server]`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The app: routes, and what every request passes on its way to them."""
+"""The FastAPI app: routes, middleware and lifespan."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
     from greval.judging.model.judge import Judge
 
 LAYERS = (Observing, Access, Admission, Incoming, Working)
-"""What a request passes, from the outside."""
+"""The middleware that a request passes, outermost first."""
 
 
 def create_app(settings: Settings, models: Mapping[str, Judge | BaseChatModel] | None = None) -> FastAPI:
-    """Give the app that serves metrics.
+    """Create the app that serves metrics.
 
     Args:
-        settings: What the operator decided.
-        models: Judges by the names that clients use, in place of those of the settings, such as models of tests.
+        settings: The operator's settings.
+        models: Judges by the names that clients use, such as test models; they replace those of the settings.
 
     Example:
         >>> create_app(Settings()).title
@@ -66,7 +66,7 @@ def create_app(settings: Settings, models: Mapping[str, Judge | BaseChatModel] |
 
 @asynccontextmanager
 async def _life(app: FastAPI) -> AsyncIterator[None]:
-    """Begin and end what lives as long as the server."""
+    """Start and stop what lives as long as the server."""
     service: Service = app.state.service
     forget(gone)
     for begin in service.starting:

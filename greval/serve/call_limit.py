@@ -1,4 +1,4 @@
-"""A limit of calls in flight for the whole server, in which tenants take turns."""
+"""A limit of concurrent judge calls for the whole server, shared fairly between tenants."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from collections.abc import Callable
 
 
 class FairGate:
-    """Lets so many calls be in flight; where more wait, the next one is of the next tenant.
+    """A limit of calls in flight; when calls wait, tenants take turns (round robin).
 
     Args:
         width: The most calls in flight.
-        told: Called with the calls in flight and those that wait where either changes.
+        on_change: Called with the number of calls in flight and of waiting calls when either changes.
 
     Example:
         >>> async def call():
-        ...     gate = FairGate(1)
-        ...     async with gate.lane("ana"):
-        ...         return gate.inside
+        ...     limit = FairCallLimit(1)
+        ...     async with limit.get_slot("ana"):
+        ...         return limit.inside
         >>> asyncio.run(call())
         1
     """
 
     def __init__(self, width: int, told: Callable[[int, int], None] | None = None) -> None:
-        """Begin with nobody inside."""
+        """Start with no calls in flight."""
         self.width = width
         self._told = told or (lambda *_: None)
         self.inside = 0
@@ -32,15 +32,15 @@ class FairGate:
 
     @property
     def waiting(self) -> int:
-        """How many calls wait."""
+        """The number of waiting calls."""
         return sum(map(len, self._lines.values()))
 
     def lane(self, tenant: str) -> Lane:
-        """Give what a tenant's calls enter, any number of them at once."""
+        """Return the context manager for a tenant's calls; any number of them may enter it at once."""
         return Lane(self, tenant)
 
     async def enter(self, tenant: str) -> None:
-        """Wait for a turn."""
+        """Wait until a call of this tenant may start."""
         if self.inside < self.width and not self._lines:
             self.inside += 1
             self._told(self.inside, self.waiting)
@@ -52,19 +52,19 @@ class FairGate:
             await turn
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():
-                self.leave()  # the turn had come, and nobody takes it
+                self.leave()  # the slot was granted already: pass it on
             else:
                 self._forget(tenant, turn)
             raise
 
     def leave(self) -> None:
-        """Give the turn to the next tenant's first call that waits."""
+        """Release a slot, and grant it to the next tenant's first waiting call."""
         while self._lines:
             tenant, line = next(iter(self._lines.items()))
             turn = line.popleft()
             del self._lines[tenant]
             if line:
-                self._lines[tenant] = line  # behind the others
+                self._lines[tenant] = line  # back to the end of the round
             if not turn.done():
                 turn.set_result(None)
                 break
@@ -82,17 +82,17 @@ class FairGate:
 
 
 class Lane:
-    """A tenant's way through the gate, for `async with`."""
+    """A context manager that holds a slot of the limit for one tenant."""
 
     def __init__(self, gate: FairGate, tenant: str) -> None:
-        """Keep whose turn it is."""
+        """Store the limit and the tenant."""
         self._gate = gate
         self._tenant = tenant
 
     async def __aenter__(self) -> None:
-        """Wait for a turn."""
+        """Wait for a slot."""
         await self._gate.enter(self._tenant)
 
     async def __aexit__(self, *_: object) -> None:
-        """Give the turn to the next one."""
+        """Release the slot."""
         self._gate.leave()

@@ -1,4 +1,4 @@
-"""What a client is told where a route did not serve its request: always a problem, in one form."""
+"""Exception handlers: every error of a route is answered with a problem document (RFC 9457)."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ WHAT_TO_DO = {
 
 
 def answer_errors(app: FastAPI) -> None:
-    """Answer what routes raise with problems; what is raised by nobody's will is the outermost layer's."""
+    """Register the handlers of expected errors; the outermost middleware answers all others."""
     app.add_exception_handler(GrevalError, _told)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
 
 
 async def _told(request: Request, error: Exception) -> JSONResponse:
-    """Answer an error of greval's."""
+    """Answer a `GrevalError`."""
     return _answer(request, cast("GrevalError", error))
 
 
 async def _invalid(request: Request, error: Exception) -> JSONResponse:
-    """Answer a request whose parts are not what the route takes: each fault with its place, never what was sent."""
+    """Answer a request that fails validation: each fault with its place, never the content that was sent."""
     found = cast("RequestValidationError", error).errors()
     faults = [whole(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}") for fault in found[:MOST_FAULTS]]
     if len(found) > MOST_FAULTS:
@@ -42,7 +42,7 @@ async def _invalid(request: Request, error: Exception) -> JSONResponse:
 
 
 async def _http(request: Request, error: Exception) -> JSONResponse:
-    """Answer what FastAPI and LangServe refuse; a body that no parser could read is the client's fault."""
+    """Answer the refusals of FastAPI and LangServe; a body that cannot be parsed is a client error (422)."""
     refused = cast("HTTPException", error)
     status = 422 if refused.status_code == 400 else refused.status_code  # noqa: PLR2004 - FastAPI's for such a body
     message = WHAT_TO_DO.get(status) or whole(str(refused.detail))
@@ -51,7 +51,10 @@ async def _http(request: Request, error: Exception) -> JSONResponse:
 
 
 def _allowed(request: Request) -> dict[str, str]:
-    """Name the methods that a path takes: several routes may share it, of which Starlette names the first alone."""
+    """Return the header `Allow` of a path, with the methods of all its routes.
+
+    Starlette itself lists the methods of the first route only.
+    """
     given = request.url.path.split("/")
     fitting = [path for path in request.app.openapi()["paths"] if _fits(path.split("/"), given)]
     if not fitting:
@@ -61,7 +64,7 @@ def _allowed(request: Request) -> dict[str, str]:
 
 
 def _fits(template: list[str], given: list[str]) -> bool:
-    """Say whether a path is of a template, part by part."""
+    """Return whether a path matches a template, segment by segment."""
     pairs = zip(template, given, strict=False)
     return len(template) == len(given) and all(part.startswith("{") or part == other for part, other in pairs)
 

@@ -1,4 +1,4 @@
-"""Logs of the server: one JSON object a line, on stderr; what clients send stands in none of them."""
+"""Logs of the server: one JSON object per line on stderr, without any content that clients send."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ ERRORS = logging.getLogger("greval.server")
 
 
 class JsonLines(logging.Formatter):
-    """Writes a record as a JSON object: time, level, process, what was said, and the fields given with it as `told`."""
+    """Formats a record as a JSON object: time, level, process, message, and the fields passed as `extra["told"]`."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Give the line."""
+        """Return the line."""
         line: dict[str, Any] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
@@ -32,7 +32,7 @@ class JsonLines(logging.Formatter):
         return json.dumps(line, default=str)
 
     def formatException(self, ei: Any) -> str:  # noqa: ANN401, N802 - logging's type and name
-        """Give where an exception came from and its kind, not its message: that may quote what a client sent."""
+        """Return the stack trace and the type of an exception, not its message: that may quote what a client sent."""
         kind, _, frames = ei
         return "".join([*traceback.format_tb(frames), kind.__name__])
 
@@ -47,4 +47,4 @@ LOGGING: dict[str, Any] = {
         for name, level in {"greval": "INFO", "uvicorn": "INFO", "py.warnings": "WARNING"}.items()
     },
 }
-"""For `logging.config.dictConfig`; each process of the server sets it up for itself."""
+"""For `logging.config.dictConfig`; each process of the server applies it."""

@@ -1,4 +1,4 @@
-"""The OpenAPI document: what the routes tell of themselves, and what every request can meet before a route."""
+"""The OpenAPI document: the routes' own descriptions, and the errors that can occur before a route is reached."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ KEY = {"type": "http", "scheme": "bearer", "description": "A key that the operat
 
 
 class Api(FastAPI):
-    """FastAPI with a document that holds every status that can come, each in the form in which it comes.
+    """FastAPI with a document that lists every possible status, each with its schema.
 
     Args:
-        keyed: Whether keys are asked for.
+        requires_keys: Whether API keys are required.
     """
 
     def __init__(self, *, keyed: bool, **settings: Any) -> None:  # noqa: ANN401 - FastAPI's
-        """Keep whether keys are asked for."""
+        """Store whether keys are required."""
         super().__init__(**settings)
         self._keyed = keyed
 
     def openapi(self) -> dict[str, Any]:
-        """Give the document, made once."""
+        """Return the document, built once."""
         if self.openapi_schema is None:
             self.openapi_schema = self._whole(super().openapi())
         return self.openapi_schema
@@ -61,7 +61,7 @@ class Api(FastAPI):
         return document
 
     def _told(self, path: str, operation: dict[str, Any]) -> None:
-        """Put in what the routes do not tell, and each problem under its media type."""
+        """Add the responses that the routes do not declare, and give each problem its media type."""
         responses = operation.setdefault("responses", {})
         for status, text in REFUSALS.items():
             if status == "422" or status not in responses:

@@ -1,4 +1,4 @@
-"""What a client is told when a request cannot be served: one shape (RFC 9457), never a stack trace or a secret."""
+"""Problem documents (RFC 9457): the one form of every error response, never with a stack trace or a secret."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MEDIA_TYPE = "application/problem+json"
 
 
 class Problem(Record):
-    """Why a request was not served: `detail` says what, where and what to do, `faults` each single fault."""
+    """Why a request was not served: `detail` says what, where and what to do, `faults` lists each single fault."""
 
     title: str
     status: int
@@ -31,19 +31,19 @@ class Problem(Record):
 
 
 class ServeError(GrevalError):
-    """A request that is not served.
+    """An error response to a request.
 
     Args:
         status: The HTTP status.
-        message: What, where, and what to do.
-        headers: Headers of the answer, such as `Retry-After`.
+        message: What is wrong, where, and what to do.
+        headers: Headers of the response, such as `Retry-After`.
         faults: Each single fault.
     """
 
     def __init__(
         self, status: int, message: str, *, headers: Mapping[str, str] | None = None, faults: Sequence[str] = ()
     ) -> None:
-        """Keep the status beside the message."""
+        """Store the status with the message."""
         super().__init__(message)
         self.status = status
         self.headers = dict(headers or {})
@@ -63,10 +63,10 @@ _STATUS: tuple[tuple[type[GrevalError], int], ...] = (
 
 
 def problem_of(error: GrevalError, request_id: str = "") -> Problem:
-    """Give what a client is told of an error of greval's.
+    """Build the problem document of an error.
 
     Example:
-        >>> problem_of(DataError("body: no cases")).status
+        >>> build_problem(DataError("body: no cases")).status
         422
     """
     from http import HTTPStatus

@@ -1,4 +1,4 @@
-"""What the server counts of itself, in Prometheus' form. Several processes count together, through files."""
+"""Counters of the server in Prometheus format; several processes share them through files."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from prometheus_client.multiprocess import MultiProcessCollector, mark_process_d
 from greval.records.result import Failed, Failure, Result, Scored
 
 FOLDER = "PROMETHEUS_MULTIPROC_DIR"
-"""The variable by which Prometheus' client finds the files of several processes; it is read when that is imported."""
+"""The variable that names the folder of the shared files; the Prometheus client reads it when it is imported."""
 FAST = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300)
 
 
 class Meters:
-    """Counts requests, calls, tokens, failures by kind, and how long things take."""
+    """Counters of requests, calls, tokens and failures by kind, and histograms of durations."""
 
     def __init__(self) -> None:
-        """Begin to count."""
+        """Create the counters, all at 0."""
         self.registry = own = CollectorRegistry()
         self._requests = Counter("greval_requests", "Requests.", ["method", "route", "status"], registry=own)
         self._request_seconds = Histogram(
@@ -43,7 +43,7 @@ class Meters:
         return Gauge(name, text, registry=self.registry, multiprocess_mode="livesum")
 
     def judged(self, result: Result) -> None:
-        """Count a result that was just made."""
+        """Count a new result."""
         outcome, usage, judge = result.outcome, result.usage, result.judge
         self._judged.labels(judge, outcome.status).inc()
         failures: tuple[Failure, ...] = () if not isinstance(outcome, Scored | Failed) else outcome.failures
@@ -61,12 +61,12 @@ class Meters:
                 self._tokens.labels(judge, of).inc(tokens)
 
     def flying(self, inside: int, waiting: int) -> None:
-        """Take note of how many calls of the judge are in flight, and how many wait."""
+        """Set the number of judge calls in flight and of those that wait."""
         self._flying.set(inside)
         self._waiting.set(waiting)
 
     def began(self) -> None:
-        """Count a request that begins."""
+        """Count a request that starts."""
         self._open.inc()
 
     def ended(self, method: str, route: str, status: int, seconds: float) -> None:
@@ -76,7 +76,7 @@ class Meters:
         self._request_seconds.labels(method, route).observe(seconds)
 
     def exposition(self) -> bytes:
-        """Give all figures in Prometheus' text form, those of all processes of the server."""
+        """Return all counters in the text format of Prometheus, those of all processes of the server."""
         if FOLDER not in os.environ:
             return generate_latest(self.registry)
         of_all = CollectorRegistry()
@@ -86,7 +86,7 @@ class Meters:
 
 @contextmanager
 def shared_figures() -> Iterator[None]:
-    """Let the processes that are started within count together, in a folder that is gone afterwards."""
+    """Let the processes started in this context share their counters, in a temporary folder."""
     with tempfile.TemporaryDirectory(prefix="greval-figures-") as folder:
         os.environ[FOLDER] = folder
         try:
@@ -96,10 +96,10 @@ def shared_figures() -> Iterator[None]:
 
 
 def forget(gone: Callable[[int], bool]) -> None:
-    """Take what processes that ended had in flight out of the figures.
+    """Remove the in-flight counts of ended processes.
 
     Args:
-        gone: Says whether there is no process of this number any more.
+        gone: Returns whether the process with this id has ended.
     """
     if folder := os.environ.get(FOLDER):
         for file in Path(folder).glob("gauge_live*_*.db"):
@@ -109,7 +109,7 @@ def forget(gone: Callable[[int], bool]) -> None:
 
 
 def gone(number: int) -> bool:
-    """Say whether there is no process of this number."""
+    """Return whether there is no process with this id."""
     try:
         os.kill(number, 0)
     except ProcessLookupError:

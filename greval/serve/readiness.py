@@ -1,4 +1,4 @@
-"""Whether the server can do its work: its judges answer, its folder can be written. No token is spent on it."""
+"""Readiness check: the judges respond and the folder of runs is writable. It spends no tokens."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
 FRESH = 10.0
-"""The seconds for which an answer holds: who watches often costs the judge no more."""
+"""The seconds for which a result is cached, so that frequent checks cause no more requests to the judges."""
 PATIENCE = 5.0
 OPENAI = "https://api.openai.com/v1"
 REFUSED = frozenset({401, 403})
@@ -31,7 +31,7 @@ Whether = Literal["ok", "its key is refused", "it cannot be reached", "it cannot
 
 
 class Ready(Record):
-    """Whether the server is ready; `judges` and `runs` tell what is not. The server's log has more."""
+    """Whether the server is ready; `judges` and `runs` show what is not. The server's log has more."""
 
     ready: bool
     judges: dict[str, Whether]
@@ -39,10 +39,10 @@ class Ready(Record):
 
 
 class Readiness:
-    """Finds out whether the server is ready, and remembers it for some seconds."""
+    """Checks whether the server is ready, and caches the result for some seconds."""
 
     def __init__(self, settings: Settings, models: Mapping[str, Judge | BaseChatModel]) -> None:
-        """Begin knowing nothing."""
+        """Start without a cached result."""
         self._settings = settings
         self._models = models
         self._turn = asyncio.Lock()
@@ -50,7 +50,7 @@ class Readiness:
         self._at = 0.0
 
     async def __call__(self) -> Ready:
-        """Say whether it is ready."""
+        """Return whether the server is ready."""
         async with self._turn:
             if self._found is None or time.monotonic() - self._at > FRESH:
                 self._found = await self._look()
@@ -66,7 +66,7 @@ class Readiness:
 
 
 async def _judge(name: str, model: Judge | BaseChatModel) -> Whether:
-    """Say whether a judge can be asked: its server is asked for its models, others are set up only."""
+    """Return the status of a judge: an OpenAI server is asked for its models, other judges are only set up."""
     if not isinstance(model, Judge):
         return "ok"
     try:
@@ -93,6 +93,6 @@ async def _server(url: str) -> Whether:
 
 
 def _writable(folder: Path) -> bool:
-    """Say whether the folder, or where it would be made, can be written; nothing is made for it."""
+    """Return whether the folder, or its nearest existing parent, is writable; nothing is created."""
     there = next((path for path in (folder, *folder.absolute().parents) if path.exists()), folder)
     return there.is_dir() and os.access(there, os.W_OK)

@@ -1,4 +1,4 @@
-"""What the routes share: the settings, the judges, the limit of calls in flight, and who asks."""
+"""State shared by the routes: the settings, the judges, the limit of calls in flight, and the tenant of a request."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from greval.serve.settings import Settings
 METRICS = ".metrics"
 DATASETS = ".datasets"
 PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
-"""Names that clients give to runs and data sets: they become names of files."""
+"""Valid names of runs and data sets; they become file names."""
 
 
 @dataclass(frozen=True)
 class Tenant:
-    """Who asks: the name of a key and the folder of its runs; without keys there is one without a name."""
+    """The client of a request: the name of its key and the folder of its runs; without keys there is one, unnamed."""
 
     name: str
     runs: Path
 
     @property
     def metrics(self) -> Path:
-        """The folder of the metric files that it made."""
+        """The folder of its own metric files."""
         return self.runs / METRICS
 
     @property
@@ -47,11 +47,11 @@ class Tenant:
 
 @dataclass
 class Service:
-    """What the routes share; one for each process.
+    """State shared by the routes; one object per process.
 
-    `models` are the judges by the name that clients use: settings, or chat models in tests. What is in `starting`
-    is awaited in order before the first request, what is in `closing` after the last one, in the opposite order.
-    `stopping` is set when the server begins to end: streams without an end are ended then.
+    `models` are the judges by the name that clients use: settings, or chat models in tests. Functions in `starting` are
+    awaited in order before the first request, those in `closing` after the last one, in reverse order. `stopping` is
+    set when the server begins to shut down, which ends the event streams.
     """
 
     settings: Settings
@@ -64,18 +64,18 @@ class Service:
     ready: Readiness = field(init=False)
 
     def __post_init__(self) -> None:
-        """Watch over the judges."""
+        """Create the readiness check."""
         self.ready = Readiness(self.settings, self.models)
 
     def lane(self, tenant: Tenant) -> AbstractAsyncContextManager[object]:
-        """Give what is entered for each call of the judge: tenants take turns."""
+        """Return the context manager to enter for each call of the judge; tenants take turns."""
         return self.gate.lane(tenant.name)
 
     def model(self, name: str | None = None) -> Judge | BaseChatModel:
-        """Give the judge of a name, the first where none is named.
+        """Return the judge with a name, the first by default.
 
         Raises:
-            ServeError: Where there is none of this name (404), or no judge at all (503).
+            ServeError: If there is no judge of this name (404), or no judge at all (503).
         """
         if not self.models:
             raise ServeError(503, f"the server has no judge; its operator must name one. {HOW_TO_NAME_A_JUDGE}")
@@ -87,21 +87,21 @@ class Service:
         return self.models[chosen]
 
     def client(self, tenant: Tenant, name: str | None = None) -> JudgeClient:
-        """Give a judge that is ready to be asked in the tenant's turn.
+        """Create a client of a judge that uses the tenant's share of the call limit.
 
         Raises:
-            ServeError: As `model` does.
+            ServeError: As `find_judge` does.
         """
         return JudgeClient(self.model(name), gate=self.lane(tenant))
 
 
 def service_of(request: Request) -> Service:
-    """Give the service of the app that a request came to."""
+    """Return the service of the app that received a request."""
     return cast("Service", request.app.state.service)
 
 
 def tenant_of(request: Request) -> Tenant:
-    """Give who asks; who has no valid key was turned away before."""
+    """Return the tenant of a request; requests without a valid key were refused before."""
     return cast("Tenant", request.state.tenant)
 
 
@@ -115,4 +115,4 @@ async def _tenant(request: Request) -> Tenant:
 
 TheService = Annotated[Service, Depends(_service)]
 TheTenant = Annotated[Tenant, Depends(_tenant)]
-"""Arguments of routes; given by coroutines, as FastAPI would start a thread for a plain function each time."""
+"""Dependencies of routes. They are coroutines because FastAPI runs a plain function in a thread each time."""

@@ -1,4 +1,4 @@
-"""Settings of the server: what an operator decides, and nothing that a client could send."""
+"""Settings of the server: what the operator decides, never what a client sends."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ Positive = Annotated[int, Field(gt=0)]
 
 
 class Limits(Record):
-    """What one request and all of them together may take.
+    """Limits of one request and of all requests together.
 
     `body` and `upload` are the bytes of a request and of a data set, `batch` the cases of a request,
-    `items` the chunks or triples of a case, `text` the letters of one text, `depth` how deep JSON may be nested;
+    `items` the chunks or triples of a case, `text` the characters of one text, `depth` the nesting depth of JSON;
     `calls` are the judge's calls in flight for all clients, `waiting` the requests that may wait for them,
-    `seconds` the time that a request has, `rate` the requests of one key a minute, `patience` the seconds that a
+    `seconds` the timeout of a request, `rate` the requests of one key per minute, `patience` the seconds that a
     client may take to send the head of a request or a further part of it, `held` the bytes of all bodies in memory.
     """
 
@@ -41,11 +41,11 @@ class Limits(Record):
 
 
 class Settings(Record):
-    """How the server is set up.
+    """Settings of the server.
 
-    `judges` are those that clients may name, the first where they name none; `library` folders of metric
-    files beside the predefined ones; `runs` the folder of run folders, the same as on the command line;
-    `keys` the file of hashed API keys, without which only this machine is served.
+    `judges` are those that clients may name, the first is the default; `library` holds folders of metric files in
+    addition to the predefined metrics; `runs` is the folder of run folders, the same as on the command line; `keys` is
+    the file of hashed API keys, without which only this machine is served.
 
     Example:
         >>> Settings(judges={"fast": Judge("openai:gpt-5.1-mini")}).host
@@ -63,5 +63,5 @@ class Settings(Record):
 
     @property
     def local(self) -> bool:
-        """Whether it serves this machine only."""
+        """Return whether the server accepts connections from this machine only."""
         return self.host in LOCAL_HOSTS

@@ -1,4 +1,4 @@
-"""Starting the server: one process or several, the same settings in each of them."""
+"""Starts the server: one process or several, all with the same settings."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
 SETTINGS = "GREVAL_SERVE_SETTINGS"
-"""The variable in which the settings travel to the processes, as JSON."""
+"""The environment variable that passes the settings to the processes, as JSON."""
 PACKAGES = ("fastapi", "langserve", "prometheus_client", "sse_starlette", "uvicorn")
 BACKLOG = 4096
 HEAD = 16 * 1024
-"""The most bytes of a request's first line and headers."""
+"""The most bytes of a request line and its headers."""
 KEEP_ALIVE = 75
 """The seconds for which a connection is kept between requests: longer than proxies and clients keep theirs, so that
 none of them sends a request into a connection that is being closed."""
@@ -33,10 +33,10 @@ GRACE = 30
 
 
 def app() -> FastAPI:
-    """Give the app of the settings in the environment, for a process of uvicorn.
+    """Create the app from the settings in the environment, in a process of uvicorn.
 
     Raises:
-        GrevalError: Where the settings are not there.
+        GrevalError: If the settings are missing.
     """
     from greval.serve.app import create_app
 
@@ -48,16 +48,14 @@ def app() -> FastAPI:
 
 
 def run(settings: Settings, told: Callable[[str], None] = print) -> None:
-    """Serve until a signal ends it; what is in flight then is finished or stored.
+    """Serve until a signal ends the server; calls in flight are finished or stored.
 
-    Args:
-        settings: What the operator decided.
-        told: Called with the address once connections are taken.
+    `announce` is called with the address once connections are accepted.
 
     Raises:
-        GrevalError: Where it must not or cannot listen on the address, or a judge, a file or a folder that it is
-            given cannot be used.
-        MissingExtraError: Where the server's packages are not installed.
+        GrevalError: If the server must not or cannot listen on the address, or a judge, a file or a folder of the
+            settings cannot be used.
+        MissingExtraError: If the server's packages are not installed.
     """
     needed()
     import uvicorn
@@ -75,7 +73,7 @@ def run(settings: Settings, told: Callable[[str], None] = print) -> None:
     if not settings.judges:
         ERRORS.warning("no judge is named: computed metrics alone can be used; name one with --judge")
     told(address(settings, listening))
-    with suppress(KeyboardInterrupt):  # Ctrl-C is how a server is ended
+    with suppress(KeyboardInterrupt):  # Ctrl-C is the usual way to end a server
         if settings.workers > 1:
             with shared_figures():
                 Multiprocess(config, sockets=[listening]).run()
@@ -84,10 +82,10 @@ def run(settings: Settings, told: Callable[[str], None] = print) -> None:
 
 
 def needed() -> None:
-    """Say which package of the server is not installed.
+    """Check that the server's packages are installed.
 
     Raises:
-        MissingExtraError: With the command that installs it.
+        MissingExtraError: If one is missing, with the command that installs it.
     """
     for package in PACKAGES:
         if find_spec(package) is None:
@@ -95,10 +93,10 @@ def needed() -> None:
 
 
 def checked(settings: Settings) -> None:
-    """Refuse to be open to a network without keys.
+    """Refuse to listen on a network without keys.
 
     Raises:
-        GrevalError: Where the address is not this machine's own and there is no key.
+        GrevalError: If the address is not local and there are no keys.
     """
     if not settings.local and settings.keys is None:
         message = (
@@ -109,7 +107,10 @@ def checked(settings: Settings) -> None:
 
 
 def _there(settings: Settings) -> None:
-    """Refuse to start on what is not there: each request would be told so, and the operator never."""
+    """Check that the files, folders and judges of the settings can be used.
+
+    Without this check only the clients would see the errors, never the operator.
+    """
     if settings.keys is not None:
         if not settings.keys.is_file():
             message = f"{settings.keys}: no file of keys is there; make it with: greval keys add NAME --file FILE"
@@ -126,7 +127,7 @@ def _there(settings: Settings) -> None:
 
 
 def config_of(app: Any, **more: Any) -> uvicorn.Config:  # noqa: ANN401 - an app or where it is found; uvicorn's options
-    """Give uvicorn's configuration: small heads, short waits, no websockets, logs of our own."""
+    """Build uvicorn's configuration: small heads, short timeouts, no websockets, and greval's own logs."""
     import uvicorn
 
     return uvicorn.Config(
@@ -148,10 +149,10 @@ def config_of(app: Any, **more: Any) -> uvicorn.Config:  # noqa: ANN401 - an app
 
 
 def listen(settings: Settings) -> socket.socket:
-    """Give a socket that takes connections on the address.
+    """Return a socket that listens on the address.
 
     Raises:
-        GrevalError: Where the address cannot be had.
+        GrevalError: If the address cannot be used.
     """
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     listening = socket.socket(family)
@@ -168,7 +169,7 @@ def listen(settings: Settings) -> socket.socket:
 
 
 def address(settings: Settings, listening: socket.socket) -> str:
-    """Give the address to open in a browser."""
+    """Return the URL to open in a browser."""
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     return f"http://{host}:{listening.getsockname()[1]}"
 
@@ -182,7 +183,7 @@ def _make(runs: Path) -> None:
 
 
 def _room_for_files() -> None:
-    """Let as many connections be open as the system allows: the usual soft limit is 1,024."""
+    """Raise the limit of open files to the system's maximum: the usual soft limit is 1,024 connections."""
     import resource
 
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)

@@ -1,4 +1,4 @@
-"""What routes may answer beside what they give, for the OpenAPI document."""
+"""Error responses of routes, for the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from greval.serve.problems import MEDIA_TYPE, Problem
 
 
 def may_answer(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Give the errors of a route as FastAPI's `responses`.
+    """Return the error responses of a route for FastAPI's `responses`.
 
     Example:
-        >>> may_answer(404)[404]["description"]
+        >>> describe_errors(404)[404]["description"]
         'Not Found'
     """
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}

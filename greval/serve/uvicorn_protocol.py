@@ -1,4 +1,4 @@
-"""A connection that is not left open for who sends nothing: uvicorn waits for a request for ever."""
+"""A uvicorn protocol with a timeout for request heads; uvicorn itself waits for a request without limit."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from greval.serve.service import Service
 
 
 class PatientProtocol(H11Protocol):
-    """HTTP as uvicorn speaks it, with a time in which the head of a request must be there.
+    """uvicorn's HTTP protocol with a timeout within which the head of a request must arrive.
 
-    uvicorn's own limit holds between requests only. Slow clients could otherwise hold every connection.
+    uvicorn's own limit applies between requests only. Slow clients could otherwise hold every connection.
     """
 
     _timer: asyncio.TimerHandle | None = None
@@ -21,16 +21,16 @@ class PatientProtocol(H11Protocol):
 
     @property
     def _idle(self) -> bool:
-        """Whether no request is being served."""
+        """Return whether no request is being served."""
         return self.cycle is None or self.cycle.response_complete
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn's own
-        """Begin to wait for the first request."""
+        """Start the timeout of the first request."""
         super().connection_made(transport)
         self._wait()
 
     def data_received(self, data: bytes) -> None:
-        """Take what came; while it is no whole head, or is sent after its answer, the time runs."""
+        """Process data; the timeout runs while a head is incomplete or no request is being served."""
         super().data_received(data)
         if self._idle:
             self._wait()
@@ -38,23 +38,23 @@ class PatientProtocol(H11Protocol):
             self._forget()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the time."""
+        """Cancel the timeouts."""
         self._forget()
         self._read_on()
         super().connection_lost(exc)
 
     def pause_writing(self) -> None:
-        """Begin to wait for a client that does not read its answer."""
+        """Start the timeout for a client that does not read its response."""
         super().pause_writing()
         self._watch_reader(self.transport.get_write_buffer_size())
 
     def resume_writing(self) -> None:
-        """Go on: the client reads."""
+        """Cancel that timeout, because the client reads."""
         self._read_on()
         super().resume_writing()
 
     def shutdown(self) -> None:
-        """Tell the app, so that streams without an end are ended."""
+        """Notify the app, so that it ends its event streams."""
         super().shutdown()
         self._service.stopping.set()
 
@@ -82,7 +82,7 @@ class PatientProtocol(H11Protocol):
             self.transport.abort()
 
     def _watch_reader(self, unread: int) -> None:
-        """Give up a client that takes nothing of what is there for it; however slowly it reads, it may."""
+        """Abort the connection if the client reads nothing of its response in time; any progress is enough."""
 
         def look() -> None:
             left = self.transport.get_write_buffer_size()

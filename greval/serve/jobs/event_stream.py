@@ -1,4 +1,4 @@
-"""Following a run: its newest progress as server-sent events, whichever process works on it."""
+"""Progress of a run as server-sent events, whichever process works on it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ EVENT = {
 
 
 class EventStream(StreamingResponse):
-    """A stream of server-sent events; a client that goes away ends it."""
+    """A stream of server-sent events; it ends when the client disconnects."""
 
     media_type = "text/event-stream"
 
@@ -33,19 +33,19 @@ class EventStream(StreamingResponse):
 async def events(
     look: Callable[[], RunInfo], stopping: asyncio.Event, *, heartbeat: float = HEARTBEAT_SECONDS
 ) -> AsyncIterator[str]:
-    """Give the progress of a run as it changes, and the run when it comes to its end.
+    """Yield the progress of a run as it changes, and the run itself at its end.
 
     Args:
-        look: Gives the run as it stands; called in a thread, four times a second at most.
-        stopping: Set when the server ends: then the stream ends too, and can be opened again after the next start.
-        heartbeat: After so many seconds without news a line is sent that keeps the connection open.
+        look: Returns the current state of the run; called in a thread, at most four times a second.
+        stopping: Set when the server shuts down; it ends the stream, and the client can reconnect after a restart.
+        heartbeat: Seconds without news after which a comment line is sent to keep the connection open.
     """
     told: Progress | None = None
     last = time.monotonic()
     while not stopping.is_set():
         try:
             info = await asyncio.to_thread(look)
-        except ServeError:  # it was taken away
+        except ServeError:  # it was deleted
             return
         if info.progress is not None and info.progress != told:
             told, last = info.progress, time.monotonic()
@@ -60,10 +60,10 @@ async def events(
 
 
 def event(name: str, content: Record) -> str:
-    r"""Give an event as it is sent; JSON is one line, so that no text in it can begin another event.
+    r"""Format a server-sent event; JSON is one line, so that no text in it can begin another event.
 
     Example:
-        >>> event("progress", Progress(total=2))[:34]
+        >>> format_event("progress", Progress(total=2))[:34]
         'event: progress\ndata: {"total":2,"'
     """
     return f"event: {name}\ndata: {content.model_dump_json()}\n\n"

@@ -1,4 +1,4 @@
-"""What clients see of runs, those of the command line among them."""
+"""Run information as clients see it, including runs of the command line."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from greval.serve.state.uploads import Uploads
 
 
 class _Held(NamedTuple):
-    """What the log of a run of the command line tells."""
+    """A summary of the log of a command-line run."""
 
     judge: str | None
     metrics: tuple[str, ...]
@@ -29,10 +29,10 @@ class _Held(NamedTuple):
 
 
 def run_folder(tenant: Tenant, given: str) -> Path:
-    """Give the folder of a run.
+    """Return the folder of a run.
 
     Raises:
-        ServeError: Where the tenant has none of this id (404).
+        ServeError: If the tenant has no run with this id (404).
     """
     folder = inside(tenant.runs, given, "run")
     if not is_run(folder):
@@ -41,10 +41,10 @@ def run_folder(tenant: Tenant, given: str) -> Path:
 
 
 def judged_folder(tenant: Tenant, given: str) -> Path:
-    """Give the folder of a run that has begun to write results.
+    """Return the folder of a run that has started to write results.
 
     Raises:
-        ServeError: Where the tenant has none of this id (404), or it has not begun (409).
+        ServeError: If the tenant has no run with this id (404), or it has not started (409).
     """
     folder = run_folder(tenant, given)
     if not (folder / FILE).is_file():
@@ -53,15 +53,15 @@ def judged_folder(tenant: Tenant, given: str) -> Path:
 
 
 def info_of(tenant: Tenant, folder: Path, progress: Progress | None = None) -> RunInfo:
-    """Give what a client sees of a run.
+    """Return a run as clients see it.
 
     Args:
-        tenant: Whose it is.
-        folder: Its folder.
-        progress: Newer than what stands in its folder, where this process works on it.
+        tenant: The owner of the run.
+        folder: The folder of the run.
+        progress: Progress newer than that in the folder, if this process works on the run.
 
     Raises:
-        ServeError: Where it is gone (404).
+        ServeError: If the run is gone (404).
     """
     order = order_of(folder)
     if order is not None:
@@ -73,7 +73,7 @@ def info_of(tenant: Tenant, folder: Path, progress: Progress | None = None) -> R
 
 
 def listed(tenant: Tenant) -> list[tuple[int, Path]]:
-    """Give the folders of all runs with when they were made, the newest first."""
+    """List the folders of all runs with their creation times in nanoseconds, newest first."""
     if not tenant.runs.is_dir():
         return []
     found = [path for path in tenant.runs.iterdir() if PLAIN_NAME.fullmatch(path.name) and is_run(path)]
@@ -107,7 +107,7 @@ def _of_server(tenant: Tenant, order: Order, state: State, progress: Progress | 
 
 
 def _of_command_line(folder: Path) -> RunInfo:
-    """Give a run that the command line made: finished where nothing is pending."""
+    """Return the information of a command-line run; it is finished if nothing is pending."""
     file, wal = folder / FILE, folder / f"{FILE}-wal"
     created = datetime.fromtimestamp(file.stat().st_mtime, UTC)
     stamp = tuple((one.stat().st_mtime_ns, one.stat().st_size) if one.exists() else (0, 0) for one in (file, wal))
@@ -130,7 +130,7 @@ def _of_command_line(folder: Path) -> RunInfo:
 
 @lru_cache(maxsize=1024)
 def _held(folder: Path, _: tuple[tuple[int, int], ...]) -> _Held:
-    """Read the log; counting takes a second in a large one, so it is done once for each state of its files."""
+    """Read the log. Counting takes a second for a large one, so the summary is cached by the state of its files."""
     with Store.open(folder) as store:
         judges, metrics, pending = store.judges(), store.fact("metrics"), bool(store.stops())
     defined = metrics if isinstance(metrics, list) else []
@@ -142,7 +142,7 @@ def _held(folder: Path, _: tuple[tuple[int, int], ...]) -> _Held:
 
 
 def _is_locked(folder: Path) -> bool:
-    """Say whether a process writes to a run."""
+    """Return whether a process writes to a run."""
     try:
         with (folder / LOCK).open("rb") as held:
             fcntl.flock(held, fcntl.LOCK_SH | fcntl.LOCK_NB)

@@ -1,4 +1,4 @@
-"""A run of the server at work: in a thread of its own, its progress in its folder, stopped by a word."""
+"""Executes one job in a thread of its own; progress goes to its folder, and it can be cancelled."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ if TYPE_CHECKING:
     from greval.serve.service import Service, Tenant
 
 BEAT = 0.5
-"""Seconds between two looks at whether the run was cancelled; as often its progress is written down."""
+"""The interval in seconds at which cancellation is checked and progress is written."""
 CANCELLED = "it was cancelled"
 log = logging.getLogger(__name__)
 
 
 class Going:
-    """A run that is worked on; to be made in the server's event loop.
+    """A running job; create it in the server's event loop.
 
     Args:
-        entry: Its place in the queue, which it leaves when it comes to an end.
-        order: What was asked for.
-        claim: The right to work on it, which is given back at the end.
-        service: What the server shares.
-        tenant: Whose it is.
+        entry: Its queue entry, which is removed when the job ends.
+        order: The specification of the job.
+        claim: The lock of the run, released at the end.
+        service: The shared state of the server.
+        tenant: The owner of the run.
     """
 
     def __init__(self, entry: Entry, order: Order, claim: Claim, service: Service, tenant: Tenant) -> None:
-        """Begin nothing yet."""
+        """Store the arguments; nothing starts yet."""
         self.folder = entry.folder
         self.order = order
         self.progress = (state_of(self.folder) or State(status="queued")).progress
@@ -59,11 +59,11 @@ class Going:
         self._wishes = _Wishes()
 
     def stop(self, *, cancel: bool) -> None:
-        """Let no further call be made; what is in flight is finished. Cancelled, it does not go on by itself."""
+        """Stop making calls; calls in flight are finished. A cancelled job is not resumed by the next server start."""
         self._wishes.stop(cancel=cancel)
 
     def start(self) -> asyncio.Future[None]:
-        """Begin; what is given is done once everything is written down, or could not be (`written`)."""
+        """Start the job; the future is done once everything is written, or could not be (`written`)."""
         done: asyncio.Future[None] = self._home.create_future()
 
         def work() -> None:
@@ -87,7 +87,7 @@ class Going:
             self.written = True
 
     def _ended(self) -> State:
-        """Judge, and say how it ended; it is queued where it goes on when the server is there again."""
+        """Run the evaluation and return the end state; it is `queued` if the next server start is to resume the job."""
         try:
             run = asyncio.run(self._judge())
         except GrevalError as error:
@@ -113,7 +113,7 @@ class Going:
         try:
             with Pages.open(self.folder) as pages:
                 return pages.methods()
-        except StoreError:  # a log that cannot be read is why the run failed; that is what is to be told
+        except StoreError:  # an unreadable log is why the run failed, and that is reported already
             return None
 
     async def _judge(self) -> Run:
@@ -130,7 +130,7 @@ class Going:
             "origin": Source(label=asked.dataset, digest=f"{asked.dataset} {asked.limit}"),
             "on_progress": self._note,
             "on_result": self._service.meters.judged,
-            "on_unread": lambda _: None,  # the run's folder holds them, and its report tells them
+            "on_unread": lambda _: None,  # the run's folder stores them, and its report shows them
         }
         options["gate"] = FarLane(self._service.lane(self._tenant), self._home, width_of(judge, options))
         metrics = [restored(one) for one in self.order.definitions]
@@ -142,7 +142,7 @@ class Going:
         self.progress = progress
 
     async def _beat(self) -> None:
-        """Write the progress down for other processes, and see whether one of them cancelled the run."""
+        """Write the progress for other processes, and check whether one of them cancelled the run."""
         told = None
         while True:
             await asyncio.sleep(BEAT)
@@ -152,19 +152,19 @@ class Going:
                 told = self.progress
                 try:
                     await asyncio.to_thread(put_state, self.folder, State(status="running", progress=told))
-                except OSError as error:  # the disk is full, or the folder gone: what is asked now may be lost
+                except OSError as error:  # the disk is full, or the folder is gone: further replies could be lost
                     log.warning("run %s: stopped, as its progress cannot be written: %s", self.order.id, error)
                     self.stop(cancel=False)
                     return
 
 
 def restored(definition: object) -> Metric:
-    """Give a metric as an order holds it: its definition, or the name of one that is computed."""
+    """Build a metric from a job specification: from its definition, or from the name of a computed metric."""
     return define(definition) if isinstance(definition, dict) else load(str(definition))
 
 
 class _Wishes:
-    """What is wished of a run from outside its thread."""
+    """Stop and cancel requests from other threads."""
 
     def __init__(self) -> None:
         self.stopped = False
@@ -174,7 +174,7 @@ class _Wishes:
         self._event = asyncio.Event()
 
     def attach(self) -> asyncio.Event:
-        """Give the event that is set in the running loop when the run is to stop."""
+        """Return an event of the running loop that is set when the job is to stop."""
         with self._lock:
             self._loop = asyncio.get_running_loop()
             if self.stopped:
@@ -186,7 +186,7 @@ class _Wishes:
             self.stopped = True
             self.cancelled |= cancel
             if self._loop:
-                with suppress(RuntimeError):  # the run came to its end meanwhile
+                with suppress(RuntimeError):  # the run ended meanwhile
                     self._loop.call_soon_threadsafe(self._event.set)
 
 

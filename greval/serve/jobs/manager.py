@@ -1,7 +1,7 @@
-"""The runs of a process of the server: it takes those that wait, in order, and those that another one left.
+"""The job manager of a server process: it starts queued jobs in order, including those of killed processes.
 
-The queue and each run lie in folders, so several processes share them, and what a killed one worked on is taken
-up again by the next that looks.
+The queue and the runs are folders, so several processes share them. The next process that reads the queue resumes
+the jobs of a killed one.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from greval.serve.jobs.records import ACTIVE, State
 from greval.serve.service import Service, Tenant
 
 AT_ONCE = 4
-"""So many runs of a process are worked on at once; their calls share one limit however many they are."""
+"""The most jobs of a process at once; their calls share one limit regardless of their number."""
 AT_ONCE_EACH = 2
-"""So many of them at most are of one tenant."""
+"""The most of them that belong to one tenant."""
 SWEEP_SECONDS = 1.0
 log = logging.getLogger(__name__)
 
 
 class Runs:
-    """The runs that this process works on.
+    """The jobs that this process runs.
 
     Args:
-        service: What the server shares.
+        service: The shared state of the server.
     """
 
     def __init__(self, service: Service) -> None:
-        """Work on nothing yet."""
+        """Start with no jobs."""
         self.queue = Queue(service.settings.runs)
         self._service = service
         self._going: dict[Path, Going] = {}
@@ -44,12 +44,15 @@ class Runs:
         self._sweeper: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Begin with the runs that wait and those that were cut off."""
+        """Start with the queued and the interrupted jobs."""
         await asyncio.to_thread(tidy, self._service.settings.runs)
         self._sweeper = asyncio.create_task(self._sweeping())
 
     async def close(self) -> None:
-        """Take no further run; let what is in flight be finished and written. The next start goes on with them."""
+        """Start no further job, and wait until calls in flight are finished and stored.
+
+        The next start of the server resumes the jobs.
+        """
         self._closing = True
         self.poke()
         if self._sweeper:
@@ -60,11 +63,11 @@ class Runs:
             await asyncio.wait([*self._ends.values()])
 
     def going(self, folder: Path) -> Going | None:
-        """Give a run that this process works on, None where it does not."""
+        """Return the job of a run, or None if this process does not run it."""
         return self._going.get(folder)
 
     def poke(self) -> None:
-        """Look at the queue now: something changed there."""
+        """Check the queue now, because it changed."""
         self._poked.set()
 
     def cancel(self, folder: Path) -> None:
@@ -98,7 +101,7 @@ class Runs:
         return len(self._going) < AT_ONCE and of_tenant < AT_ONCE_EACH
 
     async def _take(self, entry: Entry) -> None:
-        """Work on a run, unless another process does or is done with it."""
+        """Start a job, unless another process runs it or has finished it."""
         order = await asyncio.to_thread(order_of, entry.folder)
         claim = await asyncio.to_thread(Claim.take, entry.folder) if order else None
         if order is None or claim is None:
@@ -113,13 +116,13 @@ class Runs:
 
     def _forget(self, going: Going, _: asyncio.Future[None]) -> None:
         del self._going[going.folder], self._ends[going.folder]
-        if not going.written:  # as on a full disk: to begin again and again would pay for the same calls
+        if not going.written:  # as on a full disk: starting again and again would pay for the same calls
             self._left.add(going.folder)
         self.poke()
 
 
 def _still_due(entry: Entry) -> bool:
-    """Say whether a claimed run is to be worked on; one that is cancelled or at its end leaves the queue."""
+    """Return whether a locked job is still to be run; a cancelled or ended one is removed from the queue."""
     if not entry.path.exists():
         return False
     state = state_of(entry.folder) or State(status="queued")

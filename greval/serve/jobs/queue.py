@@ -1,4 +1,4 @@
-"""The folder of a run that the server started: what was asked for, how it stands, and who works on it."""
+"""Job folders and the job queue on disk: the request, the state, the lock and the order of waiting jobs."""
 
 from __future__ import annotations
 
@@ -25,38 +25,38 @@ CANCEL = "cancel"
 CLAIM = ".claim"
 QUEUE = ".queue"
 FORGOTTEN = 60.0
-"""An entry of the queue without a folder after so many seconds is of a start that was killed."""
+"""The age in seconds after which a queue entry without a folder is removed: its start was killed."""
 LEFT = 24 * 60 * 60.0
 T = TypeVar("T", bound=Record)
 
 
 def order_of(folder: Path) -> Order | None:
-    """Give what was asked for, None where the server did not start the run."""
+    """Read what was requested; return None if the server did not start the run."""
     return _read(folder / ORDER, Order)
 
 
 def state_of(folder: Path) -> State | None:
-    """Give how a run stands as its process last wrote it, None where the server did not start it."""
+    """Read the state that the worker process wrote last; return None if the server did not start the run."""
     return _read(folder / STATE, State)
 
 
 def put_state(folder: Path, state: State) -> None:
-    """Write down how a run stands."""
+    """Write the state of a job."""
     write_whole(folder / STATE, state.model_dump_json())
 
 
 def put_order(folder: Path, order: Order) -> None:
-    """Write down what was asked for, in place of what was asked for before."""
+    """Write what was requested, replacing an earlier request."""
     write_whole(folder / ORDER, order.model_dump_json())
 
 
 def is_run(folder: Path) -> bool:
-    """Say whether a folder is that of a run, of the server or of the command line."""
+    """Return whether a folder holds a run, started by the server or on the command line."""
     return (folder / FILE).is_file() or (folder / ORDER).is_file()
 
 
 def make(folder: Path, order: Order) -> None:
-    """Make the folder of a new run; it is there in full or not at all."""
+    """Create the folder of a new run, atomically."""
     new = folder.with_name(f".new-{secrets.token_hex(8)}")
     new.mkdir(parents=True)
     try:
@@ -70,14 +70,17 @@ def make(folder: Path, order: Order) -> None:
 
 
 def remove(folder: Path) -> None:
-    """Take a run away; nobody finds a part of it."""
+    """Remove a run atomically: no reader sees a part of it."""
     gone = folder.with_name(f".gone-{secrets.token_hex(8)}")
     folder.rename(gone)
     shutil.rmtree(gone, ignore_errors=True)
 
 
 def tidy(runs: Path) -> None:
-    """Take away what killed processes left half made, of all tenants; what is a day old is nobody's work any more."""
+    """Remove partial folders that killed processes left, for all tenants.
+
+    Only those older than a day are removed, because a running process may still use newer ones.
+    """
     for above in ("", "*/", ".datasets/", "*/.datasets/"):
         for left in (*runs.glob(f"{above}.new-*"), *runs.glob(f"{above}.gone-*")):
             with suppress(OSError):
@@ -86,15 +89,15 @@ def tidy(runs: Path) -> None:
 
 
 class Claim(Closing):
-    """The right to work on a run: one process has it, and loses it when it ends, however it ends."""
+    """A lock that lets one process work on a run; it is released when the process ends, for whatever reason."""
 
     def __init__(self, held: IO[bytes]) -> None:
-        """Use `take`."""
+        """Store the locked file; use `try_acquire` to create one."""
         self._held = held
 
     @classmethod
     def take(cls, folder: Path) -> Self | None:
-        """Take it, None where another has it or the folder is gone."""
+        """Acquire the lock; return None if another process holds it or the folder is gone."""
         try:
             held = (folder / CLAIM).open("wb")
         except FileNotFoundError:
@@ -107,47 +110,47 @@ class Claim(Closing):
         return cls(held)
 
     def close(self) -> None:
-        """Give it back."""
+        """Release the lock."""
         self._held.close()
 
 
 class Entry(NamedTuple):
-    """A run that is to be worked on."""
+    """A job in the queue: its file in the queue and the folder of its run."""
 
     path: Path
     folder: Path
 
 
 class Queue:
-    """The runs of all tenants that wait or are worked on, in the order in which they were asked for.
+    """The waiting and running jobs of all tenants, in the order of their requests.
 
     Args:
-        runs: The folder of runs; the queue is in it, for all processes of the server.
+        runs: The folder of runs; it holds the queue, which all processes of the server share.
     """
 
     def __init__(self, runs: Path) -> None:
-        """Make nothing yet."""
+        """Store the paths; nothing is created yet."""
         self._runs = runs
         self._folder = runs / QUEUE
 
     def add(self, folder: Path) -> None:
-        """Put a run at the end, on the disk."""
+        """Append a run and flush it to disk."""
         self._folder.mkdir(parents=True, exist_ok=True)
         write_whole(self._folder / f"{time.time_ns()}-{folder.name}", str(folder.relative_to(self._runs)))
         _to_disk(self._folder)
 
     def length(self, runs: Path) -> int:
-        """Give how many runs of a tenant's folder wait or are worked on."""
+        """Return the number of waiting and running jobs of a tenant's folder."""
         return sum(entry.folder.parent == runs for entry in self.entries())
 
     def entries(self) -> list[Entry]:
-        """Give the runs, the first asked for first."""
+        """List the jobs, oldest first; entries of killed starts are removed."""
         found = []
         for path in sorted(self._folder.glob("[!.]*"), key=lambda path: path.name):
             try:
                 folder = self._runs / path.read_text(encoding="utf-8")
                 forgotten = not folder.is_dir() and time.time() - path.stat().st_mtime > FORGOTTEN
-            except FileNotFoundError:  # another process is done with it
+            except FileNotFoundError:  # another process has finished it
                 continue
             if forgotten:
                 path.unlink(missing_ok=True)

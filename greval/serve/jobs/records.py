@@ -1,4 +1,4 @@
-"""What a run of the server is made of: what was asked for, how it stands, and what clients see of it."""
+"""Records of a job: the request, the stored specification, the state, and the information that clients see."""
 
 from __future__ import annotations
 
@@ -22,11 +22,10 @@ ACTIVE: frozenset[Status] = frozenset({"queued", "running"})
 class RunRequest(Record):
     """A run over a data set.
 
-    `metrics` are names; those that they build on are added. `judge` is the name of one of the server's judges,
-    the first where none is named. `concurrency` is how many calls of the run are in flight at most, `repeats` how
-    often each case is judged. `reason_depth` is how much the judge writes for each verdict, in place of what the
-    metrics say. The run stops in order after `max_calls` calls of the judge or before `max_cost` US
-    dollars. `limit` takes the first cases only.
+    `metrics` are names; those that they build on are added. `judge` is the name of one of the server's judges, the
+    first by default. `concurrency` is the most calls of the run in flight, `repeats` how often each case is judged.
+    `reason_depth` is how much the judge writes for each verdict; it overrides the metrics' own setting. The run stops
+    in order after `max_calls` calls of the judge or before `max_cost` US dollars. `limit` takes the first cases only.
     """
 
     dataset: PlainName
@@ -42,7 +41,7 @@ class RunRequest(Record):
 
 
 class ResumeRequest(Record):
-    """Other caps for a run that goes on: `max_calls` and `max_cost` count what it spent before.
+    """New caps for a resumed run: `max_calls` and `max_cost` include what it spent before.
 
     A run that reached a cap goes on only with a higher one.
     """
@@ -52,9 +51,9 @@ class ResumeRequest(Record):
 
 
 class Order(Record):
-    """What a run needs to go on after any end: kept in its folder before it starts.
+    """What a job needs to be resumed after any interruption; stored in its folder before it starts.
 
-    `definitions` are the metrics as they were, those that are computed by their names.
+    `definitions` are the metrics as they were at the start, computed ones by name.
     """
 
     id: str
@@ -68,7 +67,7 @@ class Order(Record):
 
 
 class State(Record):
-    """How a run stands; `why` it was stopped or failed, `methods` once it came to an end."""
+    """The state of a job; `why` it was stopped or failed, `methods` once it ended."""
 
     status: Status
     why: str | None = None
@@ -79,9 +78,9 @@ class State(Record):
 class RunInfo(Record):
     """A run, as clients see it.
 
-    `why` says why it was stopped or failed. `judge` is the name that the server gives to the judge, or the model
-    of a run of the command line. `methods` and `progress` are null where they are not known yet. `resumable` tells
-    whether the server can let it go on: its data set is there, and it does not run.
+    `why` is the reason why it was stopped or failed. `judge` is the server's name of the judge, or the model of a
+    command-line run. `methods` and `progress` are null if they are not known yet. `resumable` is whether the server can
+    resume it: its data set exists, and it is not running.
     """
 
     id: str

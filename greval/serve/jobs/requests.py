@@ -1,4 +1,4 @@
-"""From a request to a run in the queue: everything that can be wrong with it is told before it starts."""
+"""From a request to a queued job: everything that can be wrong is reported before the job starts."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from greval.serve.service import Service, Tenant
 from greval.serve.state.uploads import Dataset, Uploads
 
 MOST_QUEUED = 100
-"""So many runs of a tenant wait or are worked on at most."""
+"""The most waiting and running jobs of a tenant."""
 TRIES = 100
 TRY_SECONDS = 0.02
 
 
 def ordered(service: Service, tenant: Tenant, asked: RunRequest, metrics: Sequence[Metric]) -> Order:
-    """Give what a run is made of.
+    """Build the specification of a job.
 
     Args:
-        service: What the server shares.
-        tenant: Who asks.
-        asked: What it asks for.
+        service: The shared state of the server.
+        tenant: The client that calls.
+        asked: The request.
         metrics: Its metrics with those that they build on, in order.
 
     Raises:
-        ServeError: Where the data set (404) or the judge (404, 503) is not there, or the data set holds no case or
-            the price that a cap needs is not known (409).
+        ServeError: If the data set (404) or the judge (404, 503) does not exist, the data set holds no case, or the
+            price that a cost cap needs is unknown (409).
     """
     dataset = Uploads(tenant.datasets).find(asked.dataset)
     _check_cases(dataset)
@@ -54,31 +54,31 @@ def ordered(service: Service, tenant: Tenant, asked: RunRequest, metrics: Sequen
 
 
 def begin(queue: Queue, tenant: Tenant, order: Order) -> Path:
-    """Make the folder of a run and put it into the queue.
+    """Create the folder of a run and add the run to the queue.
 
     Raises:
-        ServeError: Where the tenant has as many in it as it may (429).
+        ServeError: If the tenant has as many queued runs as it may (429).
     """
     _check_room(queue, tenant)
     folder = tenant.runs / order.id
-    queue.add(folder)  # first: a kill between the two leaves no run that waits for ever
+    queue.add(folder)  # first: if the process is killed in between, no run waits for ever
     make(folder, order)
     return folder
 
 
 def resume(service: Service, queue: Queue, tenant: Tenant, folder: Path, *, asked: ResumeRequest | None = None) -> None:
-    """Put a run that came to an end into the queue again: what is missing or failed is asked for.
+    """Add an ended run to the queue again; only missing and failed results are judged.
 
     Args:
-        service: What the server shares.
-        queue: The runs that wait.
-        tenant: Who asks.
+        service: The shared state of the server.
+        queue: The waiting runs.
+        tenant: The client that calls.
         folder: The run's folder.
-        asked: Other caps for it.
+        asked: New caps for it.
 
     Raises:
-        ServeError: Where it is not at its end or cannot go on from here (409), its data set or judge is gone (404),
-            or the tenant has as many runs in the queue as it may (429).
+        ServeError: If it has not ended or cannot be resumed here (409), its data set or judge is gone (404), or the
+            tenant has as many queued runs as it may (429).
     """
     order = order_of(folder)
     if order is None:
@@ -95,15 +95,15 @@ def resume(service: Service, queue: Queue, tenant: Tenant, folder: Path, *, aske
         if caps:
             put_order(folder, order.model_copy(update={"asked": order.asked.model_copy(update=caps)}))
         (folder / CANCEL).unlink(missing_ok=True)
-        queue.add(folder)  # first: a kill between the two leaves no run that waits for ever
+        queue.add(folder)  # first: if the process is killed in between, no run waits for ever
         put_state(folder, State(status="queued", progress=state.progress, methods=state.methods))
 
 
 def claimed(folder: Path, why: str) -> Claim:
-    """Take the right to work on a run that has come to its end; to be called in a thread.
+    """Lock a run that has ended, waiting for its worker to release it; call this in a thread.
 
     Raises:
-        ServeError: Where another has it (409), with why that matters.
+        ServeError: If another process holds the lock (409); `why` says what that prevents.
     """
     for _ in range(TRIES):
         if claim := Claim.take(folder):
@@ -111,7 +111,7 @@ def claimed(folder: Path, why: str) -> Claim:
         state = state_of(folder)
         if state is None or state.status in ACTIVE:
             break
-        time.sleep(TRY_SECONDS)  # it has come to its end, and is just being let go of
+        time.sleep(TRY_SECONDS)  # it has ended, and its worker is about to release the lock
     raise ServeError(409, f"run {folder.name!r}: {why}")
 
 
@@ -128,7 +128,7 @@ def _check_cases(dataset: Dataset) -> None:
 
 
 def _judge(service: Service, asked: RunRequest, metrics: Sequence[Metric]) -> str | None:
-    """Give the name of the judge, None where nothing is judged by one."""
+    """Return the name of the judge, or None if no metric needs one."""
     if asked.judge is None and not any(isinstance(metric, JudgedMetric) for metric in metrics):
         return None
     model = service.model(asked.judge)

@@ -1,4 +1,4 @@
-"""The server's limit of calls in flight, for a run that has an event loop of its own."""
+"""The server's limit of calls in flight, for a job that runs in an event loop of its own."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from contextlib import AbstractAsyncContextManager
 
 
 class FarLane:
-    """A lane of the server's loop, entered from the loop of another thread.
+    """A slot of a limit that belongs to the server's event loop, entered from the loop of another thread.
 
-    A run has a thread and a loop of its own: reading cases, computing and writing down hold up no request.
+    A job has a thread and a loop of its own, so that reading cases, computing and writing delay no request.
 
     Args:
-        lane: What is entered in the server's loop.
-        home: The server's loop.
-        width: How many at most are in it from here.
+        slot: The context manager to enter in the server's loop.
+        server_loop: The server's loop.
+        max_calls: The most slots held from here at once.
     """
 
     def __init__(self, lane: AbstractAsyncContextManager[object], home: asyncio.AbstractEventLoop, width: int) -> None:
-        """Hold nothing."""
+        """Start with no slot held."""
         self._lane = lane
         self._home = home
         self._width = asyncio.Semaphore(width)
         self._held: list[Future[None]] = []
 
     async def __aenter__(self) -> None:
-        """Wait for a turn; who stops waiting takes none."""
+        """Wait for a slot; if the wait is cancelled, none is taken."""
         await self._width.acquire()
         try:
             self._held.append(await self._turn())
@@ -36,7 +36,7 @@ class FarLane:
             raise
 
     async def __aexit__(self, *_: object) -> None:
-        """Give a turn back; those of one lane are all alike."""
+        """Release a slot; all slots of one tenant are interchangeable."""
         self._held.pop().cancel()
         self._width.release()
 
@@ -56,12 +56,12 @@ class FarLane:
         return holding
 
     async def _hold(self, tell: Callable[[Exception | None], None]) -> None:
-        """Be in the lane, in the server's loop, until this is cancelled: there only the lane knows whose turn it is."""
+        """Hold the slot in the server's loop until this is cancelled: the limit may be used from that loop only."""
         try:
             async with self._lane:
                 tell(None)
                 await asyncio.Event().wait()
-        except Exception as error:  # noqa: BLE001 - whatever it is, who waits must hear of it
+        except Exception as error:  # noqa: BLE001 - any error must reach the waiting caller
             tell(error)
 
 

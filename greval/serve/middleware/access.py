@@ -1,4 +1,4 @@
-"""Who may ask: a key's owner, or without keys this machine only; and how often."""
+"""Middleware for authentication and rate limits: API keys, or this machine only when there are no keys."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ MINUTE = 60
 
 
 class Access:
-    """Lets a request in, as a tenant, or refuses it before anything of its body is read."""
+    """Middleware that assigns each request to a tenant, or refuses it before any of its body is read."""
 
     def __init__(self, app: Any, service: Service) -> None:  # noqa: ANN401 - an ASGI app
-        """Keep the keys' file and the rates."""
+        """Store the key file and the rate limit."""
         settings = service.settings
         self._app = app
         self._runs = settings.runs
@@ -35,7 +35,7 @@ class Access:
         self._buckets: dict[str, TokenBucket] = {}
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:  # noqa: ANN401 - ASGI's callables
-        """Let in or refuse."""
+        """Authenticate the request, or raise `ServeError`."""
         if scope["type"] == "http":
             if head_size(scope) > LARGEST_HEAD:
                 told = f"the address and the headers have more than {LARGEST_HEAD // 1024} KB; send less of them"
@@ -56,7 +56,7 @@ class Access:
         return Tenant(name, self._runs / name)
 
     def _named(self, keys: KeyFile, authorization: str) -> str:
-        """Give the name of the key that was sent."""
+        """Return the name of the key that was sent, or raise `ServeError` (401)."""
         scheme, _, key = authorization.partition(" ")
         try:
             known = keys.read()
@@ -70,7 +70,7 @@ class Access:
         return name
 
     def _within_rate(self, name: str) -> None:
-        """Count a request of a key."""
+        """Take one token from the rate limit of a key, or raise `ServeError` (429)."""
         bucket = self._buckets.get(name) or self._buckets.setdefault(name, TokenBucket(self._rate))
         if wait := bucket.take():
             told = f"key {name}: more than {self._rate:g} requests a minute; ask again in {wait} s"
@@ -78,11 +78,11 @@ class Access:
 
 
 class TokenBucket:
-    """So many requests a minute on the average, and ten seconds' worth of them at once.
+    """A rate limiter: a number of requests per minute on average, with bursts of up to ten seconds' worth.
 
     Args:
         per_minute: The rate.
-        clock: Gives the time in seconds.
+        clock: Returns the time in seconds.
 
     Example:
         >>> bucket = TokenBucket(60, lambda: 0.0)
@@ -91,7 +91,7 @@ class TokenBucket:
     """
 
     def __init__(self, per_minute: float, clock: Callable[[], float] = time.monotonic) -> None:
-        """Begin full."""
+        """Start with a full bucket."""
         self._rate = per_minute / MINUTE
         self._size = max(1.0, self._rate * BURST_SECONDS)
         self._left = self._size
@@ -99,7 +99,7 @@ class TokenBucket:
         self._at = clock()
 
     def take(self) -> int:
-        """Take one, and give 0; or take none, and give the seconds after which there is one again."""
+        """Take one token and return 0; if the bucket is empty, return the seconds until there is one."""
         now = self._clock()
         self._left = min(self._size, self._left + (now - self._at) * self._rate)
         self._at = now
@@ -110,9 +110,9 @@ class TokenBucket:
 
 
 def _only_from_here(scope: Scope) -> None:
-    """Refuse what a page of another site made a browser on this machine send.
+    """Refuse requests that a page of another site made a browser on this machine send.
 
-    Its name may have been pointed at this machine (DNS rebinding): then `Host` tells it. Else `Origin` does.
+    `Host` reveals a foreign host name that was pointed at this machine (DNS rebinding). `Origin` reveals the others.
     """
     host = header(scope, b"host")
     if _name(f"//{host}") not in LOCAL_HOSTS:
@@ -125,7 +125,7 @@ def _only_from_here(scope: Scope) -> None:
 
 
 def _name(url: str) -> str | None:
-    """Give the host's name of an address, None where it is none."""
+    """Return the host name of a URL, or None if it has none."""
     try:
         return urlsplit(url).hostname
     except ValueError:

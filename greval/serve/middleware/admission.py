@@ -1,4 +1,4 @@
-"""How many requests are served at once: who comes beyond that is told when to come again, and waits in no queue."""
+"""Middleware that limits concurrent requests: excess requests get 429 with Retry-After instead of queueing."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from greval.serve.service import Service
 SHARE = 0.75
 LONGEST_WAIT = 60.0
 MEMORY = 0.95
-"""How much of the mean time between two answers stays where a new one is taken in."""
+"""The weight of the old value when a new gap enters the exponential moving average of gaps between answers."""
 FIRST_GUESS = 0.05
 LONGEST_GAP = 5.0
 
 
 class Admission:
-    """Gives each request a place until it is answered: as many as calls in flight and requests that wait for them.
+    """Middleware that limits the requests served at once: as many as calls in flight plus requests that wait for them.
 
-    With keys no tenant takes more than three quarters of the places. Streams that follow a run have as many places
-    of their own: they last, and cost little.
+    With keys, no tenant takes more than three quarters of the capacity. Event streams of runs are counted apart, with
+    the same limit, because they last long and cost little.
     """
 
     def __init__(self, app: Any, service: Service) -> None:  # noqa: ANN401 - an ASGI app
-        """Begin with all places free."""
+        """Start with no request in progress."""
         settings = service.settings
         self._app = app
         self._places = max(1, (settings.limits.calls + settings.limits.waiting) // settings.workers)
@@ -37,7 +37,7 @@ class Admission:
         self._appointments = Appointments()
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:  # noqa: ANN401 - ASGI's callables
-        """Serve where there is a place."""
+        """Serve the request if there is capacity for it."""
         if scope["type"] != "http" or is_light(scope):
             await self._app(scope, receive, send)
             return
@@ -55,7 +55,7 @@ class Admission:
                 self._appointments.ended(busy=bool(taken))
 
     def _room(self, taken: Counter[str], name: str) -> None:
-        """Refuse where there is no place, with the time to come again."""
+        """Raise `ServeError` (429) with a Retry-After time if there is no capacity."""
         full = taken.total() >= self._places
         if full or taken[name] >= self._own:
             wait = math.ceil(self._appointments.next(behind=taken.total()))
@@ -64,35 +64,35 @@ class Admission:
 
 
 class Appointments:
-    """Gives those that are refused different times to come again, as far apart as answers are.
+    """A schedule of Retry-After times: refused requests get different times, as far apart as answers are.
 
-    Told the same time, all of them would come at once, and most of them be refused again.
+    If all were given the same time, they would all return at once, and most would be refused again.
 
     Args:
-        clock: Gives the time in seconds.
+        clock: Returns the time in seconds.
 
     Example:
-        >>> times = Appointments(lambda: 0.0)
-        >>> [round(times.next(behind=20), 2) for _ in range(3)]
+        >>> times = RetrySchedule(lambda: 0.0)
+        >>> [round(times.next_delay(ahead=20), 2) for _ in range(3)]
         [1.0, 1.05, 1.1]
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """Begin with a guess."""
+        """Start with an initial guess of the gap."""
         self._clock = clock
         self._gap = FIRST_GUESS
         self._last = -math.inf
         self._given = -math.inf
 
     def ended(self, *, busy: bool) -> None:
-        """Take note of an answer, and of whether others are still waited for: else the next gap tells nothing."""
+        """Record an answer, and whether other requests are in progress: if none is, the next gap is not counted."""
         now = self._clock()
         if self._last > -math.inf:
             self._gap = MEMORY * self._gap + (1 - MEMORY) * min(now - self._last, LONGEST_GAP)
         self._last = now if busy else -math.inf
 
     def next(self, *, behind: int) -> float:
-        """Give the seconds after which one that comes behind so many may come again, a minute at most."""
+        """Return the seconds after which a request behind this number of others may retry, at most a minute."""
         now = self._clock()
         self._given = min(max(self._given + self._gap, now + behind * self._gap), now + LONGEST_WAIT)
         return min(max(1.0, self._given - now), LONGEST_WAIT)

@@ -1,7 +1,7 @@
-"""API keys: made once, kept as hashes in a file, compared in constant time.
+"""API keys: shown once, stored in a file as hashes, compared in constant time.
 
-A key is 256 random bits. Nobody can guess or count through them, so that a plain SHA-256 keeps them as well as a
-slow password hash would, and costs no request any time.
+A key is 256 random bits, so it cannot be guessed or enumerated. A plain SHA-256 is therefore as safe as a slow
+password hash, and adds no delay to requests.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ BYTES = 32
 
 
 class Key(Record):
-    """A key as the file keeps it: its name, its SHA-256 and when it was made; the key itself is nowhere."""
+    """A key as the file stores it: its name, its SHA-256 and when it was created; the key itself is stored nowhere."""
 
     name: Annotated[str, Field(pattern=rf"^{PLAIN_NAME.pattern}$")]
     sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
@@ -39,12 +39,12 @@ class Keys(Record):
     keys: tuple[Key, ...] = ()
 
     def name_of(self, presented: str) -> str | None:
-        """Give the name of a key, None where there is none; the time tells nothing of the keys.
+        """Return the name of a key, or None if it is unknown; the response time reveals nothing about the keys.
 
-        Every key is compared, in constant time, also after one fitted.
+        Every key is compared in constant time, even after a match.
 
         Example:
-            >>> Keys(keys=[Key(name="ana", sha256=hash_of("greval_x"))]).name_of("greval_x")
+            >>> ApiKeys(keys=[ApiKey(name="ana", sha256=hash_key("greval_x"))]).find_name("greval_x")
             'ana'
         """
         given = hash_of(presented)
@@ -56,23 +56,23 @@ class Keys(Record):
 
 
 class KeyFile:
-    """A file of keys, read again where it changed: a key that is taken away is refused at once.
+    """A file of keys that is read again when it changes, so that a removed key is refused at once.
 
     Args:
         path: The file.
     """
 
     def __init__(self, path: Path) -> None:
-        """Know the file; nothing is read yet."""
+        """Store the path; nothing is read yet."""
         self.path = path
         self._mark: tuple[int, ...] = ()
         self._keys = Keys()
 
     def read(self) -> Keys:
-        """Give the keys as they are now.
+        """Return the current keys.
 
         Raises:
-            GrevalError: Where the file cannot be read: then no key counts.
+            GrevalError: If the file cannot be read; no key is valid then.
         """
         try:
             found = self.path.stat()
@@ -90,8 +90,8 @@ def read_keys(path: Path) -> Keys:
     """Read a file of keys.
 
     Raises:
-        OSError: Where it cannot be read.
-        GrevalError: Where it is no file of keys.
+        OSError: If it cannot be read.
+        GrevalError: If it is not a valid file of keys.
     """
     try:
         return Keys.model_validate_json(path.read_bytes())
@@ -103,14 +103,14 @@ def read_keys(path: Path) -> Keys:
 
 
 def add_key(path: Path, name: str) -> str:
-    """Make a key, keep its hash in the file, and give it: it is told this once.
+    """Create a key, store its hash in the file and return the key, which cannot be read again later.
 
     Args:
-        path: The file, made where it is not there.
-        name: Who has the key; it names the folder of its runs too.
+        path: The file; created if it does not exist.
+        name: The name of the key's owner; it also names the folder of its runs.
 
     Raises:
-        GrevalError: Where the name is taken or cannot be one, or the file cannot be used.
+        GrevalError: If the name is taken or invalid, or the file cannot be used.
     """
     if not PLAIN_NAME.fullmatch(name):
         message = (
@@ -128,10 +128,10 @@ def add_key(path: Path, name: str) -> str:
 
 
 def remove_key(path: Path, name: str) -> None:
-    """Take a key away; a running server refuses it from then on.
+    """Remove a key; a running server refuses it from then on.
 
     Raises:
-        GrevalError: Where there is no such key.
+        GrevalError: If there is no such key.
     """
     known = _known(path)
     kept = tuple(key for key in known.keys if key.name != name)
@@ -143,7 +143,7 @@ def remove_key(path: Path, name: str) -> None:
 
 
 def hash_of(key: str) -> str:
-    """Give the SHA-256 of a key."""
+    """Return the SHA-256 of a key as hexadecimal text."""
     return sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""The work of a request: it ends with its time, with its client, and with the server."""
+"""Middleware that cancels a request at its timeout, when the client disconnects, or when the server stops."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from greval.serve.problems import ServeError
 from greval.serve.service import Service
 
 STUBBORN = 5.0
-"""The seconds for which cancelled work is waited for."""
+"""The seconds to wait for cancelled tasks to end."""
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 
 
 class Working:
-    """Runs what is within as a task, and cancels it where nobody waits for its answer any more."""
+    """Middleware that runs the inner app as a task and cancels it when the client disconnects or the time is over."""
 
     def __init__(self, app: Any, service: Service) -> None:  # noqa: ANN401 - an ASGI app
-        """Keep how long a request may take."""
+        """Store the timeout of requests."""
         self._app = app
         self._seconds = service.settings.limits.seconds
         self._stopping = service.stopping
 
     async def __call__(self, scope: Scope, receive: Receive, send: Any) -> None:  # noqa: ANN401 - ASGI's callable
-        """Work until the answer is sent, the client is gone, or the time is over."""
+        """Run the inner app until its response is sent, the client disconnects, or the timeout is over."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -34,7 +34,7 @@ class Working:
         incoming = Watched(receive, None if upload else await receive())
         ends = [incoming.left(), *([self._stopping.wait()] if following else [])]
         async with _tasks(self._app(scope, incoming.receive, _yielding(send)), *ends) as (work, *others):
-            seconds = None if following or upload else self._seconds  # files have a pace to keep to instead
+            seconds = None if following or upload else self._seconds  # uploads have a minimum transfer rate instead
             await asyncio.wait({work, *others}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
             if work.done():
                 work.result()
@@ -44,7 +44,7 @@ class Working:
 
 
 def _yielding(send: Any) -> Any:  # noqa: ANN401 - ASGI's callable
-    """Give a way to send that lets others run after each part: a stream to nobody would keep the loop for itself."""
+    """Return a `send` that yields to the loop after each part, because a stream without a reader would block it."""
 
     async def sending(message: dict[str, Any]) -> None:
         await send(message)
@@ -55,13 +55,13 @@ def _yielding(send: Any) -> Any:  # noqa: ANN401 - ASGI's callable
 
 
 class Watched:
-    """What comes from a client: first its body, then the news that it went away.
+    """The messages of a client: first its body, then its disconnection.
 
-    `body` is the whole body where it is there already: then the client is watched from the beginning.
+    `body` is the whole body if it was read already: then the client is watched from the start.
     """
 
     def __init__(self, receive: Receive, body: dict[str, Any] | None) -> None:
-        """Begin with the body."""
+        """Store the body, if there is one."""
         self._receive = receive
         self._body = body
         self._read = asyncio.Event()
@@ -70,7 +70,7 @@ class Watched:
             self._read.set()
 
     async def receive(self) -> dict[str, Any]:
-        """Give the next part of the body; after the last one wait for the client to go."""
+        """Return the next message of the body; after the last one, wait until the client disconnects."""
         if self._body is not None:
             body, self._body = self._body, None
             return body
@@ -85,7 +85,7 @@ class Watched:
         return message
 
     async def left(self) -> None:
-        """Wait until the client went away."""
+        """Wait until the client disconnects."""
         await self._read.wait()
         while not self._gone.is_set():
             if (await self._receive())["type"] == "http.disconnect":
@@ -94,7 +94,7 @@ class Watched:
 
 @asynccontextmanager
 async def _tasks(*work: Coroutine[Any, Any, object]) -> AsyncIterator[list[asyncio.Task[object]]]:
-    """Run these at once; what still runs at the end is cancelled and waited for."""
+    """Run coroutines concurrently; on exit, cancel those that still run and wait for them."""
     tasks = [asyncio.create_task(one) for one in work]
     try:
         yield tasks
@@ -106,4 +106,4 @@ async def _tasks(*work: Coroutine[Any, Any, object]) -> AsyncIterator[list[async
             await asyncio.wait(left, timeout=STUBBORN)
         for task in tasks:
             with suppress(BaseException):
-                task.result()  # told already, or of no one's interest any more
+                task.result()  # reported already, or no longer needed

@@ -1,37 +1,37 @@
-"""What is wrong with a JSON text, told before it is parsed: parsers end in errors of their own at some of it."""
+"""Checks of JSON text before it is parsed, for input at which parsers fail with errors of their own."""
 
 from __future__ import annotations
 
 import re
 
 STRING = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\Z)', re.DOTALL)
-"""A string, or one that is not closed up to the end: each letter is looked at once."""
+"""A string, or an unclosed one up to the end of the text; linear time, without backtracking."""
 SAME_BRACKETS = bytes.maketrans(b"{}", b"[]")
 NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
 NO_NUMBER = re.compile(rb"NaN|Infinity")
 HALF = re.compile(rb"\\u[dD][89a-fA-F]")
-"""An escaped half of a surrogate pair."""
+"""An escaped surrogate."""
 NO_HALF = re.compile(
     rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|[^u]|u(?![dD][89a-fA-F]))", re.DOTALL
 )
-"""Escapes that are whole: both halves of a pair, and all others."""
+"""Complete escapes: surrogate pairs, and all escapes that are no surrogates."""
 LONGEST_NUMBER = 1000
 LONG_NUMBER = re.compile(rb"\d{%d}" % LONGEST_NUMBER)
 
 
 def fault_of(body: bytes, depth: int) -> str | None:
-    """Give why a body is not parsed: no UTF-8, nested too deep, numbers that are none; None where it may be.
+    """Return why a body must not be parsed (not UTF-8, nested too deeply, invalid numbers), or None if it may be.
 
-    Whether it is JSON at all is the parser's to say.
+    Whether it is valid JSON is left to the parser.
 
     Args:
         body: The bytes.
-        depth: How many lists and objects may stand in each other.
+        depth: The deepest nesting of lists and objects that is allowed.
 
     Example:
-        >>> fault_of(b'{"a": [1]}', 2), fault_of(b'["["]', 1)
+        >>> find_json_fault(b'{"a": [1]}', 2), find_json_fault(b'["["]', 1)
         (None, None)
-        >>> fault_of(b"[[[]]]", 2)
+        >>> find_json_fault(b"[[[]]]", 2)
         'body: nested deeper than 2; flatten it'
     """
     try:
@@ -51,7 +51,7 @@ def fault_of(body: bytes, depth: int) -> str | None:
 
 
 def _deeper(bare: bytes, depth: int) -> bool:
-    """Say whether brackets stand deeper in each other than this; each round takes the innermost ones away."""
+    """Return whether brackets are nested more deeply than `depth`; each round removes the innermost pairs."""
     left = bare.translate(SAME_BRACKETS, NO_BRACKETS)
     for _ in range(depth):
         if not left:

@@ -1,4 +1,4 @@
-"""The body of a request: its type, its size, its pace and its depth, before anything of it is parsed."""
+"""Middleware that checks a request body before it is parsed: its type, size, transfer rate and nesting depth."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from greval.serve.settings import MEGABYTE, Limits
 
 JSON = "application/json"
 SLOWEST = 16 * 1024
-"""The bytes a second that a body must keep to on the average, beyond the client's patience."""
+"""The lowest average transfer rate of a body, in bytes a second; the `patience` seconds come on top."""
 LARGE = 64 * 1024
-"""Larger bodies are checked in a thread."""
+"""The size in bytes from which a body is checked in a thread."""
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 
 
 class Incoming:
-    """Reads the body, and gives it on whole; files are given on as they come, counted."""
+    """Middleware that reads and checks a body, then passes it on whole; uploaded files are streamed and counted."""
 
     def __init__(self, app: Any, service: Service) -> None:  # noqa: ANN401 - an ASGI app
-        """Begin with no body in memory."""
+        """Start with no body in memory."""
         self._app = app
         self._limits = service.settings.limits
         self._held = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Any) -> None:  # noqa: ANN401 - ASGI's callable
-        """Give on what may be parsed."""
+        """Pass a request on if its body may be parsed."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -42,14 +42,14 @@ class Incoming:
             await self._app(scope, body.receive, send)
             return
         async with self._whole(body) as content:
-            if content is None:  # the client went away
+            if content is None:  # the client disconnected
                 return
             await self._checked(scope, content)
             await self._app(scope, _given(content, receive), send)
 
     @asynccontextmanager
     async def _whole(self, body: Body) -> AsyncIterator[bytes | None]:
-        """Read a body into the memory that all of them share, None where the client went away."""
+        """Read a body within the memory limit of all bodies together; yield None if the client disconnected."""
         parts: list[bytes] = []
         held = 0
         try:
@@ -70,7 +70,7 @@ class Incoming:
             self._held -= held
 
     async def _checked(self, scope: Scope, content: bytes) -> None:
-        """Refuse what is no JSON that a parser takes without harm."""
+        """Raise `ServeError` if the body is not JSON that is safe to parse."""
         if not content:
             return
         _is_json(scope)
@@ -81,10 +81,10 @@ class Incoming:
 
 
 class Body:
-    """What comes of a body: no more bytes than allowed, and not too slowly."""
+    """The stream of a request body, with a size limit and a minimum transfer rate."""
 
     def __init__(self, scope: Scope, receive: Receive, most: int, limits: Limits) -> None:
-        """Refuse at once what is told to be too large."""
+        """Check the declared length, and raise `ServeError` (413) if it is too large."""
         self._scope = scope
         self._receive = receive
         self._most = most
@@ -97,7 +97,7 @@ class Body:
             raise self._too_large()
 
     async def receive(self) -> dict[str, Any]:
-        """Give the next part."""
+        """Return the next message of the body."""
         if self._done:
             return await self._receive()
         try:
@@ -124,14 +124,14 @@ class Body:
 
 
 def _is_json(scope: Scope) -> None:
-    """Refuse bodies of other types: pages of other sites may send some of those without asking first."""
+    """Refuse bodies of other content types: browsers send some of those across sites without a preflight request."""
     kind = header(scope, b"content-type")
     if kind.partition(";")[0].strip().lower() != JSON:
         raise ServeError(415, f"Content-Type: this body must be {JSON}; send it as JSON under that header")
 
 
 def _given(content: bytes, receive: Receive) -> Receive:
-    """Give the body in one part, and after it what the client does."""
+    """Return a `receive` that replays the body in one message, then receives what the client sends."""
     given = False
 
     async def give() -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What every request passes first: an id, a line in the log, safe headers, and a problem where it went wrong."""
+"""The outermost middleware: request ids, the request log, security headers and problem documents for all errors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from greval.serve.service import Service
 SANE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 GONE = 499
-"""The status of the log where the client went away; nobody gets it."""
+"""The status that is logged if the client disconnected; it is never sent."""
 SERVER_ERROR = 500
 HEADERS = {
     "Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; "
@@ -29,19 +29,19 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-"""What stands in every answer that does not say it otherwise."""
+"""Default headers of every response; a response may override them."""
 
 
 class Observing:
-    """The outermost layer: nothing that goes wrong within leaves it but as a problem without secrets."""
+    """The outermost middleware: every error leaves it as a problem document without secrets."""
 
     def __init__(self, app: Any, service: Service) -> None:  # noqa: ANN401 - an ASGI app
-        """Keep what is within."""
+        """Store the inner app."""
         self._app = app
         self._service = service
 
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:  # noqa: ANN401 - ASGI's callables
-        """Serve a request, and tell the log and the meters what came of it."""
+        """Serve a request, then log and count it."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -61,14 +61,14 @@ class Observing:
             await self._app(scope, receive, answer)
         except GrevalError as error:
             await answer.problem(error)
-        except Exception:  # noqa: BLE001 - whatever it is, its trace is for the log only
+        except Exception:  # noqa: BLE001 - the stack trace of any error goes to the log only
             ERRORS.exception("unhandled", extra={"told": {"request_id": answer.request_id}})
             await answer.problem(
                 ServeError(SERVER_ERROR, "the server failed; its log has more under the id of this request")
             )
 
     def _told(self, scope: dict[str, Any], answer: Answer, seconds: float) -> None:
-        """Write the line, and count; a template of a path stands for it: paths hold what clients send."""
+        """Log and count a request by the template of its path, because paths contain what clients send."""
         method = scope["method"] if scope["method"] in METHODS else "OTHER"
         route = getattr(scope.get("route"), "path", None) or ("" if "endpoint" not in scope else "other")
         status = answer.status or GONE
@@ -88,17 +88,17 @@ class Observing:
 
 
 class Answer:
-    """The way back: adds the headers, and knows whether something was sent."""
+    """A wrapper of `send` that adds headers and records the status and the bytes sent."""
 
     def __init__(self, send: Any, request_id: str) -> None:  # noqa: ANN401 - ASGI's callable
-        """Begin with nothing sent."""
+        """Start with nothing sent."""
         self.request_id = request_id
         self.status = 0
         self.sent = 0
         self._send = send
 
     async def __call__(self, message: dict[str, Any]) -> None:
-        """Send on."""
+        """Send a message, with the headers added."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
             message = {**message, "headers": self._with_own(message.get("headers") or ())}
@@ -106,7 +106,7 @@ class Answer:
         await self._send(message)
 
     async def problem(self, error: GrevalError) -> None:
-        """Send a problem; where an answer was begun it is left unfinished, which breaks the connection."""
+        """Send a problem; if a response has started, leave it unfinished, which breaks the connection."""
         if self.status:
             return
         found = problem_of(error, self.request_id)

@@ -1,4 +1,4 @@
-"""The routes, one module for each kind of thing."""
+"""The routes, one module per resource."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ from greval.serve.routes import langserve as runnables
 
 
 def routers() -> tuple[APIRouter, ...]:
-    """Give the routers of all routes."""
+    """Return the routers of all routes."""
     modules = (operating, metrics, evaluating, runnables, datasets, runs, figures, argilla, page)
     return tuple(module.router for module in modules)

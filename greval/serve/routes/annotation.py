@@ -1,4 +1,4 @@
-"""Annotations of a run, sent and read as they are."""
+"""Routes to upload and list the annotations of a run."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MOST_TOLD = 100
 
 
 class Kept(Record):
-    """How many annotations were in the file, and how many the run holds now."""
+    """The number of annotations in the file, and of those that the run holds now."""
 
     annotations: int
     held: int
@@ -55,9 +55,9 @@ async def put_annotations(
     tenant: TheTenant,
     id: Id,  # noqa: A002 - its name in the path
 ) -> Kept:
-    """Keep annotations in a run: the body is the file, JSON lines or CSV, with the fields of an annotation.
+    """Store annotations in a run: the body is the file, JSON lines or CSV, with the fields of an annotation.
 
-    An annotation takes the place of an older one of its thing and annotator. Where a row is none, nothing is kept.
+    An annotation replaces an older one of the same item and annotator. If a row is invalid, nothing is stored.
     """
     folder = await asyncio.to_thread(judged_folder, tenant, id)
     ending = ending_of(request.headers.get("content-type", ""), KINDS)
@@ -76,7 +76,7 @@ def list_annotations(
     cursor: Cursor = None,
     limit: Annotated[int, Query(ge=1, le=10_000, description="how many at most")] = 1_000,
 ) -> Annotations:
-    """Give the annotations that a run holds, page by page."""
+    """List the annotations of a run, page by page."""
     folder, begin = judged_folder(tenant, id), row_of(cursor)
     with named(folder):
         found = kept(folder).annotations if (folder / FILE).is_file() else ()
@@ -85,10 +85,10 @@ def list_annotations(
 
 
 def _taken(folder: Path, new: Path) -> Kept:
-    """Read a file of annotations and keep them.
+    """Read a file of annotations and store them.
 
     Raises:
-        ServeError: With each row that is none (422), or where somebody else writes annotations (409).
+        ServeError: If rows are invalid (422), with each of them, or if annotations are being written already (409).
     """
     with named(folder), Store.open(folder) as store:
         found = read_annotations(new, scales(store.fact("metrics")))

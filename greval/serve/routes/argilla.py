@@ -1,4 +1,4 @@
-"""What people say of a run: annotations sent as a file, or pushed to and pulled from the operator's Argilla server."""
+"""Routes for people's judgements: annotation files, and push to and pull from the operator's Argilla server."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 
 
 class PushRequest(Record):
-    """Things to be judged by people in Argilla.
+    """Judged items for people to annotate in Argilla.
 
-    `metric` is a judged metric of the run, `dataset` the dataset in Argilla, made where it is missing, `workspace`
-    its workspace, not needed where there is only one. `sample` is `random:N`, `stratified:N` (as many of each
-    verdict) or `uncertain:N`; all where none is given. `blind`: people do not see the judge's verdicts.
-    `min_submitted` people judge each thing. `seed` is that of the sample.
+    `metric` is a judged metric of the run, `dataset` the dataset in Argilla, created if it is missing, `workspace` its
+    workspace, optional if there is only one. `sample` is `random:N`, `stratified:N` (the same number of each verdict)
+    or `uncertain:N`; by default all items are pushed. `blind`: people do not see the judge's verdicts. `min_submitted`
+    people annotate each item. `seed` is the random seed of the sample.
     """
 
     metric: Name
@@ -44,7 +44,7 @@ class PushRequest(Record):
 
 
 class PullRequest(Record):
-    """Answers to be taken from a dataset in Argilla that a push made."""
+    """A dataset in Argilla, created by a push, whose responses are to be pulled."""
 
     dataset: Name
     workspace: Name | None = None
@@ -52,7 +52,7 @@ class PullRequest(Record):
 
 @router.post("/{id}/argilla/push", responses=may_answer(404, 409, 422, 501, 502), response_model=Pushed)
 def push_to_argilla(asked: PushRequest, tenant: TheTenant, id: Id) -> Response:  # noqa: A002 - its name in the path
-    """Push judged things to the operator's Argilla server; pushing again adds what is new and changes nothing else."""
+    """Push judged items to the operator's Argilla server; a repeated push adds new items and changes nothing else."""
     folder = judged_folder(tenant, id)
     _check_set_up()
     with named(folder):
@@ -71,7 +71,7 @@ def push_to_argilla(asked: PushRequest, tenant: TheTenant, id: Id) -> Response: 
 
 @router.post("/{id}/argilla/pull", responses=may_answer(404, 409, 422, 501, 502), response_model=Pulled)
 def pull_from_argilla(asked: PullRequest, tenant: TheTenant, id: Id) -> Response:  # noqa: A002 - its name in the path
-    """Pull what people said into the annotations of the run; only what they submitted counts as a judgement."""
+    """Pull people's responses into the annotations of the run; only submitted responses count."""
     folder = judged_folder(tenant, id)
     _check_set_up()
     with named(folder):
@@ -80,6 +80,6 @@ def pull_from_argilla(asked: PullRequest, tenant: TheTenant, id: Id) -> Response
 
 
 def _check_set_up() -> None:
-    """Refuse where the operator has named no Argilla server; clients cannot name one."""
+    """Raise `ServeError` (501) if the operator has configured no Argilla server; clients cannot name one."""
     if missing := [name for name in (URL, KEY) if not os.environ.get(name)]:
         raise ServeError(501, f"the server has no Argilla server; its operator sets {' and '.join(missing)}")

@@ -1,4 +1,4 @@
-"""Data sets that clients upload."""
+"""Routes of the data sets that clients upload."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from greval.serve.statuses import may_answer
 router = APIRouter(prefix="/v1/datasets", tags=["datasets"])
 
 ROWS = {"type": "array", "minItems": 1, "items": {}}
-"""A row that is no case is told, and not refused."""
+"""The schema accepts any row: one that is not a case is reported, not refused."""
 Name = Annotated[str, Query(pattern=PATTERN, description="what the data set is called")]
 
 
 class Datasets(Record):
-    """The data sets of a client, the newest first."""
+    """The data sets of a client, newest first."""
 
     datasets: tuple[Dataset, ...]
 
@@ -34,10 +34,10 @@ class Datasets(Record):
 async def upload_dataset(
     request: Request, response: Response, service: TheService, tenant: TheTenant, name: Name
 ) -> Dataset:
-    """Upload cases as a file: the body is the file, its type stands in the header `Content-Type`.
+    """Upload cases as a file: the body is the file, the header `Content-Type` its type.
 
-    The file may be JSON lines (`application/jsonl`), a JSON list, CSV or Parquet. It is read once: a row that is no
-    case is told in `unread` and stops no other. The names that other tools give to fields are understood.
+    The file may be JSON lines (`application/jsonl`), a JSON list, CSV or Parquet. It is read once: a row that is not a
+    case is listed in `unread` and does not stop the others. Field names of other tools are recognised.
     """
     ending = ending_of(request.headers.get("content-type", ""), KINDS)
     uploads = Uploads(tenant.datasets)
@@ -48,19 +48,19 @@ async def upload_dataset(
 
 @router.get("")
 def list_datasets(tenant: TheTenant) -> Datasets:
-    """Give all data sets that were uploaded, the newest first."""
+    """List all uploaded data sets, newest first."""
     return Datasets(datasets=tuple(Uploads(tenant.datasets).all()))
 
 
 @router.get("/{id}", responses=may_answer(404, 422))
 def show_dataset(tenant: TheTenant, id: Id) -> Dataset:  # noqa: A002 - its name in the path
-    """Give a data set: how many cases it holds, and which rows are none."""
+    """Show a data set: the number of its cases, and the rows that could not be read."""
     return Uploads(tenant.datasets).find(id)
 
 
 @router.delete("/{id}", status_code=204, responses=may_answer(404, 409, 422))
 def delete_dataset(service: TheService, tenant: TheTenant, id: Id) -> None:  # noqa: A002 - its name in the path
-    """Take a data set away. Runs of it stay, but cannot go on; one that is queued or runs must be cancelled first."""
+    """Delete a data set. Its runs stay, but cannot be resumed. Cancel queued or running ones first."""
     uploads = Uploads(tenant.datasets)
     uploads.find(id)
     for entry in Queue(service.settings.runs).entries():

@@ -1,4 +1,4 @@
-"""Judging cases within one request."""
+"""The route that judges cases within one request."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ router = APIRouter(prefix="/v1", tags=["evaluate"])
 async def evaluate_cases(body: EvaluateRequest, service: TheService, shelf: TheShelf) -> Evaluated:
     """Judge cases by metrics, and by those that they build on.
 
-    What cannot be judged is a result with the status `failed` or `skipped`; what is no case stands in `unread`.
-    The results of a case stand together, in the order of the cases.
+    A case that cannot be judged has a result with the status `failed` or `skipped`; input that is not a case is listed
+    in `unread`. The results of a case are adjacent, in the order of the cases.
     """
     within(body.cases, service.settings.limits, "cases")
     metrics = await run_in_threadpool(shelf.find_all, body.metrics, body.reason_depth)

@@ -1,4 +1,4 @@
-"""Figures of runs: report, comparison, agreement, estimates."""
+"""Routes of run analyses: report, comparison, agreement, estimates."""
 
 from __future__ import annotations
 
@@ -50,37 +50,37 @@ COMMON = may_answer(404, 409, 422, 501)
 
 
 def figuring_of(request: Request) -> Figuring:
-    """Give what works figures out in this process."""
+    """Return the cache of analysis results of this process."""
     return cast("Figuring", request.app.state.figuring)
 
 
 class Figures:
-    """Gives figures of a client's runs.
+    """Responds with analyses of a client's runs.
 
     Args:
-        request: What is asked.
-        tenant: Who asks.
-        figuring: What works them out.
+        request: The request.
+        tenant: The client that calls.
+        cache: The cache of analysis results.
     """
 
     def __init__(
         self, request: Request, tenant: TheTenant, figuring: Annotated[Figuring, Depends(figuring_of)]
     ) -> None:
-        """Keep who asks for what."""
+        """Store the request and the client."""
         self._asked = request.url.path, request.url.query
         self._tenant = tenant
         self._figuring = figuring
 
     def folder(self, given: str) -> Path:
-        """Give the folder of a run that has results.
+        """Return the folder of a run that has results.
 
         Raises:
-            ServeError: Where there is none (404), or it has not begun (409).
+            ServeError: If there is no such run (404), or it has not started (409).
         """
         return judged_folder(self._tenant, given)
 
     async def give(self, make: Callable[[], Record], *folders: Path) -> Response:
-        """Give a figure of these runs."""
+        """Return an analysis of these runs, from the cache if they are unchanged."""
 
         def work() -> str:
             with named(*folders):
@@ -95,7 +95,7 @@ TheFigures = Annotated[Figures, Depends()]
 
 @router.get("/{id}/report", responses=COMMON, response_model=Report)
 async def report_run(figures: TheFigures, id: Id, by: By = None) -> Response:  # noqa: A002 - its name in the path
-    """Give what a run found, by metric and group: counts, means, distributions, failures by kind, cost."""
+    """Report what a run found, by metric and group: counts, means, distributions, failures by kind, cost."""
     folder = figures.folder(id)
 
     def make() -> Report:
@@ -157,7 +157,7 @@ async def agree_run(  # noqa: PLR0913 - what one may ask for
     ] = None,
     level: Level = 0.95,
 ) -> Response:
-    """Say how far the judge of a run agrees with the people whose annotations the run holds."""
+    """Measure how far the judge of a run agrees with the people whose annotations the run holds."""
     folder = figures.folder(id)
 
     def make() -> Agreement:
@@ -180,7 +180,7 @@ async def estimate_run(  # noqa: PLR0913 - what one may ask for
     new_questions: Annotated[bool, Query(description="intervals for new questions like these")] = False,
     level: Level = 0.95,
 ) -> Response:
-    """Estimate what people would say of all judged things of a run, from the annotations of some."""
+    """Estimate people's verdicts on all judged items of a run, from the annotations of some of them."""
     folder = figures.folder(id)
 
     def make() -> Estimate:

@@ -1,4 +1,4 @@
-"""Whether the server works: health, readiness, counters."""
+"""Routes for operators: health, readiness, counters."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NOT_READY = 503
 
 
 class Health(Record):
-    """That the server answers, and its version."""
+    """The status of a responding server, and its version."""
 
     status: Literal["ok"] = "ok"
     version: str
@@ -26,7 +26,7 @@ class Health(Record):
 
 @router.get("/health", operation_id="health")
 async def health() -> Health:
-    """Say that the server answers. No judge is asked."""
+    """Return whether the server responds. No judge is called."""
     return Health(version=greval.__version__)
 
 
@@ -37,12 +37,12 @@ async def health() -> Health:
     responses={NOT_READY: {"model": Ready, "description": "Something that the server needs does not work."}},
 )
 async def ready(service: TheService) -> JSONResponse:
-    """Say whether the judges can be reached and the folder of runs can be written. It costs no tokens."""
+    """Return whether the judges can be reached and the folder of runs can be written. It costs no tokens."""
     found = await service.ready()
     return JSONResponse(found.model_dump(mode="json"), 200 if found.ready else NOT_READY)
 
 
 @router.get("/metrics-exposition", operation_id="figures", response_class=PlainTextResponse)
 async def exposition(service: TheService) -> Response:
-    """Give the server's counters in the text form of Prometheus."""
+    """Return the server's counters in the text format of Prometheus."""
     return Response(service.meters.exposition(), media_type=EXPOSITION_TYPE)

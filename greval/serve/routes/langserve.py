@@ -1,7 +1,7 @@
-"""Metrics as LangServe runnables; the only module that knows LangServe.
+"""Metrics as LangServe runnables; the only module that imports LangServe.
 
-Its handlers speak the protocol. What they get wrong is kept from them: bodies are read and checked here, a config is
-reduced to the name of a judge, batches are bounded, and results are written in greval's own way. There is no
+Its handlers implement the protocol. What they would get wrong is done here: bodies are read and checked, a config is
+reduced to the name of a judge, batches are bounded, and results are serialised as greval does. There is no
 playground (it writes descriptions unescaped into its page), and nothing that shows the judge's prompts.
 """
 
@@ -52,46 +52,49 @@ class _Read(Request):
     """A request whose body was read and checked already."""
 
     def __init__(self, request: Request, content: Mapping[str, object]) -> None:
-        """Keep the content in the body's place."""
+        """Store the content that replaces the body."""
         super().__init__(request.scope, request.receive)
         self._content = content
 
     async def json(self) -> Mapping[str, object]:
-        """Give the content."""
+        """Return the content."""
         return self._content
 
 
 class _Events(EventSourceResponse):
-    """Events that end with their work: the signal that the class waits for belongs to the first loop that streams."""
+    """An event stream that ends with its work.
+
+    The exit signal of the base class belongs to the first event loop that streams, so it is not awaited.
+    """
 
     @staticmethod
     async def listen_for_exit_signal() -> None:
-        """Wait for ever; the server lets what is in flight come to its end."""
+        """Wait for ever; the server lets streams in flight finish."""
         await anyio.sleep_forever()
 
 
 @dataclass(frozen=True)
 class Runnables:
-    """The metrics as one client calls them; LangServe's handlers are made once for each client and metric."""
+    """The metrics as one client calls them; LangServe's handlers are created once per client and metric."""
 
     service: Service
     shelf: Shelf
     handlers: Callable[[Tenant, tuple[Found, ...]], APIHandler]
 
     async def handler(self, name: str) -> APIHandler:
-        """Give the handler of a metric.
+        """Return the handler of a metric.
 
         Raises:
-            ServeError: Where there is no such metric (404).
+            ServeError: If there is no such metric (404).
         """
         return (await run_in_threadpool(self._made, name))[1]
 
     async def ready(self, name: str, *judges: str | None) -> APIHandler:
-        """Give the handler of a metric whose judges can be asked.
+        """Return the handler of a metric, after checking that its judges can be used.
 
         Raises:
-            ServeError: Where there is no such metric or judge (404).
-            JudgeError: Where a judge cannot be used as it is set up.
+            ServeError: If there is no such metric or judge (404).
+            JudgeError: If a judge cannot be used as it is set up.
         """
         metrics, handler = await run_in_threadpool(self._made, name)
         for judge in dict.fromkeys(judges):
@@ -99,22 +102,22 @@ class Runnables:
         return handler
 
     def _made(self, name: str) -> tuple[tuple[Found, ...], APIHandler]:
-        """Find a metric, with those that it builds on before it, and its handler, which takes some time to make."""
+        """Find a metric, with those that it builds on before it, and its handler, which takes some time to create."""
         metrics = tuple(self.shelf.find_all([name]))
         return metrics, self.handlers(self.shelf.tenant, metrics)
 
     async def cases(self, given: list[Any], place: str) -> list[Case]:
-        """Give the cases that were sent.
+        """Parse the cases that were sent.
 
         Raises:
-            ServeError: Where one is none, or there is more than the server takes (422).
+            ServeError: If one is not a case, or there are more than the server accepts (422).
         """
         within(given, self.service.settings.limits, place)
         return await run_in_threadpool(strict_cases, given, place)
 
 
 async def runnables_of(request: Request, service: TheService, shelf: TheShelf) -> Runnables:
-    """Give the metrics of who asks."""
+    """Return the metrics of the client that calls."""
     state = request.app.state
     if not hasattr(state, "handlers"):
         state.handlers = lru_cache(maxsize=HANDLERS)(_maker(service, shelf))
@@ -126,9 +129,9 @@ TheRunnables = Annotated[Runnables, Depends(runnables_of)]
 
 @router.post("/{name}/invoke", responses={200: {"model": Invoked}, **FAULTS})
 async def invoke(name: PathName, body: InvokeBody, request: Request, runnables: TheRunnables) -> Response:
-    """Judge one case, as `langserve.RemoteRunnable.invoke` asks for it.
+    """Judge one case, in the protocol of `langserve.RemoteRunnable.invoke`.
 
-    A metric that builds on others judges those first, as a local one does; the result carries theirs in `built_on`.
+    A metric that builds on others judges those first, as a local one does; the result holds theirs in `built_on`.
     """
     (case,) = await runnables.cases([body.input], "input")
     handler = await runnables.ready(name, body.config.judge)
@@ -137,7 +140,7 @@ async def invoke(name: PathName, body: InvokeBody, request: Request, runnables: 
 
 @router.post("/{name}/batch", responses={200: {"model": BatchInvoked}, **FAULTS})
 async def batch(name: PathName, body: BatchBody, request: Request, runnables: TheRunnables) -> Response:
-    """Judge several cases, as `langserve.RemoteRunnable.batch` asks for it; one that fails is a failed result."""
+    """Judge several cases, in the protocol of `langserve.RemoteRunnable.batch`; a failure is a failed result."""
     cases = await runnables.cases(body.inputs, "inputs")
     configs = body.config if isinstance(body.config, list) else [body.config] * len(cases)
     if len(configs) != len(cases):
@@ -149,7 +152,7 @@ async def batch(name: PathName, body: BatchBody, request: Request, runnables: Th
 
 @router.post("/{name}/stream", response_class=_Events, responses=STREAM)
 async def stream(name: PathName, body: InvokeBody, request: Request, runnables: TheRunnables) -> Response:
-    """Judge one case, as `langserve.RemoteRunnable.stream` asks for it: one event holds the whole result."""
+    """Judge one case, in the protocol of `langserve.RemoteRunnable.stream`: one event holds the whole result."""
     (case,) = await runnables.cases([body.input], "input")
     handler = await runnables.ready(name, body.config.judge)
     events = await handler.stream(_Read(request, {"input": case, "config": body.config.kept}))
@@ -158,19 +161,19 @@ async def stream(name: PathName, body: InvokeBody, request: Request, runnables: 
 
 @router.get("/{name}/input_schema", responses=SCHEMA)
 async def input_schema(name: PathName, request: Request, runnables: TheRunnables) -> dict[str, Any]:
-    """Give the JSON schema of a case."""
+    """Return the JSON schema of a case."""
     return cast("dict[str, Any]", await (await runnables.handler(name)).input_schema(request))
 
 
 @router.get("/{name}/output_schema", responses=SCHEMA)
 async def output_schema(name: PathName, request: Request, runnables: TheRunnables) -> dict[str, Any]:
-    """Give the JSON schema of a result."""
+    """Return the JSON schema of a result."""
     return cast("dict[str, Any]", await (await runnables.handler(name)).output_schema(request))
 
 
 @router.get("/{name}/config_schema", responses=SCHEMA)
 async def config_schema(name: PathName, request: Request, runnables: TheRunnables) -> dict[str, Any]:
-    """Give the JSON schema of what a call can choose: the judge."""
+    """Return the JSON schema of a call's config: the judge."""
     return cast("dict[str, Any]", await (await runnables.handler(name)).config_schema(request))
 
 

@@ -35,7 +35,7 @@ router = APIRouter(prefix="/v1", tags=["metrics"])
 
 @router.get("/judges")
 async def list_judges(service: TheService) -> Judges:
-    """List the judges that may be named, the one that is taken where none is named first."""
+    """List the available judges, the default first."""
     labels = [(name, JudgeClient(model).label) for name, model in service.models.items()]
     judges = [JudgeInfo(name=name, label=label, default=n == 0) for n, (name, label) in enumerate(labels)]
     return Judges(judges=judges)
@@ -47,7 +47,7 @@ def list_metrics(
     kind: Annotated[Literal["judged", "computed"] | None, Query(description="only these")] = None,
     own: Annotated[bool | None, Query(description="true: only those that you made; false: only the others")] = None,
 ) -> MetricList:
-    """List the metrics: the predefined ones, those of the server's library, and those that you made."""
+    """List the metrics: the predefined ones, those of the server's library, and your own."""
     infos = [MetricInfo(**_info(found)) for found in shelf.library.known(shelf.tenant.metrics).values()]
     return MetricList(
         metrics=[info for info in infos if kind in {None, info.kind} and own in {None, info.origin == "own"}]
@@ -71,7 +71,7 @@ def create_metric(
 
 @router.post("/metrics/check", responses=may_answer(422))
 def check_metric(body: MetricText, shelf: TheShelf) -> Checked:
-    """Check the text of a metric file: all faults at once, then what would make judging unsure."""
+    """Check the text of a metric file: report all faults at once, then warnings about unreliable judging."""
     try:
         metric = parse_metric(body.yaml, "yaml")
         shelf.library.resolved(shelf.tenant.metrics, [metric])
@@ -95,10 +95,10 @@ def show_metric(name: PathName, shelf: TheShelf) -> MetricDetail:
 
 
 def _wanted(scale: str | list[int] | list[str]) -> DraftScale:
-    """Give the scale that is wanted.
+    """Return the requested scale.
 
     Raises:
-        ServeError: Where a range does not rise, or two names are the same (422).
+        ServeError: If a range does not increase, or two names are equal (422).
     """
     match scale:
         case "categorical" | "value":
@@ -115,7 +115,7 @@ def _wanted(scale: str | list[int] | list[str]) -> DraftScale:
 
 
 def _info(found: Found) -> dict[str, Any]:
-    """Give what a list tells of a metric."""
+    """Return the fields of a metric's entry in the list."""
     metric = found.metric
     return {
         "name": metric.name,

@@ -1,4 +1,4 @@
-"""The page and its files: they ship with the package, and nothing comes from anywhere else."""
+"""The web page and its files: all of them ship with the package, and nothing is loaded from other servers."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ POLICY = (
     "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'; "
     "require-trusted-types-for 'script'; trusted-types 'none'"
 )
-"""Only files of this server; and no text can become markup or a script, whatever it holds."""
+"""Allow files of this server only, and never let text become markup or a script."""
 
 
 @dataclass(frozen=True)
 class File:
-    """A file of the page; `mark` changes with its content."""
+    """A file of the page; its `etag` changes with its content."""
 
     content: bytes
     media_type: str
@@ -41,13 +41,13 @@ class File:
 
 @router.api_route("/", methods=["GET", "HEAD"])
 def index(if_none_match: Annotated[str, Header()] = "") -> Response:
-    """Give the page."""
+    """Return the page."""
     return _answer(shipped()[START], if_none_match)
 
 
 @router.api_route("/page/{path:path}", methods=["GET", "HEAD"])
 def file(path: str, if_none_match: Annotated[str, Header()] = "") -> Response:
-    """Give a file of the page: one of those that ship, by its whole name."""
+    """Return a file of the page: one of those that ship, by its full path."""
     found = shipped().get(path)
     if found is None or path == START:
         raise ServeError(404, f"{path!r}: the page has no such file; open / in a browser")
@@ -56,10 +56,10 @@ def file(path: str, if_none_match: Annotated[str, Header()] = "") -> Response:
 
 @cache
 def shipped() -> dict[str, File]:
-    """Give the files of the page by their paths; they are small, and read once.
+    """Load the files of the page by their paths; they are small, and read once.
 
     Example:
-        >>> shipped()["js/main.js"].media_type
+        >>> load_files()["js/main.js"].media_type
         'text/javascript; charset=utf-8'
     """
     return dict(_read(files("greval.serve") / "page"))
@@ -76,7 +76,7 @@ def _read(folder: Traversable, inside: str = "") -> Iterator[tuple[str, File]]:
 
 
 def _answer(found: File, had: str) -> Response:
-    """Give a file, or that the browser has it already."""
+    """Return a file, or 304 if the browser has it already."""
     headers = {"ETag": found.mark, "Cache-Control": "no-cache", "Content-Security-Policy": POLICY}
     if found.mark in had:
         return Response(status_code=304, headers=headers)

@@ -1,4 +1,4 @@
-"""What a run holds: its results and its cases, page by page, also while it runs."""
+"""Routes that list the results and the cases of a run, page by page, also while it runs."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Results(Record):
 
 
 class Cases(Record):
-    """The cases of a run, with how each of their metrics ended."""
+    """The cases of a run, with the outcome of each of their metrics."""
 
     cases: tuple[CaseLine, ...]
     next: str | None
@@ -67,9 +67,9 @@ def list_results(  # noqa: PLR0913 - what one may ask for
     cursor: Cursor = None,
     limit: Limit = 100,
 ) -> Response:
-    """Read the results of a run page by page, also while it runs.
+    """List the results of a run page by page, also while it runs.
 
-    A result that is judged again meanwhile comes once more on a later page, in place of the older one.
+    A result that is judged again meanwhile appears once more on a later page and replaces the older one.
     """
     name, _, of_tag = (tag or "").partition(":")
     wanted = Wanted(metric=metric, method=method, status=status, value=value, tag=(name, of_tag) if tag else None)
@@ -80,7 +80,7 @@ def list_results(  # noqa: PLR0913 - what one may ask for
 
 @router.get("/{id}/cases", responses=may_answer(404, 409, 422))
 def list_cases(tenant: TheTenant, id: Id, cursor: Cursor = None, limit: Limit = 100) -> Cases:  # noqa: A002
-    """List the cases of a run page by page, with how each of their metrics ended."""
+    """List the cases of a run page by page, with the outcome of each of their metrics."""
     with _pages(tenant, id) as pages:
         found = pages.cases(after=row_of(cursor), limit=limit)
     return Cases(cases=tuple(found.cases), next=cursor_of(found.next))
@@ -93,7 +93,7 @@ def show_case(
     sample_id: SampleId,
     method: Annotated[str, Query(max_length=1000, description="the method; empty where there is none")] = "",
 ) -> Response:
-    """Give a case as it was judged, with all of its results."""
+    """Show a case as it was judged, with all of its results."""
     with _pages(tenant, id) as pages:
         case = pages.case(sample_id, method)
         found = pages.results(Wanted(sample_id=sample_id, method=method), limit=1000)
@@ -104,12 +104,12 @@ def show_case(
 
 @contextmanager
 def _pages(tenant: Tenant, given: str) -> Iterator[Pages]:
-    """Open a run to read; what is wrong with it is told without a path of this machine."""
+    """Open a run for reading; errors name the run, not a path of this machine."""
     folder = judged_folder(tenant, given)
     with named(folder), Pages.open(folder) as pages:
         yield pages
 
 
 def _json(text: str) -> Response:
-    """Give JSON that was written before; to read and write it again would cost more than all the rest."""
+    """Return stored JSON unchanged; parsing and serialising it would cost more than the rest of the request."""
     return Response(text, media_type="application/json")

@@ -1,4 +1,4 @@
-"""Runs: start, follow, read, cancel, resume."""
+"""Routes of runs: start, follow, read, cancel, resume."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from greval.serve.statuses import may_answer
 
 @asynccontextmanager
 async def _life(app: FastAPI) -> AsyncIterator[None]:
-    """Work on runs for as long as the server is there."""
+    """Run jobs as long as the server runs."""
     service: Service = app.state.service
     runs = app.state.runs = Runs(service)
     await runs.start()
@@ -46,14 +46,14 @@ router.include_router(reading.router)
 
 
 class RunList(Record):
-    """Runs, the newest first; `next` is the cursor of the next page, null on the last one."""
+    """Runs, newest first; `next` is the cursor of the next page, null on the last one."""
 
     runs: tuple[RunInfo, ...]
     next: str | None
 
 
 def runs_of(request: Request) -> Runs:
-    """Give the runs that this process works on."""
+    """Return the job manager of this process."""
     return cast("Runs", request.app.state.runs)
 
 
@@ -64,10 +64,10 @@ TheRuns = Annotated[Runs, Depends(runs_of)]
 async def start_run(
     asked: RunRequest, response: Response, service: TheService, tenant: TheTenant, shelf: TheShelf, runs: TheRuns
 ) -> RunInfo:
-    """Start a run of metrics over a data set; follow it under the address in `Location`.
+    """Start a run of metrics over a data set; follow it at the URL in `Location`.
 
-    It runs in the server's own time, also after the client is gone and after a restart of the server. Runs beyond
-    those that are worked on at once wait in order.
+    It runs in the background, independent of the client's connection and of restarts of the server. Runs beyond the
+    limit of concurrent runs wait in order.
     """
 
     def make() -> Path:
@@ -84,7 +84,7 @@ async def start_run(
 
 @router.get("", responses=may_answer(422))
 def list_runs(tenant: TheTenant, runs: TheRuns, cursor: Cursor = None, limit: Limit = 100) -> RunList:
-    """List the runs, the newest first, those that the command line made in the same folder among them."""
+    """List the runs, newest first, including those that the command line created in the same folder."""
     found = listed(tenant)
     if cursor is not None:
         made, name = _before(cursor)
@@ -93,20 +93,20 @@ def list_runs(tenant: TheTenant, runs: TheRuns, cursor: Cursor = None, limit: Li
     more: JsonValue = [page[-1][0], page[-1][1].name] if len(found) > limit else None
     infos = []
     for _, folder in page:
-        with suppress(ServeError):  # it was taken away meanwhile
+        with suppress(ServeError):  # it was deleted meanwhile
             infos.append(_info(runs, tenant, folder))
     return RunList(runs=tuple(infos), next=cursor_of(more))
 
 
 @router.get("/{id}", responses=may_answer(404, 422))
 def show_run(tenant: TheTenant, runs: TheRuns, id: Id) -> RunInfo:  # noqa: A002 - its name in the path
-    """Give a run as it stands."""
+    """Show the current state of a run."""
     return _info(runs, tenant, run_folder(tenant, id))
 
 
 @router.delete("/{id}", status_code=204, responses=may_answer(404, 409, 422))
 def delete_run(tenant: TheTenant, id: Id) -> None:  # noqa: A002 - its name in the path
-    """Take a run away with all its results. One that is queued or runs must be cancelled first."""
+    """Delete a run with all its results. Cancel it first if it is queued or running."""
     folder = run_folder(tenant, id)
     with claimed(folder, "is worked on; cancel it first"):
         info = info_of(tenant, folder)
@@ -117,7 +117,7 @@ def delete_run(tenant: TheTenant, id: Id) -> None:  # noqa: A002 - its name in t
 
 @router.post("/{id}/cancel", status_code=202, responses=may_answer(404, 409, 422))
 async def cancel_run(tenant: TheTenant, runs: TheRuns, id: Id) -> RunInfo:  # noqa: A002 - its name in the path
-    """Cancel a run: what is in flight is finished and kept, nothing more is asked. It can be resumed."""
+    """Cancel a run: calls in flight are finished and stored, no further calls are made. It can be resumed."""
     folder = run_folder(tenant, id)
     info = await asyncio.to_thread(_info, runs, tenant, folder)
     if info.status not in ACTIVE:
@@ -126,7 +126,7 @@ async def cancel_run(tenant: TheTenant, runs: TheRuns, id: Id) -> RunInfo:  # no
         raise ServeError(409, f"run {id!r}: was started on the command line; stop it there")
     try:
         runs.cancel(folder)
-    except FileNotFoundError as error:  # it was taken away meanwhile
+    except FileNotFoundError as error:  # it was deleted meanwhile
         raise absent("run", id) from error
     return info
 
@@ -139,9 +139,9 @@ async def resume_run(
     id: Id,  # noqa: A002 - its name in the path
     asked: ResumeRequest | None = None,
 ) -> RunInfo:
-    """Let a run go on that was stopped, or that failed: only what is missing or failed is asked for.
+    """Resume a stopped or failed run: only missing and failed results are judged.
 
-    A run that reached a cap goes on only if the body holds a higher one: caps count what was spent before.
+    A run that reached a cap goes on only if the body holds a higher one: caps include what was spent before.
     """
     folder = run_folder(tenant, id)
 
@@ -170,8 +170,8 @@ def follow_run(
 ) -> EventStream:
     """Follow a run as server-sent events: `progress` as it changes, then `end` with the run.
 
-    A line that begins with a colon only keeps the connection open. Whoever lost it asks again: the newest progress
-    comes first.
+    A line that begins with a colon only keeps the connection open. After a lost connection, request the stream again:
+    it starts with the newest progress.
     """
     folder = run_folder(tenant, id)
     look = partial(_info, runs, tenant, folder)
@@ -184,10 +184,10 @@ def _info(runs: Runs, tenant: Tenant, folder: Path) -> RunInfo:
 
 
 def _before(cursor: str) -> tuple[int, str]:
-    """Give the place of a cursor of runs.
+    """Return the creation time and the name in a cursor of runs.
 
     Raises:
-        ServeError: Where the server gave no such cursor.
+        ServeError: If the server did not issue such a cursor (422).
     """
     match place_of(cursor):
         case [int(made), str(name)]:

@@ -1,4 +1,4 @@
-"""Cases that clients send: read strictly, within the server's limits, with every fault told by its place."""
+"""Parses the cases that clients send: strictly, within the server's limits, with the place of every fault."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from greval.serve.settings import Limits
 
 Schema = dict[str, Any]
 ALONE = "input"
-"""What the only case of a request is called."""
+"""The field of a request with a single case."""
 UNKNOWN = "Extra inputs are not permitted"
 LISTS = ("chunks", "triples")
-"""The fields whose items may be judged each by itself."""
+"""The fields whose items may be judged separately."""
 
 
 def within(given: Sequence[object], limits: Limits, place: str) -> None:
-    """Refuse what is more than one request may hold.
+    """Refuse more than one request may hold.
 
     Args:
         given: The cases as they were sent.
-        limits: What is allowed.
-        place: What the cases are called in the request.
+        limits: The server's limits.
+        place: The field of the request that holds the cases.
 
     Raises:
-        ServeError: 422, with the limit's name.
+        ServeError: If a limit is exceeded (422), with its name.
     """
     if len(given) > limits.batch:
         raise ServeError(
@@ -49,20 +49,19 @@ def within(given: Sequence[object], limits: Limits, place: str) -> None:
 
 
 def strict_cases(given: Sequence[object], place: str) -> list[Case]:
-    """Give the cases that mappings of their fields describe, under greval's names or those of other tools.
+    """Parse mappings of case fields, under greval's names or those of other tools.
 
-    A number is not read from text here, and a name that stands for nothing is a fault: an answer has no room for a
-    remark on it.
+    A number is not read from text here, and an unknown name is a fault, because the response has no room for a notice.
 
     Args:
         given: The cases as they were sent.
-        place: What they are called in the request: `inputs` are told by their positions.
+        place: The field of the request that holds them; faults in `inputs` are reported with their positions.
 
     Raises:
-        ServeError: 422, with every fault of each.
+        ServeError: If a case is invalid (422), with every fault of each.
 
     Example:
-        >>> strict_cases([{"question": "Who?", "usage": {"llm_calls": 2.0}}], "inputs")[0].usage.llm_calls
+        >>> parse_cases([{"question": "Who?", "usage": {"llm_calls": 2.0}}], "inputs")[0].usage.llm_calls
         2
     """
     cases: list[Case] = []
@@ -85,7 +84,7 @@ def strict_cases(given: Sequence[object], place: str) -> list[Case]:
 
 
 def _no_numbers(case: object) -> Iterator[str]:
-    """Name the numbers that were sent as text or as truth values."""
+    """Find the numbers that were sent as text or as booleans."""
     content = case if isinstance(case, dict) else {}
     usage, chunks = content.get("usage"), content.get("chunks")
     parts = [("usage", usage)] if isinstance(usage, dict) else []
@@ -97,16 +96,16 @@ def _no_numbers(case: object) -> Iterator[str]:
 
 
 def rows(given: Sequence[object]) -> tuple[list[Case], list[Unread], str | None]:
-    """Read cases as the rows of a file are read: one that is none is told, the others are given.
+    """Read cases like the rows of a file: an unreadable one is reported, the others are returned.
 
     Returns:
-        The cases, those that could not be read, and a sentence on the names that were mapped.
+        The cases, those that could not be read, and a notice of the names that were mapped.
 
     Raises:
         ServeError: If none can be read (422).
 
     Example:
-        >>> cases, unread, notice = rows([{"input": "Who?"}, 7])
+        >>> cases, unread, notice = read_rows([{"input": "Who?"}, 7])
         >>> cases[0].question, unread[0].message
         ('Who?', 'must be an object with a question, got a number')
     """
@@ -125,10 +124,10 @@ def rows(given: Sequence[object]) -> tuple[list[Case], list[Unread], str | None]
 
 
 def case_schema() -> Schema:
-    """Give the JSON schema of a case as it may be sent, with its short forms, in one piece.
+    """Return the JSON schema of a case as it may be sent, with its short forms, without references.
 
     Example:
-        >>> case_schema()["required"]
+        >>> build_case_schema()["required"]
         ['question']
     """
     schema = Case.model_json_schema()
@@ -165,7 +164,7 @@ def _told(place: str, error: ValidationError) -> Iterator[str]:
 
 
 def _beyond(case: object, limits: Limits) -> Iterator[str]:
-    """Name the texts and lists of a case that are longer than is allowed."""
+    """Find the texts and lists of a case that exceed the limits."""
     for name, items in case.items() if isinstance(case, dict) else ():
         if FIELD_OF.get(name) in LISTS and isinstance(items, list) and len(items) > limits.items:
             yield f"{name}: holds {len(items):,}, the most is {limits.items:,} (items)"

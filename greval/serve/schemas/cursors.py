@@ -1,4 +1,4 @@
-"""Cursors: where the next page begins, as a text that clients hand back unread."""
+"""Pagination cursors: the position at which the next page begins, as opaque text."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ Limit = Annotated[int, Query(ge=1, le=1000, description="how many at most")]
 
 
 def cursor_of(place: JsonValue) -> str | None:
-    """Give the cursor of a place, None where there is no further page.
+    """Return the cursor of a position, or None if there is no further page.
 
     Example:
-        >>> place_of(cursor_of(["2026", "run"]))
+        >>> decode_cursor(encode_cursor(["2026", "run"]))
         ['2026', 'run']
     """
     return None if place is None else urlsafe_b64encode(json.dumps(place).encode()).decode().rstrip("=")
 
 
 def place_of(cursor: str) -> JsonValue:
-    """Give the place of a cursor.
+    """Return the position of a cursor.
 
     Raises:
-        ServeError: Where the server gave no such cursor.
+        ServeError: If the server did not issue such a cursor (422).
     """
     try:
         place: JsonValue = json.loads(urlsafe_b64decode(cursor.encode() + b"=" * (-len(cursor) % 4)))
@@ -42,10 +42,10 @@ def place_of(cursor: str) -> JsonValue:
 
 
 def row_of(cursor: str | None) -> int:
-    """Give the row of a cursor after which a page begins, 0 for the first.
+    """Return the row of a cursor after which a page begins, 0 for the first page.
 
     Raises:
-        ServeError: Where the server gave no such cursor.
+        ServeError: If the server did not issue such a cursor (422).
     """
     place = 0 if cursor is None else place_of(cursor)
     if not isinstance(place, int) or isinstance(place, bool) or not 0 <= place < MOST_ROWS:
@@ -54,5 +54,5 @@ def row_of(cursor: str | None) -> int:
 
 
 def strange() -> ServeError:
-    """Say that the server gave no such cursor."""
+    """Build the error for a cursor that the server did not issue."""
     return ServeError(422, "cursor: is none that the server gave; take `next` of the page before, or leave it out")

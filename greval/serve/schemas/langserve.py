@@ -1,4 +1,4 @@
-"""What LangServe's clients send and get: the envelopes of its protocol."""
+"""Request and response schemas of the LangServe protocol."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from greval.serve.schemas.cases import case_schema
 from greval.serve.schemas.metrics import WHOLE, JudgeName
 
 Given = Annotated[Any, WithJsonSchema(case_schema())]
-"""A case as it is sent; it is read by the route, so that all its faults are told in one way."""
+"""A case as it is sent; the route parses it, so that all faults are reported in the same form."""
 
 
 class _Envelope(Record):
-    """LangServe's clients send more than is read, such as `kwargs`."""
+    """Base of LangServe bodies; clients send fields that are not used, such as `kwargs`."""
 
     model_config = ConfigDict(strict=True, extra="ignore")
 
 
 class Configurable(_Envelope):
-    """What a client may choose: one of the server's judges, the first where none is named."""
+    """What a client may choose: one of the server's judges, the first by default."""
 
     judge: JudgeName | None = None
 
 
 class Config(_Envelope):
-    """LangChain's config; all but the judge is left out, as callbacks and tags are the client's own.
+    """LangChain's config; all but the judge is dropped, because callbacks and tags are the client's own.
 
-    How many calls are in flight is the server's to decide, so `max_concurrency` changes nothing.
+    The server decides how many calls are in flight, so `max_concurrency` has no effect.
     """
 
     configurable: Configurable | None = None
@@ -39,12 +39,12 @@ class Config(_Envelope):
 
     @property
     def judge(self) -> str | None:
-        """The judge that was chosen."""
+        """The chosen judge."""
         return self.configurable.judge if self.configurable else None
 
     @property
     def kept(self) -> dict[str, Any]:
-        """The config that is handed on."""
+        """The config that is passed to the runnable."""
         return {"configurable": {"judge": self.judge}} if self.judge else {}
 
 
@@ -63,7 +63,7 @@ class BatchBody(_Envelope):
 
 
 class InvokeMetadata(Record):
-    """The id of the run, by which LangChain tells runs apart."""
+    """The id of the run, by which LangChain distinguishes runs."""
 
     run_id: str
     feedback_tokens: Sequence[str] = ()
@@ -77,7 +77,7 @@ class BatchMetadata(Record):
 
 
 class Invoked(Record):
-    """One result; `callback_events` is empty, as prompts stay on the server."""
+    """One result; `callback_events` is empty, because prompts stay on the server."""
 
     output: Result
     callback_events: Sequence[Any] = ()

@@ -1,4 +1,4 @@
-"""What goes over the wire for metrics and judging: the bodies of requests and answers."""
+"""Request and response schemas of the metric and judging routes."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from greval.records.result import Result
 from greval.serve.state.metric_library import Origin
 
 MOST_YAML = 65_536
-"""Letters of a metric file that a client may send: reading more takes seconds."""
+"""The most characters of a metric file that a client may send: parsing more takes seconds."""
 MOST_FAULTS = 100
-"""So many faults are told one by one; a broken text may have thousands."""
+"""The most faults that are listed; a broken text may have thousands."""
 MOST_METRICS = 50
 MOST_REPEATS = 9
 MOST_DESCRIPTION = 2_000
 
 
 def _whole(given: object) -> object:
-    """Read 2.0 as 2, as JSON does not tell them apart."""
+    """Convert 2.0 to 2, because JSON does not distinguish them."""
     return int(given) if isinstance(given, float) and given.is_integer() else given
 
 
 WHOLE = BeforeValidator(_whole)
-"""Stands after the bounds of a number, or they would not be in its schema."""
+"""Put this after the bounds of a number, or they would be missing in its schema."""
 MetricName = Annotated[str, Field(min_length=1, max_length=100)]
 JudgeName = Annotated[str, Field(min_length=1, max_length=200)]
 Yaml = Annotated[str, Field(min_length=1, max_length=MOST_YAML)]
 
 
 def told(faults: Iterable[str]) -> list[str]:
-    """Give the first faults, and how many more there are.
+    """Return the first faults, followed by the number of the others.
 
     Example:
-        >>> told(str(n) for n in range(102))[-1]
+        >>> limit_faults(str(n) for n in range(102))[-1]
         'and 2 more'
     """
     every = [*faults]
@@ -46,13 +46,13 @@ def told(faults: Iterable[str]) -> list[str]:
 
 
 class Asked(Record):
-    """What a client sends: nothing in it is taken for what it is not."""
+    """Base of request bodies, with strict types: values are not coerced."""
 
     model_config = ConfigDict(strict=True)
 
 
 class JudgeInfo(Record):
-    """A judge that clients may name; `label` is how results name it."""
+    """A judge that clients may name; `label` is its name in results."""
 
     name: str
     label: str
@@ -60,7 +60,7 @@ class JudgeInfo(Record):
 
 
 class Judges(Record):
-    """The judges, the one that is taken where none is named first."""
+    """The judges, the default first."""
 
     judges: Sequence[JudgeInfo]
 
@@ -68,7 +68,7 @@ class Judges(Record):
 class MetricInfo(Record):
     """A metric in short: what it judges, what it needs of a case, and its scale.
 
-    `over` tells that each chunk or triple is judged by itself; `optional` is what a computed metric reads too.
+    `over` is set if each chunk or triple is judged separately; `optional` lists further inputs of a computed metric.
     """
 
     name: str
@@ -88,7 +88,7 @@ class MetricList(Record):
 
 
 class MetricDetail(MetricInfo):
-    """A metric in full; `yaml` is the text of its file, null where it is computed."""
+    """A metric in full; `yaml` is the text of its file, null if it is computed."""
 
     steps: Sequence[str] = ()
     instructions: str = ""
@@ -106,7 +106,7 @@ class MetricText(Asked):
 
 
 class Checked(Record):
-    """Whether the text is a metric; `faults` say why not, `warnings` what would make judging unsure."""
+    """Whether the text is a valid metric; `faults` are the reasons if not, `warnings` point at unreliable judging."""
 
     ok: bool
     faults: Sequence[str] = ()
@@ -114,7 +114,7 @@ class Checked(Record):
 
 
 class DraftRequest(Asked):
-    """What a model is to draft: `scale` is a kind, a lower and an upper end, or the names of categories."""
+    """The metric to draft: `scale` is a kind, a lower and an upper end, or the names of categories."""
 
     name: Name
     description: Annotated[Text, Field(max_length=MOST_DESCRIPTION)]
@@ -137,15 +137,15 @@ class Draft(Record):
 class EvaluateRequest(Asked):
     """Cases and the metrics to judge them by; a case is an object with the fields of a case.
 
-    The names that other tools give to the fields are read too. `judge` is the first where none is named.
-    `reason_depth` is how much the judge writes for each verdict, in place of what the metrics say.
+    Field names of other tools are recognised. `judge` is the first by default. `reason_depth` is how much the judge
+    writes for each verdict; it overrides the metrics' own setting.
     """
 
     cases: Annotated[
         list[Any],
         Field(
             examples=[[{"id": "q1", "question": "Who wrote it?", "answer": "Ada."}]],
-            json_schema_extra={"minItems": 1},  # told by what reads them, in the words of every door
+            json_schema_extra={"minItems": 1},  # checked by the reader, with the same message as elsewhere
         ),
     ]
     metrics: Annotated[list[MetricName], Field(min_length=1, max_length=MOST_METRICS)]
@@ -155,16 +155,16 @@ class EvaluateRequest(Asked):
 
 
 class Unread(Record):
-    """A case that could not be read: its position, from 1, and what is wrong with it."""
+    """A case that could not be read: its position, from 1, and the reason."""
 
     case: int
     message: str
 
 
 class Evaluated(Record):
-    """One result for each case and metric, in this order, with those of metrics that others build on.
+    """One result for each case and metric, in this order, including metrics that others build on.
 
-    `notice` says which names of other tools were read, and what was ignored.
+    `notice` lists the field names of other tools that were recognised, and what was ignored.
     """
 
     results: Sequence[Result]

@@ -1,4 +1,4 @@
-"""What the routes of metrics share beside the service: the library, and what was compiled."""
+"""Dependencies of the metric routes: the metric library and the metric runner, for the tenant of a request."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ PathName = Annotated[
 
 @dataclass(frozen=True)
 class Shelf:
-    """The library as one client sees it, and the bench that its metrics are judged on."""
+    """The metric library as one client sees it, and the runner that judges with its metrics."""
 
     library: Library
     bench: Bench
     tenant: Tenant
 
     def find(self, name: str) -> Found:
-        """Give the client's metric of a name.
+        """Return the client's metric with a name.
 
         Raises:
-            ServeError: Where there is none (404).
+            ServeError: If there is no such metric (404).
         """
         return self.library.find(self.tenant.metrics, name)
 
     def find_all(self, names: list[str], depth: ReasonDepth | None = None) -> list[Found]:
-        """Return the metrics of names, with those that they build on, in order, all with this reason depth if any.
+        """Return the metrics with these names and those that they build on, in order, with this reason depth if any.
 
         Raises:
-            ServeError: Where there is none of a name (404).
-            DefinitionError: Where metrics do not fit together.
+            ServeError: If there is no metric of a name (404).
+            DefinitionError: If the metrics do not fit together.
         """
         metrics = [self.find(name).metric for name in dict.fromkeys(names)]
         resolved = self.library.resolved(self.tenant.metrics, metrics)
@@ -48,13 +48,16 @@ class Shelf:
 
 @lru_cache(maxsize=RUNNABLES)
 def _deepen(found: Found, depth: ReasonDepth | None) -> Found:
-    """Return a metric with this reason depth: the same object each time, as what is compiled is kept by it."""
+    """Return a metric with this reason depth: the same object each time, because compiled metrics are cached by it."""
     (metric,) = set_reason_depth([found.metric], depth)
     return found if metric is found.metric else replace(found, metric=metric)
 
 
 async def shelf_of(request: Request) -> Shelf:
-    """Give the shelf of who asks; what all share is made with the first request, in the loop, so once."""
+    """Return the metrics of the tenant.
+
+    The first request creates the shared parts, in the event loop and therefore only once.
+    """
     state = request.app.state
     if not hasattr(state, "shared"):
         service: Service = service_of(request)

@@ -1,4 +1,4 @@
-"""Figures of runs: worked out in a few threads, each once, and kept while the run stays as it is."""
+"""Cache of analysis results: each is computed once in a small thread pool, and kept until the run changes."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ from greval.runs.store import FILE
 from greval.trust.annotations.files import FILE as ANNOTATIONS
 
 THREADS = 2
-"""So many figures are worked out at once: a large comparison takes seconds of a whole processor."""
+"""The most analyses computed at once: a large comparison keeps a whole processor busy for seconds."""
 MOST_KEPT = 64
 _TEXT: TypeAdapter[str] = TypeAdapter(str)
 
 
 class Figuring:
-    """Works figures out and keeps the newest of them as JSON.
+    """An LRU cache of analysis results as JSON.
 
-    Who asks again while a figure is worked out, such as after a timeout, waits for the same one.
+    If the same result is requested again while it is computed, such as after a timeout, both requests share it.
     """
 
     def __init__(self) -> None:
-        """Keep nothing yet."""
+        """Create an empty cache."""
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="figures")
         self._kept: OrderedDict[Hashable, asyncio.Future[str]] = OrderedDict()
 
     async def give(self, key: Hashable, make: Callable[[], str]) -> str:
-        """Give a figure as JSON.
+        """Return an analysis result as JSON, from the cache if it is there.
 
         Args:
-            key: What it is a figure of, with all that it depends on.
-            make: Works it out; called in a thread.
+            key: Identifies the result with everything it depends on.
+            make: Computes it; called in a thread.
         """
         found = self._kept.get(key)
         if found is None or (found.done() and (found.cancelled() or found.exception())):
@@ -46,22 +46,22 @@ class Figuring:
         self._kept.move_to_end(key)
         while len(self._kept) > MOST_KEPT:
             self._kept.popitem(last=False)
-        return await asyncio.shield(found)  # who goes away takes it from nobody
+        return await asyncio.shield(found)  # a client that disconnects does not cancel it for the others
 
     def close(self) -> None:
-        """Begin no further figure."""
+        """Shut the thread pool down, without starting pending computations."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 
 def stamp(folder: Path) -> tuple[object, ...]:
-    """Give what changes when a run or its annotations do."""
+    """Return a value that changes when a run or its annotations change."""
     files = (folder / FILE, folder / f"{FILE}-wal", folder / ANNOTATIONS)
     found = [file.stat() if file.exists() else None for file in files]
     return (str(folder), *((one.st_mtime_ns, one.st_size, one.st_ino) if one else None for one in found))
 
 
 def told(record: Record, *folders: Path) -> str:
-    """Give a record as JSON, with the ids of runs in place of the paths of this machine."""
+    """Return a record as JSON, with paths on this machine replaced by run ids."""
     text = record.model_dump_json()
     for folder in folders:
         path, name = (_TEXT.dump_json(one).decode()[1:-1] for one in (str(folder), folder.name))
@@ -71,10 +71,10 @@ def told(record: Record, *folders: Path) -> str:
 
 @contextmanager
 def named(*folders: Path) -> Iterator[None]:
-    """Tell errors with the ids of runs in place of the paths of this machine.
+    """Replace paths on this machine by run ids in the messages of errors.
 
     Raises:
-        DataError: As within, in other words.
+        DataError: If the body raises one, with the paths replaced.
         StoreError: The same.
         ArgillaError: The same.
     """

@@ -1,4 +1,4 @@
-"""Taking a file from a client: to the disk as it comes, never more of it than is allowed."""
+"""Receives a file from a client: streamed to disk, within a size limit."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from greval.serve.problems import ServeError
 from greval.serve.settings import MEGABYTE
 
 LONGEST_LINE = 16 * MEGABYTE
-"""A line is read at once, and takes many times its length in memory."""
+"""The most bytes of a line. A line is read at once, and takes many times its length in memory."""
 LARGEST_WHOLE = 32 * MEGABYTE
-"""A JSON list is read at once too."""
+"""The most bytes of a JSON file, which is read at once too."""
 WHOLE = ".json"
 LINES = frozenset({".jsonl", ".csv"})
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 class Sent(NamedTuple):
-    """A file that has come in full."""
+    """A file that was received completely."""
 
     path: Path
     bytes: int
@@ -33,13 +33,13 @@ class Sent(NamedTuple):
 
 
 def ending_of(content_type: str, kinds: Mapping[str, str]) -> str:
-    """Give the ending of a file by what the client calls it.
+    """Return the file extension for a content type.
 
     Raises:
-        ServeError: Where such files are not taken (415).
+        ServeError: If this content type is not accepted (415).
 
     Example:
-        >>> ending_of("text/csv; charset=utf-8", {"text/csv": ".csv"})
+        >>> find_extension("text/csv; charset=utf-8", {"text/csv": ".csv"})
         '.csv'
     """
     given = content_type.partition(";")[0].strip().lower()
@@ -49,22 +49,25 @@ def ending_of(content_type: str, kinds: Mapping[str, str]) -> str:
 
 
 def file_body(kinds: Mapping[str, str], **schemas: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON schemas
-    """Give the OpenAPI description of a body that is a file of these kinds; `schemas` are those of some endings."""
+    """Return the OpenAPI description of a request body that is a file of these kinds.
+
+    `schemas` holds the schemas of some kinds, by extension without the dot.
+    """
     plain = {"type": "string", "format": "binary"}
     content = {kind: {"schema": schemas.get(ending.removeprefix("."), plain)} for kind, ending in kinds.items()}
     return {"requestBody": {"required": True, "content": content}}
 
 
 async def receive(parts: AsyncIterator[bytes], path: Path, most: int) -> Sent:
-    """Write a file as its parts come, and bring it to the disk.
+    """Write a file to disk as its parts arrive, and flush it.
 
     Args:
-        parts: What comes.
-        path: A new file; its ending says of which kind it is.
-        most: The most bytes that are taken.
+        parts: The parts of the body.
+        path: A new file; its extension says of which kind it is.
+        most: The most bytes that are accepted.
 
     Raises:
-        ServeError: Where it or a line of it is too large (413), or the disk is full (507).
+        ServeError: If the file or a line of it is too large (413), or the disk is full (507).
     """
     with room(), path.open("xb") as stream:
         taking = _Taking(stream, path.suffix, most)
@@ -75,7 +78,7 @@ async def receive(parts: AsyncIterator[bytes], path: Path, most: int) -> Sent:
 
 
 class _Taking:
-    """A file that is being written: how much came, and how long its last line is."""
+    """A file that is being written: its size so far, and the length of its last line."""
 
     def __init__(self, stream: BinaryIO, kind: str, most: int) -> None:
         self.size = 0
@@ -97,7 +100,7 @@ class _Taking:
         self._stream.write(part)
 
     def _longest(self, part: bytes) -> int:
-        """Give the length of the longest line that a part adds to."""
+        """Return the length of the longest line that a part extends."""
         first, *others = map(len, part.split(b"\n"))
         longest = max(self._line + first, *others, 0)
         self._line = others[-1] if others else self._line + first
@@ -105,7 +108,7 @@ class _Taking:
 
 
 async def to_the_end(work: Callable[..., T], *given: object) -> T:
-    """Call in a thread what must not be left in the middle: where this is cancelled, its end is waited for first."""
+    """Call a function in a thread that must not be interrupted: if this is cancelled, wait until it returns first."""
     working = asyncio.ensure_future(asyncio.to_thread(work, *given))
     try:
         return await asyncio.shield(working)
@@ -121,10 +124,10 @@ def _to_disk(stream: BinaryIO) -> None:
 
 @contextmanager
 def room() -> Iterator[None]:
-    """Say that the disk is full, where it is.
+    """Convert the errors of a full disk.
 
     Raises:
-        ServeError: In its place (507).
+        ServeError: If the disk is full (507).
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""The metrics that a client finds: those of the operator's folders, its own, and the predefined ones."""
+"""The metrics available to a client: the operator's folders, its own metrics and the predefined ones."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from greval.serve.state.file_receiver import room
 
 Origin = Literal["predefined", "library", "own"]
 MOST_OWN = 200
-"""So many metrics of its own a client may keep."""
+"""The most metrics of its own that a client may store."""
 DEVICES = frozenset({"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))})
-"""Names that are devices on some systems, whatever ending follows."""
+"""File names that are devices on some systems, whatever the extension."""
 
 _Stamp = tuple[int, int, int]
 
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """A definition, where it comes from, and the text of its file where it has one.
+    """A definition, its origin, and the text of its file if it has one.
 
-    What was found is the same object until its file changes, so that what is made of it can be kept by it.
+    Until the file changes, lookups return the same object, so that compiled metrics can be cached by it.
     """
 
     metric: Metric
@@ -53,24 +53,24 @@ class Library:
     Example:
         >>> import tempfile
         >>> own = Path(tempfile.mkdtemp())
-        >>> Library().find(own, "correctness").origin
+        >>> MetricLibrary().find(own, "correctness").origin
         'predefined'
     """
 
     def __init__(self, *folders: Path) -> None:
-        """Keep the folders; files are read when they are asked for."""
+        """Store the folders; files are read when they are needed."""
         self._folders = folders
         self._writing = Lock()
 
     def find(self, own: Path, name: str) -> Found:
-        """Give the metric of a name.
+        """Return the metric with a name.
 
         Args:
             own: The folder of the client's own metrics.
-            name: A name; a computed metric may have any setting, such as `ndcg@5`.
+            name: A name; a computed metric may have any parameter, such as `ndcg@5`.
 
         Raises:
-            ServeError: Where there is none (404), with the nearest name, or where its file is faulty (500).
+            ServeError: If there is no such metric (404), with the nearest name, or if its file is faulty (500).
         """
         if found := self._found(own, name):
             return found
@@ -80,7 +80,7 @@ class Library:
         raise ServeError(404, f"metric {name!r}: the server has none of this name{did_you_mean(name, sorted(known))}")
 
     def known(self, own: Path) -> dict[str, Found]:
-        """Give all metrics by name, sorted; a faulty file is left out, and told in the server's log."""
+        """Return all metrics by name, sorted; a faulty file is left out and reported in the server's log."""
         found = {name: _predefined(name) for name in predefined()}
         for name, (file, origin) in self._files(own).items():
             try:
@@ -90,10 +90,10 @@ class Library:
         return dict(sorted(found.items()))
 
     def resolved(self, own: Path, metrics: Iterable[Metric]) -> tuple[Metric, ...]:
-        """Give metrics with those that they build on, each after what it builds on.
+        """Return metrics together with those that they build on, dependencies first.
 
         Raises:
-            DefinitionError: Where one that is built on is not there or does not fit its use.
+            DefinitionError: If a metric that another builds on is missing or does not fit its use.
         """
         metrics = [*metrics]
         while names := missing(metrics):
@@ -105,16 +105,16 @@ class Library:
         return ordered(metrics)
 
     def add(self, own: Path, text: str, *, replace: bool = False) -> Found:
-        """Keep a metric file of the client's.
+        """Store a metric file of the client.
 
         Args:
-            own: The folder of the client's own metrics; made where it is not there.
+            own: The folder of the client's own metrics; created if it does not exist.
             text: The content of the file.
             replace: Whether an own metric of the same name may be replaced.
 
         Raises:
             DefinitionError: With every fault of the text.
-            ServeError: Where the name is taken (409), or cannot be the name of a file (422), or the disk is full (507).
+            ServeError: If the name is taken (409), or cannot be the name of a file (422), or the disk is full (507).
         """
         metric = parse_metric(text, "yaml")
         self.resolved(own, [metric])
@@ -127,10 +127,10 @@ class Library:
         return _read(own / f"{metric.name}{ENDING}", "own")
 
     def _refuse_taken(self, own: Path, name: str, *, replace: bool) -> bool:
-        """Say whether an own metric of this name is there that may be replaced.
+        """Return whether there is an own metric of this name that may be replaced.
 
         Raises:
-            ServeError: Where the name is taken by another metric.
+            ServeError: If the name is taken by another metric, or the client has as many metrics as it may (409).
         """
         mine = [*_files(own)]
         if name in mine:
@@ -155,7 +155,7 @@ class Library:
         return _computed(name)
 
     def _files(self, own: Path) -> dict[str, tuple[Path, Origin]]:
-        """Give the files by the names of their metrics, the operator's before the client's."""
+        """Return the files by the names of their metrics; the operator's take precedence over the client's."""
         found: dict[str, tuple[Path, Origin]] = {name: (file, "own") for name, file in _files(own).items()}
         for folder in reversed(self._folders):
             found.update({name: (file, "library") for name, file in _files(folder).items()})
@@ -163,7 +163,7 @@ class Library:
 
 
 def _files(folder: Path) -> dict[str, Path]:
-    """Give the metric files of a folder by the names that they should hold; none where there is no folder."""
+    """Return the metric files of a folder by the names that they should define; empty if there is no folder."""
     return {_name(file): file for file in _listed(folder)}
 
 
@@ -180,7 +180,7 @@ def _read(file: Path, origin: Origin) -> Found:
     """Read a file, once for each content.
 
     Raises:
-        ServeError: Where it is faulty; what is wrong stands in the server's log, as the path is no client's business.
+        ServeError: If it is faulty. Details go to the server's log, because clients must not see the path.
     """
     try:
         told = file.stat()
@@ -200,7 +200,7 @@ def _content(file: Path, origin: Origin, _: _Stamp) -> Found:
 
 
 def _name(file: Path) -> str:
-    """Give the name that the metric of a file has; some systems decompose letters."""
+    """Return the metric name that a file must define, in NFC because some file systems decompose letters."""
     return unicodedata.normalize("NFC", file.name.removesuffix(ENDING))
 
 
@@ -219,10 +219,10 @@ def _computed(name: str) -> Found | None:
 
 
 def _write(file: Path, text: str, *, replace: bool) -> None:
-    """Write a file whole; a new one never over one that another process has just written.
+    """Write a file atomically; a new one never overwrites one that another process has just written.
 
     Raises:
-        ServeError: Where there is one now (409).
+        ServeError: If there is one now (409).
     """
     if replace:
         write_whole(file, text)

@@ -1,4 +1,4 @@
-"""Judging within a request: judges' clients and runnables are kept from one request to the next."""
+"""Judging within a request; judge clients and runnables are cached between requests."""
 
 from __future__ import annotations
 
@@ -23,31 +23,31 @@ KEY_HINT = "the server's operator must look after its key"
 
 
 class Bench:
-    """Compiles metrics for judges, and judges cases by them.
+    """Compiles metrics for judges, and judges cases with them.
 
     Args:
         service: The judges, the limit of calls in flight and the counters.
     """
 
     def __init__(self, service: Service) -> None:
-        """Begin with nothing compiled."""
+        """Create empty caches."""
         self._service = service
         self._client = lru_cache(maxsize=CLIENTS)(service.client)
         self._compiled = lru_cache(maxsize=RUNNABLES)(self._compile)
 
     def client(self, tenant: Tenant, judge: str | None) -> JudgeClient:
-        """Give a judge's client, the same each time, as connections belong to it.
+        """Return the client of a judge, the same object each time because it owns connections.
 
         Raises:
-            ServeError: Where there is no such judge.
+            ServeError: If there is no such judge.
         """
         return self._client(tenant, next(iter(self._service.models), None) if judge is None else judge)
 
     def compiled(self, tenant: Tenant, judge: str | None, metrics: tuple[Found, ...]) -> MetricRunnable:
-        """Return a metric as a runnable, the same each time.
+        """Return a metric as a runnable, the same object each time.
 
         Args:
-            tenant: Who asks.
+            tenant: The client that calls.
             judge: The judge's name, None for the first.
             metrics: The metrics that it builds on, in order, and last the metric itself.
 
@@ -57,11 +57,11 @@ class Bench:
         return self._compiled(tenant, judge, metrics)
 
     async def ready(self, tenant: Tenant, judge: str | None, *metrics: Found) -> None:
-        """See to it that the judge can be asked where a metric needs one.
+        """Check that the judge can be used, if a metric needs one.
 
         Raises:
-            ServeError: Where there is no such judge.
-            JudgeError: Where it cannot be used as it is set up.
+            ServeError: If there is no such judge.
+            JudgeError: If it cannot be used as it is set up.
         """
         if judge is not None:
             self._service.model(judge)
@@ -71,21 +71,21 @@ class Bench:
     async def results(
         self, tenant: Tenant, cases: Sequence[Case], metrics: Sequence[Found], *, judge: str | None, repeats: int
     ) -> list[Result]:
-        """Judge cases by metrics as a run does, in memory; what fails is a row.
+        """Judge cases by metrics as a run does, in memory; a failure is a row.
 
         Args:
-            tenant: Who asks.
+            tenant: The client that calls.
             cases: The cases.
             metrics: The metrics with all that they build on, in order.
             judge: The judge's name, None for the first.
             repeats: How often each case is judged.
 
         Returns:
-            A result for each case and metric. What was not asked, as the judge cannot work, failed as well.
+            A result for each case and metric. If the judge stopped working, the remaining results are failures.
 
         Raises:
-            ServeError: Where there is no such judge.
-            JudgeError: Where it cannot be used as it is set up.
+            ServeError: If there is no such judge.
+            JudgeError: If it cannot be used as it is set up.
         """
         await self.ready(tenant, judge, *metrics)
         client = self.client(tenant, judge) if _are_judged(metrics) else None
@@ -107,10 +107,10 @@ class Bench:
 
 
 def _are_judged(metrics: Sequence[Found]) -> bool:
-    """Say whether a judge is needed."""
+    """Return whether a metric needs a judge."""
     return any(isinstance(found.metric, JudgedMetric) for found in metrics)
 
 
 def _unasked(guard: Guard) -> Failure:
-    """Return the failure of what the judge was not asked any more."""
+    """Return the failure of a result for which the judge was not called any more."""
     return Failure(kind=guard.kind or "error", message=f"the judge was not asked: {guard.why}")

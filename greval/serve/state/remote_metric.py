@@ -1,4 +1,4 @@
-"""A metric as remote callers have it: in the turn of who asks, by the judge that the call names."""
+"""A metric for remote callers: it takes the caller's turn in the call limit, and uses the judge that the call names."""
 
 from __future__ import annotations
 
@@ -19,21 +19,23 @@ from greval.serve.state.metric_library import Found
 from greval.serve.state.metric_runner import Bench
 
 JUDGE = "judge"
-"""All that a caller may configure."""
+"""The only configurable field of a call."""
 
 
 class RemoteMetric(Runnable[CaseLike, Result]):
-    """A metric of the server's as a runnable; no callback of a call reaches the judge, whose prompts stay here.
+    """A metric of the server as a runnable.
+
+    A call's callbacks never reach the judge, so that prompts stay on the server.
 
     Args:
         service: The judges and the counters.
-        bench: Where metrics are compiled.
-        tenant: Who asks.
+        runner: Compiles the metrics.
+        tenant: The client that calls.
         metrics: The metrics that it builds on, in order, and last the metric itself.
     """
 
     def __init__(self, service: Service, bench: Bench, tenant: Tenant, metrics: tuple[Found, ...]) -> None:
-        """Keep what does not change from call to call."""
+        """Store what is the same for every call."""
         self.name = metrics[-1].metric.name
         self._service = service
         self._bench = bench
@@ -42,17 +44,17 @@ class RemoteMetric(Runnable[CaseLike, Result]):
 
     @property
     def InputType(self) -> type[Case]:  # noqa: N802 - LangChain's name
-        """The type of the input, from which schemas are made."""
+        """The type of the input, from which schemas are built."""
         return Case
 
     @property
     def OutputType(self) -> type[Result]:  # noqa: N802 - LangChain's name
-        """The type of the output, from which schemas are made."""
+        """The type of the output, from which schemas are built."""
         return Result
 
     @property
     def config_specs(self) -> list[ConfigurableFieldSpec]:
-        """What a caller may configure, from which the schema of the config is made."""
+        """The configurable fields of a call, from which the schema of the config is built."""
         names = tuple(self._service.models)
         kind: Any = Literal[names] if names else str
         said = "one of the server's judges; the first where none is named"
@@ -63,16 +65,16 @@ class RemoteMetric(Runnable[CaseLike, Result]):
         return run_sync(self.ainvoke(input, config))
 
     async def ainvoke(self, input: CaseLike, config: RunnableConfig | None = None, **_: Any) -> Result:  # noqa: A002, ANN401
-        """Judge one case; what fails is in the result."""
+        """Judge one case; a failure is part of the result."""
         return await self._judge(self._runnable(judge_of(config or {})), input)
 
-    async def abatch(  # type: ignore[override] # a list of configs, as LangServe gives it
+    async def abatch(  # type: ignore[override] # a list of configs, as LangServe passes it
         self,
         inputs: list[CaseLike],
         config: Sequence[RunnableConfig],
         **_: Any,  # noqa: ANN401
     ) -> list[Result]:
-        """Judge cases at once; the server's limit of calls bounds them, and where the caller goes away all end."""
+        """Judge cases concurrently, within the server's call limit; if the caller cancels, all of them end."""
         judges = [judge_of(settings) for settings in config]
         runnables = {judge: self._runnable(judge).for_batch() for judge in dict.fromkeys(judges)}
         results: dict[int, Result] = {}
@@ -95,24 +97,24 @@ class RemoteMetric(Runnable[CaseLike, Result]):
 
 
 def judge_of(config: Mapping[str, Any]) -> str | None:
-    """Give the judge that a config names, None for the first.
+    """Return the judge that a config names, None for the first.
 
     Example:
-        >>> judge_of({"configurable": {"judge": "fast"}})
+        >>> get_judge_name({"configurable": {"judge": "fast"}})
         'fast'
     """
     return cast("str | None", (config.get("configurable") or {}).get(JUDGE))
 
 
 class PlainJson:
-    """Writes results for LangServe as plain REST writes them; its own way stumbles over some numbers."""
+    """Serialises results for LangServe as plain REST does; LangServe's own serialiser fails at some numbers."""
 
     def dumps(self, obj: Result) -> bytes:
-        """Give the JSON of a result."""
+        """Return a result as JSON bytes."""
         return obj.model_dump_json().encode()
 
     def dumpd(self, obj: Result | list[Result]) -> JsonValue:
-        """Give a result, or several, as JSON content."""
+        """Return a result, or a list of them, as JSON values."""
         if isinstance(obj, list):
             return [self.dumpd(one) for one in obj]
         content: JsonValue = obj.model_dump(mode="json")

@@ -1,4 +1,4 @@
-"""Data sets of clients: the file as it was sent, and what it was found to hold."""
+"""Uploaded data sets: the file as it was sent, and a summary of its content."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ KINDS: Mapping[str, str] = {
     "text/csv": ".csv",
     "application/vnd.apache.parquet": ".parquet",
 }
-"""The kinds of files by what clients call them."""
+"""File extensions by content type."""
 ABOUT = "dataset.json"
 STEM = "cases"
 MOST_TOLD = 100
-"""So many rows that are no cases are told; all are counted."""
+"""The most unreadable rows that are listed; all are counted."""
 
 
 class Unread(Record):
-    """A row that is no case: where it stands and why."""
+    """A row that could not be read as a case: its place and the reason."""
 
     place: str
     message: str
@@ -49,9 +49,9 @@ class Unread(Record):
 class Dataset(Record):
     """An uploaded data set.
 
-    `cases` is how many cases it holds, none where no row is one, `unread` the first hundred rows that are none and
-    `unread_count` how many they are; `fields` are the columns that were read under another name, with the field of
-    a case that each became, `ignored` those that are no field; `bytes` and `sha256` are of the file as it was sent.
+    `cases` is the number of cases, 0 if no row could be read, `unread` the first hundred unreadable rows and
+    `unread_count` the number of all; `fields` maps columns with another name to the field of a case that each became,
+    `ignored` lists the columns that are no field; `bytes` and `sha256` are of the file as it was sent.
     """
 
     id: str
@@ -71,25 +71,25 @@ class Uploads:
     """The data sets of one tenant.
 
     Args:
-        folder: Where they lie; each has a folder of its own, which is there in full or not at all.
+        folder: Their folder; each has a subfolder, which is created atomically.
     """
 
     def __init__(self, folder: Path) -> None:
-        """Make nothing yet."""
+        """Store the folder; nothing is created yet."""
         self._folder = folder
 
     async def take(self, name: str, kind: str, parts: AsyncIterator[bytes], most: int) -> Dataset:
-        """Write down what a client sends, then read it once.
+        """Store the file that a client sends, then read it once.
 
         Args:
-            name: What the client calls it.
-            kind: The ending of the kind of file.
-            parts: The file.
-            most: The most bytes that are taken.
+            name: The client's name for it.
+            kind: The file extension.
+            parts: The parts of the file.
+            most: The most bytes that are accepted.
 
         Raises:
-            ServeError: Where it is too large (413), or the disk is full (507).
-            DataError: Where it cannot be read as this kind of file.
+            ServeError: If it is too large (413), or the disk is full (507).
+            DataError: If it cannot be read as this kind of file.
         """
         made = made_id(name)
         new = self._folder / f".new-{secrets.token_hex(8)}"
@@ -100,14 +100,14 @@ class Uploads:
                 found = await asyncio.to_thread(_looked_through, made, name, sent)
                 await to_the_end(_settle, new, self._folder / made, found)
         finally:
-            shutil.rmtree(new, ignore_errors=True)  # at once: a request that is given up is cancelled here too
+            shutil.rmtree(new, ignore_errors=True)  # not in a thread: the request may be cancelled here too
         return found
 
     def find(self, given: str) -> Dataset:
-        """Give a data set.
+        """Return a data set.
 
         Raises:
-            ServeError: Where there is none of this id (404).
+            ServeError: If there is no data set with this id (404).
         """
         try:
             return Dataset.model_validate_json((inside(self._folder, given, "data set") / ABOUT).read_bytes())
@@ -115,44 +115,44 @@ class Uploads:
             raise absent("data set", given) from error
 
     def holds(self, given: str) -> bool:
-        """Say whether a data set is there."""
+        """Return whether a data set exists."""
         return (inside(self._folder, given, "data set") / ABOUT).is_file()
 
     def all(self) -> list[Dataset]:
-        """Give all data sets, the newest first."""
+        """List all data sets, newest first."""
         return sorted(self._there(), key=lambda one: (one.created, one.id), reverse=True)
 
     def _there(self) -> Iterator[Dataset]:
         for file in self._folder.glob(f"[!.]*/{ABOUT}"):
-            with suppress(ServeError):  # it was taken away meanwhile
+            with suppress(ServeError):  # it was deleted meanwhile
                 yield self.find(file.parent.name)
 
     def reading(self, given: str) -> Reading:
-        """Give what reads the cases of a data set; its places name the data set, not a path of this machine.
+        """Open the cases of a data set; the places of its rows name the data set, not a path of this machine.
 
         Raises:
-            ServeError: Where there is none of this id (404).
+            ServeError: If there is no data set with this id (404).
         """
         found = self.find(given)
         return _reading(self._folder / found.id / f"{STEM}{found.kind}", found.name)
 
     def remove(self, given: str) -> None:
-        """Take a data set away.
+        """Remove a data set.
 
         Raises:
-            ServeError: Where there is none of this id (404).
+            ServeError: If there is no data set with this id (404).
         """
         found = self.find(given)
         gone = self._folder / f".gone-{secrets.token_hex(8)}"
         try:
-            (self._folder / found.id).rename(gone)  # in one step: nobody finds a part of it
+            (self._folder / found.id).rename(gone)  # atomic: no reader sees a part of it
         except FileNotFoundError as error:
             raise absent("data set", given) from error
         shutil.rmtree(gone, ignore_errors=True)
 
 
 def _looked_through(made: str, name: str, sent: Sent) -> Dataset:
-    """Read a file once: how many cases it holds, and what is wrong with the rest."""
+    """Read a file once, counting its cases and collecting the faults of the other rows."""
     reading = _reading(sent.path, name)
     faults: list[Unread] = []
     cases = count = 0
@@ -192,7 +192,7 @@ def _rows(path: Path, name: str) -> Iterator[Raw]:
 
 
 def _settle(new: Path, folder: Path, found: Dataset) -> None:
-    """Put a data set in its place, on the disk, in one step."""
+    """Move a data set to its final folder and flush it to disk, atomically."""
     write_whole(new / ABOUT, found.model_dump_json())
     new.rename(folder)
     above = os.open(folder.parent, os.O_RDONLY)
@@ -204,7 +204,7 @@ def _settle(new: Path, folder: Path, found: Dataset) -> None:
 
 @contextmanager
 def _named(path: Path, name: str) -> Iterator[None]:
-    """Tell the data set's name in place of the path."""
+    """Replace the path by the data set's name in the messages of errors."""
     try:
         yield
     except DataError as error:
