@@ -20,43 +20,43 @@ STOPPED = 130
 
 
 def main() -> None:
-    """Run the command line; errors are told in a line or two, with tracebacks only under --debug."""
+    """Run the command line. Errors are printed in one or two lines; tracebacks only with --debug."""
     try:
         code = _run("--debug" in sys.argv)
     except KeyboardInterrupt:
         sys.stderr.write("stopped\n")
         code = STOPPED
-    except SystemExit:  # how typer and rich end where the reader of the output went away, such as `head`
+    except SystemExit:  # typer and rich exit like this if the reader of the output, such as `head`, is gone
         code = 0
     sys.exit(_written(code if isinstance(code, int) else 0))
 
 
 def _written(code: int) -> int:
-    """Write what the output still holds; where it takes no more that is told, and the exit code is not Python's 120."""
+    """Flush stdout and return the exit code. Report a write error here; Python itself would exit with code 120."""
     try:
         sys.stdout.flush()
     except OSError as error:
-        # Python would try again at its end, and complain
+        # otherwise Python flushes again at exit and reports the error
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if code or isinstance(error, BrokenPipeError):  # its reader went away, such as `head`
+        if code or isinstance(error, BrokenPipeError):  # the reader of the output, such as `head`, is gone
             return code
         sys.stderr.write(f"{_unforeseen(error)}\n")
         return USAGE
     return code
 
 
-def _run(debug: bool) -> Any:  # noqa: FBT001, ANN401 - how the words were given; what a command gave
+def _run(debug: bool) -> Any:  # noqa: FBT001, ANN401 - the exit code of a command
     with _ending_at_once():
         import typer
 
         from greval.cli.app import app
         from greval.cli.console import visible
 
-    wrong_use: Any = typer.BadParameter.__base__  # UsageError: click's, or that of the click within newer typers
+    wrong_use: Any = typer.BadParameter.__base__  # UsageError of click, or of the copy of click in newer typers
     try:
         return app(args=[arg for arg in sys.argv[1:] if arg != "--debug"], standalone_mode=False, obj=debug)
     except wrong_use as error:
-        error.message = error.message.removeprefix("Value error, ")  # typer's own, before a choice that is none
+        error.message = error.message.removeprefix("Value error, ")  # typer's prefix for an invalid choice
         error.show()
     except typer.Abort as error:
         raise KeyboardInterrupt from error
@@ -69,7 +69,7 @@ def _run(debug: bool) -> Any:  # noqa: FBT001, ANN401 - how the words were given
 
 @contextmanager
 def _ending_at_once() -> Iterator[None]:
-    """Let Ctrl-C end the process without a word: what a package is stopped in while it loads, it tells at length."""
+    """Exit silently on Ctrl-C during imports, instead of printing a long import traceback."""
     held = signal.getsignal(signal.SIGINT)
     if held is not signal.default_int_handler or current_thread() is not main_thread():
         yield
@@ -82,7 +82,7 @@ def _ending_at_once() -> Iterator[None]:
 
 
 def _unforeseen(error: Exception) -> str:
-    """Say what nobody foresaw in a line; an error of the system is most often one of where the output goes."""
+    """Format an unexpected error in one line. A system error most often concerns the output."""
     if isinstance(error, OSError):
         return f"{error.filename or 'the output'}: {error.strerror or error}; what was judged before is kept"
     if isinstance(error, UnicodeEncodeError):

@@ -1,4 +1,4 @@
-"""`greval agreement`: how far a run's judge agrees with people, with the ceiling and the floor beside it."""
+"""`greval agreement`: agreement of a run's judge with people, with its upper and lower reference values."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from greval.cli.options import (
 
 
 class TreatAs(StrEnum):
-    """How the levels of a value scale are compared."""
+    """The way in which the levels of a value scale are compared."""
 
     categories = "categories"
     numbers = "numbers"
 
 
 class People(StrEnum):
-    """What stands for several people."""
+    """The way in which the judgements of several people are combined."""
 
     majority = "majority"
     mean = "mean"
@@ -50,7 +50,7 @@ def agreement(  # noqa: PLR0913 - the options of a command
     level: Level = 0.95,
     form: Form = ReportFormat.table,
 ) -> None:
-    """Say how far the judge of a run agrees with people."""
+    """Measure how far the judge of a run agrees with people."""
     from greval.report.agreement import render
     from greval.trust.agreement import agreement as agreed
 

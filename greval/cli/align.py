@@ -1,4 +1,4 @@
-"""`greval align`: improve a metric from its disagreements with people, or say that nothing helped."""
+"""`greval align`: improve a metric from its disagreements with people, or report that nothing helped."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def align(  # noqa: PLR0913 - the options of a command
     dry_run: Annotated[bool, typer.Option("--dry-run", help="say what it would ask at most, and ask nothing")] = False,
     form: Form = ReportFormat.table,
 ) -> None:
-    """Improve a metric from its disagreements with people; what does not help for sure is not written."""
+    """Improve a metric from its disagreements with people. A new metric is written only if it is a sure improvement."""
     from greval.judging.model.prices import Prices
 
     settings: dict[str, Any] = {
@@ -131,7 +131,7 @@ def align(  # noqa: PLR0913 - the options of a command
 async def _aligned(
     run: Path, metric: Metric, judge: Judge, annotations: list[Path] | None, wishes: Wishes
 ) -> Alignment:
-    """Align, telling each step; the first Ctrl-C finishes what is in flight."""
+    """Align the metric and print each step. The first Ctrl-C finishes calls in flight."""
     from greval.runs.evaluation import STOPPED as ASKED
     from greval.trust.alignment import align_async
 

@@ -1,4 +1,4 @@
-"""The commands and their groups."""
+"""The command line app with its commands and command groups."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`greval argilla push` and `pull`: judged things go to people, and what they say comes back."""
+"""`greval argilla push` and `pull`: exchange judged items and annotations with an Argilla server."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def push(  # noqa: PLR0913 - the options of a command
     seed: Annotated[int, typer.Option(help="of the sample")] = 0,
     url: Url = None,
 ) -> None:
-    """Push judged things for people to judge; pushing again adds what is new and changes nothing else."""
+    """Push judged items to Argilla for annotation. Pushing again adds new items and changes nothing else."""
     from greval.trust.argilla import push as pushed
 
     done = pushed(
@@ -66,7 +66,7 @@ def push(  # noqa: PLR0913 - the options of a command
 
 @app.command("pull")
 def pull(run: Run, *, dataset: DatasetName, workspace: Workspace = None, url: Url = None) -> None:
-    """Pull what people said into annotations.jsonl of the run; only what they submitted counts as a judgement."""
+    """Pull annotations into annotations.jsonl of the run. Only submitted answers count as judgements."""
     from greval.trust.argilla import pull as pulled
 
     for line in told_of_pull(pulled(run, dataset=dataset, workspace=workspace, url=url)):
@@ -74,7 +74,7 @@ def pull(run: Run, *, dataset: DatasetName, workspace: Workspace = None, url: Ur
 
 
 def told_of_push(done: Pushed) -> Iterator[str]:
-    """Say what a push did."""
+    """Yield the lines that describe a push."""
     drawn = f"{done.drawn:,} of {done.judged:,} drawn ({done.sample})" if done.sample else f"all {done.judged:,}"
     yield f"{done.dataset} in workspace {done.workspace}: things judged by {done.metric}, {drawn}"
     yield f"{done.added:,} records added, {done.known:,} were there"
@@ -86,7 +86,7 @@ def told_of_push(done: Pushed) -> Iterator[str]:
 
 
 def told_of_pull(done: Pulled) -> Iterator[str]:
-    """Say what a pull brought."""
+    """Yield the lines that describe a pull."""
     submitted = sum(one.submitted for one in done.annotators)
     answered = done.records - done.unanswered
     yield f"{done.path}: {submitted:,} submitted answers on {answered:,} of {done.records:,} records"

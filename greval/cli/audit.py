@@ -1,4 +1,4 @@
-"""`greval audit`: what each method was given to answer from, and where the methods were not given alike."""
+"""`greval audit`: the context that each method was given, and the differences between the methods."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def audit(
     *,
     form: Form = ReportFormat.table,
 ) -> None:
-    """Tell what each method was given: documents, tokens, aggregates, and where that differs."""
+    """Compare what the methods were given: documents, tokens and aggregates, with the differences."""
     unread: list[RowFault] = []
     found = audited(_cases(read_cases(cases), unread))
     for line in describe_unread(f"{row.place}: {row.message}" for row in unread):

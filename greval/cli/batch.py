@@ -1,4 +1,4 @@
-"""`greval batch submit | status | collect`: runs through the provider's batch endpoint, at its lower price."""
+"""`greval batch submit | status | collect`: runs through a provider's batch endpoint, at its lower price."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def submit(  # noqa: PLR0913 - the options of a command
     reason: ReasonPlace = "before",
     reason_depth: Depth = None,
 ) -> None:
-    """Send what a run would ask as a batch. After `collect`, the same command sends what is still open."""
+    """Submit the requests of a run as a batch. After `collect`, the same command submits those that are still open."""
     from greval.runs.batch import submit as send
 
     folders = library or []
@@ -88,7 +88,7 @@ def submit(  # noqa: PLR0913 - the options of a command
 
 @app.command("status")
 def status(run: RunFolder) -> None:
-    """Say how far the batches of a run are."""
+    """Show the state of the batches of a run."""
     from greval.runs.batch import status as ask
 
     found = asyncio.run(ask(run))
@@ -103,7 +103,7 @@ def status(run: RunFolder) -> None:
 
 @app.command("collect")
 def collect(run: RunFolder, *, by: By = None, show: Show = 0) -> None:
-    """Fetch the answers of a batch that is done, judge by them, and print the report."""
+    """Fetch the replies of a finished batch, judge with them, and print the report."""
     from greval.runs.batch import collect as fetch
 
     with Bar() as bar:

@@ -1,4 +1,4 @@
-"""`greval cache show | clear`: the answers that are kept for other runs."""
+"""`greval cache show | clear`: the reply cache that runs share."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ app = typer.Typer(help="The answers kept with --cache.", no_args_is_help=True)
 
 @app.command("show")
 def show() -> None:
-    """Say where the cache lies and how large it is."""
+    """Show the path and the size of the cache."""
     path = cache_file()
     if not path.exists():
         typer.echo(f"{path}: nothing is kept; greval evaluate --cache keeps answers")
@@ -23,7 +23,7 @@ def show() -> None:
 
 @app.command("clear")
 def clear() -> None:
-    """Forget all answers that are kept."""
+    """Delete all cached replies."""
     path = cache_file()
     if path.exists():
         with Replies(path) as replies:

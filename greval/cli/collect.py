@@ -1,4 +1,4 @@
-"""`greval collect`: methods under test are run over samples into a file of responses."""
+"""`greval collect`: run methods under test on samples, and write their responses to a file."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def collect(  # noqa: PLR0913 - the options of a command
     retry_failed: Annotated[bool, typer.Option(help="ask again for what failed")] = True,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="no progress, no summary")] = False,
 ) -> None:
-    """Run methods over samples. The same command again asks only for what is missing, failed or changed."""
+    """Run methods on samples. The same command again runs only what is missing, failed or changed."""
     from greval.methods.loading import load_methods
 
     if out.exists() and Path(samples).exists() and out.samefile(samples):
@@ -100,7 +100,7 @@ def collect(  # noqa: PLR0913 - the options of a command
 def _answering(
     methods: dict[str, Method], generator: str | None, context: ContextMode | None, facts: Path | None
 ) -> dict[str, Method]:
-    """Let one model answer for all methods, where one is named; their names tell what it was given."""
+    """Let one model answer for all methods, if one is named. The context mode becomes part of their names."""
     if generator is None:
         if context or facts:
             raise typer.BadParameter("--context and --facts need --generator, the model that answers for all methods")
@@ -119,18 +119,18 @@ async def _collect(  # noqa: PLR0913 - the options of a command
     bar: Bar,
     *,
     concurrency: int,
-    timeout: float | None,  # noqa: ASYNC109 - of one response, not of the whole
+    timeout: float | None,  # noqa: ASYNC109 - per response, not for the whole command
     retry_failed: bool,
     total: int | None,
     debug: bool,
 ) -> Collected:
-    """Collect with a progress bar; the first Ctrl-C finishes what is in flight, the second stops at once."""
+    """Collect with a progress bar. The first Ctrl-C finishes calls in flight, the second stops immediately."""
     from greval.methods.collecting import collect_async
     from greval.methods.threads import Threads
 
     stop = asyncio.Event()
     stop_on_signals(stop)
-    asyncio.get_running_loop().set_default_executor(Threads())  # LangChain's synchronous parts run in it
+    asyncio.get_running_loop().set_default_executor(Threads())  # runs the synchronous parts of LangChain
     with bar:
         done = await collect_async(
             rows,
@@ -149,7 +149,7 @@ async def _collect(  # noqa: PLR0913 - the options of a command
 
 
 def snapshot(progress: CollectProgress) -> Progress:
-    """Give the progress of collecting as the bar shows it."""
+    """Convert the progress of collecting to the progress type that the bar displays."""
     return Progress(
         total=progress.planned,
         done=progress.done,
@@ -160,10 +160,10 @@ def snapshot(progress: CollectProgress) -> Progress:
 
 
 def read_wanted(where: Iterable[str]) -> dict[str, set[str]]:
-    """Read what tags are wanted: each with the values of which one is enough.
+    """Parse tag filters: a mapping from each tag to its accepted values.
 
     Raises:
-        typer.BadParameter: Where one is not written as tag=value.
+        typer.BadParameter: If a filter is not written as tag=value.
 
     Example:
         >>> read_wanted(["movie=tt1", "level=easy", "level=hard"])["level"] == {"easy", "hard"}
@@ -179,10 +179,10 @@ def read_wanted(where: Iterable[str]) -> dict[str, set[str]]:
 
 
 def tagged(rows: Rows, wanted: Mapping[str, set[str]]) -> Iterator[Case | RowFault]:
-    """Give the samples that have the wanted tags, and the rows that could not be read.
+    """Yield the samples that match the tag filters, and the rows that could not be read.
 
     Raises:
-        DataError: At the end, where no sample has them, with the values that there are.
+        DataError: At the end, if no sample matches. The message lists the existing values.
     """
     values: dict[str, dict[str, None]] = {tag: {} for tag in wanted}
     found = False
@@ -201,7 +201,7 @@ def tagged(rows: Rows, wanted: Mapping[str, set[str]]) -> Iterator[Case | RowFau
 
 
 def _finish(done: Collected, *, quiet: bool) -> None:
-    """Print what was collected, why methods failed, and leave with the code that tells whether all answered."""
+    """Print a summary and the errors of the methods, and exit with an error code if something failed."""
     for line in describe_unread(done.unread, done.progress.unread):
         typer.echo(f"not a sample: {line}", err=True)
     progress = done.progress

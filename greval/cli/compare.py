@@ -1,4 +1,4 @@
-"""`greval compare`: methods against each other, or a run against an earlier one, with a gate for CI."""
+"""`greval compare`: compare methods with each other, or a run with an earlier one, with a gate for CI."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def compare(  # noqa: PLR0913 - the options of a command
         ),
     ] = None,
 ) -> None:
-    """Say which method is better, on which questions, and how sure that is."""
+    """Compare methods: which one is better, on which questions, and with what certainty."""
     from greval.analysis.comparison import check
     from greval.analysis.comparison import compare as compared
     from greval.report.comparison import gate, render

@@ -1,4 +1,4 @@
-"""The page that reports are printed on: no figure is cut, and no text of the data can steer the terminal."""
+"""The console for reports: numbers are not truncated, and control characters in the data are escaped."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from rich.text import Text
 
 ANY_WIDTH = 10_000
 GAP = 2
-"""Between two columns."""
+"""The number of spaces between two columns."""
 FOLDED = 12
-"""What is enough of a column whose words may be broken, such as ids."""
+"""The minimum width of a column whose words may be broken, such as ids."""
 PICTURES = 0x2400
-"""Where Unicode has a picture of each control character."""
+"""The first code point of the Unicode block Control Pictures."""
 DELETE = 0x7F
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-"""Control characters but tab and newline, and those that turn the direction of what follows."""
+"""Control characters except tab and newline, and characters that change the text direction."""
 
 
 def visible(text: str) -> str:
-    r"""Give a text whose control characters are seen and do nothing: an id may hold what recolours a terminal.
+    r"""Return a text with visible substitutes for control characters, which could otherwise change the terminal.
 
     Example:
         >>> visible("\x1b[31mq1\x00")
@@ -39,17 +39,17 @@ def _picture(code: int) -> str:
 
 
 class Page(Console):
-    """A terminal or a file: texts stand there as they are, and a table is as wide as its figures need.
+    """A console for a terminal or a file that prints text unchanged and tables as wide as their numbers need.
 
-    A table that is wider than the terminal is broken by the terminal; rich would leave its last columns out.
+    A table that is too wide is wrapped by the terminal; rich would omit its last columns.
     """
 
-    def __init__(self, **how: Any) -> None:  # noqa: ANN401 - as rich has them
-        """Take what `rich.console.Console` takes."""
-        super().__init__(**how, emoji=False)  # `openai:x:` is no emoji
+    def __init__(self, **how: Any) -> None:  # noqa: ANN401 - as in rich
+        """Accept the arguments of `rich.console.Console`."""
+        super().__init__(**how, emoji=False)  # `openai:x:` is not an emoji
 
-    def print(self, *objects: Any, **how: Any) -> None:  # noqa: ANN401 - as rich has them
-        """Print, on a page that is wide enough."""
+    def print(self, *objects: Any, **how: Any) -> None:  # noqa: ANN401 - as in rich
+        """Print with a width that fits every table."""
         width = self.width
         try:
             self.width = max(width, *(self._needed(one) for one in objects), 1)
@@ -57,18 +57,18 @@ class Page(Console):
         finally:
             self.width = width
 
-    def render_str(self, text: str, **how: Any) -> Text:  # noqa: ANN401 - as rich has them
-        """Read a text as rich does, with its control characters made visible."""
+    def render_str(self, text: str, **how: Any) -> Text:  # noqa: ANN401 - as in rich
+        """Render a text as rich does, after escaping its control characters."""
         return super().render_str(visible(text), **how)
 
     def _needed(self, one: object) -> int:
-        """Give how wide a table must be at least; other things fit everywhere."""
+        """Return the minimum width of a table; 0 for other objects, which fit any width."""
         if isinstance(one, Group):
             return max(map(self._needed, one.renderables), default=0)
         return sum(self._needed_by(column) + GAP for column in one.columns) if isinstance(one, Table) else 0
 
     def _needed_by(self, column: Column) -> int:
-        """Give how wide a column must be: no word is broken, and no figure that belongs on one line."""
+        """Return the minimum width of a column at which no word is broken, and no cell that must stay on one line."""
         wide = self.options.update(width=ANY_WIDTH)
         sizes = [Measurement.get(self, wide, cell) for cell in (column.header, *column.cells)]
         if column.no_wrap:

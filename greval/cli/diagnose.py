@@ -1,4 +1,4 @@
-"""`greval diagnose`: why answers are wrong, by method and kind of question."""
+"""`greval diagnose`: the causes of wrong answers, by method and type of question."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def diagnose(
     ] = None,
     form: Form = ReportFormat.table,
 ) -> None:
-    """Say of each answer why it failed: the first place on its way where what was needed was lost."""
+    """Find the cause of each wrong answer: the first step at which needed evidence was lost."""
     from greval.analysis.diagnosis import diagnose_run, tabulate
     from greval.report.diagnosis import notes_on, render
 
@@ -60,10 +60,10 @@ def diagnose(
 
 
 def _cause(name: str) -> Cause:
-    """Read the name of a cause.
+    """Parse the name of a cause.
 
     Raises:
-        typer.BadParameter: Where it is none, with the nearest.
+        typer.BadParameter: If there is no such cause. The message suggests the nearest one.
     """
     from greval.analysis.diagnosis import CAUSES
 
@@ -76,7 +76,7 @@ def _cause(name: str) -> Cause:
 
 
 def read_index(index: str | None) -> Inventory | None:
-    """Read what the index holds, where one is named."""
+    """Read the contents of the index, or return None if no index is named."""
     if index is None:
         return None
     from greval.methods.inventories import read_inventory
@@ -85,11 +85,11 @@ def read_index(index: str | None) -> Inventory | None:
 
 
 def _usual(rows: list[Diagnosis]) -> tuple[str, ...]:
-    """Give what to group by where nothing is named: the kind of question, where it is told."""
+    """Return the default grouping: by type of question if the cases have one, else none."""
     return (QUERY_TYPE,) if any(QUERY_TYPE in row.tags for row in rows) else ()
 
 
 def _only(found: Diagnoses, causes: list[Cause]) -> Diagnoses:
-    """Leave out the diagnoses of other causes, where some are asked for; the counts stay."""
+    """Select the diagnoses of the given causes, or all if none are given; the counts stay unchanged."""
     rows = tuple(row for row in found.rows if not causes or row.cause in causes)
     return found.model_copy(update={"rows": rows})

@@ -1,4 +1,4 @@
-"""`greval estimate`: what people would say of all judged things, from the labels of some."""
+"""`greval estimate`: estimate what people would say about all judged items, from labels of some of them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from greval.cli.options import (
 
 
 class DrawnBy(StrEnum):
-    """What was drawn for annotation in one go."""
+    """The sampling unit: what was drawn for annotation."""
 
     items = "items"
     questions = "questions"
@@ -44,7 +44,7 @@ def estimate(  # noqa: PLR0913 - the options of a command
     level: Level = 0.95,
     form: Form = ReportFormat.table,
 ) -> None:
-    """Estimate what people would say of all judged things, with the judge's error in the interval."""
+    """Estimate what people would say about all judged items. The interval includes the judge's error."""
     from greval.report.estimates import render
     from greval.trust.estimates import estimate as estimated
 

@@ -1,4 +1,4 @@
-"""`greval eval`: the evaluation that a config file describes, from the questions to the two result files."""
+"""`greval eval`: run the evaluation of a config file, from the questions to the two result files."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def evaluation(  # noqa: PLR0913 - the options of a command
     dry_run: Annotated[bool, typer.Option("--dry-run", help="say what it would ask and cost, and ask nothing")] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Run the evaluation of a config file: methods answer, the judge judges. The same command again goes on."""
+    """Run the evaluation of a config file: methods answer, the judge judges. The same command again resumes it."""
     from greval.runs.from_config.api import Selection
 
     keys = [f"{PUBLISHED}={key}" for key in imdb_key or ()]
@@ -94,9 +94,9 @@ def evaluation(  # noqa: PLR0913 - the options of a command
 
 
 def _judge(context: typer.Context, name: str | None, root: Path, config: Path) -> Judge | None:
-    """Give the judge that is named on the command line, with the config's other settings; None for the config's.
+    """Return the judge named on the command line with the config's other settings; None to use the config's judge.
 
-    A judge of the environment counts where the config names none.
+    A judge from the environment is used only if the config does not name one.
     """
     own = read_config(located(root, config), root).judge
     source = context.get_parameter_source("judge")
@@ -107,7 +107,7 @@ def _judge(context: typer.Context, name: str | None, root: Path, config: Path) -
 
 
 def _foretell(root: Path, config: Path, selection: Selection, judge: Judge | None, options: Options) -> None:
-    """Print what the methods and the judge would be asked."""
+    """Print the forecast of the calls of methods and judge."""
     from greval.report.forecast import render
     from greval.runs.from_config.forecast import foretell_config
 
@@ -120,23 +120,23 @@ def _foretell(root: Path, config: Path, selection: Selection, judge: Judge | Non
         typer.echo(f"responses that are not there yet: {missing:,}; their context is not in the input tokens")
 
 
-async def _run(  # noqa: PLR0913 - what an evaluation is made of
+async def _run(  # noqa: PLR0913 - the parameters of an evaluation
     root: Path,
     config: Path,
     selection: Selection,
     judge: Judge | None,
     options: Options,
     *,
-    timeout: float | None,  # noqa: ASYNC109 - of one response, not of the whole
+    timeout: float | None,  # noqa: ASYNC109 - per response, not for the whole command
     quiet: bool,
 ) -> Evaluation:
-    """Run with a progress bar for each half; the first Ctrl-C finishes what is in flight, the second stops at once."""
+    """Run with two progress bars. The first Ctrl-C finishes calls in flight, the second stops immediately."""
     from greval.methods.threads import Threads
     from greval.runs.from_config.api import evaluate_config_async
 
     stop = asyncio.Event()
     stop_on_signals(stop)
-    asyncio.get_running_loop().set_default_executor(Threads())  # LangChain's synchronous parts run in it
+    asyncio.get_running_loop().set_default_executor(Threads())  # runs the synchronous parts of LangChain
     with _Bars(quiet=quiet) as bars:
         options["on_progress"] = bars.judged
         return await evaluate_config_async(
@@ -145,7 +145,7 @@ async def _run(  # noqa: PLR0913 - what an evaluation is made of
 
 
 class _Bars(ExitStack):
-    """A bar for the responses, then one for the judgements: each counts its own time."""
+    """Two progress bars, first for responses and then for judgements, each with its own time."""
 
     def __init__(self, *, quiet: bool) -> None:
         super().__init__()
@@ -154,14 +154,14 @@ class _Bars(ExitStack):
         self._judgements: Bar | None = None
 
     def collected(self, progress: CollectProgress) -> None:
-        """Show how many responses there are."""
+        """Show the progress of the responses."""
         if self._responses is None:
             self._responses = self.enter_context(Bar(quiet=self._quiet))
             self._responses.say("responses:")
         self._responses.show(snapshot(progress))
 
     def judged(self, progress: Progress) -> None:
-        """Show how many judgements there are."""
+        """Show the progress of the judgements."""
         if self._judgements is None:
             self.close()
             self._judgements = self.enter_context(Bar(quiet=self._quiet))
@@ -170,7 +170,7 @@ class _Bars(ExitStack):
 
 
 def _finish(done: Evaluation, *, quiet: bool) -> None:
-    """Print what could not be read, where the results are, and the report; leave with the exit code."""
+    """Print unreadable rows, the result paths and the report, and exit with the exit code."""
     _tell_unread(done.unread)
     if not quiet:
         if done.ignored:
@@ -182,6 +182,6 @@ def _finish(done: Evaluation, *, quiet: bool) -> None:
 
 
 def _tell_unread(rows: Sequence[str]) -> None:
-    """Say which rows of the dataset are no questions."""
+    """Print the rows of the dataset that are not questions."""
     for line in describe_unread(rows):
         typer.echo(f"not a question: {line}", err=True)

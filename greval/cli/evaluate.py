@@ -1,4 +1,4 @@
-"""`greval evaluate` and `demo`: a run with its progress, and its report at the end."""
+"""`greval evaluate` and `demo`: judge cases with a progress display, and print the report."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def evaluate(  # noqa: PLR0913 - the options of a command
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="events as JSON lines instead of the report")] = False,
 ) -> None:
-    """Judge cases by metrics. The same command again asks only for what is missing or failed."""
+    """Judge cases by metrics. The same command again judges only what is missing or failed."""
     folders = library or []
     metrics = with_dependencies([load(name, *folders) for name in metric], *folders)
     settings: dict[str, Any] = {
@@ -156,7 +156,7 @@ def evaluate(  # noqa: PLR0913 - the options of a command
     computed = all(isinstance(one, ComputedMetric) for one in metrics)
     model = None if computed else needed_judge(judge, **settings)
     if doc_id_pattern is not None:
-        read_pattern(doc_id_pattern)  # a wrong one is told before anything else
+        read_pattern(doc_id_pattern)  # report an invalid pattern before anything else
     given = open_input(
         cases,
         method=method,
@@ -201,7 +201,7 @@ def demo(
     judge: JudgeName = "local",
     limit: Annotated[int, typer.Option(min=1, help="judge the first N cases only")] = 6,
 ) -> None:
-    """Judge the cases that ship with greval, with the embedded model."""
+    """Judge the example cases shipped with greval, with the embedded model."""
     cases = open_input(str(files("greval") / "demo" / "cases.jsonl"), limit=limit)
     metrics = [load(name) for name in DEMO_METRICS]
     announce_continuing(out)
@@ -211,10 +211,12 @@ def demo(
 
 
 def _events() -> Callable[[Result], None]:
-    """Return what emits an event for each result.
+    """Create the callable that emits OpenTelemetry events for each result.
+
+    If OpenTelemetry was disabled on purpose, a notice is printed instead of an error.
 
     Raises:
-        GrevalError: If nothing could be emitted, unless OpenTelemetry was switched off on purpose: then a line says so.
+        GrevalError: If the process has no OpenTelemetry provider.
     """
     from greval.runs.otel import Events
 
@@ -234,7 +236,7 @@ async def _run(
     bar: Bar,
     options: Options,
 ) -> Run:
-    """Run with a progress bar; the first Ctrl-C finishes what is in flight, the second stops at once."""
+    """Run with a progress bar. The first Ctrl-C finishes calls in flight, the second stops immediately."""
     from greval.runs.evaluation import evaluate_async
 
     stop = asyncio.Event()
@@ -253,7 +255,7 @@ async def _run(
 
 
 def _foretell(rows: Rows, metrics: Sequence[Metric], judge: Judge | None, folder: Path, options: Options) -> None:
-    """Print what a run would ask and cost."""
+    """Print the forecast of the calls and the cost of a run."""
     from greval.report.forecast import render as render_forecast
     from greval.runs.forecast import forecast
 
@@ -261,7 +263,7 @@ def _foretell(rows: Rows, metrics: Sequence[Metric], judge: Judge | None, folder
 
 
 def finish(run: Run, *, by: Sequence[str], show: int, quiet: bool) -> None:
-    """Print the report, what failed and why it stopped, and leave with the code that tells whether all was judged."""
+    """Print the report, the failures and the stop reason, and exit with an error code if the run is incomplete."""
     from greval.runs.evaluation import STOPPED as ASKED
 
     lacks = _lacks(run.progress)
@@ -269,7 +271,7 @@ def finish(run: Run, *, by: Sequence[str], show: int, quiet: bool) -> None:
     if not quiet:
         with Store.open(run.folder) as store:
             found = build(store, by=by, show=show)
-        render(found.model_copy(update={"unread": (), "unread_count": 0}), page())  # they were told while it ran
+        render(found.model_copy(update={"unread": (), "unread_count": 0}), page())  # they were printed during the run
         several = f"; greval compare {folder}" if "method" in found.by else ""
         typer.echo(f"run: {folder}   (greval report {folder}; greval results {folder}{several})")
         tell_failures(run.folder, kinds(found), found.judge or "", run.why or "")
@@ -283,7 +285,7 @@ def finish(run: Run, *, by: Sequence[str], show: int, quiet: bool) -> None:
 
 
 def _lacks(progress: Progress) -> str:
-    """Say in a line what is not judged that should be; empty where all is."""
+    """Describe in one line what could not be judged; empty if everything was judged."""
     failed = {"judgement": progress.failed, "item": progress.items_failed}
     told = [f"{counted(count, what)} failed" for what, count in failed.items() if count]
     return ", ".join([*told, counted(progress.unread, "unreadable row")] if progress.unread else told)

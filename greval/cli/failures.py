@@ -1,4 +1,4 @@
-"""What to do about the failures of a run: one line a kind, with what the judge or its server said of the first."""
+"""Hints about the failures of a run: one line for each kind, with the message of its first failure."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from greval.records.result import Failure, FailureKind, Result
 from greval.runs.store.pages import Pages, Wanted
 
 MOST_READ = 5_000
-"""So many rows are looked through for a failure of each kind; what to do is said also where none is found."""
+"""The maximum number of rows searched for a failure of each kind. The hint is printed even if none is found."""
 
 
 def tell_failures(folder: Path, of: Iterable[str], judge: str, told: str = "") -> None:
-    """Say on stderr what to do about failures.
+    """Print hints about failures on stderr.
 
     Args:
-        folder: The run.
+        folder: The run folder.
         of: The kinds of its failures.
         judge: The label of its judge.
-        told: What was said before: what stands in it is not said again.
+        told: Text printed before; what it contains is not repeated.
     """
     wanted = {cast("FailureKind", kind) for kind in of if kind in get_args(FailureKind)}
     first = {failure.kind: failure.message for failure in _first(folder, wanted)}
@@ -36,15 +36,15 @@ def tell_failures(folder: Path, of: Iterable[str], judge: str, told: str = "") -
 
 
 def kinds(found: Report) -> list[str]:
-    """Give the kinds of a run's failures."""
+    """Return the kinds of failures in a report."""
     return [kind for summary in found.summaries for kind in summary.failures]
 
 
 def _first(folder: Path, of: set[FailureKind]) -> Iterator[Failure]:
-    """Give a failure of each kind, as far as one is found soon."""
+    """Yield one failure of each kind, if one is found in the first rows."""
     left = set(of)
     with Pages.open(folder) as pages:
-        for status in ("failed", "scored"):  # a scored result can hold items that failed
+        for status in ("failed", "scored"):  # a scored result can contain failed items
             read, after = 0, 0
             while left and read < MOST_READ:
                 page = pages.results(Wanted(status=status), after=after)

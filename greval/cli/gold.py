@@ -1,4 +1,4 @@
-"""`greval gold`: check what should have been retrieved, walked and answered."""
+"""`greval gold`: check gold data, that is, what should have been retrieved, traversed and answered."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def check(
     *,
     index: Index = None,
 ) -> None:
-    """Tell all that is wrong with the gold of a file, each with its place; exit code 2 where there are faults."""
+    """Report all faults in the gold of a file with their places. Exit code 2 if there are faults."""
     from greval.analysis.gold import Finding, check_gold
     from greval.datasets.gold import read_gold
     from greval.records.case import Case

@@ -1,4 +1,4 @@
-"""What `greval evaluate` reads: cases with the gold and the walks of other files, checked before anything is asked."""
+"""Input of `greval evaluate`: cases joined with gold and traversals of other files, checked before any judge call."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ Rows = Iterator[Case | RowFault]
 
 
 class Input(NamedTuple):
-    """What reads the cases, for its notice and their number, and the rows with what is joined to them."""
+    """An opened input: the reader of the cases, and the rows with the joined data."""
 
     reading: Reading
     rows: Rows
 
 
-def open_input(  # noqa: PLR0913 - what the input of a run is made of
+def open_input(  # noqa: PLR0913 - the parts of the input of a run
     source: str,
     *,
     method: str | None = None,
@@ -38,20 +38,21 @@ def open_input(  # noqa: PLR0913 - what the input of a run is made of
     by: Sequence[str] = (),
     limit: int | None = None,
 ) -> Input:
-    """Open the cases of a file or of standard input, with what is joined to them.
+    """Open the cases of a file or of standard input, joined with gold and traversals.
 
     Args:
-        source: The file, or "-".
-        method: The method of the rows that name none.
-        gold: Files of gold, all of them joined by id.
-        traversals: Files with the logs of walks, joined by id and, if they name one, by method.
-        pattern: The rule that derives repositories and versions from document ids.
-        by: Tags that some case must have.
-        limit: How many rows are read at most.
+        source: The file, or "-" for standard input.
+        method: The method of the rows that do not name one.
+        gold: Gold files, joined by id.
+        traversals: Traversal files, joined by id and, if a row names a method, by method.
+        pattern: A regular expression that derives repositories and versions from document ids.
+        by: Tags that at least one case must have.
+        limit: The maximum number of rows to read.
 
     Raises:
-        DataError: If a file cannot be read, one of its rows is no gold or log, or no case has the id of any of its rows
-            or a tag: of standard input this is raised when its rows are read.
+        DataError: If a file cannot be read, one of its rows has no gold or traversal, no case has the id of any of its
+            rows, or no case has one of the tags. For standard input, missing ids and tags are reported only while the
+            rows are read.
     """
     reading = read_cases(source, method=method)
     joined = {file: _read_joined(file, "gold") for file in gold}
@@ -75,7 +76,7 @@ def open_input(  # noqa: PLR0913 - what the input of a run is made of
 
 
 class _Wishes:
-    """What the cases are to have: an id of each joined file, and each tag that is grouped by."""
+    """Requirements on the cases: at least one id of each joined file, and each tag used for grouping."""
 
     def __init__(self, gold: dict[Path, list[Case]], traversals: dict[Path, list[Case]], by: Iterable[str]) -> None:
         self._files = [(file, "gold", {row.id for row in rows}) for file, rows in gold.items()]
@@ -90,7 +91,7 @@ class _Wishes:
         return not self._files and self._tags.issuperset(self._by)
 
     def take(self, row: Case | RowFault) -> bool:
-        """Take a row, and tell whether all wishes are met now."""
+        """Check a row, and return whether all requirements are met now."""
         if isinstance(row, RowFault):
             self._faults.append(f"{row.place}: {row.message}")
             return False
@@ -100,7 +101,7 @@ class _Wishes:
         return self.are_met
 
     def refuse(self) -> DataError:
-        """Return the error about the first wish that is not met."""
+        """Build the error for the first requirement that is not met."""
         if not self._cases:
             return none_readable(self._faults, len(self._faults))
         for file, what, ids in self._files:
@@ -110,10 +111,10 @@ class _Wishes:
 
 
 def _read_joined(file: Path, what: str) -> list[Case]:
-    """Read a file of gold or of logs.
+    """Read a gold or traversal file.
 
     Raises:
-        DataError: If a row of it is none: figures without it would be of other questions.
+        DataError: If a row is invalid. It is not skipped, because the results would then cover other questions.
     """
     found = [*read_gold(file)]
     if faults := [fault for place, row in found if (fault := _fault(place, row, what))]:
@@ -122,7 +123,7 @@ def _read_joined(file: Path, what: str) -> list[Case]:
 
 
 def _fault(place: str, row: Case | RowFault, what: str) -> str | None:
-    """Say why a row is no gold or no log, None if it is one."""
+    """Return why a row is not valid gold or not a valid traversal, or None if it is valid."""
     if isinstance(row, RowFault):
         return f"{row.place}: {row.message}"
     if what == "traversal":

@@ -1,4 +1,4 @@
-"""`greval judge`: find out what a judge can do."""
+"""`greval judge`: check the capabilities of a judge."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ TIERS = {"schema": "native JSON schema", "tools": "tool calls", "text": "JSON in
 
 @app.callback()
 def _group() -> None:
-    """Find out what a judge can do."""
+    """Check the capabilities of a judge."""
 
 
 @app.command("check")
 def check(judge: JudgeName = None, base_url: BaseUrl = None, timeout: Timeout = 60.0) -> None:
-    """Ask a judge four small questions, and say what it can do; nothing is remembered."""
+    """Send four small requests to a judge, and print its capabilities. Nothing is stored."""
     from greval.judging.judge_check import check as check_judge
     from greval.judging.metric_runnable import run_sync
 

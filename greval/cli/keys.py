@@ -1,4 +1,4 @@
-"""`greval keys`: the API keys of a server."""
+"""`greval keys`: manage the API keys of a server."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DEFAULT = Path("keys.json")
 
 @app.callback()
 def _group() -> None:
-    """Make, list and remove API keys of a server."""
+    """Create, list and remove API keys of a server."""
     needed()
 
 
@@ -30,7 +30,7 @@ def add(
     *,
     file: File = DEFAULT,
 ) -> None:
-    """Make a key and print it; it is shown this once, the file keeps its hash."""
+    """Create a key and print it. It is shown only once; the file stores its hash."""
     from greval.serve.middleware.api_keys import add_key
 
     typer.echo(add_key(file, name))
@@ -38,7 +38,7 @@ def add(
 
 @app.command("list")
 def list_keys(*, file: File = DEFAULT) -> None:
-    """List the names of the keys, and when they were made."""
+    """List the names and creation times of the keys."""
     from greval.serve.middleware.api_keys import read_keys
 
     try:
@@ -56,7 +56,7 @@ def list_keys(*, file: File = DEFAULT) -> None:
 
 @app.command("remove")
 def remove(name: Annotated[str, typer.Argument(help="the name of the key")], *, file: File = DEFAULT) -> None:
-    """Take a key away; a running server refuses it from then on."""
+    """Remove a key. A running server rejects it from then on."""
     from greval.serve.middleware.api_keys import remove_key
 
     remove_key(file, name)

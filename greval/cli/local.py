@@ -1,4 +1,4 @@
-"""`greval local`: fetch the embedded model and say where it lies."""
+"""`greval local`: fetch and list the embedded judge models."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def fetch(
     *,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="no progress")] = False,
 ) -> None:
-    """Fetch a model into your cache, check its hash, and print where it lies; a cut fetch goes on."""
+    """Fetch a model into the cache, verify its hash, and print its path. An interrupted download is resumed."""
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
     console = Console(stderr=True)
     plain = not quiet and not console.is_terminal
@@ -41,7 +41,7 @@ def fetch(
 
 @app.command("list")
 def list_models() -> None:
-    """List the models that can be fetched, and where those lie that are here."""
+    """List the available models, with the paths of those already fetched."""
     table = Table(box=None, pad_edge=False)
     for column in ("model", "download", "licence", "here", "note"):
         table.add_column(column, overflow="fold")

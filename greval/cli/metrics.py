@@ -1,4 +1,4 @@
-"""`greval metrics`: list, show, check and draft definitions."""
+"""`greval metrics`: list, show, check and draft metric definitions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ app = typer.Typer(help="List, show, check and draft metrics.", no_args_is_help=T
 
 @app.command("list")
 def list_metrics(library: Folders = None) -> None:
-    """List the predefined metrics and those of your own folders."""
+    """List the predefined metrics and those of the given folders."""
     table = Table(box=None, pad_edge=False)
     for name in ("metric", "judges", "needs", "scale", "description"):
         table.add_column(name, overflow="fold")
@@ -54,7 +54,7 @@ def show(name: Annotated[str, typer.Argument(help="a name or a file")], library:
 def check(
     paths: Annotated[list[Path], typer.Argument(metavar="FILE_OR_DIR...", help="metric files or folders")],
 ) -> None:
-    """Check metric files: all faults at once, then remarks on what makes judging unsure."""
+    """Check metric files: report all faults, and remarks on what makes judging unreliable."""
     files = [file for path in paths for file in (sorted(path.glob("*.yaml")) if path.is_dir() else [path])]
     if not files:
         raise DefinitionError(f"{', '.join(map(str, paths))}: no metric file (*.yaml) is there")
@@ -86,7 +86,7 @@ def draft(  # noqa: PLR0913 - the options of a command
     base_url: BaseUrl = None,
     temperature: Temperature = 0.0,
 ) -> None:
-    """Draft a complete metric with a model; review it, then keep it as a file."""
+    """Draft a complete metric with a model and print it. Review it before saving it as a file."""
     model = needed_judge(judge, base_url=base_url, temperature=temperature)
     from greval.judging.metric_draft import draft as draft_metric
 
@@ -98,10 +98,10 @@ def draft(  # noqa: PLR0913 - the options of a command
 
 
 def _wanted(scale: str) -> DraftScale:
-    """Read what scale is wanted.
+    """Parse the option for the scale.
 
     Raises:
-        typer.BadParameter: Where it is none of the forms.
+        typer.BadParameter: If it has none of the accepted forms.
     """
     if scale == "categorical":
         return "categorical"
@@ -117,12 +117,12 @@ def _wanted(scale: str) -> DraftScale:
 
 
 def _needs(metric: Metric) -> str:
-    """Give what a metric reads of a case."""
+    """Format the inputs of a metric: the case fields that it reads."""
     return ", ".join((*metric.needs, *(metric.optional if isinstance(metric, ComputedMetric) else ())))
 
 
 def _scale(metric: Metric) -> str:
-    """Give a scale in a few words."""
+    """Format a scale in a few words."""
     scale = metric.scale
     if isinstance(scale, CategoricalScale):
         return ", ".join(scale.names)

@@ -1,4 +1,4 @@
-"""Options that several commands share, and the judge that they name."""
+"""Options that several commands share, and the judge built from them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class ReportFormat(StrEnum):
-    """How a report is written."""
+    """The output format of a report."""
 
     table = "table"
     json = "json"
@@ -101,15 +101,15 @@ WIDE = 160
 
 
 def page() -> Page:
-    """Give the terminal, or a wide page where the output goes to a file or another program: no name is cut."""
+    """Create the console for reports. It is wide if stdout is not a terminal, so that no name is truncated."""
     return Page() if sys.stdout.isatty() or "COLUMNS" in os.environ else Page(width=WIDE)
 
 
 def needed_judge(name: str | None, **settings: object) -> Judge:
-    """Give the judge that the options name.
+    """Build the judge from the options.
 
     Raises:
-        JudgeError: Where none is named, with the ways to name one, or where its name or a setting is wrong.
+        JudgeError: If no judge is named, or if its name or a setting is invalid.
     """
     if not name:
         raise JudgeError(HOW_TO_NAME_A_JUDGE)
@@ -122,6 +122,6 @@ def needed_judge(name: str | None, **settings: object) -> Judge:
 
 
 def _told(fault: ErrorDetails) -> str:
-    """Say which option is wrong, and in what."""
+    """Format a validation error as an option and what is wrong with it."""
     what = fault["msg"].removeprefix("Value error, ").removeprefix("Input ")
     return f"--{'.'.join(map(str, fault['loc'])).replace('_', '-')}: {what}"

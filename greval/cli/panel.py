@@ -1,4 +1,4 @@
-"""`greval panel`: several judges over the same cases, how far they agree, and what they say together."""
+"""`greval panel`: agreement of several judges on the same cases, and their combined verdicts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Combine(StrEnum):
-    """What the panel's verdict is."""
+    """The way in which the verdicts of the judges are combined."""
 
     majority = "majority"
     median = "median"
@@ -46,7 +46,7 @@ def panel(  # noqa: PLR0913 - the options of a command
     ] = None,
     form: Form = ReportFormat.table,
 ) -> None:
-    """Hold several judges over the same cases against each other, and say who is apart."""
+    """Compare several judges on the same cases, and identify outliers."""
     from greval.report.panel import render
     from greval.trust.annotations import write_annotations
     from greval.trust.panels import panel as held

@@ -1,4 +1,4 @@
-"""`greval probe`: what a judge catches of faults that are planted, without any label."""
+"""`greval probe`: measure which planted faults a judge detects; no labels are needed."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def probe(  # noqa: PLR0913 - the options of a command
     quiet: Quiet = False,
     form: Form = ReportFormat.table,
 ) -> None:
-    """Say what a judge catches of faults that are planted. The same command again asks only for what is missing."""
+    """Measure which planted faults a judge detects. The same command again judges only what is missing."""
     folders = library or []
     (definition,) = set_reason_depth([load(metric, *folders)], reason_depth)
     model = needed_judge(
@@ -122,7 +122,7 @@ def probe(  # noqa: PLR0913 - the options of a command
 
 
 async def _run(metric: Metric, judge: Judge, cases: str | None, wishes: Wishes, bar: Bar) -> Probe:
-    """Probe with a progress bar; the first Ctrl-C finishes what is in flight, the second stops at once."""
+    """Probe with a progress bar. The first Ctrl-C finishes calls in flight, the second stops immediately."""
     from greval.trust.probing import probe_async
 
     stop = asyncio.Event()
@@ -137,7 +137,7 @@ async def _run(metric: Metric, judge: Judge, cases: str | None, wishes: Wishes, 
 
 
 def _foretell(metric: Metric, judge: Judge, cases: str | None, wishes: Wishes) -> None:
-    """Print what would be asked at most."""
+    """Print the maximum number of calls of the probe, and their cost."""
     from greval.report.forecast import render
     from greval.trust.probing import foretell
 
@@ -145,7 +145,7 @@ def _foretell(metric: Metric, judge: Judge, cases: str | None, wishes: Wishes) -
 
 
 def _leave(found: Probe, fail_under: float | None) -> None:
-    """End with the code that tells whether the judge passed, and whether all was judged."""
+    """Exit with an error code if the judge missed the threshold or the probe is incomplete."""
     from greval.runs.evaluation import STOPPED as ASKED
 
     below = found.below(fail_under) if fail_under is not None else ()

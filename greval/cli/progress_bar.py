@@ -1,4 +1,4 @@
-"""The progress of a run on the terminal: a live bar for people, plain lines elsewhere."""
+"""Progress of a run on stderr: a live bar on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ BAR_WIDTH = 12
 
 
 class Bar:
-    """Shows snapshots on stderr, so that stdout holds the report only, or events as JSON lines on stdout."""
+    """Progress display on stderr, so that stdout has only the report, or as JSON events on stdout."""
 
     def __init__(
         self, *, quiet: bool = False, json: bool = False, also: Callable[[Result], None] | None = None
     ) -> None:
-        """Choose between a live bar, plain lines (not a terminal), nothing (quiet), and events (json).
+        """Choose the display: a live bar, plain lines (no terminal), nothing (`quiet`) or JSON events (`json`).
 
-        `also` is called with each new row.
+        `also` is called with each new result.
         """
         self._also = also
         self._json = json
@@ -61,14 +61,14 @@ class Bar:
             self.say(last)
 
     def say(self, text: str) -> None:
-        """Print a line above the bar."""
+        """Print a line above the bar, or emit it as an event."""
         if self._json:
             self._event("notice", text=text)
         elif not self._quiet:
             self._console.print(text, markup=False, highlight=False, soft_wrap=True)
 
     def show(self, snapshot: Snapshot) -> None:
-        """Show a snapshot: at once on a terminal, every few seconds elsewhere."""
+        """Show a snapshot: immediately on a terminal, every few seconds elsewhere."""
         self._last = snapshot
         if self._json:
             if snapshot.seconds - self._told >= EVENT_SECONDS:
@@ -82,7 +82,7 @@ class Bar:
             self.say(self._said)
 
     def result(self, result: Result) -> None:
-        """Take a new row, and tell each of its failures where events are told."""
+        """Process a new result, and emit an event for each of its failures with `json`."""
         if self._also:
             self._also(result)
         if self._json:
@@ -91,13 +91,13 @@ class Bar:
                 self._event("failed", **who, **failure.model_dump(mode="json", exclude={"raw"}))
 
     def finished(self, run: Run) -> None:
-        """Tell that the run ended, and why it was stopped where it was, as an event."""
+        """Emit an event for the end of the run, with the stop reason if there is one."""
         if self._json:
             self._event("finished", run=str(run.folder), why=run.why, **_plain(run.progress))
 
     @staticmethod
     def _event(name: str, **content: object) -> None:
-        sys.stdout.write(json.dumps({"event": name, **content}) + "\n")  # escaped: any encoding, one line in all eyes
+        sys.stdout.write(json.dumps({"event": name, **content}) + "\n")  # escaped: one line in any encoding
         sys.stdout.flush()
 
 
@@ -106,7 +106,7 @@ def _plain(snapshot: Snapshot) -> dict[str, object]:
 
 
 def line(snapshot: Snapshot, *, over: bool = False) -> str:
-    """Give a snapshot in one line; where the run is over no time is left, whatever was not done.
+    """Format a snapshot as one line, without the time left if the run is over.
 
     Example:
         >>> line(Snapshot(total=10, done=4, scored=3, failed=1, seconds=8.0))

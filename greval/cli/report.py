@@ -1,4 +1,4 @@
-"""`greval report`, `results` and `merge`: what a run found, and what several did together."""
+"""`greval report`, `results` and `merge`: print the report and the rows of a run, and merge runs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from greval.runs.store.exports import write_csv, write_parquet
 
 
 class Format(StrEnum):
-    """How results are written."""
+    """The output format of results."""
 
     jsonl = "jsonl"
     csv = "csv"
@@ -36,7 +36,7 @@ def report(
     all_rows: AllRows = False,
     form: Form = ReportFormat.table,
 ) -> None:
-    """Print what a run found, by any tag."""
+    """Print the report of a run, grouped by any tag."""
     with Store.open(run, all_rows=all_rows) as store:
         found = build(store, by=by or (), show=show)
     if form is ReportFormat.json:
@@ -73,7 +73,7 @@ def results(
 
 @contextmanager
 def _told(out: Path | None) -> Iterator[None]:
-    """Say what is wrong with the file that is written to."""
+    """Turn write errors of the output file into a `StoreError`."""
     try:
         yield
     except BrokenPipeError:
@@ -86,7 +86,7 @@ def merge(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="the folder of the merged run")],
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="run folders, such as the shards of one run")],
 ) -> None:
-    """Take the logs of several runs over into one; doing it again changes nothing."""
+    """Merge the logs of several runs into one. Merging again changes nothing."""
     from greval.runs.merging import merge as take_over
 
     done = take_over(out, runs)

@@ -1,4 +1,4 @@
-"""The folder of a run: its default name, never shared by two files of cases, and what is there already."""
+"""The run folder: its default name, which differs for each file of cases, and a notice if it holds results."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ RUNS = Path("runs")
 
 
 def choose_folder(cases: str, origin: Source) -> Path:
-    """Return the run folder of a file of cases if none is named: `runs/NAME`, or the next free name.
+    """Return the default run folder for a file of cases: `runs/NAME`, or the next free name.
 
-    A folder is free if nothing is in it, or only runs of the same file. What is piped in cannot be
-    recognised, so it always has a folder of its own.
+    A folder is free if it is empty or has only runs of the same file. Standard input cannot be recognised, so it always
+    gets a new folder.
 
     Args:
-        cases: The file as it was named, or "-" for standard input.
-        origin: What identifies its cases.
+        cases: The file name as given, or "-" for standard input.
+        origin: The source that identifies the cases.
     """
     base = RUNS / ("stdin" if cases == STDIN else Path(cases).stem)
     names = (base if number == 1 else base.with_name(f"{base.name}-{number}") for number in count(1))
@@ -38,7 +38,7 @@ def choose_folder(cases: str, origin: Source) -> Path:
 
 
 def announce_continuing(folder: Path) -> None:
-    """Print how many results a run folder holds from before, if it holds any."""
+    """Print the number of results that a run folder already holds, if any."""
     if (folder / FILE).is_file():
         with Store.open(folder, all_rows=True) as store:
             if before := store.count():
@@ -46,7 +46,7 @@ def announce_continuing(folder: Path) -> None:
 
 
 def _fits(folder: Path, origin: Source) -> bool:
-    """Say whether a folder is empty, or was filled from this source only."""
+    """Return whether a folder is empty or has only runs of this source."""
     if not folder.is_dir():
         return not folder.exists()
     if not any(folder.iterdir()):

@@ -1,4 +1,4 @@
-"""`greval serve`: the HTTP server, its limits, and the judges that clients may choose among."""
+"""`greval serve`: start the HTTP server with its limits and the judges that clients may choose."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DEFAULTS = Limits()
 
 
 def _limit(variable: str, flag: str, help: str, metavar: str = "N") -> Any:  # noqa: A002, ANN401 - typer's word and type
-    """Give an option of a limit, which an environment variable can set too."""
+    """Create the option for a limit, which an environment variable can also set."""
     return typer.Option(flag, envvar=f"GREVAL_{variable}", metavar=metavar, min=1, help=help)
 
 
@@ -74,7 +74,7 @@ def serve(  # noqa: PLR0913 - the options of a command
     max_text: Annotated[int, _limit("MAX_TEXT", "--max-text", "the letters of one text")] = DEFAULTS.text,
     max_depth: Annotated[int, _limit("MAX_DEPTH", "--max-depth", "how deep JSON may be nested")] = DEFAULTS.depth,
 ) -> None:
-    """Serve metrics over HTTP: REST, LangServe and a page; for this machine only, unless keys are given."""
+    """Serve metrics over HTTP: REST, LangServe and a web page. Without keys, for this machine only."""
     from greval.serve.start import run
 
     settings = {
@@ -115,7 +115,7 @@ def serve(  # noqa: PLR0913 - the options of a command
 
 
 def _judges(named: list[str] | tuple[str, ...], settings: dict[str, Any]) -> dict[str, Judge]:
-    """Give the judges by the names that clients use: what stands before `=`, else the model itself."""
+    """Parse the judges by the names that clients use: the text before `=`, else the model name."""
     found: dict[str, Judge] = {}
     for text in named:
         name, is_named, model = text.partition("=")

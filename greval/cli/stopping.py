@@ -1,4 +1,4 @@
-"""Stopping in order: the first Ctrl-C lets a command finish what is in flight, the second ends it at once."""
+"""Graceful stop of a command: the first Ctrl-C finishes calls in flight, the second ends it immediately."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ NUMBERS = (signal.SIGINT, signal.SIGTERM)
 
 
 def stop_on_signals(stop: asyncio.Event) -> None:
-    """Let the first Ctrl-C (or SIGTERM) set the event; after it, the next one kills as usual."""
+    """Set the event on the first Ctrl-C or SIGTERM, and restore the default handlers for the next one."""
     loop = asyncio.get_running_loop()
 
-    def first() -> None:  # it tells last: who sees the line may stop at once
+    def first() -> None:  # prints last: a user who sees the line can stop immediately
         stop.set()
         for number in NUMBERS:
             loop.remove_signal_handler(number)
@@ -27,7 +27,7 @@ def stop_on_signals(stop: asyncio.Event) -> None:
 
 
 def describe_stop(why: str) -> str:
-    """Return why a command was stopped, and how it goes on.
+    """Format why a command was stopped, and how to resume it.
 
     Example:
         >>> describe_stop("it was asked to stop")

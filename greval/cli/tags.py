@@ -1,4 +1,4 @@
-"""Whether the tags that a report is grouped by are there: a misspelt one would make a single group without a name."""
+"""Check of the tags used for grouping: a misspelt tag would put all cases into one unnamed group."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from greval.stats.summary import METHOD
 
 
 def check_tags(by: Sequence[str], tagged: Iterable[Mapping[str, str]], folder: Path) -> None:
-    """Refuse to group by a tag that nothing has.
+    """Raise an error if a tag used for grouping does not exist.
 
     Raises:
-        DataError: With those that are there.
+        DataError: If no case has the tag. The message suggests existing tags.
     """
     tags = {METHOD, *(tag for tags in tagged for tag in tags)}
     for name in by:
