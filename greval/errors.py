@@ -1,21 +1,21 @@
-"""The error tree: what a caller can catch, and what each of them asks the user to mend.
+"""The exception hierarchy: the errors that a caller can catch, each with what the user has to fix.
 
 GrevalError
-├── DefinitionError          a metric file or definition is wrong: mend the file
-├── DataError                a row or a data file is wrong: file and line are named
-├── OutcomeError             a result holds no single value: it failed, was skipped, or holds several
-├── StoreError               a run folder cannot be used: locked, full, or not a run
-├── JudgeError               the judging model cannot be used as asked
+├── DefinitionError          a metric file or definition is invalid: fix the file
+├── DataError                a row or a data file is invalid: the message names file and line
+├── OutcomeError             a result has no single value: it failed, was skipped, or has several
+├── StoreError               a run folder cannot be used: locked, disk full, or not a run
+├── JudgeError               the judging model cannot be used as requested
 │   ├── JudgeUnavailableError    it cannot be reached or started
-│   ├── MalformedVerdictError    its answer cannot be read as a verdict
-│   └── StoppedError             a run makes no further calls: a cap, a dead endpoint, a wish to stop
-├── ArgillaError             an Argilla server, workspace or dataset cannot be used as asked
+│   ├── MalformedVerdictError    its answer cannot be parsed as a verdict
+│   └── StoppedError             a run makes no further calls: budget, dead endpoint, or stop request
+├── ArgillaError             an Argilla server, workspace or dataset cannot be used as requested
 ├── MethodError              a method under test cannot be loaded or run
 └── MissingExtraError        an optional package is not installed
 
-DataWarning                  a UserWarning: rows that are no cases, names that were ignored
+DataWarning                  a UserWarning: invalid rows or ignored names in the input
 
-Inside a run nothing of this is raised for one case: there a failure is a row
+Within a run, none of these is raised for a single case: there a failure is a row
 (`greval.records.result.Failed`).
 """
 
@@ -23,46 +23,46 @@ from __future__ import annotations
 
 
 class GrevalError(Exception):
-    """The root: everything that greval raises on purpose."""
+    """The base class of all errors that greval raises."""
 
 
 class DefinitionError(GrevalError):
-    """A metric definition is wrong; `faults` holds all of them, each with its place.
+    """A metric definition is invalid; `faults` holds all faults, each with its place.
 
     Args:
-        faults: One sentence each: where, what is wrong, what to do.
+        faults: One sentence each: the place, what is wrong, what to do.
     """
 
     def __init__(self, *faults: str) -> None:
-        """Keep every fault, so that a file is mended in one go."""
+        """Keep every fault, so that a file can be fixed in one pass."""
         super().__init__("\n".join(faults))
         self.faults: tuple[str, ...] = faults
 
 
 class DataError(GrevalError):
-    """A row or a data file cannot be read; the message names the file and the line."""
+    """A row or a data file is invalid; the message names the file and the line."""
 
 
 class OutcomeError(GrevalError):
-    """A result holds no single value to return; the message says why.
+    """A result has no single value to return; the message states why.
 
     Args:
-        message: What happened: the failure in its own words, why it was skipped, or what to read instead.
+        message: The message of the failure, the reason for skipping, or what to read instead.
         kind: The failure kind, one of `greval.records.result.FailureKind`; "skipped" or "several" if nothing failed.
     """
 
     def __init__(self, message: str, kind: str) -> None:
-        """Keep the kind beside the message."""
+        """Keep the kind with the message."""
         super().__init__(message)
         self.kind = kind
 
     def __reduce__(self) -> tuple[type[OutcomeError], tuple[str, str]]:
-        """Let it travel between processes: it is made from two arguments."""
+        """Support pickling: by default only the message would be passed to the constructor."""
         return type(self), (str(self), self.kind)
 
 
 class DataWarning(UserWarning):
-    """Rows of the input are no cases, or names in it stand for nothing; what could be read was read."""
+    """Some rows of the input are not valid cases, or some names in it are unknown. The rest was read."""
 
 
 class StoreError(GrevalError):
@@ -70,7 +70,7 @@ class StoreError(GrevalError):
 
 
 class JudgeError(GrevalError):
-    """The judging model cannot be used as asked."""
+    """The judging model cannot be used as requested."""
 
 
 class JudgeUnavailableError(JudgeError):
@@ -78,7 +78,7 @@ class JudgeUnavailableError(JudgeError):
 
 
 class MalformedVerdictError(JudgeError):
-    """A judge's answer cannot be read as a verdict.
+    """A judge's answer cannot be parsed as a verdict.
 
     Args:
         kind: The failure kind, one of `greval.records.result.FailureKind`.
@@ -86,25 +86,25 @@ class MalformedVerdictError(JudgeError):
     """
 
     def __init__(self, kind: str, message: str) -> None:
-        """Keep the kind beside the message: rows are told apart by it."""
+        """Keep the kind with the message: failed rows are classified by it."""
         super().__init__(message)
         self.kind = kind
 
 
 class StoppedError(JudgeError):
-    """A run makes no further calls; the message says why. What was asked before is kept."""
+    """A run makes no further calls; the message states why. Results obtained before are kept."""
 
 
 class ArgillaError(GrevalError):
-    """An Argilla server, workspace or dataset cannot be used as asked; what it holds stays.
+    """An Argilla server, workspace or dataset cannot be used as requested. Its data is unchanged.
 
     Args:
-        message: What, where and what to do.
-        status: The HTTP status of the answer, None where there was none.
+        message: What is wrong, the place, and what to do.
+        status: The HTTP status of the response, None if there was no response.
     """
 
     def __init__(self, message: str, status: int | None = None) -> None:
-        """Keep the status beside the message."""
+        """Keep the status with the message."""
         super().__init__(message)
         self.status = status
 
@@ -117,16 +117,16 @@ class MissingExtraError(GrevalError):
     """An optional package is not installed; the message holds the command that installs it.
 
     Args:
-        extra: The extra of greval that brings the package.
+        extra: The extra of greval that contains the package.
         package: The package that could not be imported.
     """
 
     def __init__(self, extra: str, package: str) -> None:
-        """Say what is missing and what to type."""
+        """Build the message from the package and the command that installs it."""
         super().__init__(f"{package} is not installed: pip install 'greval[{extra}]'")
         self.extra = extra
         self.package = package
 
     def __reduce__(self) -> tuple[type[MissingExtraError], tuple[str, str]]:
-        """Let it travel between processes: the message is made from two arguments."""
+        """Support pickling: by default the message would be passed to the constructor."""
         return type(self), (self.extra, self.package)

@@ -1,6 +1,6 @@
 """A public fake judge for tests: scripted answers or a function, in each tier, with faults on demand.
 
-It stands at the boundary, in the place of a chat model: what is tested with it runs all of greval.
+It replaces only the chat model, so that tests run all of greval's own code.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ class ScriptedJudge(BaseChatModel):
 
     Args:
         answers: The answers in order, or a function from the messages to an answer. An answer is a
-            mapping (sent as JSON), a text (sent as it is), a message, or an exception (raised).
-            A list that ran out starts again.
-        tier: How it can be asked: `schema` as OpenAI-compatible servers, `tools` as models with
-            tool calls, `text` as models with neither.
+            mapping (sent as JSON), a text (sent unchanged), a message, or an exception (raised).
+            At its end the list starts again.
+        tier: The supported answer format: `schema` for a native JSON schema as OpenAI-compatible servers,
+            `tools` for tool calls, `text` for neither.
 
     `calls` holds the messages of every call.
 
@@ -48,7 +48,7 @@ class ScriptedJudge(BaseChatModel):
     _lock: Any = PrivateAttr(default_factory=threading.Lock)
 
     def __init__(self, answers: Sequence[Answer] | Answering, **settings: Any) -> None:  # noqa: ANN401
-        """Take the script by position; `tier` and `delay` (seconds a call) by name."""
+        """Create the judge; `tier` and `delay` (seconds per call) are keyword arguments."""
         super().__init__(**settings)
         self._answers = answers
 
@@ -59,7 +59,7 @@ class ScriptedJudge(BaseChatModel):
 
     @property
     def answer_tier(self) -> str:
-        """How it can be asked for structure."""
+        """The supported tier of structured answers."""
         return self.tier
 
     @property
@@ -102,7 +102,7 @@ class ScriptedJudge(BaseChatModel):
 
 
 def _message(answer: Mapping[str, Any] | str | AIMessage, tools: Sequence[Any] | None) -> AIMessage:
-    """Give the message of an answer: a tool call where tools are bound and the answer is a mapping."""
+    """Build the message of an answer: a tool call if tools are bound and the answer is a mapping."""
     if isinstance(answer, AIMessage):
         return answer
     if isinstance(answer, str):
