@@ -26,12 +26,12 @@ from tempfile import TemporaryDirectory
 from answers import case, sample
 from langchain_core.messages import BaseMessage
 
-from greval import Annotation, Case, Judge, Metric, evaluate, load, parse_metric
-from greval.stats.interval import Interval, wilson
+from greval import Annotation, Case, Judge, Metric, evaluate, load_metric, parse_metric
+from greval.stats.interval import Interval, wilson_interval
 from greval.testing import ScriptedJudge
-from greval.trust.agreement.levels import treated
+from greval.trust.agreement.levels import convert_items
 from greval.trust.alignment import Alignment, align
-from greval.trust.alignment.gain import Pair, gained
+from greval.trust.alignment.gain import VerdictPair, compute_gain
 
 METRIC = "correctness"
 WHOSE = {"people": "labels of people", "shuffled": "the same labels dealt out at random"}
@@ -51,7 +51,7 @@ def main() -> None:
         right = sum(row["human"] == "correct" for row in rows)
         print(f"{len(rows)} {HOLDS[name]}, {len({row['question_id'] for row in rows})} questions, {right} right")
     judge = Judge(args.judge, base_url=args.base_url, timeout=300)
-    run = evaluate([case(row) for row in parts["align"]], [load(METRIC)], judge, out=args.out / "run")
+    run = evaluate([case(row) for row in parts["align"]], [load_metric(METRIC)], judge, out=args.out / "run")
     last: dict[str, Alignment] = {}
     for kind in args.labels:
         start = time.perf_counter()
@@ -133,15 +133,17 @@ def checked(found: Alignment, rows: list[dict], judge: Judge, args: argparse.Nam
     tried = [one for one in found.attempts if one.chosen and one.fold and args.refused_too]
     nearest = max(tried, key=lambda one: (one.after or 0.0) - (one.before or 0.0), default=None)
     text = found.written or (nearest and nearest.definition)
-    metrics = [load(METRIC), *([parse_metric(text)] if text else [])]
+    metrics = [load_metric(METRIC), *([parse_metric(text)] if text else [])]
     sides = [verdicts(rows, metric, judge, args.out / f"check-{number}") for number, metric in enumerate(metrics)]
     pairs = [
-        Pair(int(row["question_id"]), str(int(row["human"] == "correct")), sides[0][row["id"]], sides[-1][row["id"]])
+        VerdictPair(
+            int(row["question_id"]), str(int(row["human"] == "correct")), sides[0][row["id"]], sides[-1][row["id"]]
+        )
         for row in rows
         if all(row["id"] in side for side in sides)
     ]
-    scale, _ = treated(METRIC, load(METRIC).scale, (), None)
-    gain = gained(pairs, scale, level=found.level)
+    scale, _ = convert_items(METRIC, load_metric(METRIC).scale, (), None)
+    gain = compute_gain(pairs, scale, level=found.level)
     which = "the accepted definition" if found.accepted else "what came nearest and was refused"
     which = which if text else "the metric as it is, as nothing was written"
     print(
@@ -171,7 +173,7 @@ def told_noise(args: argparse.Namespace) -> None:
         chosen += any(one.chosen for one in found.attempts)
         if (number + 1) % 20 == 0 or number + 1 == args.noise:
             print(f"{number + 1} times: accepted {accepted}, a changed definition was chosen in {chosen}", flush=True)
-    share = wilson(accepted / args.noise, args.noise)
+    share = wilson_interval(accepted / args.noise, args.noise)
     print(f"false acceptance {accepted / args.noise:.3f} [{share.low:.3f}, {share.high:.3f}]")
 
 
@@ -184,7 +186,7 @@ def noise(args: argparse.Namespace, number: int) -> Alignment:
         Annotation(sample_id=one.id, metric=METRIC, annotator="people", value=int(right[one.question])) for one in cases
     ]
     with TemporaryDirectory() as folder:
-        run = evaluate(cases, [load(METRIC)], judge, out=folder)
+        run = evaluate(cases, [load_metric(METRIC)], judge, out=folder)
         return align(run, METRIC, judge, said, ways=args.ways, folds=args.folds, choosing=args.choosing, seed=number)
 
 

@@ -29,7 +29,7 @@ from typing import get_args
 import numpy as np
 from sklearn.metrics import cohen_kappa_score
 
-from greval import Case, Judge, Result, evaluate, load
+from greval import Case, Judge, Result, evaluate, load_metric
 from greval.records.metric import ReasonDepth
 
 DATA = Path(__file__).parents[2] / "shared" / "data" / "nq301_answer_judgments" / "judgments.jsonl"
@@ -56,7 +56,7 @@ def main() -> None:
             start = time.perf_counter()
             run = evaluate(
                 cases,
-                [load(name)],
+                [load_metric(name)],
                 judge,
                 out=args.out / f"{name}{way}{'' if depth == 'brief' else f'-{depth}'}",
                 reason_depth=depth,

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from sklearn.metrics import precision_recall_fscore_support
 
-from greval import Case, Judge, Result, evaluate, load
+from greval import Case, Judge, Result, evaluate, load_metric
 
 DATA = Path(__file__).parents[2] / "shared" / "data" / "multihop_hotpotqa_100" / "questions.jsonl"
 FOUND = {"Relevant", "Indirectly relevant"}
@@ -34,12 +34,14 @@ def main() -> None:
     judge = Judge(args.judge, base_url=args.base_url, timeout=600, max_items=args.max_items, reason=args.reason)
     out = args.out / f"items-{args.max_items}-{args.reason}"
     start = time.perf_counter()
-    run = evaluate(map(case, rows), [load("chunk_evaluation")], judge, out=out, total=len(rows), on_progress=told)
+    run = evaluate(
+        map(case, rows), [load_metric("chunk_evaluation")], judge, out=out, total=len(rows), on_progress=told
+    )
     seconds = time.perf_counter() - start
     results = [row for row in run.results() if row.sample_id in gold]
     print(f"\nmax_items {args.max_items}, reason {args.reason}, part {args.part}: {figures(results, gold, FOUND)}")
     print(f"Relevant alone: {figures(results, gold, {'Relevant'})}")
-    print(f"every passage: {figures(results, gold, set(load('chunk_evaluation').scale.names))}")
+    print(f"every passage: {figures(results, gold, set(load_metric('chunk_evaluation').scale.names))}")
     passages = sum(len(row["passages"]) for row in rows)
     usage = run.progress.usage
     print(f"calls {usage.calls}, input tokens {usage.input_tokens}, seconds per passage {seconds / passages:.2f}")

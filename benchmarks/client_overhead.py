@@ -24,9 +24,9 @@ from langchain_core.messages import HumanMessage, SystemMessage
 from langchain_openai import ChatOpenAI
 from openai import DefaultAioHttpClient
 
-from greval.judging.answer_schema import answer_schema
+from greval.judging.answer_schema import build_answer_schema
 from greval.judging.model.judge import Judge
-from greval.judging.prompt import case_text, system_text
+from greval.judging.prompt import format_case_text, format_system_text
 from greval.records.case import Case
 from greval.records.metric import CategoricalMetric
 from greval.records.result import Scored
@@ -80,8 +80,8 @@ def bare(url: str, transport: DefaultAioHttpClient) -> Once:
         max_retries=0,
         http_async_client=transport,
     )
-    messages = [SystemMessage(system_text(METRIC, many=False)), HumanMessage(case_text(METRIC, CASE))]
-    schema = {"name": METRIC.name, "schema": answer_schema(METRIC, many=False), "strict": True}
+    messages = [SystemMessage(format_system_text(METRIC, many=False)), HumanMessage(format_case_text(METRIC, CASE))]
+    schema = {"name": METRIC.name, "schema": build_answer_schema(METRIC, many=False), "strict": True}
     body = {"response_format": {"type": "json_schema", "json_schema": schema}}
     return lambda: model.ainvoke(messages, extra_body=body)
 

@@ -27,7 +27,7 @@ from pathlib import Path
 import psutil
 from aiohttp import web
 
-from greval import Judge, StoreError, evaluate, load, read_cases
+from greval import Judge, StoreError, evaluate, load_metric, read_cases
 from greval.runs.ray_cluster import evaluate_on_ray
 from greval.runs.store import FILE, Store
 
@@ -141,11 +141,17 @@ def measured(folder: Path, n: int, workers: int, shards: int, quota: float, kill
         judge = Judge("openai:fake", base_url=server.url, requests_per_minute=quota)
         killer.start()
         run = evaluate_on_ray(
-            source, [load(METRIC)], judge, out=folder / "run", shards=shards, workers=workers, concurrency=CONCURRENCY
+            source,
+            [load_metric(METRIC)],
+            judge,
+            out=folder / "run",
+            shards=shards,
+            workers=workers,
+            concurrency=CONCURRENCY,
         )
         times, asked = [*provider.times], provider.asked.total()
         alone = judge.model_copy(update={"requests_per_minute": None})
-        evaluate(read_cases(source), [load(METRIC)], alone, out=folder / "alone", concurrency=32)
+        evaluate(read_cases(source), [load_metric(METRIC)], alone, out=folder / "alone", concurrency=32)
     equal = rows(folder / "run") == rows(folder / "alone")
     print(
         f"{run.progress.scored} judgements by {workers} workers in {shards} shards, {run.progress.seconds:.0f} s; "

@@ -29,7 +29,7 @@ from typing import Any
 from fault_scene import KEY, LATENCY, WIDTH, full_disk, number_of, scene, unbroken, well
 from fault_server import Behaviour, Body, error, hangs, keyed, ok, resets, says
 
-from greval.runs.evaluation import SPARE
+from greval.runs.evaluation import CALLS_PER_SPARE_WORKER
 
 WRONG_KEY = "sk-wrong"
 FOR_EVER = 3600.0
@@ -82,7 +82,9 @@ def kills(n: int = 5000, times: int = 10, number: signal.Signals = signal.SIGKIL
         last = place.run()
         repeated = place.server.calls - n
         equal, sound = place.whole(), place.sound()
-    held = flying + times * (WIDTH // SPARE)  # a spare worker holds an answer that it is about to write down
+    held = flying + times * (
+        WIDTH // CALLS_PER_SPARE_WORKER
+    )  # a spare worker holds an answer that it is about to write down
     allowed, code = (0, 130) if number == signal.SIGTERM else (held, -number)
     return finding(
         f"{n} judgements, stopped {times} times by {number.name}: {repeated} calls repeated; at these moments "

@@ -29,10 +29,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 import greval
-from greval.stats.prediction_powered import Side
-from greval.stats.sampling import drawn
-from greval.trust.estimates.figures import QUESTIONS, Figures, Range, Sample, Scope, by_judge, figures
-from greval.trust.estimates.records import Figure
+from greval.stats.prediction_powered import EstimateTerm
+from greval.stats.sampling import build_weighted_sample
+from greval.trust.estimates.figures import (
+    MIN_QUESTIONS,
+    CellFigures,
+    EstimateScope,
+    LabelledSample,
+    ValueRange,
+    compute_figures,
+    compute_judge_figure,
+)
+from greval.trust.estimates.records import EstimateFigure
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -44,8 +52,8 @@ PAIRED = 60
 """How many questions are labelled with the answers of two systems."""
 HALVES = (LABELS // 2, LABELS // 2)
 LEVEL = 0.95
-SCOPE = Scope(LEVEL)
-RATES = Range((0.0, 1.0), 1.0, binary=True)
+SCOPE = EstimateScope(LEVEL)
+RATES = ValueRange((0.0, 1.0), 1.0, binary=True)
 JUDGES = ("judge_gpt4", "judge_davinci003", "judge_bem")
 PAIRS = (
     ("text-davinci-003_zeroshot", "DPR"),
@@ -137,9 +145,9 @@ def coverage(data: Answers, judge: str, design: Design, repeats: int) -> dict[st
     rng = np.random.default_rng(SEED)
     verdicts = data.judges[judge]
     binary = bool(np.isin(verdicts, (0.0, 1.0)).all())
-    reach = Range((0.0, 1.0), 1.0, binary=binary)
-    one = by_judge(verdicts, np.ones(len(verdicts), dtype=np.int64), reach, level=LEVEL, mean=True)
-    found: dict[str, list[Figure]] = {"judge alone": [one] * repeats}
+    reach = ValueRange((0.0, 1.0), 1.0, binary=binary)
+    one = compute_judge_figure(verdicts, np.ones(len(verdicts), dtype=np.int64), reach, level=LEVEL, mean=True)
+    found: dict[str, list[EstimateFigure]] = {"judge alone": [one] * repeats}
     for _ in range(repeats):
         drawing = design(rng, data, verdicts)
         for name, figure in _figures(drawing, data.people, verdicts, reach):
@@ -148,21 +156,29 @@ def coverage(data: Answers, judge: str, design: Design, repeats: int) -> dict[st
     return {name: held(figures_of, truth) for name, figures_of in found.items()}
 
 
-def _figures(drawing: Draw, people: Floats, verdicts: Floats, reach: Range) -> Iterator[tuple[str, Figure]]:
+def _figures(
+    drawing: Draw, people: Floats, verdicts: Floats, reach: ValueRange
+) -> Iterator[tuple[str, EstimateFigure]]:
     """Give the figures of one draw: those that know how it was drawn, and those that do not."""
     places = drawing.places
     ones = np.ones(len(places))
-    side = [Side(ones, float(verdicts.mean()))]
+    side = [EstimateTerm(ones, float(verdicts.mean()))]
     for plain in (True, False):
-        how = drawn(ones, whole=len(people)) if plain else drawn(drawing.weights, drawing.strata, whole=len(people))
-        found = figures(Sample(how, people[places], verdicts[places]), side, reach, judged=len(people), scope=SCOPE)
+        how = (
+            build_weighted_sample(ones, population=len(people))
+            if plain
+            else build_weighted_sample(drawing.weights, drawing.strata, population=len(people))
+        )
+        found = compute_figures(
+            LabelledSample(how, people[places], verdicts[places]), side, reach, judged=len(people), scope=SCOPE
+        )
         yield "plain labels" if plain else "labels", found.labels_only
         yield "plain PPI++" if plain else "PPI++", found.prediction_powered
         if not plain:
             yield "Rogan-Gladen", found.rogan_gladen
 
 
-def held(found: list[Figure], truth: float) -> Held:
+def held(found: list[EstimateFigure], truth: float) -> Held:
     """Count the intervals that hold the truth, of those that are given."""
     given = [figure.interval for figure in found if figure.interval]
     if not given:
@@ -199,20 +215,24 @@ def differences(data: Pair, how: str, repeats: int) -> dict[str, Held]:
     count = len(data.people)
     people, verdicts = data.people.T.ravel(), data.verdicts.T.ravel()
     judged = data.verdicts.mean(axis=0)
-    found: dict[str, list[Figure]] = {}
+    found: dict[str, list[EstimateFigure]] = {}
     for _ in range(repeats):
         drawing = _of_two(rng, data, how)
         places = drawing.places
-        sample = drawn(drawing.weights, drawing.strata, drawing.units, whole=2 * count)
-        sides = [Side((places // count == n).astype(float), float(judged[n]), 1.0 - 2 * n) for n in (0, 1)]
-        one = figures(Sample(sample, people[places], verdicts[places]), sides, RATES, judged=2 * count, scope=SCOPE)
+        sample = build_weighted_sample(drawing.weights, drawing.strata, drawing.units, population=2 * count)
+        sides = [EstimateTerm((places // count == n).astype(float), float(judged[n]), 1.0 - 2 * n) for n in (0, 1)]
+        one = compute_figures(
+            LabelledSample(sample, people[places], verdicts[places]), sides, RATES, judged=2 * count, scope=SCOPE
+        )
         for name, figure in (
             ("labels", one.labels_only),
             ("PPI++", one.prediction_powered),
             ("Rogan-Gladen", one.rogan_gladen),
         ):
             found.setdefault(name, []).append(figure)
-    of_judge = by_judge(data.verdicts @ [1.0, -1.0], np.ones(count, dtype=np.int64), RATES, level=LEVEL, mean=False)
+    of_judge = compute_judge_figure(
+        data.verdicts @ [1.0, -1.0], np.ones(count, dtype=np.int64), RATES, level=LEVEL, mean=False
+    )
     truth = float(data.people.mean(axis=0) @ [1.0, -1.0])
     return {name: held(figures_of, truth) for name, figures_of in ({"judge alone": [of_judge]} | found).items()}
 
@@ -273,7 +293,7 @@ class Made(NamedTuple):
     @property
     def each_judge_at(self) -> int:
         """How many questions are labelled where each judge is looked at by itself: the fewest that tell of judges."""
-        fewest = QUESTIONS["prediction_powered"]
+        fewest = MIN_QUESTIONS["prediction_powered"]
         return fewest.difference if self.paired else fewest.mean
 
 
@@ -335,20 +355,20 @@ def make_run(rng: np.random.Generator, made: Made, judge: str) -> Run:
     return Run(question, baseline, people, np.where(wrong, other, people))
 
 
-def label_questions(rng: np.random.Generator, run: Run, count: int, reach: Range) -> tuple[Figures, float]:
+def label_questions(rng: np.random.Generator, run: Run, count: int, reach: ValueRange) -> tuple[CellFigures, float]:
     """Draw whole questions and label all their things; give the figures and the truth."""
     chosen = np.zeros(int(run.question.max()) + 1, dtype=bool)
     chosen[rng.choice(len(chosen), count, replace=False)] = True
     places = np.flatnonzero(chosen[run.question])
-    sample = drawn(np.ones(len(places)), units=run.question[places], whole=len(run.people))
+    sample = build_weighted_sample(np.ones(len(places)), units=run.question[places], population=len(run.people))
     methods = [~run.baseline, run.baseline] if run.baseline.any() else [~run.baseline]
     sides = [
-        Side(of[places].astype(float), float(run.verdicts[of].mean()), sign)
+        EstimateTerm(of[places].astype(float), float(run.verdicts[of].mean()), sign)
         for of, sign in zip(methods, (1.0, -1.0), strict=False)
     ]
     truth = sum(side.sign * float(run.people[of].mean()) for side, of in zip(sides, methods, strict=True))
-    labelled = Sample(sample, run.people[places], run.verdicts[places])
-    return figures(labelled, sides, reach, judged=len(run.people), scope=SCOPE), truth
+    labelled = LabelledSample(sample, run.people[places], run.verdicts[places])
+    return compute_figures(labelled, sides, reach, judged=len(run.people), scope=SCOPE), truth
 
 
 class Tally:
@@ -358,7 +378,7 @@ class Tally:
         self.repeats = 0
         self.seen: dict[str, list[tuple[bool, float, bool]]] = {kind: [] for kind in KINDS}
 
-    def add(self, found: Figures, truth: float) -> None:
+    def add(self, found: CellFigures, truth: float) -> None:
         """Count the figures of one draw."""
         self.repeats += 1
         kinds = (found.labels_only, found.prediction_powered, found.rogan_gladen)
@@ -389,7 +409,9 @@ FEWEST = 0.005
 """Shares of less than this are not worth telling."""
 
 
-def whole_questions(runs: Callable[[np.random.Generator, int], Run], count: int, repeats: int, reach: Range) -> Tally:
+def whole_questions(
+    runs: Callable[[np.random.Generator, int], Run], count: int, repeats: int, reach: ValueRange
+) -> Tally:
     """Label so many whole questions of a run, again and again."""
     rng = np.random.default_rng(SEED)
     found = Tally()
@@ -421,7 +443,7 @@ def recorded_pair(judge: str, method: str, baseline: str) -> Run:
 def print_questions(repeats: int) -> None:
     """Print how often intervals hold the truth where whole questions are labelled."""
     print(f"\nwhole questions labelled: share of {repeats} intervals of 95 % that hold the truth (mean length)")
-    for kind, fewest in zip(KINDS, QUESTIONS.values(), strict=True):
+    for kind, fewest in zip(KINDS, MIN_QUESTIONS.values(), strict=True):
         print(f"{kind}: given from {fewest.mean} questions on, a difference from {fewest.difference}")
     print("where no judge is named the judges take turns")
     outside = [line for made in MADE for line in _print_made(made, repeats)]
@@ -449,7 +471,7 @@ def set_of(made: Made) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 def _label_made(made: Made, judges: tuple[str, ...], count: int, repeats: int) -> Tally:
     """Label so many questions of made runs, whose judges take turns."""
-    reach = Range((1.0, 5.0), 4.0, binary=False) if made.levels else RATES
+    reach = ValueRange((1.0, 5.0), 4.0, binary=False) if made.levels else RATES
     return whole_questions(lambda rng, n: make_run(rng, made, judges[n % len(judges)]), count, repeats, reach)
 
 

@@ -27,11 +27,11 @@ from answers import baselines, case, sample
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import cohen_kappa_score, roc_auc_score
 
-from greval import load
+from greval import load_metric
 from greval.judging.local import serve
-from greval.judging.prompt import case_text, system_text
+from greval.judging.prompt import format_case_text, format_system_text
 
-METRIC = load("correctness")
+METRIC = load_metric("correctness")
 LABELS = {
     "low-first": ("0", "1"),
     "high-first": ("0", "1"),
@@ -109,7 +109,7 @@ def odds(client: httpx.Client, model: str, row: dict, way: str) -> float:
 
 def numbers(row: dict, way: str) -> list[dict[str, str]]:
     """Give the messages of the metric, its two levels in the order of the way, without a reason."""
-    system = system_text(METRIC, many=False).split("Answer with JSON only")[0]
+    system = format_system_text(METRIC, many=False).split("Answer with JSON only")[0]
     low, high, _ = METRIC.scale.explain().split("\n")
     forms = ['{"value": 0}', '{"value": 1}']
     if way == "high-first":
@@ -117,7 +117,7 @@ def numbers(row: dict, way: str) -> list[dict[str, str]]:
         forms.reverse()
     return [
         {"role": "system", "content": f"{system}Answer with JSON only: {' or '.join(forms)}."},
-        {"role": "user", "content": case_text(METRIC, case(row))},
+        {"role": "user", "content": format_case_text(METRIC, case(row))},
         {"role": "assistant", "content": '{"value": '},
     ]
 

@@ -16,9 +16,9 @@ from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
 
-from greval import Judge, load
-from greval.stats.interval import wilson
-from greval.stats.measured import Figure
+from greval import Judge, load_metric
+from greval.stats.interval import wilson_interval
+from greval.stats.measured import MeasuredValue
 from greval.trust.probing import CHECK_NAMES, Probe, probe
 
 CASES = {
@@ -85,7 +85,7 @@ def circumstances(out: Path) -> str:
 
 def probed(name: str, limit: int, judge: Judge, args: argparse.Namespace) -> Probe:
     """Probe one metric with all checks that its needs do not rule out, and say how far it is."""
-    metric = load(name)
+    metric = load_metric(name)
     found = probe(
         metric,
         judge,
@@ -131,7 +131,7 @@ def of_checks(found: list[Probe]) -> str:
     for name in CHECK_NAMES:
         if name in mutants:
             n = mutants[name]
-            ends = wilson(killed[name] / n, n) if n else None
+            ends = wilson_interval(killed[name] / n, n) if n else None
             rate = f"{killed[name] / n:.2f} [{ends.low:.2f}, {ends.high:.2f}]" if ends else "-"
             rows.append(f"| `{name}` | {n} | {rate} | {failed[name]} | {unused[name]} |")
     return "\n".join(rows) + "\n"
@@ -143,7 +143,7 @@ def noise(found: list[Probe]) -> str:
     moved = sum(
         round(one.noise.unsteady.value * one.noise.unsteady.n)
         for one in found
-        if one.noise and isinstance(one.noise.unsteady, Figure)
+        if one.noise and isinstance(one.noise.unsteady, MeasuredValue)
     )
     return f"Asked twice, {moved} of {things} verdicts changed."
 

@@ -72,7 +72,7 @@ def nested(table: Any) -> Nested:  # noqa: ANN401 - pyarrow is untyped
 
 def of_greval(form: str) -> Work:
     """Measure with greval."""
-    from greval.metrics.columns import Qrels, Rankings, measure  # noqa: PLC0415
+    from greval.metrics.columns import Qrels, Rankings, measure_rankings  # noqa: PLC0415
 
     def columns(gold: Any, run: Any) -> dict[str, float]:  # noqa: ANN401 - pyarrow is untyped
         qrels = Qrels.from_columns(*gold.columns)
@@ -83,7 +83,7 @@ def of_greval(form: str) -> Work:
         return means(Qrels.from_dicts(gold), Rankings.from_dicts(run))
 
     def means(qrels: Qrels, rankings: Rankings) -> dict[str, float]:
-        measured = measure(qrels, rankings, ["ndcg@10", "recall@20", "mrr"])
+        measured = measure_rankings(qrels, rankings, ["ndcg@10", "recall@20", "mrr"])
         return {name: figure.mean or 0.0 for name, figure in measured.items()}
 
     return columns if form == "columns" else dicts

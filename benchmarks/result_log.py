@@ -18,11 +18,11 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from greval.analysis.summary import build
-from greval.metrics.library import load
-from greval.records.fingerprint import digest
+from greval.analysis.summary import build_report
+from greval.metrics.library import load_metric
+from greval.records.fingerprint import hash_json
 from greval.records.result import Failed, Failure, Judgement, Outcome, Result, Scored, Usage
-from greval.runs.manifest import put_metrics
+from greval.runs.manifest import store_metrics
 from greval.runs.store import Store, exports
 
 REASON = "The answer names the harbour team as the owner of the booking service; the expected answer says the same."
@@ -46,7 +46,7 @@ def rows(count: int) -> Iterator[tuple[str, str, Result]]:
             latency=0.8,
             tags={"query_type": KINDS[n // 8 % 3]},
         )
-        yield digest(["key", n]), digest(["content", n]), result
+        yield hash_json(["key", n]), hash_json(["content", n]), result
 
 
 def _outcome(n: int) -> Outcome:
@@ -61,7 +61,7 @@ def append(folder: Path, count: int) -> None:
     made = rows(count)
     flushed = time.monotonic()
     with Store.create(folder) as store:
-        put_metrics(store, [load(name).model_dump(mode="json") for name in ("correctness", "relevance")])
+        store_metrics(store, [load_metric(name).model_dump(mode="json") for name in ("correctness", "relevance")])
         for key, content, result in made:
             store.append(key, result, content=content)
             if time.monotonic() - flushed >= 1:
@@ -78,7 +78,7 @@ def generate(folder: Path, count: int) -> None:  # noqa: ARG001 - the phases hav
 def reopen(folder: Path, count: int) -> None:  # noqa: ARG001 - as above
     """Open the folder of a stopped run until the first result is looked up."""
     with Store.create(folder) as store:
-        assert store.same(digest(["nobody"])) is None
+        assert store.same(hash_json(["nobody"])) is None
 
 
 def resume(folder: Path, count: int) -> None:
@@ -90,7 +90,7 @@ def resume(folder: Path, count: int) -> None:
 def report(folder: Path, count: int) -> None:
     """Build the report by method and by tag."""
     with Store.open(folder) as store:
-        found = build(store, by=("method", "query_type"))
+        found = build_report(store, by=("method", "query_type"))
     assert sum(summary.planned for summary in found.summaries) == count
 
 

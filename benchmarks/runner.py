@@ -24,7 +24,7 @@ from statistics import median
 from client_overhead import bare, cpu_ms, serving
 from openai import DefaultAioHttpClient
 
-from greval import Case, Judge, evaluate_async, load
+from greval import Case, Judge, evaluate_async, load_metric
 from greval.metrics.computed import COMPUTED
 
 METRIC = "answer_alignment"
@@ -62,7 +62,7 @@ async def run(url: str, n: int, concurrency: int) -> int:
     """Judge n cases into a new run folder; give how many calls it took."""
     with tempfile.TemporaryDirectory() as folder:
         judge = Judge("openai:fake", base_url=url)
-        found = await evaluate_async(cases(n), [load(METRIC)], judge, out=folder, concurrency=concurrency)
+        found = await evaluate_async(cases(n), [load_metric(METRIC)], judge, out=folder, concurrency=concurrency)
         assert found.progress.scored == n, found.progress
         return found.progress.usage.calls
 

@@ -17,10 +17,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from greval.analysis.comparison.contrast import Kind, tested
-from greval.analysis.comparison.records import Test
+from greval.analysis.comparison.contrast import PairKind, run_test
+from greval.analysis.comparison.records import DifferenceTest
 from greval.stats.correction import Correction, correct_discrete
-from greval.stats.difference import Clusters, clustered, intervals
+from greval.stats.difference import ClusterSums, compute_difference_intervals, sum_by_cluster
 from greval.stats.interval import Interval
 
 Floats = NDArray[np.float64]
@@ -118,12 +118,12 @@ DATA: dict[str, Draw] = {
 }
 
 
-def differences(draw: Draw, layout: Layout, repeats: int) -> Iterator[Clusters]:
+def differences(draw: Draw, layout: Layout, repeats: int) -> Iterator[ClusterSums]:
     """Give the differences of so many comparisons, by document where documents hold several questions."""
     rng = np.random.default_rng(SEED)
     for _ in range(repeats):
         method, baseline = draw(rng, layout.documents)
-        yield clustered(method - baseline, layout.documents if layout.clustered else None)
+        yield sum_by_cluster(method - baseline, layout.documents if layout.clustered else None)
 
 
 class Coverage(NamedTuple):
@@ -137,7 +137,9 @@ class Coverage(NamedTuple):
 
 def coverage(draw: Draw, layout: Layout, repeats: int) -> Coverage:
     """Count how often the intervals of a difference hold 0, which is the true one."""
-    found = [intervals(one, level=0.95, ends=(-1.0, 1.0)) for one in differences(draw, layout, repeats)]
+    found = [
+        compute_difference_intervals(one, level=0.95, ends=(-1.0, 1.0)) for one in differences(draw, layout, repeats)
+    ]
     width = np.mean([one.interval.high - one.interval.low for one in found if one.interval])
     shown, bca, plain = map(_held, zip(*found, strict=True))
     return Coverage(shown, bca, plain, float(width))
@@ -171,16 +173,16 @@ def skewed_alike(rng: np.random.Generator, documents: NDArray[np.int64]) -> tupl
     return method, baseline
 
 
-def _family(method: Floats, baseline: Floats, layout: Layout) -> Iterator[Test]:
+def _family(method: Floats, baseline: Floats, layout: Layout) -> Iterator[DifferenceTest]:
     """Give the test of one metric over all questions and over each group; documents lie within a group."""
     groups = layout.documents % GROUPS
     for which in (np.ones(len(groups), dtype=bool), *(groups == group for group in range(GROUPS))):
         found = method[which] - baseline[which]
         codes = layout.documents[which] if layout.clustered else None
         binary = bool(np.isin([method, baseline], (0.0, 1.0)).all())
-        kind: Kind = "clusters" if layout.clustered else "shares" if binary else "means"
+        kind: PairKind = "clusters" if layout.clustered else "shares" if binary else "means"
         higher, lower = int((found > 0).sum()), int((found < 0).sum())
-        yield tested(clustered(found, codes), higher, lower, RESAMPLES, kind=kind)
+        yield run_test(sum_by_cluster(found, codes), higher, lower, RESAMPLES, kind=kind)
 
 
 def main() -> None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         StoppedError,
         StoreError,
     )
-    from greval.judging.judge_check import Capabilities, check
+    from greval.judging.judge_check import Capabilities, check_judge
     from greval.judging.metric_draft import draft
     from greval.judging.metric_runnable import MetricRunnable
     from greval.judging.model.client import JudgeClient
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
     from greval.judging.model.prices import Prices
     from greval.methods import Method
     from greval.methods.collecting import Collected, CollectProgress, collect, collect_async
-    from greval.methods.fair_context.answer_generation import generated
+    from greval.methods.fair_context.answer_generation import generate_answers
     from greval.methods.fair_context.context_audit import Audit, audit
     from greval.methods.fair_context.counts import counts_by
     from greval.methods.inventories import read_inventory
     from greval.methods.loading import load_method
     from greval.metrics.files import parse_metric, read_metric, write_metric
-    from greval.metrics.library import load, load_folder, predefined
+    from greval.metrics.library import load_folder, load_metric, predefined
     from greval.records.annotation import Annotation
     from greval.records.case import Case, Chunk, Effort, Gold, Node, Response, Sample, Traversal, Triple
     from greval.records.inventory import Inventory
@@ -63,8 +63,8 @@ if TYPE_CHECKING:
     from greval.runs.store import Store
     from greval.stats.summary import Summary, summarise
     from greval.trust.agreement import Agreement, agreement
-    from greval.trust.alignment import Alignment, align, align_async, foresee
-    from greval.trust.annotations.adjudication import adjudicated
+    from greval.trust.alignment import Alignment, align, align_async, forecast_align
+    from greval.trust.annotations.adjudication import adjudicate
     from greval.trust.annotations.files import read_annotations, write_annotations
     from greval.trust.estimates import Estimate, estimate
     from greval.trust.panels import Panel, panel, panel_annotations
@@ -191,13 +191,13 @@ __all__ = [
     "Usage",
     "ValueMetric",
     "ValueScale",
-    "adjudicated",
+    "adjudicate",
     "agreement",
     "align",
     "align_async",
     "audit",
-    "check",
     "check_gold",
+    "check_judge",
     "collect",
     "collect_async",
     "compare",
@@ -213,11 +213,11 @@ __all__ = [
     "evaluate_config_async",
     "fill_sources",
     "forecast",
-    "foresee",
-    "generated",
-    "load",
+    "forecast_align",
+    "generate_answers",
     "load_folder",
     "load_method",
+    "load_metric",
     "merge",
     "panel",
     "panel_annotations",

@@ -19,7 +19,7 @@ from langchain_core.runnables import Runnable
 from pydantic import PrivateAttr
 
 Answer = Mapping[str, Any] | str | AIMessage | BaseException
-Answering = Callable[[Sequence[BaseMessage]], Answer]
+AnswerFunction = Callable[[Sequence[BaseMessage]], Answer]
 USAGE = {"input_tokens": 100, "output_tokens": 20, "total_tokens": 120}
 
 
@@ -43,11 +43,11 @@ class ScriptedJudge(BaseChatModel):
 
     tier: Literal["schema", "tools", "text"] = "schema"
     delay: float = 0.0
-    _answers: Sequence[Answer] | Answering = PrivateAttr()
+    _answers: Sequence[Answer] | AnswerFunction = PrivateAttr()
     _calls: list[list[BaseMessage]] = PrivateAttr(default_factory=list)
     _lock: Any = PrivateAttr(default_factory=threading.Lock)
 
-    def __init__(self, answers: Sequence[Answer] | Answering, **settings: Any) -> None:  # noqa: ANN401
+    def __init__(self, answers: Sequence[Answer] | AnswerFunction, **settings: Any) -> None:  # noqa: ANN401
         """Create the judge; `tier` and `delay` (seconds per call) are keyword arguments."""
         super().__init__(**settings)
         self._answers = answers
@@ -77,10 +77,10 @@ class ScriptedJudge(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,  # noqa: ARG002
         **kwargs: Any,  # noqa: ANN401
     ) -> ChatResult:
-        answer = self._next(messages)
+        answer = self._take_answer(messages)
         if isinstance(answer, BaseException):
             raise answer
-        return ChatResult(generations=[ChatGeneration(message=_message(answer, kwargs.get("tools")))])
+        return ChatResult(generations=[ChatGeneration(message=_build_message(answer, kwargs.get("tools")))])
 
     async def _agenerate(
         self,
@@ -92,7 +92,7 @@ class ScriptedJudge(BaseChatModel):
         await asyncio.sleep(self.delay)
         return self._generate(messages, stop, None, **kwargs)
 
-    def _next(self, messages: list[BaseMessage]) -> Answer:
+    def _take_answer(self, messages: list[BaseMessage]) -> Answer:
         with self._lock:
             number = len(self._calls)
             self._calls.append(messages)
@@ -101,7 +101,7 @@ class ScriptedJudge(BaseChatModel):
         return self._answers[number % len(self._answers)]
 
 
-def _message(answer: Mapping[str, Any] | str | AIMessage, tools: Sequence[Any] | None) -> AIMessage:
+def _build_message(answer: Mapping[str, Any] | str | AIMessage, tools: Sequence[Any] | None) -> AIMessage:
     """Build the message of an answer: a tool call if tools are bound and the answer is a mapping."""
     if isinstance(answer, AIMessage):
         return answer

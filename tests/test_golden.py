@@ -14,13 +14,13 @@ from rich.console import Console
 from typer.main import get_command
 
 import greval
-from greval import Case, evaluate, load, predefined
-from greval.analysis.summary import build
+from greval import Case, evaluate, load_metric, predefined
+from greval.analysis.summary import build_report
 from greval.cli.app import app
-from greval.judging.answer_schema import answer_schema
-from greval.judging.prompt import case_text, system_text
+from greval.judging.answer_schema import build_answer_schema
+from greval.judging.prompt import format_case_text, format_system_text
 from greval.records.metric import JudgedMetric
-from greval.records.metric_input import items
+from greval.records.metric_input import list_judged_items
 from greval.report.console import render
 from greval.runs.store import Store
 from greval.testing import ScriptedJudge
@@ -73,22 +73,22 @@ def test_the_command_line_page_is_the_help_that_is_printed(monkeypatch):
 @pytest.mark.parametrize("name", JUDGED)
 def test_messages_of_a_predefined_metric(name):
     """What a judge is sent for a predefined metric changes only with its golden file."""
-    metric = load(name)
+    metric = load_metric(name)
     parts: dict[str, str] = {}
     for many in forms(metric):
         form = "many" if many else "single"
-        found = items(metric, CASE) if metric.over else ()
-        parts[f"system, {form}"] = system_text(metric, many=many)
-        parts[f"case, {form}"] = case_text(metric, CASE, found if many else found[:1])
+        found = list_judged_items(metric, CASE) if metric.over else ()
+        parts[f"system, {form}"] = format_system_text(metric, many=many)
+        parts[f"case, {form}"] = format_case_text(metric, CASE, found if many else found[:1])
     same(GOLDEN / f"messages-{name}.txt", titled(parts))
 
 
 def test_messages_of_the_text_tier():
     """A model without native schemas is shown the form of the answer in the system message."""
     parts = {
-        f"{name}, {'many' if many else 'single'}": system_text(load(name), many=many, example=True)
+        f"{name}, {'many' if many else 'single'}": format_system_text(load_metric(name), many=many, example=True)
         for name in ("answer_completeness", "chunk_evaluation")
-        for many in forms(load(name))
+        for many in forms(load_metric(name))
     }
     same(GOLDEN / "messages-text-tier.txt", titled(parts))
 
@@ -96,11 +96,11 @@ def test_messages_of_the_text_tier():
 @pytest.mark.parametrize("name", JUDGED)
 def test_answer_schemas_of_a_predefined_metric(name):
     """The JSON schema of a predefined metric's answer changes only with its golden file."""
-    metric = load(name)
+    metric = load_metric(name)
     schemas = {
         "many" if many else "single": {
-            "plain": answer_schema(metric, many=many),
-            "short reason": answer_schema(metric, many=many, reason_length=160)["properties"].get("reason", {}),
+            "plain": build_answer_schema(metric, many=many),
+            "short reason": build_answer_schema(metric, many=many, reason_length=160)["properties"].get("reason", {}),
         }
         for many in forms(metric)
     }
@@ -134,7 +134,7 @@ def test_the_console_report(tmp_path, monkeypatch):
             1,
         )
     ]
-    metrics = [load("correctness"), load("chunk_evaluation")]
+    metrics = [load_metric("correctness"), load_metric("chunk_evaluation")]
     evaluate(
         [*cases, {"id": "q6"}], metrics, ScriptedJudge(verdicts), out="run", concurrency=1, on_unread=lambda _: None
     )
@@ -142,7 +142,7 @@ def test_the_console_report(tmp_path, monkeypatch):
     with Store.open(Path("run")) as store:
         for title, options in {"plain": {}, "by kind, with verdicts": {"by": ["kind"], "show": 6}}.items():
             out = StringIO()
-            render(build(store, **options), Console(width=120, file=out))
+            render(build_report(store, **options), Console(width=120, file=out))
             parts[title] = "\n".join(line.rstrip() for line in out.getvalue().splitlines())
     same(GOLDEN / "report.txt", titled(parts))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from driver import ANSWER, CHUNKS, CRITERION, EXPECTED, QUESTION, RETRIES, STEPS, Task, drive
 
-from greval import Case, Judge, ValueMetric, ValueScale, evaluate, load
+from greval import Case, Judge, ValueMetric, ValueScale, evaluate, load_metric
 
 METRIC = ValueMetric(
     name="alignment",
@@ -28,7 +28,7 @@ def judge(task: Task) -> list[object]:
 def chunks(task: Task) -> str:
     """Judge all chunks of a case."""
     case = Case(id="q1", question=QUESTION, answer=ANSWER, chunks=list(CHUNKS))
-    run = evaluate([case], [load("chunk_evaluation")], model(task), out=task.folder)
+    run = evaluate([case], [load_metric("chunk_evaluation")], model(task), out=task.folder)
     (result,) = run.results()
     return f"{len({judgement.item for judgement in result.judgements})} categories by chunk id, each with a reason"
 

@@ -14,7 +14,7 @@ from greval.errors import DataError
 T = TypeVar("T")
 
 
-def several(given: object, what: str, example: str) -> None:
+def require_iterable(given: object, what: str, example: str) -> None:
     """Raise if an argument is a single object instead of an iterable of them.
 
     Without this check a string, such as a file name, would be iterated character by character.
@@ -37,7 +37,7 @@ def several(given: object, what: str, example: str) -> None:
         raise DataError(message)
 
 
-def hold_until(rows: Iterable[T], is_met: Callable[[T], bool], refuse: Callable[[], Exception]) -> Iterator[T]:
+def require_any(rows: Iterable[T], is_met: Callable[[T], bool], refuse: Callable[[], Exception]) -> Iterator[T]:
     """Yield all rows, but none before one of them meets a condition.
 
     Rows before the first match are buffered.
@@ -67,7 +67,7 @@ def hold_until(rows: Iterable[T], is_met: Callable[[T], bool], refuse: Callable[
     yield from source
 
 
-def run_folder(given: object, example: str = "its folder, such as 'runs/first'") -> Path:
+def resolve_run_folder(given: object, example: str = "its folder, such as 'runs/first'") -> Path:
     """Return the folder of one run.
 
     Args:
@@ -90,7 +90,7 @@ def run_folder(given: object, example: str = "its folder, such as 'runs/first'")
     return folder
 
 
-def known_options(given: Iterable[str], shape: type, function: str) -> None:
+def check_options(given: Iterable[str], shape: type, function: str) -> None:
     """Raise if a keyword option of a function is unknown.
 
     A misspelt cost limit that is ignored would limit nothing.
@@ -118,7 +118,7 @@ def known_options(given: Iterable[str], shape: type, function: str) -> None:
             raise TypeError(message)
 
 
-def unknown(what: str, name: str, names: Iterable[str], where: object) -> DataError:
+def build_unknown_name_error(what: str, name: str, names: Iterable[str], where: object) -> DataError:
     """Build the error for an unknown name, with the nearest known names or all of them.
 
     Example:

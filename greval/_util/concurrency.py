@@ -8,22 +8,22 @@ from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
-YOUNG = 10_000
+GC_THRESHOLD = 10_000
 """Number of new objects between two garbage collections, instead of the default 700 or 2,000."""
 
 
-async def all_of(workers: Iterable[Coroutine[Any, Any, None]]) -> None:
+async def run_workers(workers: Iterable[Coroutine[Any, Any, None]]) -> None:
     """Run workers concurrently until all finish; if one fails, cancel the others and raise its error."""
     try:
         async with asyncio.TaskGroup() as group:
             for worker in workers:
                 group.create_task(worker)
     except BaseExceptionGroup as error:
-        raise _first(error) from None
+        raise _find_first_error(error) from None
 
 
 @asynccontextmanager
-async def beside(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+async def run_in_background(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
     """Run a coroutine in the background within the `async with` block and cancel it at the end of the block."""
     task = asyncio.create_task(work)
     try:
@@ -35,7 +35,7 @@ async def beside(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
             task.result()
 
 
-def _first(error: BaseException) -> BaseException:
+def _find_first_error(error: BaseException) -> BaseException:
     """Return the first error of nested exception groups, so that a run ends with a single error."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
@@ -43,7 +43,7 @@ def _first(error: BaseException) -> BaseException:
 
 
 @contextmanager
-def rare_collections() -> Iterator[None]:
+def reduce_collections() -> Iterator[None]:
     """Freeze existing objects for the garbage collector and collect less often within the `with` block.
 
     A run creates millions of short-lived objects without cycles. Each collection traverses all objects of the
@@ -55,7 +55,7 @@ def rare_collections() -> Iterator[None]:
         return
     thresholds = gc.get_threshold()
     gc.freeze()
-    gc.set_threshold(YOUNG, *thresholds[1:])
+    gc.set_threshold(GC_THRESHOLD, *thresholds[1:])
     try:
         yield
     finally:

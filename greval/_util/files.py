@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Self
 
 
-class Closing:
+class CloseOnExit:
     """A base class for objects that hold a file or a connection: leaving the `with` statement closes them."""
 
     def __enter__(self) -> Self:

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     Places = NDArray[np.uint32]
 
 BYTES = 8
-MERGE_AT = 8_192
+MAX_UNMERGED = 8_192
 """Maximum number of entries in the dict: it stays near 1 MB, and a merge into a million entries takes 10 ms."""
 
 
-def number(key: str) -> int:
+def hash_key(key: str) -> int:
     """Return the 64-bit number of a key: the value of its 16 hex digits, or the hash of any other text.
 
     Example:
@@ -41,7 +41,7 @@ def number(key: str) -> int:
     return int.from_bytes(raw, "big", signed=True)
 
 
-def name_of(number: int) -> str:
+def format_key(number: int) -> str:
     """Format a key's number as 16 hex digits, the inverse of `hash_key`.
 
     Example:
@@ -51,7 +51,7 @@ def name_of(number: int) -> str:
     return f"{number % (1 << 64):016x}"
 
 
-class Index:
+class RowIndex:
     """A map from keys to row numbers; the newest row of a key counts.
 
     A key is a text, or its number from `hash_key`. Two texts whose numbers collide count as the same key.
@@ -80,16 +80,16 @@ class Index:
         """Add many entries given as two arrays; the last row of a key counts."""
         import numpy as np
 
-        self._merge()
+        self._merge_newest()
         order = np.argsort(numbers, kind="stable")
         numbers, places = numbers[order], places[order]
         last = np.ones(len(numbers), dtype=bool)
         last[:-1] = numbers[1:] != numbers[:-1]
-        self._join(numbers[last], places[last].astype(np.uint32))
+        self._merge_sorted(numbers[last], places[last].astype(np.uint32))
 
     def get(self, key: str | int) -> int | None:
         """Return the newest row of a key, None if it was never set."""
-        wanted = number(key) if isinstance(key, str) else key
+        wanted = hash_key(key) if isinstance(key, str) else key
         found = self._newest.get(wanted)
         if found is not None or self._numbers is None or self._places is None:
             return found
@@ -99,18 +99,18 @@ class Index:
         return None
 
     def __setitem__(self, key: str | int, place: int) -> None:
-        self._newest[number(key) if isinstance(key, str) else key] = place
-        if len(self._newest) >= MERGE_AT:
-            self._merge()
+        self._newest[hash_key(key) if isinstance(key, str) else key] = place
+        if len(self._newest) >= MAX_UNMERGED:
+            self._merge_newest()
 
     def __contains__(self, key: str | int) -> bool:
         return self.get(key) is not None
 
     def __len__(self) -> int:
-        self._merge()
+        self._merge_newest()
         return 0 if self._numbers is None else len(self._numbers)
 
-    def _merge(self) -> None:
+    def _merge_newest(self) -> None:
         """Merge the dict into the arrays."""
         if not self._newest:
             return
@@ -120,9 +120,9 @@ class Index:
         places = np.fromiter(self._newest.values(), dtype=np.uint32, count=len(self._newest))
         self._newest = {}
         order = np.argsort(numbers)
-        self._join(numbers[order], places[order])
+        self._merge_sorted(numbers[order], places[order])
 
-    def _join(self, numbers: Numbers, places: Places) -> None:
+    def _merge_sorted(self, numbers: Numbers, places: Places) -> None:
         """Merge sorted entries with distinct key numbers into the arrays."""
         import numpy as np
 

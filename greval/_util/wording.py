@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-MOST_NAMES = 5
-LONGEST_NAME = 60
+MAX_NAMES = 5
+MAX_NAME_LENGTH = 60
 
 
-def names(found: Iterable[str], most: int = MOST_NAMES) -> str:
+def format_names(found: Iterable[str], most: int = MAX_NAMES) -> str:
     """Format names as a list: the first few, each shortened, and the number of further ones.
 
     Example:
@@ -16,17 +16,17 @@ def names(found: Iterable[str], most: int = MOST_NAMES) -> str:
         'a, b, c, d, e and 2 more'
     """
     listed = [*found]
-    shown = ", ".join(short(name) for name in listed[:most])
+    shown = ", ".join(shorten_text(name) for name in listed[:most])
     return shown if len(listed) <= most else f"{shown} and {len(listed) - most:,} more"
 
 
-def short(text: str, longest: int = LONGEST_NAME) -> str:
+def shorten_text(text: str, longest: int = MAX_NAME_LENGTH) -> str:
     """Return a text on one line, shortened to a maximum length."""
     line = " ".join(text.split())
     return line if len(line) <= longest else f"{line[: longest - 3]}..."
 
 
-def counted(count: int, what: str) -> str:
+def format_count(count: int, what: str) -> str:
     """Format a count with its noun in the singular or the plural.
 
     Example:
@@ -37,7 +37,7 @@ def counted(count: int, what: str) -> str:
     return f"{count:,} {what if count == 1 else plural}"
 
 
-def shares(found: Collection[str], due: Collection[str], what: str, where: str) -> str:
+def format_found_share(found: Collection[str], due: Collection[str], what: str, where: str) -> str:
     """Format how many of the expected names were found, and which were missed.
 
     Example:
@@ -45,5 +45,5 @@ def shares(found: Collection[str], due: Collection[str], what: str, where: str) 
         '1 of 2 essential documents in the first 10; missed: d7'
     """
     missed = [name for name in due if name not in found]
-    told = f"{len(due) - len(missed):,} of {counted(len(due), what)} {where}"
-    return f"{told}; missed: {names(missed)}" if missed else told
+    told = f"{len(due) - len(missed):,} of {format_count(len(due), what)} {where}"
+    return f"{told}; missed: {format_names(missed)}" if missed else told

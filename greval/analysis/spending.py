@@ -12,7 +12,7 @@ from greval.records.result import Usage
 from greval.stats.summary import Summary
 
 
-class Spending(Record):
+class MetricSpending(Record):
     """The cost of one metric and group in US dollars; None if the price or the tokens are not known."""
 
     metric: str
@@ -21,7 +21,7 @@ class Spending(Record):
     cost: float | None
 
 
-def spendings(summaries: Sequence[Summary], price: JsonValue) -> tuple[Spending, ...]:
+def compute_spending(summaries: Sequence[Summary], price: JsonValue) -> tuple[MetricSpending, ...]:
     """Return the cost of each group; groups without calls are left out.
 
     Args:
@@ -30,7 +30,7 @@ def spendings(summaries: Sequence[Summary], price: JsonValue) -> tuple[Spending,
     """
     known = Price.model_validate(price) if isinstance(price, dict) else None
     return tuple(
-        Spending(
+        MetricSpending(
             metric=summary.metric,
             group=summary.group,
             usage=summary.usage,
@@ -41,7 +41,7 @@ def spendings(summaries: Sequence[Summary], price: JsonValue) -> tuple[Spending,
     )
 
 
-def told(parts: Sequence[Spending]) -> str | None:
+def format_spending(parts: Sequence[MetricSpending]) -> str | None:
     """Format the total cost in one line, or return None if there was none."""
     if not parts:
         return None
@@ -50,10 +50,10 @@ def told(parts: Sequence[Spending]) -> str | None:
     cached = f" ({share:.0%} cached)" if share else ""
     tokens = f"{usage.input_tokens or 0:,} input tokens{cached}, {usage.output_tokens or 0:,} output tokens"
     hits = f", {usage.hits:,} answers taken over" if usage.hits else ""
-    return f"cost: {_money(parts)}; {usage.calls:,} calls, {tokens}{hits}"
+    return f"cost: {_format_money(parts)}; {usage.calls:,} calls, {tokens}{hits}"
 
 
-def _money(parts: Sequence[Spending]) -> str:
+def _format_money(parts: Sequence[MetricSpending]) -> str:
     """Format the sum, and each part if there are several."""
     if any(part.cost is None for part in parts):
         return "not known (greval evaluate --prices FILE gives a price)"

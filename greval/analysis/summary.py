@@ -9,22 +9,22 @@ from typing import assert_never
 
 from pydantic import Field, JsonValue
 
-from greval.analysis.spending import Spending, spendings
+from greval.analysis.spending import MetricSpending, compute_spending
 from greval.records.consistency import find_contradictions
-from greval.records.judgement_text import cited_items
+from greval.records.judgement_text import list_cited_items
 from greval.records.metric import JudgedMetric
 from greval.records.record import Record
 from greval.records.result import Result
 from greval.records.scale import MAX_ENUM_LEVELS, CategoricalScale, MeasureScale, Scale, ValueScale
-from greval.runs.run_summary import missing_tag, summarise_run
+from greval.runs.run_summary import find_missing_tag, summarise_run
 from greval.runs.share_summary import ShareSummary, summarise_shares
 from greval.runs.store import Store
 from greval.stats.summary import Summary
 
-MOST_UNREAD = 1_000
+MAX_UNREAD = 1_000
 
 
-class Verdict(Record):
+class ReportVerdict(Record):
     """One judgement or failure as a row of the report.
 
     `cited_items` are the ids of the items that the judge cites by number. `contradictions` are the reasons why the
@@ -64,12 +64,12 @@ class Report(Record):
     others: int = 0
     unread: tuple[str, ...]
     unread_count: int = 0
-    spending: tuple[Spending, ...] = ()
+    spending: tuple[MetricSpending, ...] = ()
     shares: tuple[ShareSummary, ...] = ()
-    verdicts: tuple[Verdict, ...] = ()
+    verdicts: tuple[ReportVerdict, ...] = ()
 
 
-def build(store: Store, *, by: Sequence[str] = (), show: int = 0) -> Report:
+def build_report(store: Store, *, by: Sequence[str] = (), show: int = 0) -> Report:
     """Build the report of a run.
 
     Args:
@@ -84,13 +84,13 @@ def build(store: Store, *, by: Sequence[str] = (), show: int = 0) -> Report:
         DataError: If no case has one of the tags; those that there are are named.
     """
     with store.snapshot():
-        found = _built(store, by, show)
-        if error := missing_tag(found.by, found.summaries, store):
+        found = _build_from_snapshot(store, by, show)
+        if error := find_missing_tag(found.by, found.summaries, store):
             raise error
         return found
 
 
-def _built(store: Store, by: Sequence[str], show: int) -> Report:
+def _build_from_snapshot(store: Store, by: Sequence[str], show: int) -> Report:
     """Build the report from a snapshot of the store."""
     found = summarise_run(store, by)
     unread = store.fact("unread")
@@ -101,19 +101,19 @@ def _built(store: Store, by: Sequence[str], show: int) -> Report:
         judge=", ".join(store.judges()) or None,
         by=found.by,
         summaries=found.summaries,
-        pending=_pending(store.count_planned(), found.summaries),
+        pending=_count_pending(store.count_planned(), found.summaries),
         stopped=store.stops(),
         others=store.count_others(),
         scales={name: _list_values(scale) for name, scale in found.scales.items()},
-        unread=tuple(unread[:MOST_UNREAD]),
+        unread=tuple(unread[:MAX_UNREAD]),
         unread_count=max(len(unread), count if isinstance(count, int) else 0),
-        spending=spendings(found.summaries, store.fact("price")),
+        spending=compute_spending(found.summaries, store.fact("price")),
         shares=summarise_shares(store, found.by),
-        verdicts=tuple(_spread(store, [*dict.fromkeys(summary.metric for summary in found.summaries)], show)),
+        verdicts=tuple(_sample_verdicts(store, [*dict.fromkeys(summary.metric for summary in found.summaries)], show)),
     )
 
 
-def verdicts(result: Result, metric: JudgedMetric | None = None) -> Iterable[Verdict]:
+def list_verdicts(result: Result, metric: JudgedMetric | None = None) -> Iterable[ReportVerdict]:
     """Yield the verdicts of a result, including its failures and skip.
 
     Args:
@@ -123,23 +123,23 @@ def verdicts(result: Result, metric: JudgedMetric | None = None) -> Iterable[Ver
     who = {"sample_id": result.sample_id, "method": result.method, "metric": result.metric}
     for judgement in result.judgements:
         told = metric and find_contradictions(metric, judgement.value, judgement.notes, judgement.votes)
-        yield Verdict(
+        yield ReportVerdict(
             **who,
             item=judgement.item,
             value=str(judgement.value),
             reason=judgement.reason,
             findings=judgement.findings,
             notes=judgement.notes,
-            cited_items=cited_items(judgement),
+            cited_items=list_cited_items(judgement),
             contradictions=tuple((told or {}).values()),
         )
     for failure in result.failures:
-        yield Verdict(**who, item=failure.item, value=f"failed: {failure.kind}", reason=failure.message)
+        yield ReportVerdict(**who, item=failure.item, value=f"failed: {failure.kind}", reason=failure.message)
     if result.outcome.status == "skipped":
-        yield Verdict(**who, item=None, value="skipped", reason=result.outcome.reason)
+        yield ReportVerdict(**who, item=None, value="skipped", reason=result.outcome.reason)
 
 
-def _pending(planned: Mapping[str, int], summaries: Sequence[Summary]) -> dict[str, int]:
+def _count_pending(planned: Mapping[str, int], summaries: Sequence[Summary]) -> dict[str, int]:
     """Count the judgements of each metric that are planned but not done yet."""
     judged: Counter[str] = Counter()
     for summary in summaries:
@@ -148,13 +148,13 @@ def _pending(planned: Mapping[str, int], summaries: Sequence[Summary]) -> dict[s
     return {name: count for name, count in left.items() if count > 0}
 
 
-def _spread(store: Store, metrics: Sequence[str], show: int) -> Iterator[Verdict]:
+def _sample_verdicts(store: Store, metrics: Sequence[str], show: int) -> Iterator[ReportVerdict]:
     """Yield some verdicts of each metric in turn, keeping those of one case together."""
     share = -(-show // max(1, len(metrics)))
     known = store.layout().metrics if share else {}
     for metric in metrics if share else ():
         results = (Result.model_validate_json(line) for line in store.lines(metric))
-        told = (verdict for result in results for verdict in verdicts(result, known.get(metric)))
+        told = (verdict for result in results for verdict in list_verdicts(result, known.get(metric)))
         yield from islice(told, share)
 
 

@@ -15,23 +15,23 @@ from typing import Any
 
 from greval.errors import GrevalError
 
-USAGE = 2
+USAGE_ERROR = 2
 STOPPED = 130
 
 
 def main() -> None:
     """Run the command line. Errors are printed in one or two lines; tracebacks only with --debug."""
     try:
-        code = _run("--debug" in sys.argv)
+        code = _run_app("--debug" in sys.argv)
     except KeyboardInterrupt:
         sys.stderr.write("stopped\n")
         code = STOPPED
     except SystemExit:  # typer and rich exit like this if the reader of the output, such as `head`, is gone
         code = 0
-    sys.exit(_written(code if isinstance(code, int) else 0))
+    sys.exit(_flush_output(code if isinstance(code, int) else 0))
 
 
-def _written(code: int) -> int:
+def _flush_output(code: int) -> int:
     """Flush stdout and return the exit code. Report a write error here; Python itself would exit with code 120."""
     try:
         sys.stdout.flush()
@@ -40,17 +40,17 @@ def _written(code: int) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if code or isinstance(error, BrokenPipeError):  # the reader of the output, such as `head`, is gone
             return code
-        sys.stderr.write(f"{_unforeseen(error)}\n")
-        return USAGE
+        sys.stderr.write(f"{_format_unexpected_error(error)}\n")
+        return USAGE_ERROR
     return code
 
 
-def _run(debug: bool) -> Any:  # noqa: FBT001, ANN401 - the exit code of a command
-    with _ending_at_once():
+def _run_app(debug: bool) -> Any:  # noqa: FBT001, ANN401 - the exit code of a command
+    with _exit_on_interrupt():
         import typer
 
         from greval.cli.app import app
-        from greval.cli.console import visible
+        from greval.cli.console import escape_control_characters
 
     wrong_use: Any = typer.BadParameter.__base__  # UsageError of click, or of the copy of click in newer typers
     try:
@@ -63,12 +63,13 @@ def _run(debug: bool) -> Any:  # noqa: FBT001, ANN401 - the exit code of a comma
     except Exception as error:
         if debug:
             raise
-        sys.stderr.write(f"{visible(str(error) if isinstance(error, GrevalError) else _unforeseen(error))}\n")
-    return USAGE
+        message = str(error) if isinstance(error, GrevalError) else _format_unexpected_error(error)
+        sys.stderr.write(f"{escape_control_characters(message)}\n")
+    return USAGE_ERROR
 
 
 @contextmanager
-def _ending_at_once() -> Iterator[None]:
+def _exit_on_interrupt() -> Iterator[None]:
     """Exit silently on Ctrl-C during imports, instead of printing a long import traceback."""
     held = signal.getsignal(signal.SIGINT)
     if held is not signal.default_int_handler or current_thread() is not main_thread():
@@ -81,7 +82,7 @@ def _ending_at_once() -> Iterator[None]:
         signal.signal(signal.SIGINT, held)
 
 
-def _unforeseen(error: Exception) -> str:
+def _format_unexpected_error(error: Exception) -> str:
     """Format an unexpected error in one line. A system error most often concerns the output."""
     if isinstance(error, OSError):
         return f"{error.filename or 'the output'}: {error.strerror or error}; what was judged before is kept"

@@ -10,11 +10,11 @@ import typer
 from greval.cli.options import (
     AnnotationFiles,
     By,
-    Form,
+    FormatOption,
     Level,
     ReportFormat,
     RunFolder,
-    page,
+    create_console,
 )
 
 
@@ -25,7 +25,7 @@ class TreatAs(StrEnum):
     numbers = "numbers"
 
 
-class People(StrEnum):
+class CombinePeople(StrEnum):
     """The way in which the judgements of several people are combined."""
 
     majority = "majority"
@@ -40,7 +40,7 @@ def agreement(  # noqa: PLR0913 - the options of a command
     annotations: AnnotationFiles = None,
     by: By = None,
     people: Annotated[
-        People | None,
+        CombinePeople | None,
         typer.Option(help="what stands for several people; default: majority of categories, mean of numbers"),
     ] = None,
     treat_as: Annotated[
@@ -48,7 +48,7 @@ def agreement(  # noqa: PLR0913 - the options of a command
         typer.Option(help="how the levels of a value scale are compared; default: two as categories, more as numbers"),
     ] = None,
     level: Level = 0.95,
-    form: Form = ReportFormat.table,
+    form: FormatOption = ReportFormat.table,
 ) -> None:
     """Measure how far the judge of a run agrees with people."""
     from greval.report.agreement import render
@@ -64,6 +64,6 @@ def agreement(  # noqa: PLR0913 - the options of a command
         level=level,
     )
     if form is ReportFormat.table:
-        render(found, page())
+        render(found, create_console())
     else:
         typer.echo(found.model_dump_json(indent=2))

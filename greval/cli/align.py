@@ -16,7 +16,7 @@ from greval.cli.options import (
     BaseUrl,
     Concurrency,
     Folders,
-    Form,
+    FormatOption,
     JudgeName,
     Level,
     MaxCalls,
@@ -31,17 +31,17 @@ from greval.cli.options import (
     Temperature,
     Timeout,
     TokensPerMinute,
-    needed_judge,
-    page,
+    create_console,
+    require_judge,
 )
 from greval.cli.stopping import describe_stop, stop_on_signals
 from greval.errors import StoppedError
-from greval.metrics.library import load
+from greval.metrics.library import load_metric
 
 if TYPE_CHECKING:
     from greval.judging.model.judge import Judge
     from greval.records.metric import Metric
-    from greval.trust.alignment.preparation import Wishes
+    from greval.trust.alignment.preparation import AlignOptions
     from greval.trust.alignment.records import Alignment
 
 
@@ -85,7 +85,7 @@ def align(  # noqa: PLR0913 - the options of a command
     max_cost: MaxCost = None,
     prices: PriceTable = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="say what it would ask at most, and ask nothing")] = False,
-    form: Form = ReportFormat.table,
+    form: FormatOption = ReportFormat.table,
 ) -> None:
     """Improve a metric from its disagreements with people. A new metric is written only if it is a sure improvement."""
     from greval.judging.model.prices import Prices
@@ -102,11 +102,11 @@ def align(  # noqa: PLR0913 - the options of a command
         "requests_per_minute": requests_per_minute,
         "tokens_per_minute": tokens_per_minute,
     }
-    model = needed_judge(judge, **settings)
+    model = require_judge(judge, **settings)
     wishes: Any = {
         "out": out,
         "ways": [way.strip() for way in ways.split(",") if way.strip()],
-        "writer": needed_judge(writer, **settings) if writer else None,
+        "writer": require_judge(writer, **settings) if writer else None,
         "folds": folds,
         "choosing": choosing,
         "limit": limit,
@@ -121,46 +121,46 @@ def align(  # noqa: PLR0913 - the options of a command
     }
     if out and out.is_dir():
         raise typer.BadParameter(f"-o {out}: is a folder; name the file of the new metric in it")
-    defined = load(metric, *(library or []))
+    defined = load_metric(metric, *(library or []))
     if dry_run:
-        _foretell(run, defined, model, annotations or None, wishes, form)
+        _print_forecast(run, defined, model, annotations or None, wishes, form)
     else:
-        _show(asyncio.run(_aligned(run, defined, model, annotations or None, wishes)), form)
+        _print_alignment(asyncio.run(_align(run, defined, model, annotations or None, wishes)), form)
 
 
-async def _aligned(
-    run: Path, metric: Metric, judge: Judge, annotations: list[Path] | None, wishes: Wishes
+async def _align(
+    run: Path, metric: Metric, judge: Judge, annotations: list[Path] | None, options: AlignOptions
 ) -> Alignment:
     """Align the metric and print each step. The first Ctrl-C finishes calls in flight."""
-    from greval.runs.evaluation import STOPPED as ASKED
+    from greval.runs.evaluation import STOP_REQUESTED as ASKED
     from greval.trust.alignment import align_async
 
     stop = asyncio.Event()
     stop_on_signals(stop)
     try:
-        return await align_async(run, metric, judge, annotations, stop=stop, **wishes)
+        return await align_async(run, metric, judge, annotations, stop=stop, **options)
     except StoppedError as error:
         typer.echo(describe_stop(str(error)), err=True)
         raise typer.Exit(STOPPED if str(error) == ASKED else FAILED) from error
 
 
-def _foretell(
-    run: Path, metric: Metric, judge: Judge, annotations: list[Path] | None, wishes: Wishes, form: ReportFormat
+def _print_forecast(
+    run: Path, metric: Metric, judge: Judge, annotations: list[Path] | None, options: AlignOptions, form: ReportFormat
 ) -> None:
-    from greval.report.align import foretold
-    from greval.trust.alignment import foresee
+    from greval.report.align import render_forecast
+    from greval.trust.alignment import forecast_align
 
-    found = foresee(run, metric, judge, annotations, **wishes)
+    found = forecast_align(run, metric, judge, annotations, **options)
     if form is ReportFormat.table:
-        foretold(found, page())
+        render_forecast(found, create_console())
     else:
         typer.echo(found.model_dump_json(indent=2))
 
 
-def _show(found: Alignment, form: ReportFormat) -> None:
+def _print_alignment(found: Alignment, form: ReportFormat) -> None:
     from greval.report.align import render
 
     if form is ReportFormat.table:
-        render(found, page())
+        render(found, create_console())
     else:
         typer.echo(found.model_dump_json(indent=2))

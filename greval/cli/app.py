@@ -65,7 +65,7 @@ app.command("demo")(evaluate.demo)
 app.command("serve")(serve.serve)
 
 
-def _version(wanted: bool) -> None:  # noqa: FBT001 - typer's callback
+def _print_version(wanted: bool) -> None:  # noqa: FBT001 - typer's callback
     if wanted:
         typer.echo(f"greval {greval.__version__}")
         raise typer.Exit
@@ -75,7 +75,7 @@ def _version(wanted: bool) -> None:  # noqa: FBT001 - typer's callback
 def _root(
     *,
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
 ) -> None:

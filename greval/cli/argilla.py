@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from greval.trust.argilla import Pulled, Pushed
+    from greval.trust.argilla import PullResult, PushResult
 
 app = typer.Typer(
     help="Have people judge what the judge judged, in Argilla; ARGILLA_API_KEY holds the key.", no_args_is_help=True
@@ -60,7 +60,7 @@ def push(  # noqa: PLR0913 - the options of a command
         seed=seed,
         url=url,
     )
-    for line in told_of_push(done):
+    for line in describe_push(done):
         typer.echo(line)
 
 
@@ -69,11 +69,11 @@ def pull(run: Run, *, dataset: DatasetName, workspace: Workspace = None, url: Ur
     """Pull annotations into annotations.jsonl of the run. Only submitted answers count as judgements."""
     from greval.trust.argilla import pull as pulled
 
-    for line in told_of_pull(pulled(run, dataset=dataset, workspace=workspace, url=url)):
+    for line in describe_pull(pulled(run, dataset=dataset, workspace=workspace, url=url)):
         typer.echo(line)
 
 
-def told_of_push(done: Pushed) -> Iterator[str]:
+def describe_push(done: PushResult) -> Iterator[str]:
     """Yield the lines that describe a push."""
     drawn = f"{done.drawn:,} of {done.judged:,} drawn ({done.sample})" if done.sample else f"all {done.judged:,}"
     yield f"{done.dataset} in workspace {done.workspace}: things judged by {done.metric}, {drawn}"
@@ -85,7 +85,7 @@ def told_of_push(done: Pushed) -> Iterator[str]:
     yield f"people answer at {done.page}"
 
 
-def told_of_pull(done: Pulled) -> Iterator[str]:
+def describe_pull(done: PullResult) -> Iterator[str]:
     """Yield the lines that describe a pull."""
     submitted = sum(one.submitted for one in done.annotators)
     answered = done.records - done.unanswered

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from greval.cli.evaluate import FAILED, finish
+from greval.cli.evaluate import FAILED, report_and_exit
 from greval.cli.options import (
     AnswerForm,
     BaseUrl,
@@ -28,12 +28,12 @@ from greval.cli.options import (
     Seed,
     Show,
     Temperature,
-    needed_judge,
+    require_judge,
 )
-from greval.cli.progress_bar import Bar
+from greval.cli.progress_bar import ProgressBar
 from greval.datasets import read_cases
-from greval.datasets.row_faults import describe_unread
-from greval.metrics.library import load, with_dependencies
+from greval.datasets.row_faults import describe_row_faults
+from greval.metrics.library import add_dependencies, load_metric
 
 app = typer.Typer(help="Judge through the provider's batch endpoint.", no_args_is_help=True)
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="the run folder")]
@@ -63,8 +63,8 @@ def submit(  # noqa: PLR0913 - the options of a command
     from greval.runs.batch import submit as send
 
     folders = library or []
-    metrics = with_dependencies([load(name, *folders) for name in metric], *folders)
-    model = needed_judge(
+    metrics = add_dependencies([load_metric(name, *folders) for name in metric], *folders)
+    model = require_judge(
         judge,
         base_url=base_url,
         temperature=temperature,
@@ -76,7 +76,7 @@ def submit(  # noqa: PLR0913 - the options of a command
     )
     rows = islice(read_cases(cases, method=method), limit)
     sent = asyncio.run(send(rows, metrics, model, out=out, repeats=repeats, reason_depth=reason_depth))
-    for line in describe_unread(sent.unread):
+    for line in describe_row_faults(sent.unread):
         typer.echo(f"not a case: {line}", err=True)
     if sent.batch is None:
         typer.echo(f"nothing is left to ask; greval report {out}")
@@ -89,7 +89,7 @@ def submit(  # noqa: PLR0913 - the options of a command
 @app.command("status")
 def status(run: RunFolder) -> None:
     """Show the state of the batches of a run."""
-    from greval.runs.batch import status as ask
+    from greval.runs.batch import read_status as ask
 
     found = asyncio.run(ask(run))
     for name, state in found.items():
@@ -97,7 +97,7 @@ def status(run: RunFolder) -> None:
         typer.echo(f"{name}: {state.status}, {state.completed} of {state.total} answered, {state.failed} failed{told}")
     if not found:
         typer.echo("no batch is out")
-    elif all(state.done for state in found.values()):
+    elif all(state.is_done for state in found.values()):
         typer.echo(f"greval batch collect {run} fetches the answers")
 
 
@@ -106,6 +106,6 @@ def collect(run: RunFolder, *, by: By = None, show: Show = 0) -> None:
     """Fetch the replies of a finished batch, judge with them, and print the report."""
     from greval.runs.batch import collect as fetch
 
-    with Bar() as bar:
+    with ProgressBar() as bar:
         done = asyncio.run(fetch(run, on_progress=bar.show))
-    finish(done, by=by or (), show=show, quiet=False)
+    report_and_exit(done, by=by or (), show=show, quiet=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from greval.judging.model.reply_cache import Replies, cache_file
+from greval.judging.model.reply_cache import ReplyCache, find_cache_file
 
 app = typer.Typer(help="The answers kept with --cache.", no_args_is_help=True)
 
@@ -12,11 +12,11 @@ app = typer.Typer(help="The answers kept with --cache.", no_args_is_help=True)
 @app.command("show")
 def show() -> None:
     """Show the path and the size of the cache."""
-    path = cache_file()
+    path = find_cache_file()
     if not path.exists():
         typer.echo(f"{path}: nothing is kept; greval evaluate --cache keeps answers")
         return
-    with Replies(path) as replies:
+    with ReplyCache(path) as replies:
         size = replies.size()
     typer.echo(f"{size.path}: {size.replies:,} answers, {size.bytes / 1e6:.1f} MB")
 
@@ -24,9 +24,9 @@ def show() -> None:
 @app.command("clear")
 def clear() -> None:
     """Delete all cached replies."""
-    path = cache_file()
+    path = find_cache_file()
     if path.exists():
-        with Replies(path) as replies:
+        with ReplyCache(path) as replies:
             count = replies.size().replies
             replies.clear()
         typer.echo(f"{path}: {count:,} answers forgotten")

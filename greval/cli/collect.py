@@ -10,27 +10,27 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from greval.cli.console import visible
+from greval.cli.console import escape_control_characters
 from greval.cli.evaluate import FAILED, STOPPED
-from greval.cli.progress_bar import Bar
+from greval.cli.progress_bar import ProgressBar
 from greval.cli.stopping import stop_on_signals
 from greval.datasets import RowFault, read_cases
-from greval.datasets.row_faults import describe_unread
+from greval.datasets.row_faults import describe_row_faults
 from greval.errors import DataError
 from greval.judging.model.judge import Judge
 from greval.methods.fair_context import ContextMode
 from greval.records.case import Case
-from greval.runs.from_config.config import with_provider
+from greval.runs.from_config.config import add_provider
 from greval.runs.progress import Progress
 
 if TYPE_CHECKING:
     from greval.methods import Method
     from greval.methods.collecting import Collected, CollectProgress
 
-MOST_TOLD = 5
-MOST_VALUES = 10
-WRONG_USE = ("TypeError", "AttributeError")
-WHAT_A_METHOD_GETS = "; a method is given a greval.Sample: the text of the question is sample.question"
+MAX_LISTED_ERRORS = 5
+MAX_LISTED_VALUES = 10
+MISUSE_ERRORS = ("TypeError", "AttributeError")
+MISUSE_HINT = "; a method is given a greval.Sample: the text of the question is sample.question"
 Rows = Iterable[Case | RowFault]
 
 
@@ -76,17 +76,17 @@ def collect(  # noqa: PLR0913 - the options of a command
 
     if out.exists() and Path(samples).exists() and out.samefile(samples):
         raise typer.BadParameter(f"-o {out}: holds the samples; name another file for the responses")
-    wanted = read_wanted(where or ())
-    methods = _answering(load_methods(method), generator, given, facts)
+    wanted = parse_tag_filters(where or ())
+    methods = _add_generator(load_methods(method), generator, given, facts)
     reading = read_cases(samples)
-    rows = islice(tagged(reading, wanted) if wanted else reading, limit)
+    rows = islice(filter_by_tags(reading, wanted) if wanted else reading, limit)
     total = None if wanted else reading.count(limit)
     done = asyncio.run(
         _collect(
             rows,
             methods,
             out,
-            Bar(quiet=quiet),
+            ProgressBar(quiet=quiet),
             concurrency=concurrency,
             timeout=timeout or None,
             retry_failed=retry_failed,
@@ -94,10 +94,10 @@ def collect(  # noqa: PLR0913 - the options of a command
             debug=bool(context.obj),
         )
     )
-    _finish(done, quiet=quiet)
+    _report_and_exit(done, quiet=quiet)
 
 
-def _answering(
+def _add_generator(
     methods: dict[str, Method], generator: str | None, context: ContextMode | None, facts: Path | None
 ) -> dict[str, Method]:
     """Let one model answer for all methods, if one is named. The context mode becomes part of their names."""
@@ -108,7 +108,7 @@ def _answering(
     from greval.methods.fair_context.generator import with_generator
 
     mode = context or "fair"
-    answering = with_generator(methods, Judge(with_provider(generator)), context=mode, facts=facts)
+    answering = with_generator(methods, Judge(add_provider(generator)), context=mode, facts=facts)
     return {f"{name}-{mode}": method for name, method in answering.items()}
 
 
@@ -116,7 +116,7 @@ async def _collect(  # noqa: PLR0913 - the options of a command
     rows: Rows,
     methods: Mapping[str, Method],
     out: Path,
-    bar: Bar,
+    bar: ProgressBar,
     *,
     concurrency: int,
     timeout: float | None,  # noqa: ASYNC109 - per response, not for the whole command
@@ -126,11 +126,11 @@ async def _collect(  # noqa: PLR0913 - the options of a command
 ) -> Collected:
     """Collect with a progress bar. The first Ctrl-C finishes calls in flight, the second stops immediately."""
     from greval.methods.collecting import collect_async
-    from greval.methods.threads import Threads
+    from greval.methods.threads import ThreadPerCallExecutor
 
     stop = asyncio.Event()
     stop_on_signals(stop)
-    asyncio.get_running_loop().set_default_executor(Threads())  # runs the synchronous parts of LangChain
+    asyncio.get_running_loop().set_default_executor(ThreadPerCallExecutor())  # runs the synchronous parts of LangChain
     with bar:
         done = await collect_async(
             rows,
@@ -140,15 +140,15 @@ async def _collect(  # noqa: PLR0913 - the options of a command
             timeout=timeout,
             retry_failed=retry_failed,
             stop=stop,
-            on_progress=lambda progress: bar.show(snapshot(progress)),
+            on_progress=lambda progress: bar.show(convert_progress(progress)),
             total=total,
             debug=debug,
         )
-        bar.show(snapshot(done.progress))
+        bar.show(convert_progress(done.progress))
     return done
 
 
-def snapshot(progress: CollectProgress) -> Progress:
+def convert_progress(progress: CollectProgress) -> Progress:
     """Convert the progress of collecting to the progress type that the bar displays."""
     return Progress(
         total=progress.planned,
@@ -159,18 +159,18 @@ def snapshot(progress: CollectProgress) -> Progress:
     )
 
 
-def read_wanted(where: Iterable[str]) -> dict[str, set[str]]:
+def parse_tag_filters(filters: Iterable[str]) -> dict[str, set[str]]:
     """Parse tag filters: a mapping from each tag to its accepted values.
 
     Raises:
         typer.BadParameter: If a filter is not written as tag=value.
 
     Example:
-        >>> read_wanted(["movie=tt1", "level=easy", "level=hard"])["level"] == {"easy", "hard"}
+        >>> parse_tag_filters(["movie=tt1", "level=easy", "level=hard"])["level"] == {"easy", "hard"}
         True
     """
     wanted: dict[str, set[str]] = {}
-    for given in where:
+    for given in filters:
         tag, sign, value = given.partition("=")
         if not sign or not tag.strip():
             raise typer.BadParameter(f"--where {given}: write it as TAG=VALUE")
@@ -178,38 +178,40 @@ def read_wanted(where: Iterable[str]) -> dict[str, set[str]]:
     return wanted
 
 
-def tagged(rows: Rows, wanted: Mapping[str, set[str]]) -> Iterator[Case | RowFault]:
+def filter_by_tags(rows: Rows, filters: Mapping[str, set[str]]) -> Iterator[Case | RowFault]:
     """Yield the samples that match the tag filters, and the rows that could not be read.
 
     Raises:
         DataError: At the end, if no sample matches. The message lists the existing values.
     """
-    values: dict[str, dict[str, None]] = {tag: {} for tag in wanted}
+    values: dict[str, dict[str, None]] = {tag: {} for tag in filters}
     found = False
     for row in rows:
         if isinstance(row, RowFault):
             yield row
             continue
-        for tag in wanted.keys() & row.tags.keys():
+        for tag in filters.keys() & row.tags.keys():
             values[tag][row.tags[tag]] = None
-        if all(row.tags.get(tag) in any_of for tag, any_of in wanted.items()):
+        if all(row.tags.get(tag) in any_of for tag, any_of in filters.items()):
             found = True
             yield row
     if not found:
-        known = "; ".join(f"{tag} is {', '.join([*of][:MOST_VALUES]) or 'in no sample'}" for tag, of in values.items())
+        known = "; ".join(
+            f"{tag} is {', '.join([*of][:MAX_LISTED_VALUES]) or 'in no sample'}" for tag, of in values.items()
+        )
         raise DataError(f"--where: no sample has these tags together ({known})")
 
 
-def _finish(done: Collected, *, quiet: bool) -> None:
+def _report_and_exit(done: Collected, *, quiet: bool) -> None:
     """Print a summary and the errors of the methods, and exit with an error code if something failed."""
-    for line in describe_unread(done.unread, done.progress.unread):
+    for line in describe_row_faults(done.unread, done.progress.unread):
         typer.echo(f"not a sample: {line}", err=True)
     progress = done.progress
     if not quiet:
         for method, errors in done.failures.items():
-            for error, times in [*errors.items()][:MOST_TOLD]:
-                hint = WHAT_A_METHOD_GETS if "Sample" in error and error.startswith(WRONG_USE) else ""
-                typer.echo(visible(f"{method}: {times} failed: {error}{hint}"), err=True)
+            for error, times in [*errors.items()][:MAX_LISTED_ERRORS]:
+                hint = MISUSE_HINT if "Sample" in error and error.startswith(MISUSE_ERRORS) else ""
+                typer.echo(escape_control_characters(f"{method}: {times} failed: {error}{hint}"), err=True)
         told = f", {progress.unread} rows were no samples" if progress.unread else ""
         typer.echo(f"{done.path}: {progress.answered} answered, {progress.failed} failed{told}")
         typer.echo(f"greval evaluate {done.path} -m METRIC judges them")

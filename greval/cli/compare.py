@@ -8,11 +8,11 @@ from typing import Annotated
 import typer
 
 from greval.cli.options import (
-    Form,
+    FormatOption,
     OtherTags,
     ReportFormat,
     RunFolder,
-    page,
+    create_console,
 )
 from greval.stats.correction import Correction
 
@@ -40,7 +40,7 @@ def compare(  # noqa: PLR0913 - the options of a command
         str | None, typer.Option(metavar="TAG", help="questions with one value are not independent, as of a document")
     ] = None,
     level: Annotated[float, typer.Option(metavar="SHARE", help="of the intervals, and of the tests together")] = 0.95,
-    form: Form = ReportFormat.table,
+    form: FormatOption = ReportFormat.table,
     fail_if: Annotated[
         list[str] | None,
         typer.Option(
@@ -50,9 +50,9 @@ def compare(  # noqa: PLR0913 - the options of a command
     ] = None,
 ) -> None:
     """Compare methods: which one is better, on which questions, and with what certainty."""
-    from greval.analysis.comparison import check
+    from greval.analysis.comparison import check_gate
     from greval.analysis.comparison import compare as compared
-    from greval.report.comparison import gate, render
+    from greval.report.comparison import format_check, render
 
     found = compared(
         run,
@@ -65,13 +65,13 @@ def compare(  # noqa: PLR0913 - the options of a command
         cluster_by=cluster_by,
         level=level,
     )
-    found = found.model_copy(update={"gate": check(found, fail_if or ())})
+    found = found.model_copy(update={"gate": check_gate(found, fail_if or ())})
     failed = [one for one in found.gate if one.met]
     if form is ReportFormat.table:
-        render(found, page())
+        render(found, create_console())
     else:
         typer.echo(found.model_dump_json(indent=2))
         for one in failed:
-            typer.echo(gate(one), err=True)
+            typer.echo(format_check(one), err=True)
     if failed:
         raise typer.Exit(MISSED)

@@ -10,35 +10,35 @@ from rich.measure import Measurement
 from rich.table import Column, Table
 from rich.text import Text
 
-ANY_WIDTH = 10_000
-GAP = 2
+UNLIMITED_WIDTH = 10_000
+COLUMN_GAP = 2
 """The number of spaces between two columns."""
-FOLDED = 12
+MIN_FOLDED_WIDTH = 12
 """The minimum width of a column whose words may be broken, such as ids."""
-PICTURES = 0x2400
+CONTROL_PICTURES = 0x2400
 """The first code point of the Unicode block Control Pictures."""
 DELETE = 0x7F
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Control characters except tab and newline, and characters that change the text direction."""
 
 
-def visible(text: str) -> str:
+def escape_control_characters(text: str) -> str:
     r"""Return a text with visible substitutes for control characters, which could otherwise change the terminal.
 
     Example:
-        >>> visible("\x1b[31mq1\x00")
+        >>> escape_control_characters("\x1b[31mq1\x00")
         '␛[31mq1␀'
     """
-    return _CONTROL.sub(lambda found: _picture(ord(found[0])), text)
+    return _CONTROL.sub(lambda found: _escape_character(ord(found[0])), text)
 
 
-def _picture(code: int) -> str:
+def _escape_character(code: int) -> str:
     if code == DELETE:
         return "\u2421"
-    return chr(PICTURES + code) if code < DELETE else f"\\u{code:04x}"
+    return chr(CONTROL_PICTURES + code) if code < DELETE else f"\\u{code:04x}"
 
 
-class Page(Console):
+class ReportConsole(Console):
     """A console for a terminal or a file that prints text unchanged and tables as wide as their numbers need.
 
     A table that is too wide is wrapped by the terminal; rich would omit its last columns.
@@ -52,26 +52,26 @@ class Page(Console):
         """Print with a width that fits every table."""
         width = self.width
         try:
-            self.width = max(width, *(self._needed(one) for one in objects), 1)
+            self.width = max(width, *(self._measure_width(one) for one in objects), 1)
             super().print(*objects, **how)
         finally:
             self.width = width
 
     def render_str(self, text: str, **how: Any) -> Text:  # noqa: ANN401 - as in rich
         """Render a text as rich does, after escaping its control characters."""
-        return super().render_str(visible(text), **how)
+        return super().render_str(escape_control_characters(text), **how)
 
-    def _needed(self, one: object) -> int:
+    def _measure_width(self, one: object) -> int:
         """Return the minimum width of a table; 0 for other objects, which fit any width."""
         if isinstance(one, Group):
-            return max(map(self._needed, one.renderables), default=0)
-        return sum(self._needed_by(column) + GAP for column in one.columns) if isinstance(one, Table) else 0
+            return max(map(self._measure_width, one.renderables), default=0)
+        return sum(self._measure_column(column) + COLUMN_GAP for column in one.columns) if isinstance(one, Table) else 0
 
-    def _needed_by(self, column: Column) -> int:
+    def _measure_column(self, column: Column) -> int:
         """Return the minimum width of a column at which no word is broken, and no cell that must stay on one line."""
-        wide = self.options.update(width=ANY_WIDTH)
+        wide = self.options.update(width=UNLIMITED_WIDTH)
         sizes = [Measurement.get(self, wide, cell) for cell in (column.header, *column.cells)]
         if column.no_wrap:
             return max(size.maximum for size in sizes)
-        words = FOLDED if column.overflow == "fold" else ANY_WIDTH
+        words = MIN_FOLDED_WIDTH if column.overflow == "fold" else UNLIMITED_WIDTH
         return max(column.min_width or 0, min(words, max(size.minimum for size in sizes)))

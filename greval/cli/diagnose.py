@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from greval.cli.options import By, Form, ReportFormat, RunFolder, page
+from greval.cli.options import By, FormatOption, ReportFormat, RunFolder, create_console
 from greval.cli.tags import check_tags
-from greval.datasets.field_names import nearest
+from greval.datasets.field_names import find_nearest
 from greval.runs.store import Store
 
 if TYPE_CHECKING:
-    from greval.analysis.diagnosis import Cause, Diagnoses, Diagnosis
+    from greval.analysis.diagnosis import Cause, Diagnosis, DiagnosisTable
     from greval.records.inventory import Inventory
 
 QUERY_TYPE = "query_type"
-Index = Annotated[
+IndexFolder = Annotated[
     str | None,
     typer.Option(
         "--index", metavar="DIR", help="what was searched: a folder of GraphRAG or LightRAG, or a file of rows"
@@ -27,7 +27,7 @@ Index = Annotated[
 def diagnose(
     run: RunFolder,
     *,
-    index: Index = None,
+    index: IndexFolder = None,
     by: By = None,
     metric: Annotated[
         str | None, typer.Option("--metric", "-m", help="what tells right from wrong; correctness by default")
@@ -36,30 +36,30 @@ def diagnose(
         list[str] | None,
         typer.Option(metavar="CAUSE", help='list the cases of a cause with the evidence, such as "not reached"'),
     ] = None,
-    form: Form = ReportFormat.table,
+    form: FormatOption = ReportFormat.table,
 ) -> None:
     """Find the cause of each wrong answer: the first step at which needed evidence was lost."""
     from greval.analysis.diagnosis import diagnose_run, tabulate
-    from greval.report.diagnosis import notes_on, render
+    from greval.report.diagnosis import print_notes, render
 
-    shown = [_cause(name) for name in show or ()]
+    shown = [_parse_cause(name) for name in show or ()]
     inventory = read_index(index)
     with Store.open(run) as store, store.snapshot():
         rows = [*diagnose_run(store, metric=metric, inventory=inventory)]
     check_tags(by or (), (row.tags for row in rows), run)
-    found = tabulate(rows, by=by or _usual(rows))
+    found = tabulate(rows, by=by or _choose_grouping(rows))
     if form is ReportFormat.json:
-        typer.echo(_only(found, shown).model_dump_json(indent=2))
+        typer.echo(_filter_causes(found, shown).model_dump_json(indent=2))
         return
-    out = page()
+    out = create_console()
     told = ", ".join(sorted({row.metric for row in rows if row.metric}))
     render(found, out, title=f"{run}: why answers are wrong{f', by {told}' if told else ''}", show=shown)
-    notes_on(inventory.notes if inventory else (), out)
+    print_notes(inventory.notes if inventory else (), out)
     if not shown:
         typer.echo(f"the cases behind a number: greval diagnose {run} --show CAUSE")
 
 
-def _cause(name: str) -> Cause:
+def _parse_cause(name: str) -> Cause:
     """Parse the name of a cause.
 
     Raises:
@@ -70,7 +70,7 @@ def _cause(name: str) -> Cause:
     for cause in CAUSES:
         if cause == name.strip().lower():
             return cause
-    near = nearest(name, CAUSES)
+    near = find_nearest(name, CAUSES)
     hinted = f"; is it {near!r}?" if near else ""
     raise typer.BadParameter(f"--show: {name!r} is no cause{hinted} (causes are {', '.join(CAUSES)})")
 
@@ -84,12 +84,12 @@ def read_index(index: str | None) -> Inventory | None:
     return read_inventory(index)
 
 
-def _usual(rows: list[Diagnosis]) -> tuple[str, ...]:
+def _choose_grouping(rows: list[Diagnosis]) -> tuple[str, ...]:
     """Return the default grouping: by type of question if the cases have one, else none."""
     return (QUERY_TYPE,) if any(QUERY_TYPE in row.tags for row in rows) else ()
 
 
-def _only(found: Diagnoses, causes: list[Cause]) -> Diagnoses:
+def _filter_causes(found: DiagnosisTable, causes: list[Cause]) -> DiagnosisTable:
     """Select the diagnoses of the given causes, or all if none are given; the counts stay unchanged."""
     rows = tuple(row for row in found.rows if not causes or row.cause in causes)
     return found.model_copy(update={"rows": rows})

@@ -9,16 +9,16 @@ import typer
 
 from greval.cli.options import (
     AnnotationFiles,
-    Form,
+    FormatOption,
     Level,
     OtherTags,
     ReportFormat,
     RunFolder,
-    page,
+    create_console,
 )
 
 
-class DrawnBy(StrEnum):
+class SamplingUnit(StrEnum):
     """The sampling unit: what was drawn for annotation."""
 
     items = "items"
@@ -35,14 +35,14 @@ def estimate(  # noqa: PLR0913 - the options of a command
         str | None, typer.Option(metavar="METHOD", help="also the difference of each other method from this one")
     ] = None,
     drawn_by: Annotated[
-        DrawnBy | None,
+        SamplingUnit | None,
         typer.Option(help="what was drawn for annotation in one go; told from the labels where not given"),
     ] = None,
     new_questions: Annotated[
         bool, typer.Option("--new-questions", help="intervals for new questions like these, not for this run only")
     ] = False,
     level: Level = 0.95,
-    form: Form = ReportFormat.table,
+    form: FormatOption = ReportFormat.table,
 ) -> None:
     """Estimate what people would say about all judged items. The interval includes the judge's error."""
     from greval.report.estimates import render
@@ -59,6 +59,6 @@ def estimate(  # noqa: PLR0913 - the options of a command
         level=level,
     )
     if form is ReportFormat.table:
-        render(found, page())
+        render(found, create_console())
     else:
         typer.echo(found.model_dump_json(indent=2))

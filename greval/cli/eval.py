@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from greval.cli.collect import read_wanted, snapshot
-from greval.cli.evaluate import FAILED, finish
+from greval.cli.collect import convert_progress, parse_tag_filters
+from greval.cli.evaluate import FAILED, report_and_exit
 from greval.cli.options import (
     Concurrency,
     Depth,
@@ -20,20 +20,20 @@ from greval.cli.options import (
     MaxCost,
     PriceTable,
     Quiet,
-    page,
+    create_console,
 )
-from greval.cli.progress_bar import Bar
+from greval.cli.progress_bar import ProgressBar
 from greval.cli.stopping import stop_on_signals
-from greval.datasets.row_faults import describe_unread
+from greval.datasets.row_faults import describe_row_faults
 from greval.judging.model.judge import Judge
 from greval.judging.model.prices import Prices
-from greval.runs.from_config import CONFIG, PUBLISHED
-from greval.runs.from_config.config import located, read_config, with_provider
+from greval.runs.from_config import CONFIG_FILE, DEFAULT_GROUP_BY
+from greval.runs.from_config.config import add_provider, locate_config, read_config
 
 if TYPE_CHECKING:
     from greval.methods.collecting import CollectProgress
     from greval.runs.from_config.api import Evaluation, Selection
-    from greval.runs.options import Options
+    from greval.runs.options import EvaluateOptions
     from greval.runs.progress import Progress
 
 
@@ -43,7 +43,7 @@ def evaluation(  # noqa: PLR0913 - the options of a command
     root: Annotated[
         Path, typer.Option(metavar="DIR", help="the folder that the config's paths are relative to")
     ] = Path(),
-    config: Annotated[Path, typer.Option(metavar="FILE", help="the config, in that folder")] = Path(CONFIG),
+    config: Annotated[Path, typer.Option(metavar="FILE", help="the config, in that folder")] = Path(CONFIG_FILE),
     methods: Annotated[str | None, typer.Option(metavar="NAME,...", help="these methods of the config only")] = None,
     imdb_key: Annotated[
         list[str] | None, typer.Option(metavar="KEY", help="short for --where imdb_key=KEY; may be given often")
@@ -72,10 +72,10 @@ def evaluation(  # noqa: PLR0913 - the options of a command
     """Run the evaluation of a config file: methods answer, the judge judges. The same command again resumes it."""
     from greval.runs.from_config.api import Selection
 
-    keys = [f"{PUBLISHED}={key}" for key in imdb_key or ()]
-    wanted = {tag: sorted(values) for tag, values in read_wanted([*(where or ()), *keys]).items()}
+    keys = [f"{DEFAULT_GROUP_BY}={key}" for key in imdb_key or ()]
+    wanted = {tag: sorted(values) for tag, values in parse_tag_filters([*(where or ()), *keys]).items()}
     selection = Selection(methods, wanted, limit)
-    options: Options = {
+    options: EvaluateOptions = {
         "resume": resume,
         "retry_failed": retry_failed,
         "concurrency": concurrency,
@@ -85,37 +85,39 @@ def evaluation(  # noqa: PLR0913 - the options of a command
         "prices": Prices.load(prices),
         "debug": bool(context.obj),
     }
-    found = _judge(context, judge, root, config)
+    found = _choose_judge(context, judge, root, config)
     if dry_run:
-        _foretell(root, config, selection, found, options)
+        _print_forecast(root, config, selection, found, options)
         return
     done = asyncio.run(_run(root, config, selection, found, options, timeout=timeout or None, quiet=quiet))
-    _finish(done, quiet=quiet)
+    _report_and_exit(done, quiet=quiet)
 
 
-def _judge(context: typer.Context, name: str | None, root: Path, config: Path) -> Judge | None:
+def _choose_judge(context: typer.Context, name: str | None, root: Path, config: Path) -> Judge | None:
     """Return the judge named on the command line with the config's other settings; None to use the config's judge.
 
     A judge from the environment is used only if the config does not name one.
     """
-    own = read_config(located(root, config), root).judge
+    own = read_config(locate_config(root, config), root).judge
     source = context.get_parameter_source("judge")
     if not name or (own and source and source.name == "ENVIRONMENT"):
         return None
-    model = with_provider(name)
+    model = add_provider(name)
     return own.model_copy(update={"model": model}) if own else Judge(model)
 
 
-def _foretell(root: Path, config: Path, selection: Selection, judge: Judge | None, options: Options) -> None:
+def _print_forecast(
+    root: Path, config: Path, selection: Selection, judge: Judge | None, options: EvaluateOptions
+) -> None:
     """Print the forecast of the calls of methods and judge."""
     from greval.report.forecast import render
-    from greval.runs.from_config.forecast import foretell_config
+    from greval.runs.from_config.forecast import forecast_config
 
-    found = foretell_config(root, config, selection, judge=judge, **options)
-    _tell_unread(found.unread)
+    found = forecast_config(root, config, selection, judge=judge, **options)
+    _print_unread(found.unread)
     asked = ", ".join(f"{name} {count:,}" for name, count in found.open.items())
     typer.echo(f"responses would be asked of the methods, to {found.questions:,} questions: {asked}")
-    render(found.forecast, page())
+    render(found.forecast, create_console())
     if missing := sum(found.open.values()):
         typer.echo(f"responses that are not there yet: {missing:,}; their context is not in the input tokens")
 
@@ -125,63 +127,70 @@ async def _run(  # noqa: PLR0913 - the parameters of an evaluation
     config: Path,
     selection: Selection,
     judge: Judge | None,
-    options: Options,
+    options: EvaluateOptions,
     *,
     timeout: float | None,  # noqa: ASYNC109 - per response, not for the whole command
     quiet: bool,
 ) -> Evaluation:
     """Run with two progress bars. The first Ctrl-C finishes calls in flight, the second stops immediately."""
-    from greval.methods.threads import Threads
+    from greval.methods.threads import ThreadPerCallExecutor
     from greval.runs.from_config.api import evaluate_config_async
 
     stop = asyncio.Event()
     stop_on_signals(stop)
-    asyncio.get_running_loop().set_default_executor(Threads())  # runs the synchronous parts of LangChain
-    with _Bars(quiet=quiet) as bars:
-        options["on_progress"] = bars.judged
+    asyncio.get_running_loop().set_default_executor(ThreadPerCallExecutor())  # runs the synchronous parts of LangChain
+    with _ProgressBars(quiet=quiet) as bars:
+        options["on_progress"] = bars.show_judgements
         return await evaluate_config_async(
-            root, config, selection, judge=judge, stop=stop, timeout=timeout, on_collected=bars.collected, **options
+            root,
+            config,
+            selection,
+            judge=judge,
+            stop=stop,
+            timeout=timeout,
+            on_collected=bars.show_responses,
+            **options,
         )
 
 
-class _Bars(ExitStack):
+class _ProgressBars(ExitStack):
     """Two progress bars, first for responses and then for judgements, each with its own time."""
 
     def __init__(self, *, quiet: bool) -> None:
         super().__init__()
         self._quiet = quiet
-        self._responses: Bar | None = None
-        self._judgements: Bar | None = None
+        self._responses: ProgressBar | None = None
+        self._judgements: ProgressBar | None = None
 
-    def collected(self, progress: CollectProgress) -> None:
+    def show_responses(self, progress: CollectProgress) -> None:
         """Show the progress of the responses."""
         if self._responses is None:
-            self._responses = self.enter_context(Bar(quiet=self._quiet))
-            self._responses.say("responses:")
-        self._responses.show(snapshot(progress))
+            self._responses = self.enter_context(ProgressBar(quiet=self._quiet))
+            self._responses.print_line("responses:")
+        self._responses.show(convert_progress(progress))
 
-    def judged(self, progress: Progress) -> None:
+    def show_judgements(self, progress: Progress) -> None:
         """Show the progress of the judgements."""
         if self._judgements is None:
             self.close()
-            self._judgements = self.enter_context(Bar(quiet=self._quiet))
-            self._judgements.say("judgements:")
+            self._judgements = self.enter_context(ProgressBar(quiet=self._quiet))
+            self._judgements.print_line("judgements:")
         self._judgements.show(progress)
 
 
-def _finish(done: Evaluation, *, quiet: bool) -> None:
+def _report_and_exit(done: Evaluation, *, quiet: bool) -> None:
     """Print unreadable rows, the result paths and the report, and exit with the exit code."""
-    _tell_unread(done.unread)
+    _print_unread(done.unread)
     if not quiet:
         if done.ignored:
             typer.echo(f"columns that are neither a field nor a tag: {', '.join(done.ignored)}", err=True)
         typer.echo(f"results: {done.detailed} and {done.summary.name}")
-    finish(done.run, by=("method",), show=0, quiet=quiet)
+    report_and_exit(done.run, by=("method",), show=0, quiet=quiet)
     if done.unread:
         raise typer.Exit(FAILED)
 
 
-def _tell_unread(rows: Sequence[str]) -> None:
+def _print_unread(rows: Sequence[str]) -> None:
     """Print the rows of the dataset that are not questions."""
-    for line in describe_unread(rows):
+    for line in describe_row_faults(rows):
         typer.echo(f"not a question: {line}", err=True)

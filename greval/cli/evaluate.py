@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from greval._util.wording import counted
-from greval.analysis.summary import build
-from greval.cli.failures import kinds, tell_failures
-from greval.cli.input import Input, Rows, open_input
+from greval._util.wording import format_count
+from greval.analysis.summary import build_report
+from greval.cli.failures import list_failure_kinds, print_failure_hints
+from greval.cli.input import CaseInput, Rows, open_input
 from greval.cli.options import (
     AnswerForm,
     BaseUrl,
@@ -44,18 +44,18 @@ from greval.cli.options import (
     Temperature,
     Timeout,
     TokensPerMinute,
-    needed_judge,
-    page,
+    create_console,
+    require_judge,
 )
-from greval.cli.progress_bar import Bar
-from greval.cli.run_folder import announce_continuing, choose_folder
+from greval.cli.progress_bar import ProgressBar
+from greval.cli.run_folder import choose_folder, print_continuing
 from greval.cli.stopping import describe_stop, stop_on_signals
 from greval.datasets.chunk_sources import read_pattern
-from greval.datasets.row_faults import describe_unread
+from greval.datasets.row_faults import describe_row_faults
 from greval.errors import GrevalError
 from greval.judging.model.judge import Judge
 from greval.judging.model.prices import Prices
-from greval.metrics.library import load, with_dependencies
+from greval.metrics.library import add_dependencies, load_metric
 from greval.records.metric import ComputedMetric, Metric
 from greval.records.result import Result
 from greval.report.console import render
@@ -64,13 +64,13 @@ from greval.runs.store import Store
 
 if TYPE_CHECKING:
     from greval.runs.evaluation import Run
-    from greval.runs.options import Options
+    from greval.runs.options import EvaluateOptions
     from greval.runs.progress import Progress
 
 FAILED = 3
 STOPPED = 130
-SWITCHED_OFF = "OTEL_SDK_DISABLED"
-NO_PROVIDER = """\
+OTEL_DISABLED = "OTEL_SDK_DISABLED"
+NO_PROVIDER_MESSAGE = """\
 --otel: this process has no OpenTelemetry provider, so no event could be emitted. Start greval with one:
   pip install opentelemetry-distro opentelemetry-exporter-otlp
   opentelemetry-instrument --logs_exporter otlp greval evaluate ... --otel
@@ -138,7 +138,7 @@ def evaluate(  # noqa: PLR0913 - the options of a command
 ) -> None:
     """Judge cases by metrics. The same command again judges only what is missing or failed."""
     folders = library or []
-    metrics = with_dependencies([load(name, *folders) for name in metric], *folders)
+    metrics = add_dependencies([load_metric(name, *folders) for name in metric], *folders)
     settings: dict[str, Any] = {
         "base_url": base_url,
         "temperature": temperature,
@@ -154,7 +154,7 @@ def evaluate(  # noqa: PLR0913 - the options of a command
         "tokens_per_minute": tokens_per_minute,
     }
     computed = all(isinstance(one, ComputedMetric) for one in metrics)
-    model = None if computed else needed_judge(judge, **settings)
+    model = None if computed else require_judge(judge, **settings)
     if doc_id_pattern is not None:
         read_pattern(doc_id_pattern)  # report an invalid pattern before anything else
     given = open_input(
@@ -166,10 +166,10 @@ def evaluate(  # noqa: PLR0913 - the options of a command
         by=by or (),
         limit=limit,
     )
-    origin = given.reading.source(*(gold or ()), *(traversal or ()), limit=limit, pattern=doc_id_pattern)
+    origin = given.reading.identify_source(*(gold or ()), *(traversal or ()), limit=limit, pattern=doc_id_pattern)
     folder = out or choose_folder(cases, origin)
     table = Prices.load(prices)
-    options: Options = {
+    options: EvaluateOptions = {
         "concurrency": concurrency,
         "repeats": repeats,
         "reason_depth": reason_depth,
@@ -185,14 +185,14 @@ def evaluate(  # noqa: PLR0913 - the options of a command
         "origin": origin,
     }
     if dry_run:
-        _foretell(given.rows, metrics, model, folder, options)
+        _print_forecast(given.rows, metrics, model, folder, options)
         return
     options["total"] = given.reading.count(limit)
     if resume and not quiet and not json:
-        announce_continuing(folder)
-    bar = Bar(quiet=quiet, json=json, also=_events() if otel else None)
+        print_continuing(folder)
+    bar = ProgressBar(quiet=quiet, json=json, also=_create_emitter() if otel else None)
     run = asyncio.run(_run(given, metrics, model, folder, bar, options))
-    finish(run, by=by or (), show=show, quiet=quiet or json)
+    report_and_exit(run, by=by or (), show=show, quiet=quiet or json)
 
 
 def demo(
@@ -203,14 +203,14 @@ def demo(
 ) -> None:
     """Judge the example cases shipped with greval, with the embedded model."""
     cases = open_input(str(files("greval") / "demo" / "cases.jsonl"), limit=limit)
-    metrics = [load(name) for name in DEMO_METRICS]
-    announce_continuing(out)
-    options: Options = {"total": limit, "origin": cases.reading.source(limit=limit)}
-    run = asyncio.run(_run(cases, metrics, needed_judge(judge), out, Bar(), options))
-    finish(run, by=(), show=12, quiet=False)
+    metrics = [load_metric(name) for name in DEMO_METRICS]
+    print_continuing(out)
+    options: EvaluateOptions = {"total": limit, "origin": cases.reading.identify_source(limit=limit)}
+    run = asyncio.run(_run(cases, metrics, require_judge(judge), out, ProgressBar(), options))
+    report_and_exit(run, by=(), show=12, quiet=False)
 
 
-def _events() -> Callable[[Result], None]:
+def _create_emitter() -> Callable[[Result], None]:
     """Create the callable that emits OpenTelemetry events for each result.
 
     If OpenTelemetry was disabled on purpose, a notice is printed instead of an error.
@@ -221,20 +221,20 @@ def _events() -> Callable[[Result], None]:
     from greval.runs.otel import Events
 
     events = Events()
-    if events.silent and os.environ.get(SWITCHED_OFF, "").lower() == "true":
-        typer.echo(f"--otel: {SWITCHED_OFF} is true, so no event is emitted", err=True)
+    if events.silent and os.environ.get(OTEL_DISABLED, "").lower() == "true":
+        typer.echo(f"--otel: {OTEL_DISABLED} is true, so no event is emitted", err=True)
     elif events.silent:
-        raise GrevalError(NO_PROVIDER)
+        raise GrevalError(NO_PROVIDER_MESSAGE)
     return events
 
 
 async def _run(
-    cases: Input,
+    cases: CaseInput,
     metrics: Sequence[Metric],
     judge: Judge | None,
     folder: Path,
-    bar: Bar,
-    options: Options,
+    bar: ProgressBar,
+    options: EvaluateOptions,
 ) -> Run:
     """Run with a progress bar. The first Ctrl-C finishes calls in flight, the second stops immediately."""
     from greval.runs.evaluation import evaluate_async
@@ -242,39 +242,43 @@ async def _run(
     stop = asyncio.Event()
     stop_on_signals(stop)
     unread: list[str] = []
-    given: Options = {"on_progress": bar.show, "on_result": bar.result, "on_unread": unread.append}
+    given: EvaluateOptions = {"on_progress": bar.show, "on_result": bar.add_result, "on_unread": unread.append}
     given |= options
     with bar:
         run = await evaluate_async(cases.rows, metrics, judge, out=folder, stop=stop, **given)
         if notice := cases.reading.notice():
-            bar.say(notice)
-        for line in describe_unread(unread, run.progress.unread):
-            bar.say(f"not a case: {line}")
-        bar.finished(run)
+            bar.print_line(notice)
+        for line in describe_row_faults(unread, run.progress.unread):
+            bar.print_line(f"not a case: {line}")
+        bar.emit_finished(run)
     return run
 
 
-def _foretell(rows: Rows, metrics: Sequence[Metric], judge: Judge | None, folder: Path, options: Options) -> None:
+def _print_forecast(
+    rows: Rows, metrics: Sequence[Metric], judge: Judge | None, folder: Path, options: EvaluateOptions
+) -> None:
     """Print the forecast of the calls and the cost of a run."""
     from greval.report.forecast import render as render_forecast
     from greval.runs.forecast import forecast
 
-    render_forecast(forecast(rows, metrics, judge, out=folder, **options), page())
+    render_forecast(forecast(rows, metrics, judge, out=folder, **options), create_console())
 
 
-def finish(run: Run, *, by: Sequence[str], show: int, quiet: bool) -> None:
+def report_and_exit(run: Run, *, by: Sequence[str], show: int, quiet: bool) -> None:
     """Print the report, the failures and the stop reason, and exit with an error code if the run is incomplete."""
-    from greval.runs.evaluation import STOPPED as ASKED
+    from greval.runs.evaluation import STOP_REQUESTED as ASKED
 
-    lacks = _lacks(run.progress)
+    lacks = _describe_unjudged(run.progress)
     folder = quote(str(run.folder))
     if not quiet:
         with Store.open(run.folder) as store:
-            found = build(store, by=by, show=show)
-        render(found.model_copy(update={"unread": (), "unread_count": 0}), page())  # they were printed during the run
+            found = build_report(store, by=by, show=show)
+        render(
+            found.model_copy(update={"unread": (), "unread_count": 0}), create_console()
+        )  # they were printed during the run
         several = f"; greval compare {folder}" if "method" in found.by else ""
         typer.echo(f"run: {folder}   (greval report {folder}; greval results {folder}{several})")
-        tell_failures(run.folder, kinds(found), found.judge or "", run.why or "")
+        print_failure_hints(run.folder, list_failure_kinds(found), found.judge or "", run.why or "")
     elif lacks:
         typer.echo(f"{lacks}; greval report {folder} says why", err=True)
     if run.why:
@@ -284,8 +288,8 @@ def finish(run: Run, *, by: Sequence[str], show: int, quiet: bool) -> None:
         raise typer.Exit(FAILED)
 
 
-def _lacks(progress: Progress) -> str:
+def _describe_unjudged(progress: Progress) -> str:
     """Describe in one line what could not be judged; empty if everything was judged."""
     failed = {"judgement": progress.failed, "item": progress.items_failed}
-    told = [f"{counted(count, what)} failed" for what, count in failed.items() if count]
-    return ", ".join([*told, counted(progress.unread, "unreadable row")] if progress.unread else told)
+    told = [f"{format_count(count, what)} failed" for what, count in failed.items() if count]
+    return ", ".join([*told, format_count(progress.unread, "unreadable row")] if progress.unread else told)

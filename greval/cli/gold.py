@@ -7,18 +7,18 @@ from typing import Annotated
 
 import typer
 
-from greval.cli.console import visible
-from greval.cli.diagnose import Index, read_index
+from greval.cli.console import escape_control_characters
+from greval.cli.diagnose import IndexFolder, read_index
 
 app = typer.Typer(help="Check gold: what should have been retrieved, walked and answered.", no_args_is_help=True)
-FAULTY = 2
+FAULTS_FOUND = 2
 
 
 @app.command("check")
 def check(
     path: Annotated[Path, typer.Argument(metavar="CASES_OR_GOLD", help="cases, or rows of an id and gold")],
     *,
-    index: Index = None,
+    index: IndexFolder = None,
 ) -> None:
     """Report all faults in the gold of a file with their places. Exit code 2 if there are faults."""
     from greval.analysis.gold import Finding, check_gold
@@ -36,9 +36,9 @@ def check(
     checked = check_gold((case for _, case in cases), inventory, places=(place for place, _ in cases))
     findings = (*unread, *checked)
     for finding in findings:
-        typer.echo(visible(str(finding)))
+        typer.echo(escape_control_characters(str(finding)))
     faults = sum(finding.level == "fault" for finding in findings)
     samples = len({case.id for _, case in cases})
     typer.echo(f"{path}: {samples:,} samples, {faults:,} faults, {len(findings) - faults:,} remarks")
     if faults:
-        raise typer.Exit(FAULTY)
+        raise typer.Exit(FAULTS_FOUND)

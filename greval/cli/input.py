@@ -7,12 +7,12 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from greval._util.arguments import hold_until, unknown
-from greval.datasets import Reading, RowFault, read_cases
+from greval._util.arguments import build_unknown_name_error, require_any
+from greval.datasets import CaseReader, RowFault, read_cases
 from greval.datasets.chunk_sources import fill_sources
 from greval.datasets.gold import read_gold
-from greval.datasets.gold_join import attach_gold, attach_traversal, complete_rows, unmatched
-from greval.datasets.row_faults import describe_unread, none_readable
+from greval.datasets.gold_join import attach_gold, attach_traversal, build_unmatched_error, merge_rows
+from greval.datasets.row_faults import build_unreadable_error, describe_row_faults
 from greval.errors import DataError
 from greval.records.case import Case, Gold, Traversal
 from greval.stats.summary import METHOD
@@ -21,10 +21,10 @@ STDIN = "-"
 Rows = Iterator[Case | RowFault]
 
 
-class Input(NamedTuple):
+class CaseInput(NamedTuple):
     """An opened input: the reader of the cases, and the rows with the joined data."""
 
-    reading: Reading
+    reading: CaseReader
     rows: Rows
 
 
@@ -37,7 +37,7 @@ def open_input(  # noqa: PLR0913 - the parts of the input of a run
     pattern: str | None = None,
     by: Sequence[str] = (),
     limit: int | None = None,
-) -> Input:
+) -> CaseInput:
     """Open the cases of a file or of standard input, joined with gold and traversals.
 
     Args:
@@ -57,9 +57,9 @@ def open_input(  # noqa: PLR0913 - the parts of the input of a run
     reading = read_cases(source, method=method)
     joined = {file: _read_joined(file, "gold") for file in gold}
     logs = {file: _read_joined(file, "traversal") for file in traversals}
-    wishes = _Wishes(joined, logs, by)
+    wishes = _InputRequirements(joined, logs, by)
 
-    gold_of = complete_rows(row for found in joined.values() for row in found)
+    gold_of = merge_rows(row for found in joined.values() for row in found)
     walk_of = {(row.id, row.method): row.traversal for found in logs.values() for row in found}
 
     def rows() -> Rows:
@@ -67,15 +67,15 @@ def open_input(  # noqa: PLR0913 - the parts of the input of a run
         return found if pattern is None else fill_sources(found, pattern)
 
     if wishes.are_met:
-        return Input(reading, rows())
+        return CaseInput(reading, rows())
     if source == STDIN:
-        return Input(reading, hold_until(rows(), wishes.take, wishes.refuse))
-    if not any(map(wishes.take, rows())):
-        raise wishes.refuse()
-    return Input(reading, rows())
+        return CaseInput(reading, require_any(rows(), wishes.check_row, wishes.build_error))
+    if not any(map(wishes.check_row, rows())):
+        raise wishes.build_error()
+    return CaseInput(reading, rows())
 
 
-class _Wishes:
+class _InputRequirements:
     """Requirements on the cases: at least one id of each joined file, and each tag used for grouping."""
 
     def __init__(self, gold: dict[Path, list[Case]], traversals: dict[Path, list[Case]], by: Iterable[str]) -> None:
@@ -90,7 +90,7 @@ class _Wishes:
     def are_met(self) -> bool:
         return not self._files and self._tags.issuperset(self._by)
 
-    def take(self, row: Case | RowFault) -> bool:
+    def check_row(self, row: Case | RowFault) -> bool:
         """Check a row, and return whether all requirements are met now."""
         if isinstance(row, RowFault):
             self._faults.append(f"{row.place}: {row.message}")
@@ -100,14 +100,14 @@ class _Wishes:
         self._files = [one for one in self._files if row.id not in one[2]]
         return self.are_met
 
-    def refuse(self) -> DataError:
+    def build_error(self) -> DataError:
         """Build the error for the first requirement that is not met."""
         if not self._cases:
-            return none_readable(self._faults, len(self._faults))
+            return build_unreadable_error(self._faults, len(self._faults))
         for file, what, ids in self._files:
-            return unmatched(what, ids, str(file))
+            return build_unmatched_error(what, ids, str(file))
         missing = next(name for name in self._by if name not in self._tags)
-        return unknown("tag", missing, {METHOD, *self._tags}, "--by")
+        return build_unknown_name_error("tag", missing, {METHOD, *self._tags}, "--by")
 
 
 def _read_joined(file: Path, what: str) -> list[Case]:
@@ -117,12 +117,12 @@ def _read_joined(file: Path, what: str) -> list[Case]:
         DataError: If a row is invalid. It is not skipped, because the results would then cover other questions.
     """
     found = [*read_gold(file)]
-    if faults := [fault for place, row in found if (fault := _fault(place, row, what))]:
-        raise DataError("\n".join(describe_unread(faults)))
+    if faults := [fault for place, row in found if (fault := _describe_fault(place, row, what))]:
+        raise DataError("\n".join(describe_row_faults(faults)))
     return [row for _, row in found if isinstance(row, Case)]
 
 
-def _fault(place: str, row: Case | RowFault, what: str) -> str | None:
+def _describe_fault(place: str, row: Case | RowFault, what: str) -> str | None:
     """Return why a row is not valid gold or not a valid traversal, or None if it is valid."""
     if isinstance(row, RowFault):
         return f"{row.place}: {row.message}"

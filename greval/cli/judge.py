@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import typer
 from rich.table import Table
 
-from greval.cli.options import BaseUrl, JudgeName, Timeout, needed_judge, page
+from greval.cli.options import BaseUrl, JudgeName, Timeout, create_console, require_judge
 from greval.errors import JudgeUnavailableError
-from greval.judging.model.hints import advice
+from greval.judging.model.hints import format_failure_hint
 
 if TYPE_CHECKING:
     from greval.judging.judge_check import Capabilities
@@ -27,18 +27,18 @@ def _group() -> None:
 @app.command("check")
 def check(judge: JudgeName = None, base_url: BaseUrl = None, timeout: Timeout = 60.0) -> None:
     """Send four small requests to a judge, and print its capabilities. Nothing is stored."""
-    from greval.judging.judge_check import check as check_judge
+    from greval.judging.judge_check import check_judge
     from greval.judging.metric_runnable import run_sync
 
-    found = run_sync(check_judge(needed_judge(judge, base_url=base_url, timeout=timeout)))
-    _print(found)
+    found = run_sync(check_judge(require_judge(judge, base_url=base_url, timeout=timeout)))
+    _print_capabilities(found)
     if not found.answers:
         what = "does not answer" if found.reachable or found.failure == "authentication" else "cannot be reached"
-        hint = f"; {advice(found.failure, found.judge)}" if found.failure else ""
+        hint = f"; {format_failure_hint(found.failure, found.judge)}" if found.failure else ""
         raise JudgeUnavailableError(f"{found.judge} {what}: {found.message}{hint}")
 
 
-def _print(found: Capabilities) -> None:
+def _print_capabilities(found: Capabilities) -> None:
     table = Table(title=found.judge, title_justify="left", show_header=False, box=None, pad_edge=False)
     rows = (
         ("asked by", TIERS.get(found.tier, found.tier)),
@@ -52,4 +52,4 @@ def _print(found: Capabilities) -> None:
     )
     for row in rows:
         table.add_row(*row)
-    page().print(table)
+    create_console().print(table)

@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from greval.cli.options import page
+from greval.cli.options import create_console
 from greval.errors import GrevalError
-from greval.serve.start import needed
+from greval.serve.start import check_packages
 
 app = typer.Typer(help="Make, list and remove API keys of a server.", no_args_is_help=True)
 
@@ -21,7 +21,7 @@ DEFAULT = Path("keys.json")
 @app.callback()
 def _group() -> None:
     """Create, list and remove API keys of a server."""
-    needed()
+    check_packages()
 
 
 @app.command("add")
@@ -51,7 +51,7 @@ def list_keys(*, file: File = DEFAULT) -> None:
         table.add_column(column)
     for key in found.keys:
         table.add_row(key.name, key.created)
-    page().print(table)
+    create_console().print(table)
 
 
 @app.command("remove")

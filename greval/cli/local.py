@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 from rich.table import Table
 
-from greval.cli.options import page
+from greval.cli.options import create_console
 from greval.judging.local import DEFAULT_MODEL, MODELS, FetchProgress, cached_path
 from greval.judging.local import fetch as fetch_model
 
@@ -47,4 +47,4 @@ def list_models() -> None:
         table.add_column(column, overflow="fold")
     for name, model in MODELS.items():
         table.add_row(name, f"{model.download / 1e6:.0f} MB", model.licence, str(cached_path(name) or "-"), model.note)
-    page().print(table)
+    create_console().print(table)

@@ -9,11 +9,11 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from greval.cli.options import BaseUrl, Folders, JudgeName, Temperature, needed_judge, page
+from greval.cli.options import BaseUrl, Folders, JudgeName, Temperature, create_console, require_judge
 from greval.errors import DefinitionError
 from greval.metrics.files import read_metric, write_metric
-from greval.metrics.library import load, load_folder, predefined
-from greval.metrics.lint import lint
+from greval.metrics.library import load_folder, load_metric, predefined
+from greval.metrics.lint import lint_metric
 from greval.records.case import Over
 from greval.records.metric import ComputedMetric, JudgedMetric, Metric
 from greval.records.scale import CategoricalScale, MeasureScale
@@ -35,19 +35,19 @@ def list_metrics(library: Folders = None) -> None:
         known.update(load_folder(folder))
     for name, metric in known.items():
         judged = "computed" if isinstance(metric, ComputedMetric) else metric.over or "answer"
-        table.add_row(*map(escape, (name, judged, _needs(metric), _scale(metric), metric.description)))
-    page().print(table)
+        table.add_row(*map(escape, (name, judged, _format_needs(metric), _format_scale(metric), metric.description)))
+    create_console().print(table)
 
 
 @app.command("show")
 def show(name: Annotated[str, typer.Argument(help="a name or a file")], library: Folders = None) -> None:
     """Print the definition of a metric as a file."""
-    metric = load(name, *(library or ()))
+    metric = load_metric(name, *(library or ()))
     if isinstance(metric, JudgedMetric):
         typer.echo(write_metric(metric), nl=False)
     else:
-        typer.echo(f"name: {metric.name}\ndescription: {metric.description}\nneeds: [{_needs(metric)}]")
-        typer.echo(f"scale: {_scale(metric)}\ncomputed: true")
+        typer.echo(f"name: {metric.name}\ndescription: {metric.description}\nneeds: [{_format_needs(metric)}]")
+        typer.echo(f"scale: {_format_scale(metric)}\ncomputed: true")
 
 
 @app.command("check")
@@ -65,7 +65,7 @@ def check(
         except DefinitionError as error:
             faults.extend(error.faults)
             continue
-        remarks_on = lint(metric)
+        remarks_on = lint_metric(metric)
         typer.echo(f"{file}: {'good' if not remarks_on else 'good, with remarks'}")
         for remark in remarks_on:
             typer.echo(f"  {remark}")
@@ -87,17 +87,17 @@ def draft(  # noqa: PLR0913 - the options of a command
     temperature: Temperature = 0.0,
 ) -> None:
     """Draft a complete metric with a model and print it. Review it before saving it as a file."""
-    model = needed_judge(judge, base_url=base_url, temperature=temperature)
+    model = require_judge(judge, base_url=base_url, temperature=temperature)
     from greval.judging.metric_draft import draft as draft_metric
 
-    metric = draft_metric(name, description, scale=_wanted(scale), over=over, judge=model)
+    metric = draft_metric(name, description, scale=_parse_scale(scale), over=over, judge=model)
     typer.echo(write_metric(metric), nl=False)
     typer.echo(f"# drafted with {model.label}: review it before use", err=True)
-    for remark in lint(metric):
+    for remark in lint_metric(metric):
         typer.echo(f"# {remark}", err=True)
 
 
-def _wanted(scale: str) -> DraftScale:
+def _parse_scale(scale: str) -> DraftScale:
     """Parse the option for the scale.
 
     Raises:
@@ -116,12 +116,12 @@ def _wanted(scale: str) -> DraftScale:
     raise typer.BadParameter(f"{scale!r}: use categorical, value, LOW..HIGH or names such as Good,Fair,Poor")
 
 
-def _needs(metric: Metric) -> str:
+def _format_needs(metric: Metric) -> str:
     """Format the inputs of a metric: the case fields that it reads."""
     return ", ".join((*metric.needs, *(metric.optional if isinstance(metric, ComputedMetric) else ())))
 
 
-def _scale(metric: Metric) -> str:
+def _format_scale(metric: Metric) -> str:
     """Format a scale in a few words."""
     scale = metric.scale
     if isinstance(scale, CategoricalScale):

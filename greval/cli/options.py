@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from pydantic import ValidationError
 
-from greval.cli.console import Page
+from greval.cli.console import ReportConsole
 from greval.errors import JudgeError
-from greval.judging.answer_schema import Reason
-from greval.judging.model.hints import named
-from greval.judging.model.judge import HOW_TO_NAME_A_JUDGE, Judge, Structured
+from greval.judging.answer_schema import ReasonPosition
+from greval.judging.model.hints import parse_judge_name
+from greval.judging.model.judge import NO_JUDGE_MESSAGE, Judge, Structured
 from greval.records.metric import ReasonDepth
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ MaxTokens = Annotated[int | None, typer.Option(help="the longest answer of the j
 MaxItems = Annotated[int | None, typer.Option(help="the most chunks or triples judged in one call")]
 Confidence = Annotated[bool, typer.Option("--confidence", help="ask for the probability of each verdict")]
 AnswerForm = Annotated[Structured, typer.Option("--structured", help="how the answer is asked for")]
-ReasonPlace = Annotated[Reason, typer.Option("--reason", help="where the reason stands in the judge's answer")]
+ReasonPlace = Annotated[ReasonPosition, typer.Option("--reason", help="where the reason stands in the judge's answer")]
 Depth = Annotated[
     ReasonDepth | None,
     typer.Option("--reason-depth", help="how much the judge writes for each verdict; by default what each metric says"),
@@ -90,38 +90,38 @@ MaxCost = Annotated[
 ]
 PriceTable = Annotated[Path | None, typer.Option(metavar="FILE", help="a price table of your own (docs/money.md)")]
 Level = Annotated[float, typer.Option(metavar="SHARE", help="of the intervals")]
-Form = Annotated[ReportFormat, typer.Option("--format", help="for people or for programs")]
+FormatOption = Annotated[ReportFormat, typer.Option("--format", help="for people or for programs")]
 RunFolder = Annotated[Path, typer.Argument(help="a run folder")]
 OtherTags = Annotated[
     list[str] | None,
     typer.Option("--by", metavar="TAG", help="also by each value of a tag; given often: each combination"),
 ]
 
-WIDE = 160
+FILE_WIDTH = 160
 
 
-def page() -> Page:
+def create_console() -> ReportConsole:
     """Create the console for reports. It is wide if stdout is not a terminal, so that no name is truncated."""
-    return Page() if sys.stdout.isatty() or "COLUMNS" in os.environ else Page(width=WIDE)
+    return ReportConsole() if sys.stdout.isatty() or "COLUMNS" in os.environ else ReportConsole(width=FILE_WIDTH)
 
 
-def needed_judge(name: str | None, **settings: object) -> Judge:
+def require_judge(name: str | None, **settings: object) -> Judge:
     """Build the judge from the options.
 
     Raises:
         JudgeError: If no judge is named, or if its name or a setting is invalid.
     """
     if not name:
-        raise JudgeError(HOW_TO_NAME_A_JUDGE)
+        raise JudgeError(NO_JUDGE_MESSAGE)
     try:
         judge = Judge(name, **settings)
     except ValidationError as error:
-        raise JudgeError("\n".join(_told(fault) for fault in error.errors())) from error
-    named(judge.model)
+        raise JudgeError("\n".join(_format_option_error(fault) for fault in error.errors())) from error
+    parse_judge_name(judge.model)
     return judge
 
 
-def _told(fault: ErrorDetails) -> str:
+def _format_option_error(fault: ErrorDetails) -> str:
     """Format a validation error as an option and what is wrong with it."""
     what = fault["msg"].removeprefix("Value error, ").removeprefix("Input ")
     return f"--{'.'.join(map(str, fault['loc'])).replace('_', '-')}: {what}"

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from greval.cli.agreement import TreatAs
-from greval.cli.options import By, Form, Level, ReportFormat, page
+from greval.cli.options import By, FormatOption, Level, ReportFormat, create_console
 
 if TYPE_CHECKING:
-    from greval.trust.panels.api import Wishes
+    from greval.trust.panels.api import PanelOptions
 
 
-class Combine(StrEnum):
+class CombineJudges(StrEnum):
     """The way in which the verdicts of the judges are combined."""
 
     majority = "majority"
@@ -33,7 +33,8 @@ def panel(  # noqa: PLR0913 - the options of a command
     ] = None,
     by: By = None,
     combine: Annotated[
-        Combine | None, typer.Option(help="the panel's verdict; default: majority of categories, median of numbers")
+        CombineJudges | None,
+        typer.Option(help="the panel's verdict; default: majority of categories, median of numbers"),
     ] = None,
     treat_as: Annotated[
         TreatAs | None,
@@ -44,7 +45,7 @@ def panel(  # noqa: PLR0913 - the options of a command
         Path | None,
         typer.Option("--out", "-o", metavar="FILE", help="write the panel's verdicts as annotations, .jsonl or .csv"),
     ] = None,
-    form: Form = ReportFormat.table,
+    form: FormatOption = ReportFormat.table,
 ) -> None:
     """Compare several judges on the same cases, and identify outliers."""
     from greval.report.panel import render
@@ -52,7 +53,7 @@ def panel(  # noqa: PLR0913 - the options of a command
     from greval.trust.panels import panel as held
     from greval.trust.panels import panel_annotations
 
-    wishes: Wishes = {
+    wishes: PanelOptions = {
         "annotations": annotations or None,
         "combine": combine.value if combine else None,
         "treat_as": treat_as.value if treat_as else None,
@@ -63,6 +64,6 @@ def panel(  # noqa: PLR0913 - the options of a command
     if out:
         write_annotations(panel_annotations(runs, metric, **wishes), out)
     if form is ReportFormat.table:
-        render(found, page())
+        render(found, create_console())
     else:
         typer.echo(found.model_dump_json(indent=2))

@@ -10,13 +10,13 @@ import typer
 
 from greval.cli.compare import MISSED
 from greval.cli.evaluate import FAILED, STOPPED
-from greval.cli.failures import tell_failures
+from greval.cli.failures import print_failure_hints
 from greval.cli.options import (
     BaseUrl,
     Concurrency,
     Depth,
     Folders,
-    Form,
+    FormatOption,
     JudgeName,
     MaxCalls,
     MaxCost,
@@ -28,20 +28,20 @@ from greval.cli.options import (
     Seed,
     Temperature,
     Timeout,
-    needed_judge,
-    page,
+    create_console,
+    require_judge,
 )
-from greval.cli.progress_bar import Bar
+from greval.cli.progress_bar import ProgressBar
 from greval.cli.stopping import describe_stop, stop_on_signals
 from greval.datasets import read_cases
 from greval.judging.model.judge import Judge
 from greval.judging.model.prices import Prices
-from greval.metrics.library import load, with_dependencies
+from greval.metrics.library import add_dependencies, load_metric
 from greval.records.metric import Metric, set_reason_depth
 
 if TYPE_CHECKING:
     from greval.trust.probing import Probe
-    from greval.trust.probing.stages import Wishes
+    from greval.trust.probing.stages import ProbeOptions
 
 
 def probe(  # noqa: PLR0913 - the options of a command
@@ -80,12 +80,12 @@ def probe(  # noqa: PLR0913 - the options of a command
     ] = None,
     show: Annotated[int, typer.Option(min=0, metavar="N", help="show N mutants that were not caught")] = 5,
     quiet: Quiet = False,
-    form: Form = ReportFormat.table,
+    form: FormatOption = ReportFormat.table,
 ) -> None:
     """Measure which planted faults a judge detects. The same command again judges only what is missing."""
     folders = library or []
-    (definition,) = set_reason_depth([load(metric, *folders)], reason_depth)
-    model = needed_judge(
+    (definition,) = set_reason_depth([load_metric(metric, *folders)], reason_depth)
+    model = require_judge(
         judge,
         base_url=base_url,
         temperature=temperature,
@@ -94,13 +94,13 @@ def probe(  # noqa: PLR0913 - the options of a command
         max_items=max_items,
         reason=reason,
     )
-    wishes: Wishes = {
+    wishes: ProbeOptions = {
         "checks": [name.strip() for name in checks.split(",") if name.strip()] if checks else None,
         "limit": limit,
         "mutants": mutants,
         "repeats": repeats,
         "out": out,
-        "built_on": with_dependencies([definition], *folders),
+        "built_on": add_dependencies([definition], *folders),
         "concurrency": concurrency,
         "max_calls": max_calls,
         "max_cost": max_cost,
@@ -108,45 +108,45 @@ def probe(  # noqa: PLR0913 - the options of a command
         "debug": bool(context.obj),
     }
     if dry_run:
-        _foretell(definition, model, cases, wishes)
+        _print_forecast(definition, model, cases, wishes)
         return
-    found = asyncio.run(_run(definition, model, cases, wishes, Bar(quiet=quiet)))
+    found = asyncio.run(_probe(definition, model, cases, wishes, ProgressBar(quiet=quiet)))
     if form is ReportFormat.json:
         typer.echo(found.model_dump_json(indent=2))
     elif not quiet:
         from greval.report.probe import render
 
-        render(found, page(), show=show)
-        tell_failures(Path(found.folder), found.failures, found.judge, found.why or "")
-    _leave(found, fail_under)
+        render(found, create_console(), show=show)
+        print_failure_hints(Path(found.folder), found.failures, found.judge, found.why or "")
+    _exit_with_status(found, fail_under)
 
 
-async def _run(metric: Metric, judge: Judge, cases: str | None, wishes: Wishes, bar: Bar) -> Probe:
+async def _probe(metric: Metric, judge: Judge, cases: str | None, options: ProbeOptions, bar: ProgressBar) -> Probe:
     """Probe with a progress bar. The first Ctrl-C finishes calls in flight, the second stops immediately."""
     from greval.trust.probing import probe_async
 
     stop = asyncio.Event()
     stop_on_signals(stop)
     reading = read_cases(cases) if cases else None
-    shown: Wishes = {**wishes, "on_progress": bar.show, "on_result": bar.result}
+    shown: ProbeOptions = {**options, "on_progress": bar.show, "on_result": bar.add_result}
     with bar:
         found = await probe_async(metric, judge, reading, stop=stop, **shown)
         if reading and (notice := reading.notice()):
-            bar.say(notice)
+            bar.print_line(notice)
     return found
 
 
-def _foretell(metric: Metric, judge: Judge, cases: str | None, wishes: Wishes) -> None:
+def _print_forecast(metric: Metric, judge: Judge, cases: str | None, options: ProbeOptions) -> None:
     """Print the maximum number of calls of the probe, and their cost."""
     from greval.report.forecast import render
-    from greval.trust.probing import foretell
+    from greval.trust.probing import forecast_probe
 
-    render(foretell(metric, judge, read_cases(cases) if cases else None, **wishes), page())
+    render(forecast_probe(metric, judge, read_cases(cases) if cases else None, **options), create_console())
 
 
-def _leave(found: Probe, fail_under: float | None) -> None:
+def _exit_with_status(found: Probe, fail_under: float | None) -> None:
     """Exit with an error code if the judge missed the threshold or the probe is incomplete."""
-    from greval.runs.evaluation import STOPPED as ASKED
+    from greval.runs.evaluation import STOP_REQUESTED as ASKED
 
     below = found.below(fail_under) if fail_under is not None else ()
     if below:

@@ -17,12 +17,12 @@ from greval.runs.progress import Progress as Snapshot
 if TYPE_CHECKING:
     from greval.runs.evaluation import Run
 
-EVERY_SECONDS = 5.0
+LINE_SECONDS = 5.0
 EVENT_SECONDS = 1.0
 BAR_WIDTH = 12
 
 
-class Bar:
+class ProgressBar:
     """Progress display on stderr, so that stdout has only the report, or as JSON events on stdout."""
 
     def __init__(
@@ -37,9 +37,9 @@ class Bar:
         quiet = self._quiet = quiet or json
         self._console = Console(stderr=True)
         self._live = not quiet and sys.stderr.isatty()
-        self._told = 0.0
+        self._shown_at = 0.0
         self._last: Snapshot | None = None
-        self._said = ""
+        self._last_line = ""
         self._bar = Progress(
             BarColumn(bar_width=BAR_WIDTH),
             TextColumn("{task.description}"),
@@ -57,13 +57,13 @@ class Bar:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._bar.stop()
-        if self._last and not self._quiet and (last := line(self._last, over=True)) != self._said:
-            self.say(last)
+        if self._last and not self._quiet and (last := format_progress(self._last, finished=True)) != self._last_line:
+            self.print_line(last)
 
-    def say(self, text: str) -> None:
+    def print_line(self, text: str) -> None:
         """Print a line above the bar, or emit it as an event."""
         if self._json:
-            self._event("notice", text=text)
+            self._emit_event("notice", text=text)
         elif not self._quiet:
             self._console.print(text, markup=False, highlight=False, soft_wrap=True)
 
@@ -71,52 +71,54 @@ class Bar:
         """Show a snapshot: immediately on a terminal, every few seconds elsewhere."""
         self._last = snapshot
         if self._json:
-            if snapshot.seconds - self._told >= EVENT_SECONDS:
-                self._told = snapshot.seconds
-                self._event("progress", **_plain(snapshot))
+            if snapshot.seconds - self._shown_at >= EVENT_SECONDS:
+                self._shown_at = snapshot.seconds
+                self._emit_event("progress", **_dump_snapshot(snapshot))
         elif self._live:
-            self._bar.update(self._task, total=snapshot.total, completed=snapshot.done, description=line(snapshot))
-        elif snapshot.seconds - self._told >= EVERY_SECONDS:
-            self._told = snapshot.seconds
-            self._said = line(snapshot)
-            self.say(self._said)
+            self._bar.update(
+                self._task, total=snapshot.total, completed=snapshot.done, description=format_progress(snapshot)
+            )
+        elif snapshot.seconds - self._shown_at >= LINE_SECONDS:
+            self._shown_at = snapshot.seconds
+            self._last_line = format_progress(snapshot)
+            self.print_line(self._last_line)
 
-    def result(self, result: Result) -> None:
+    def add_result(self, result: Result) -> None:
         """Process a new result, and emit an event for each of its failures with `json`."""
         if self._also:
             self._also(result)
         if self._json:
             for failure in result.failures:
                 who = result.model_dump(include={"sample_id", "method", "metric"})
-                self._event("failed", **who, **failure.model_dump(mode="json", exclude={"raw"}))
+                self._emit_event("failed", **who, **failure.model_dump(mode="json", exclude={"raw"}))
 
-    def finished(self, run: Run) -> None:
+    def emit_finished(self, run: Run) -> None:
         """Emit an event for the end of the run, with the stop reason if there is one."""
         if self._json:
-            self._event("finished", run=str(run.folder), why=run.why, **_plain(run.progress))
+            self._emit_event("finished", run=str(run.folder), why=run.why, **_dump_snapshot(run.progress))
 
     @staticmethod
-    def _event(name: str, **content: object) -> None:
+    def _emit_event(name: str, **content: object) -> None:
         sys.stdout.write(json.dumps({"event": name, **content}) + "\n")  # escaped: one line in any encoding
         sys.stdout.flush()
 
 
-def _plain(snapshot: Snapshot) -> dict[str, object]:
+def _dump_snapshot(snapshot: Snapshot) -> dict[str, object]:
     return snapshot.model_dump(mode="json")
 
 
-def line(snapshot: Snapshot, *, over: bool = False) -> str:
+def format_progress(snapshot: Snapshot, *, finished: bool = False) -> str:
     """Format a snapshot as one line, without the time left if the run is over.
 
     Example:
-        >>> line(Snapshot(total=10, done=4, scored=3, failed=1, seconds=8.0))
+        >>> format_progress(Snapshot(total=10, done=4, scored=3, failed=1, seconds=8.0))
         '4/10 done, 1 failed, 0 tokens, 8 s, about 12 s left'
     """
     total = f"/{snapshot.total}" if snapshot.total is not None else ""
     kept = f" ({snapshot.kept} from before)" if snapshot.kept else ""
     usage = snapshot.usage
     tokens = (usage.input_tokens or 0) + (usage.output_tokens or 0)
-    left = None if over else snapshot.seconds_left
+    left = None if finished else snapshot.seconds_left
     parts = [
         f"{snapshot.done}{total} done{kept}, {snapshot.failed} failed",
         *([f"{snapshot.in_flight} in flight"] if snapshot.in_flight else []),
@@ -124,12 +126,12 @@ def line(snapshot: Snapshot, *, over: bool = False) -> str:
         f"{tokens:,} tokens",
         *([f"{usage.hits} from the cache"] if usage.hits else []),
         *([f"${snapshot.cost:.4f}"] if snapshot.cost else []),
-        _time(snapshot.seconds),
-        *([f"about {_time(left)} left"] if left and round(left) else []),
+        _format_duration(snapshot.seconds),
+        *([f"about {_format_duration(left)} left"] if left and round(left) else []),
     ]
     return ", ".join(parts)
 
 
-def _time(seconds: float) -> str:
+def _format_duration(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"

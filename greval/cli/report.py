@@ -11,16 +11,16 @@ from typing import Annotated
 
 import typer
 
-from greval.analysis.summary import build
-from greval.cli.failures import kinds, tell_failures
-from greval.cli.options import AllRows, By, Form, ReportFormat, RunFolder, Show, page
+from greval.analysis.summary import build_report
+from greval.cli.failures import list_failure_kinds, print_failure_hints
+from greval.cli.options import AllRows, By, FormatOption, ReportFormat, RunFolder, Show, create_console
 from greval.errors import StoreError
 from greval.report.console import render
 from greval.runs.store import Store
 from greval.runs.store.exports import write_csv, write_parquet
 
 
-class Format(StrEnum):
+class ResultFormat(StrEnum):
     """The output format of results."""
 
     jsonl = "jsonl"
@@ -34,45 +34,45 @@ def report(
     by: By = None,
     show: Show = 0,
     all_rows: AllRows = False,
-    form: Form = ReportFormat.table,
+    form: FormatOption = ReportFormat.table,
 ) -> None:
     """Print the report of a run, grouped by any tag."""
     with Store.open(run, all_rows=all_rows) as store:
-        found = build(store, by=by or (), show=show)
+        found = build_report(store, by=by or (), show=show)
     if form is ReportFormat.json:
         typer.echo(found.model_dump_json(indent=2))
     else:
-        render(found, page())
-        tell_failures(run, kinds(found), found.judge or "")
+        render(found, create_console())
+        print_failure_hints(run, list_failure_kinds(found), found.judge or "")
 
 
 def results(
     run: RunFolder,
     *,
     format: Annotated[  # noqa: A002 - the option's name
-        Format, typer.Option(help="jsonl: one result a line; the others: one judgement a row")
-    ] = Format.jsonl,
+        ResultFormat, typer.Option(help="jsonl: one result a line; the others: one judgement a row")
+    ] = ResultFormat.jsonl,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="FILE", help="write here instead of printing")
     ] = None,
     all_rows: AllRows = False,
 ) -> None:
     """Print the rows of a run, the newest of each sample, method and metric."""
-    if format is Format.parquet and out is None:
+    if format is ResultFormat.parquet and out is None:
         raise typer.BadParameter("parquet is no text: give a file with -o FILE")
-    with Store.open(run, all_rows=all_rows) as store, _told(out), ExitStack() as opened:
-        if format is Format.parquet and out:
+    with Store.open(run, all_rows=all_rows) as store, _translate_write_errors(out), ExitStack() as opened:
+        if format is ResultFormat.parquet and out:
             write_parquet(store.lines(), out, store.layout())
             return
         file = opened.enter_context(out.open("w", encoding="utf-8", newline="")) if out else sys.stdout
-        if format is Format.csv:
+        if format is ResultFormat.csv:
             write_csv(store.lines(), file, store.layout())
         else:
             file.writelines(f"{line}\n" for line in store.lines())
 
 
 @contextmanager
-def _told(out: Path | None) -> Iterator[None]:
+def _translate_write_errors(out: Path | None) -> Iterator[None]:
     """Turn write errors of the output file into a `StoreError`."""
     try:
         yield

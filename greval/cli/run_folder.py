@@ -8,17 +8,17 @@ from shlex import quote
 
 import typer
 
-from greval._util.wording import counted
-from greval.cli.console import visible
+from greval._util.wording import format_count
+from greval.cli.console import escape_control_characters
 from greval.datasets.case_reader import STDIN
-from greval.datasets.file_identity import Source
+from greval.datasets.file_identity import CaseSource
 from greval.errors import StoreError
 from greval.runs.store import FILE, Store
 
 RUNS = Path("runs")
 
 
-def choose_folder(cases: str, origin: Source) -> Path:
+def choose_folder(cases: str, origin: CaseSource) -> Path:
     """Return the default run folder for a file of cases: `runs/NAME`, or the next free name.
 
     A folder is free if it is empty or has only runs of the same file. Standard input cannot be recognised, so it always
@@ -30,22 +30,28 @@ def choose_folder(cases: str, origin: Source) -> Path:
     """
     base = RUNS / ("stdin" if cases == STDIN else Path(cases).stem)
     names = (base if number == 1 else base.with_name(f"{base.name}-{number}") for number in count(1))
-    folder = next(name for name in names if _fits(name, origin))
+    folder = next(name for name in names if _is_usable(name, origin))
     if folder != base:
         hint = f"; -o {quote(str(base))} goes on there" if cases == STDIN else ""
-        typer.echo(visible(f"{base} holds a run of other cases, so this one goes to {folder}{hint}"), err=True)
+        typer.echo(
+            escape_control_characters(f"{base} holds a run of other cases, so this one goes to {folder}{hint}"),
+            err=True,
+        )
     return folder
 
 
-def announce_continuing(folder: Path) -> None:
+def print_continuing(folder: Path) -> None:
     """Print the number of results that a run folder already holds, if any."""
     if (folder / FILE).is_file():
         with Store.open(folder, all_rows=True) as store:
             if before := store.count():
-                typer.echo(visible(f"continuing {folder}: {counted(before, 'result')} from before"), err=True)
+                typer.echo(
+                    escape_control_characters(f"continuing {folder}: {format_count(before, 'result')} from before"),
+                    err=True,
+                )
 
 
-def _fits(folder: Path, origin: Source) -> bool:
+def _is_usable(folder: Path, origin: CaseSource) -> bool:
     """Return whether a folder is empty or has only runs of this source."""
     if not folder.is_dir():
         return not folder.exists()
@@ -53,7 +59,7 @@ def _fits(folder: Path, origin: Source) -> bool:
         return True
     try:
         with Store.open(folder) as store:
-            places = {label.place for label in store.origins()}
+            places = {label.path for label in store.origins()}
     except StoreError:
         return False
-    return bool(origin.place) and places == {origin.place}
+    return bool(origin.path) and places == {origin.path}

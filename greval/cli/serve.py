@@ -7,16 +7,16 @@ from typing import Annotated, Any
 
 import typer
 
-from greval.cli.options import AnswerForm, BaseUrl, MaxRetries, ReasonPlace, Temperature, Timeout, needed_judge
+from greval.cli.options import AnswerForm, BaseUrl, MaxRetries, ReasonPlace, Temperature, Timeout, require_judge
 from greval.errors import GrevalError
 from greval.judging.model.judge import Judge
 from greval.serve.settings import MEGABYTE, Limits, Settings
 
-USAGE = 2
+USAGE_ERROR = 2
 DEFAULTS = Limits()
 
 
-def _limit(variable: str, flag: str, help: str, metavar: str = "N") -> Any:  # noqa: A002, ANN401 - typer's word and type
+def _create_limit_option(variable: str, flag: str, help: str, metavar: str = "N") -> Any:  # noqa: A002, ANN401 - typer's word and type
     """Create the option for a limit, which an environment variable can also set."""
     return typer.Option(flag, envvar=f"GREVAL_{variable}", metavar=metavar, min=1, help=help)
 
@@ -50,32 +50,45 @@ def serve(  # noqa: PLR0913 - the options of a command
         Path | None,
         typer.Option(envvar="GREVAL_KEYS", metavar="FILE", help="the file of API keys, made by greval keys add"),
     ] = None,
-    workers: Annotated[int, _limit("WORKERS", "--workers", "how many processes serve")] = 1,
-    calls: Annotated[int, _limit("CALLS", "--calls", "the judge's calls in flight, of all clients")] = DEFAULTS.calls,
-    waiting: Annotated[int, _limit("WAITING", "--waiting", "the requests that may wait for them")] = DEFAULTS.waiting,
-    rate: Annotated[int, _limit("RATE", "--rate", "the requests of one key a minute")] = DEFAULTS.rate,
+    workers: Annotated[int, _create_limit_option("WORKERS", "--workers", "how many processes serve")] = 1,
+    calls: Annotated[
+        int, _create_limit_option("CALLS", "--calls", "the judge's calls in flight, of all clients")
+    ] = DEFAULTS.calls,
+    waiting: Annotated[
+        int, _create_limit_option("WAITING", "--waiting", "the requests that may wait for them")
+    ] = DEFAULTS.waiting,
+    rate: Annotated[int, _create_limit_option("RATE", "--rate", "the requests of one key a minute")] = DEFAULTS.rate,
     request_timeout: Annotated[
-        int, _limit("REQUEST_TIMEOUT", "--request-timeout", "how long one request may take", "SECONDS")
+        int, _create_limit_option("REQUEST_TIMEOUT", "--request-timeout", "how long one request may take", "SECONDS")
     ] = int(DEFAULTS.seconds),
     patience: Annotated[
-        int, _limit("PATIENCE", "--patience", "how long a client may send or read nothing within a request", "SECONDS")
+        int,
+        _create_limit_option(
+            "PATIENCE", "--patience", "how long a client may send or read nothing within a request", "SECONDS"
+        ),
     ] = int(DEFAULTS.patience),
-    max_body: Annotated[int, _limit("MAX_BODY", "--max-body", "the largest body of a request", "MB")] = (
+    max_body: Annotated[int, _create_limit_option("MAX_BODY", "--max-body", "the largest body of a request", "MB")] = (
         DEFAULTS.body // MEGABYTE
     ),
-    max_upload: Annotated[int, _limit("MAX_UPLOAD", "--max-upload", "the largest data set", "MB")] = (
+    max_upload: Annotated[int, _create_limit_option("MAX_UPLOAD", "--max-upload", "the largest data set", "MB")] = (
         DEFAULTS.upload // MEGABYTE
     ),
-    max_held: Annotated[int, _limit("MAX_HELD", "--max-held", "the bodies in memory at once", "MB")] = (
+    max_held: Annotated[int, _create_limit_option("MAX_HELD", "--max-held", "the bodies in memory at once", "MB")] = (
         DEFAULTS.held // MEGABYTE
     ),
-    max_batch: Annotated[int, _limit("MAX_BATCH", "--max-batch", "the cases of one request")] = DEFAULTS.batch,
-    max_items: Annotated[int, _limit("MAX_ITEMS", "--max-items", "the chunks or triples of one case")] = DEFAULTS.items,
-    max_text: Annotated[int, _limit("MAX_TEXT", "--max-text", "the letters of one text")] = DEFAULTS.text,
-    max_depth: Annotated[int, _limit("MAX_DEPTH", "--max-depth", "how deep JSON may be nested")] = DEFAULTS.depth,
+    max_batch: Annotated[
+        int, _create_limit_option("MAX_BATCH", "--max-batch", "the cases of one request")
+    ] = DEFAULTS.batch,
+    max_items: Annotated[
+        int, _create_limit_option("MAX_ITEMS", "--max-items", "the chunks or triples of one case")
+    ] = DEFAULTS.items,
+    max_text: Annotated[int, _create_limit_option("MAX_TEXT", "--max-text", "the letters of one text")] = DEFAULTS.text,
+    max_depth: Annotated[
+        int, _create_limit_option("MAX_DEPTH", "--max-depth", "how deep JSON may be nested")
+    ] = DEFAULTS.depth,
 ) -> None:
     """Serve metrics over HTTP: REST, LangServe and a web page. Without keys, for this machine only."""
-    from greval.serve.start import run
+    from greval.serve.start import run_server
 
     settings = {
         "base_url": base_url,
@@ -99,22 +112,22 @@ def serve(  # noqa: PLR0913 - the options of a command
         text=max_text,
         depth=max_depth,
     )
-    run(
+    run_server(
         Settings(
             host=host,
             port=port,
-            judges=_judges(judge or (), settings),
+            judges=_parse_judges(judge or (), settings),
             library=tuple(library or ()),
             runs=runs,
             keys=keys,
             workers=workers,
             limits=limits,
         ),
-        told=typer.echo,
+        announce=typer.echo,
     )
 
 
-def _judges(named: list[str] | tuple[str, ...], settings: dict[str, Any]) -> dict[str, Judge]:
+def _parse_judges(named: list[str] | tuple[str, ...], settings: dict[str, Any]) -> dict[str, Judge]:
     """Parse the judges by the names that clients use: the text before `=`, else the model name."""
     found: dict[str, Judge] = {}
     for text in named:
@@ -124,5 +137,5 @@ def _judges(named: list[str] | tuple[str, ...], settings: dict[str, Any]) -> dic
         if name in found:
             message = f"--judge {text}: there is one of this name already; write NAME=MODEL to tell them apart"
             raise GrevalError(message)
-        found[name] = needed_judge(model, **(settings | {"base_url": None} if local else settings))
+        found[name] = require_judge(model, **(settings | {"base_url": None} if local else settings))
     return found

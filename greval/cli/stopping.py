@@ -6,24 +6,24 @@ import asyncio
 import signal
 import sys
 
-from greval.judging.model.budget import HIGHER_CAP
+from greval.judging.model.budget import RAISE_CAP_HINT
 
-NUMBERS = (signal.SIGINT, signal.SIGTERM)
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 def stop_on_signals(stop: asyncio.Event) -> None:
     """Set the event on the first Ctrl-C or SIGTERM, and restore the default handlers for the next one."""
     loop = asyncio.get_running_loop()
 
-    def first() -> None:  # prints last: a user who sees the line can stop immediately
+    def handle_first() -> None:  # prints last: a user who sees the line can stop immediately
         stop.set()
-        for number in NUMBERS:
+        for number in STOP_SIGNALS:
             loop.remove_signal_handler(number)
             signal.signal(number, signal.SIG_DFL)
         sys.stderr.write("stopping: what is in flight is finished and kept; once more stops at once\n")
 
-    for number in NUMBERS:
-        loop.add_signal_handler(number, first)
+    for number in STOP_SIGNALS:
+        loop.add_signal_handler(number, handle_first)
 
 
 def describe_stop(why: str) -> str:
@@ -33,5 +33,5 @@ def describe_stop(why: str) -> str:
         >>> describe_stop("it was asked to stop")
         'stopped: it was asked to stop; what was judged is kept, run the same command again to go on'
     """
-    again = "" if HIGHER_CAP in why else ", run the same command again to go on"
+    again = "" if RAISE_CAP_HINT in why else ", run the same command again to go on"
     return f"stopped: {why}; what was judged is kept{again}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from greval._util.arguments import unknown
+from greval._util.arguments import build_unknown_name_error
 from greval.stats.summary import METHOD
 
 
@@ -18,4 +18,4 @@ def check_tags(by: Sequence[str], tagged: Iterable[Mapping[str, str]], folder: P
     tags = {METHOD, *(tag for tags in tagged for tag in tags)}
     for name in by:
         if name not in tags:
-            raise unknown("tag", name, tags, folder)
+            raise build_unknown_name_error("tag", name, tags, folder)

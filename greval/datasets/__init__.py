@@ -1,6 +1,6 @@
 """Read cases from files: an invalid row is reported with its place and never stops the others."""
 
-from greval.datasets.case_reader import Reading, RowFault, read_cases
-from greval.datasets.field_names import NEIGHBOURS
+from greval.datasets.case_reader import CaseReader, RowFault, read_cases
+from greval.datasets.field_names import FIELD_ALIASES
 
-__all__ = ["NEIGHBOURS", "Reading", "RowFault", "read_cases"]
+__all__ = ["FIELD_ALIASES", "CaseReader", "RowFault", "read_cases"]

@@ -10,19 +10,19 @@ from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 
-from greval._util.row_index import Index, number
-from greval.datasets.field_names import Settled, nearest, settle, shown
-from greval.datasets.file_identity import UNKNOWN, Source, identify_file
+from greval._util.row_index import RowIndex, hash_key
+from greval.datasets.field_names import MappedRow, find_nearest, format_printable, map_fields
+from greval.datasets.file_identity import UNKNOWN_SOURCE, CaseSource, identify_file
 from greval.datasets.json_files import BOM, LIST_UNIT, read_json, read_json_lines, read_stdin
-from greval.datasets.json_text import Raw
+from greval.datasets.json_text import RawRow
 from greval.datasets.method_rows import METHODS, split_methods
-from greval.datasets.row_conversion import case_of, hint, id_of
+from greval.datasets.row_conversion import build_case, get_id, suggest_name
 from greval.datasets.tables import read_csv, read_parquet
 from greval.errors import DataError
 from greval.records.case import Case
 from greval.records.record import Record
 
-READERS: Mapping[str, Callable[[Path], Iterator[Raw]]] = {
+READERS: Mapping[str, Callable[[Path], Iterator[RawRow]]] = {
     ".jsonl": read_json_lines,
     ".ndjson": read_json_lines,
     ".json": read_json,
@@ -30,7 +30,7 @@ READERS: Mapping[str, Callable[[Path], Iterator[Raw]]] = {
     ".tsv": partial(read_csv, delimiter="\t"),
     ".parquet": read_parquet,
 }
-LINES = frozenset({".jsonl", ".ndjson"})
+LINE_SUFFIXES = frozenset({".jsonl", ".ndjson"})
 STDIN = "-"
 
 
@@ -49,14 +49,14 @@ class RowFault(Record):
 
 
 @dataclass
-class _Known:
+class _SeenCases:
     """The cases seen so far: the row of each case, and the position of each question without an id."""
 
-    rows: Index = field(default_factory=Index)
-    asked: Index = field(default_factory=Index)
-    times: Index = field(default_factory=Index)
+    rows: RowIndex = field(default_factory=RowIndex)
+    asked: RowIndex = field(default_factory=RowIndex)
+    times: RowIndex = field(default_factory=RowIndex)
 
-    def made_id(self, question: str, method: str, position: int) -> tuple[str, bool]:
+    def make_id(self, question: str, method: str, position: int) -> tuple[str, bool]:
         """Return an id for a case without one, and whether another method's case of the same question has it too.
 
         The n-th answer of a method to a question is matched with the n-th answer of the other methods.
@@ -69,7 +69,7 @@ class _Known:
         return f"row-{first}", first != position
 
 
-class Reading:
+class CaseReader:
     """The cases of a file, or those that a program passes; a row that is not a valid case is returned as a `RowFault`.
 
     A file can be read again by iterating again, standard input cannot. The id of a case without one is made from its
@@ -85,7 +85,7 @@ class Reading:
     def __init__(
         self,
         name: str,
-        rows: Callable[[], Iterator[Raw | Case | RowFault]],
+        rows: Callable[[], Iterator[RawRow | Case | RowFault]],
         method: str | None = None,
         path: Path | None = None,
         *,
@@ -102,19 +102,19 @@ class Reading:
         self._paired = 0
 
     def __iter__(self) -> Iterator[Case | RowFault]:
-        known = _Known()
+        known = _SeenCases()
         position = 0
         self._made = self._paired = 0
-        with self._told():
+        with self._translate_errors():
             for position, row in enumerate(self._rows(), 1):
                 if isinstance(row, Case):
-                    yield self._placed(row, Raw(position, unit=LIST_UNIT), position, known, made=not row.id)
+                    yield self._assign_id(row, RawRow(position, unit=LIST_UNIT), position, known, made=not row.id)
                 elif isinstance(row, RowFault):
                     yield row
                 elif METHODS in row.values:
-                    yield from (self._read(one, position, known) for one in split_methods(row, position))
+                    yield from (self._read_row(one, position, known) for one in split_methods(row, position))
                 else:
-                    yield self._read(row, position, known)
+                    yield self._read_row(row, position, known)
         if not position and self._needed:
             message = f"{self._name}: holds no cases; a case is a row with at least a question"
             raise DataError(message)
@@ -138,29 +138,33 @@ class Reading:
         """
         if self._path is None:
             return None
-        with self._told():
-            if self._path.suffix.lower() == ".parquet" and (rows := _parquet_rows(self._path)) is not None:
+        with self._translate_errors():
+            if self._path.suffix.lower() == ".parquet" and (rows := _count_parquet_rows(self._path)) is not None:
                 return rows if limit is None else min(rows, limit)
-            counted = _lines_of_cases(self._path) if self._path.suffix.lower() in LINES else self._rows_of_cases()
+            counted = (
+                _iterate_case_lines(self._path)
+                if self._path.suffix.lower() in LINE_SUFFIXES
+                else self._iterate_case_rows()
+            )
             return sum(1 for _ in islice(counted, limit))
 
-    def source(self, *others: Path, **settings: object) -> Source:
+    def identify_source(self, *others: Path, **settings: object) -> CaseSource:
         """Return what identifies the cases, `UNKNOWN` for standard input; see `identify_file`."""
         if self._path is None:
-            return UNKNOWN
+            return UNKNOWN_SOURCE
         return identify_file(self._path, *others, method=self._method, **settings)
 
-    def _rows_of_cases(self) -> Iterator[object]:
+    def _iterate_case_rows(self) -> Iterator[object]:
         for position, row in enumerate(self._rows(), 1):
-            yield from split_methods(row, position) if isinstance(row, Raw) else [row]
+            yield from split_methods(row, position) if isinstance(row, RawRow) else [row]
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         """Convert errors of the operating system to `DataError`."""
         try:
             yield
         except OSError as error:
-            message = f"{self._name}: cannot be read: {error.strerror or shown(str(error), 200)}"
+            message = f"{self._name}: cannot be read: {error.strerror or format_printable(str(error), 200)}"
             raise DataError(message) from error
 
     @property
@@ -174,7 +178,7 @@ class Reading:
         return MappingProxyType(self._mapping)
 
     @property
-    def ignored(self) -> tuple[str, ...]:
+    def ignored_columns(self) -> tuple[str, ...]:
         """The columns so far that match no field of a case, or whose field was read from another column."""
         return tuple(self._ignored)
 
@@ -192,10 +196,10 @@ class Reading:
         mapped = [f"{name} as {own}" for name, own in self._mapping.items()]
         told = [f"read {', '.join(mapped)}"] if mapped else []
         told += [f"{self._paired:,} rows without an id have that of the same question"] if self._paired else []
-        told += [ignored] if (ignored := self.told_ignored()) else []
+        told += [ignored] if (ignored := self.describe_ignored()) else []
         return f"{self._name}: {'; '.join(told)}." if told else None
 
-    def told_ignored(self) -> str | None:
+    def describe_ignored(self) -> str | None:
         """Describe what was ignored so far, and how to keep a column as a tag; None if nothing was."""
         if not self._ignored:
             return None
@@ -204,57 +208,58 @@ class Reading:
         return f"ignored {ignored}{f'; to group by it, name it tags.{plain}' if plain else ''}"
 
     @property
-    def identified(self) -> bool:
+    def has_own_ids(self) -> bool:
         """True if every case so far had an id of its own."""
         return not self._made
 
-    def _read(self, row: Raw, position: int, known: _Known) -> Case | RowFault:
+    def _read_row(self, row: RawRow, position: int, known: _SeenCases) -> Case | RowFault:
         """Read one row, and detect a repeated case."""
         made_id = f"row-{position}"
-        settled = settle(row.sound if row.faults else row.values)
+        settled = map_fields(row.valid_values if row.faults else row.values)
         self._mapping.update({name: own for own, name in settled.names.items() if name != own})
         for name, why in settled.ignored.items():
-            self._ignore(name, why)
-        case = case_of(row, settled, made_id, self._method)
+            self._record_ignored(name, why)
+        case = build_case(row, settled, made_id, self._method)
         if isinstance(case, str):
-            given = id_of(settled, made_id)
-            return self._fault(row, case, shown(given) if isinstance(given, str) else made_id)
-        return self._placed(case, row, position, known, made=_has_no_id(settled))
+            given = get_id(settled, made_id)
+            return self._build_fault(row, case, format_printable(given) if isinstance(given, str) else made_id)
+        return self._assign_id(case, row, position, known, made=_has_no_id(settled))
 
-    def _placed(self, case: Case, row: Raw, position: int, known: _Known, *, made: bool) -> Case | RowFault:
+    def _assign_id(self, case: Case, row: RawRow, position: int, known: _SeenCases, *, made: bool) -> Case | RowFault:
         """Return a case with its id, or a fault if a case with the same id and method was read before."""
         if made:
             self._made += 1
-            made_id, paired = known.made_id(case.question, case.method, position)
+            made_id, paired = known.make_id(case.question, case.method, position)
             self._paired += paired
             case = case if case.id == made_id else case.model_copy(update={"id": made_id})
-        who = number(f"{len(case.method)} {case.method}{case.id}")  # hashed once for both uses
+        who = hash_key(f"{len(case.method)} {case.method}{case.id}")  # hashed once for both uses
         first = known.rows.get(who)
         if first is None:
             known.rows[who] = row.number
             return case
-        of = f" of the method {shown(case.method)}" if case.method else ""
-        message = f"id: {shown(case.id)}{of} is at {self._place(row, first)} already; give each case its own"
-        return self._fault(row, message, case.id)
+        of = f" of the method {format_printable(case.method)}" if case.method else ""
+        place = self._format_place(row, first)
+        message = f"id: {format_printable(case.id)}{of} is at {place} already; give each case its own"
+        return self._build_fault(row, message, case.id)
 
-    def _ignore(self, name: str, why: str) -> None:
+    def _record_ignored(self, name: str, why: str) -> None:
         """Record an ignored column and the reason, which is computed once."""
-        if shown(name) not in self._ignored:
-            near = None if why else hint(name)
-            self._ignored[shown(name)] = f"did you mean {near}?" if near else why
+        if format_printable(name) not in self._ignored:
+            near = None if why else suggest_name(name)
+            self._ignored[format_printable(name)] = f"did you mean {near}?" if near else why
 
-    def _fault(self, row: Raw, message: str, given: str) -> RowFault:
-        return RowFault(place=self._place(row, row.number), message=message, id=given)
+    def _build_fault(self, row: RawRow, message: str, given: str) -> RowFault:
+        return RowFault(place=self._format_place(row, row.number), message=message, id=given)
 
-    def _place(self, row: Raw, number: int) -> str:
+    def _format_place(self, row: RawRow, number: int) -> str:
         return f"{self._name}{row.unit}{number}"
 
 
-def _has_no_id(settled: Settled) -> bool:
+def _has_no_id(settled: MappedRow) -> bool:
     return settled.values.get("id") in (None, "")
 
 
-def read_cases(source: str | Path, *, method: str | None = None) -> Reading:
+def read_cases(source: str | Path, *, method: str | None = None) -> CaseReader:
     """Read the cases of a file, or of standard input.
 
     Args:
@@ -279,19 +284,19 @@ def read_cases(source: str | Path, *, method: str | None = None) -> Reading:
         0
     """
     if source == STDIN:
-        return Reading("stdin", read_stdin, method)
+        return CaseReader("stdin", read_stdin, method)
     path = Path(source)
     reader = READERS.get(path.suffix.lower())
     _check_is_file(path)
     if reader is None:
-        near = nearest(path.suffix, READERS)
+        near = find_nearest(path.suffix, READERS)
         hinted = f"; is it {near}?" if near else ""
         message = f"{path}: its ending {path.suffix!r} is not known{hinted} (known are {', '.join(READERS)})"
         raise DataError(message)
-    return Reading(shown(str(path), 4096), partial(reader, path), method, path)
+    return CaseReader(format_printable(str(path), 4096), partial(reader, path), method, path)
 
 
-def _lines_of_cases(path: Path) -> Iterator[bytes]:
+def _iterate_case_lines(path: Path) -> Iterator[bytes]:
     """Yield the lines of a file that are not blank."""
     with path.open("rb") as stream:
         for number, line in enumerate(stream, 1):
@@ -300,7 +305,7 @@ def _lines_of_cases(path: Path) -> Iterator[bytes]:
                 yield content
 
 
-def _parquet_rows(path: Path) -> int | None:
+def _count_parquet_rows(path: Path) -> int | None:
     """Return the number of rows in a Parquet file's metadata, or None if it cannot be read.
 
     An unreadable file is reported when it is read.
@@ -323,9 +328,9 @@ def _check_is_file(path: Path) -> None:
             message = f"{path}: is a folder; name a file in it, one of {', '.join(READERS)}"
             raise DataError(message)
         if not path.exists():
-            near = nearest(path.name, (other.name for other in path.parent.glob("*")))
-            message = f"{shown(str(path), 4096)}: no such file{f'; is it {shown(near)}?' if near else ''}"
-            raise DataError(message)
+            near = find_nearest(path.name, (other.name for other in path.parent.glob("*")))
+            guess = f"; is it {format_printable(near)}?" if near else ""
+            raise DataError(f"{format_printable(str(path), 4096)}: no such file{guess}")
     except OSError as error:
-        message = f"{shown(str(path), 200)}: cannot be read: {error.strerror or error}"
+        message = f"{format_printable(str(path), 200)}: cannot be read: {error.strerror or error}"
         raise DataError(message) from error

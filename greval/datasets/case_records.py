@@ -10,17 +10,17 @@ from typing import Any, Protocol
 
 from pydantic import BaseModel
 
-from greval._util.arguments import several
-from greval.datasets.case_reader import Reading, RowFault
-from greval.datasets.json_files import LIST_KEYS, LIST_UNIT, list_in
-from greval.datasets.json_text import Raw, row_of
+from greval._util.arguments import require_iterable
+from greval.datasets.case_reader import CaseReader, RowFault
+from greval.datasets.json_files import LIST_KEYS, LIST_UNIT, find_list
+from greval.datasets.json_text import RawRow, build_row
 from greval.errors import DataError, DataWarning
 from greval.records.case import Case
 
 CaseLike = Case | Mapping[str, object]
 
 
-class Table(Protocol):
+class TableLike(Protocol):
     """A table of pandas, polars or pyarrow."""
 
     @property
@@ -28,18 +28,20 @@ class Table(Protocol):
         """The columns."""
 
 
-GivenCases = Iterable[CaseLike | RowFault] | Table
+CaseRecords = Iterable[CaseLike | RowFault] | TableLike
 """Cases that a program may pass in place of a file."""
-NAME = "cases"
+DEFAULT_NAME = "cases"
 EXAMPLES = {
-    NAME: "read_cases('cases.jsonl') or [Case(...)]",
+    DEFAULT_NAME: "read_cases('cases.jsonl') or [Case(...)]",
     "samples": "read_cases('questions.jsonl') or [Sample(...)]",
 }
-_ABSENT = frozenset({"NAType", "NaTType"})
+_MISSING_TYPES = frozenset({"NAType", "NaTType"})
 """The types of the missing values of pandas, neither of which equals itself."""
 
 
-def read_given(cases: object, name: str = NAME, method: str | None = None, *, needed: bool = True) -> Reading:
+def read_records(
+    cases: object, name: str = DEFAULT_NAME, method: str | None = None, *, required: bool = True
+) -> CaseReader:
     """Read cases that a program passes, as `read_cases` reads those of a file.
 
     Args:
@@ -47,7 +49,7 @@ def read_given(cases: object, name: str = NAME, method: str | None = None, *, ne
             table of pandas, polars or pyarrow with a case per row. The result of `read_cases` is returned unchanged.
         name: The name of the cases in messages.
         method: The method of rows that do not name one.
-        needed: Whether it is an error if there are no cases.
+        required: Whether it is an error if there are no cases.
 
     Returns:
         An iterable of the cases and the faulty rows. NaN as the value of a whole field means not recorded, because
@@ -60,13 +62,13 @@ def read_given(cases: object, name: str = NAME, method: str | None = None, *, ne
         >>> [case.question for case in read_records([{"user_input": "Who?"}, Case(question="When?")])]
         ['Who?', 'When?']
     """
-    if isinstance(cases, Reading):
+    if isinstance(cases, CaseReader):
         return cases
     if isinstance(cases, Mapping) and not cases.keys().isdisjoint(LIST_KEYS):
-        cases = list_in(dict(cases), name)
+        cases = find_list(dict(cases), name)
     if not is_table(cases):
-        several(cases, name, EXAMPLES.get(name, EXAMPLES[NAME]))
-    return Reading(name, lambda: _rows(cases), method, needed=needed)
+        require_iterable(cases, name, EXAMPLES.get(name, EXAMPLES[DEFAULT_NAME]))
+    return CaseReader(name, lambda: _iterate_rows(cases), method, needed=required)
 
 
 def as_case(given: object) -> Case:
@@ -81,24 +83,24 @@ def as_case(given: object) -> Case:
     """
     if isinstance(given, Case):
         return given
-    case, ignored = read_one(given)
+    case, ignored = read_record(given)
     if ignored:
         warnings.warn(f"case: {ignored}", DataWarning, stacklevel=2)
     return case
 
 
-def read_one(given: object) -> tuple[Case, str | None]:
+def read_record(given: object) -> tuple[Case, str | None]:
     """Return one record as a case, and a description of what was ignored; a case without an id keeps an empty one.
 
     Raises:
         DataError: If the record is faulty; the message lists every fault.
     """
-    reading = read_given([given], "case")
+    reading = read_records([given], "case")
     (case,) = reading
     if isinstance(case, RowFault):
         raise DataError(case.message)
-    made = not reading.identified
-    return case.model_copy(update={"id": ""}) if made else case, reading.told_ignored()
+    made = not reading.has_own_ids
+    return case.model_copy(update={"id": ""}) if made else case, reading.describe_ignored()
 
 
 def is_table(given: object) -> bool:
@@ -109,20 +111,20 @@ def is_table(given: object) -> bool:
         False
     """
     return not isinstance(given, Mapping) and any(
-        _reads(given, name) for name in ("iter_rows", "to_pylist", "itertuples")
+        _has_table_method(given, name) for name in ("iter_rows", "to_pylist", "itertuples")
     )
 
 
-def _reads(given: object, name: str) -> bool:
+def _has_table_method(given: object, name: str) -> bool:
     return hasattr(given, name) and (hasattr(given, "columns") or hasattr(given, "column_names"))
 
 
-def _rows(cases: object) -> Iterator[Raw | Case | RowFault]:
-    for number, given in enumerate(_records(cases), 1):
-        yield given if isinstance(given, Case | RowFault) else _row(given, number)
+def _iterate_rows(cases: object) -> Iterator[RawRow | Case | RowFault]:
+    for number, given in enumerate(_iterate_records(cases), 1):
+        yield given if isinstance(given, Case | RowFault) else _convert_row(given, number)
 
 
-def _records(cases: Any) -> Iterable[object]:  # noqa: ANN401 - tables of packages that are not imported
+def _iterate_records(cases: Any) -> Iterable[object]:  # noqa: ANN401 - tables of packages that are not imported
     """Return the rows of a table as mappings, or the items of anything else."""
     if not is_table(cases):
         given: Iterable[object] = cases
@@ -138,14 +140,14 @@ def _records(cases: Any) -> Iterable[object]:  # noqa: ANN401 - tables of packag
     return (dict(zip(cases.columns, row, strict=True)) for row in cases.itertuples(index=False, name=None))
 
 
-def _row(given: object, number: int) -> Raw:
+def _convert_row(given: object, number: int) -> RawRow:
     try:
         content = to_plain(given)
         if isinstance(content, dict):
             content = {name: value for name, value in content.items() if value is not None and not _is_nan(value)}
-        return row_of(content, number, LIST_UNIT, doubtful=True)
+        return build_row(content, number, LIST_UNIT, doubtful=True)
     except RecursionError:
-        return Raw(number, faults={"": "is nested too deeply"}, unit=LIST_UNIT)
+        return RawRow(number, faults={"": "is nested too deeply"}, unit=LIST_UNIT)
 
 
 def to_plain(value: Any) -> object:  # noqa: ANN401 - whatever a program hands over
@@ -163,10 +165,10 @@ def to_plain(value: Any) -> object:  # noqa: ANN401 - whatever a program hands o
         return [to_plain(part) for part in value]
     if isinstance(value, set | frozenset):
         return sorted((to_plain(part) for part in value), key=str)
-    return _plain_object(value)
+    return _convert_object(value)
 
 
-def _plain_object(value: Any) -> object:  # noqa: ANN401 - as above
+def _convert_object(value: Any) -> object:  # noqa: ANN401 - as above
     """Convert a document, a message, a model, a dataclass or a numpy value to plain values."""
     if hasattr(value, "page_content") and hasattr(value, "metadata"):
         own = getattr(value, "id", None)
@@ -181,7 +183,7 @@ def _plain_object(value: Any) -> object:  # noqa: ANN401 - as above
         return to_plain({field.name: getattr(value, field.name) for field in fields(value)})
     if hasattr(value, "tolist"):
         return to_plain(value.tolist())
-    return None if type(value).__name__ in _ABSENT else value
+    return None if type(value).__name__ in _MISSING_TYPES else value
 
 
 def _is_nan(value: object) -> bool:

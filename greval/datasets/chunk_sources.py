@@ -11,8 +11,8 @@ from greval.errors import DataError
 from greval.records.case import Case, Chunk, Node, Traversal
 
 T = TypeVar("T")
-PARTS = ("repo", "version")
-CHECKED = 1_000
+SOURCE_FIELDS = ("repo", "version")
+CHECKED_CASES = 1_000
 """The number of cases checked before the first is yielded: a pattern that matches none of them is an error."""
 EXAMPLE = r"^(?P<repo>[^/@]+)@(?P<version>[^/]+)/"
 
@@ -38,7 +38,7 @@ def fill_sources(rows: Iterable[Case | T], pattern: str) -> Iterator[Case | T]:
         >>> filled.chunks[0].repo, filled.chunks[0].version
         ('core', 'v2')
     """
-    return _fill(rows, read_pattern(pattern))
+    return _fill_rows(rows, read_pattern(pattern))
 
 
 def read_pattern(pattern: str) -> re.Pattern[str]:
@@ -53,14 +53,14 @@ def read_pattern(pattern: str) -> re.Pattern[str]:
         raise DataError(
             f"doc_id pattern {pattern!r}: no regular expression: {error}; write such as {EXAMPLE}"
         ) from error
-    if not {*PARTS} & rule.groupindex.keys():
+    if not {*SOURCE_FIELDS} & rule.groupindex.keys():
         raise DataError(f"doc_id pattern {pattern!r}: has no group named repo or version; write such as {EXAMPLE}")
     return rule
 
 
-def _fill(rows: Iterable[Case | T], rule: re.Pattern[str]) -> Iterator[Case | T]:
+def _fill_rows(rows: Iterable[Case | T], rule: re.Pattern[str]) -> Iterator[Case | T]:
     following = iter(rows)
-    first = [*islice(following, CHECKED)]
+    first = [*islice(following, CHECKED_CASES)]
     ids = [one for row in first if isinstance(row, Case) for one in _list_ids(row)]
     if ids and not any(map(rule.search, ids)):
         raise DataError(
@@ -103,5 +103,5 @@ def _derive(part: P, name: str, rule: re.Pattern[str]) -> P:
     """Return a chunk or node with the values of the matched groups that are not recorded yet."""
     found = rule.search(name)
     told = found.groupdict() if found else {}
-    new = {key: told[key] for key in PARTS if told.get(key) and getattr(part, key) is None}
+    new = {key: told[key] for key in SOURCE_FIELDS if told.get(key) and getattr(part, key) is None}
     return part.model_copy(update=new) if new else part

@@ -10,7 +10,7 @@ from rapidfuzz.distance import OSA
 
 from greval.records.case import Case, Chunk, Effort, Gold, Traversal, Triple
 
-NEIGHBOURS: Mapping[str, Mapping[str, str]] = {
+FIELD_ALIASES: Mapping[str, Mapping[str, str]] = {
     "ragas": {
         "user_input": "question",
         "response": "answer",
@@ -46,14 +46,14 @@ NEIGHBOURS: Mapping[str, Mapping[str, str]] = {
 }
 """The names of case fields in other tools; if a row has several of them, the first listed here is used."""
 
-FIELD_OF: Mapping[str, str] = {
+FIELD_BY_NAME: Mapping[str, str] = {
     **{own: own for own in Case.model_fields},
-    **{name: own for names in NEIGHBOURS.values() for name, own in names.items()},
+    **{name: own for names in FIELD_ALIASES.values() for name, own in names.items()},
 }
 """The field of each known name, in the order of precedence."""
-OWN = frozenset(Case.model_fields)
+OWN_FIELDS = frozenset(Case.model_fields)
 
-PARTS: Mapping[str, tuple[str, ...]] = {
+SUBFIELDS: Mapping[str, tuple[str, ...]] = {
     "chunks": tuple(Chunk.model_fields),
     "triples": tuple(Triple.model_fields),
     "traversal": tuple(Traversal.model_fields),
@@ -71,28 +71,28 @@ PREFIXES: Mapping[str, str] = {
 }
 """The prefixes of dotted columns, such as `gold.essential_docs` or `tag:movie`, and the field of each."""
 
-DOTTED = tuple(f"{own}.{part}" for own in ("gold", "usage", "traversal") for part in PARTS[own])
+DOTTED_NAMES = tuple(f"{own}.{part}" for own in ("gold", "usage", "traversal") for part in SUBFIELDS[own])
 
-LOGGED = frozenset({"traversed_edges", "final_nodes"})
+TRAVERSAL_NAMES = frozenset({"traversed_edges", "final_nodes"})
 """Names that occur without a prefix only in a traversal log."""
-START = "start_nodes"
+START_NODES = "start_nodes"
 """In a traversal log the actual start nodes; elsewhere the expected ones."""
-ALONE: Mapping[str, str] = {
+BARE_NAMES: Mapping[str, str] = {
     **dict.fromkeys(("essential_docs", "helpful_docs", "essential_repos", "expected_edges", "expected_nodes"), "gold"),
-    START: "gold",
-    **dict.fromkeys(LOGGED, "traversal"),
+    START_NODES: "gold",
+    **dict.fromkeys(TRAVERSAL_NAMES, "traversal"),
 }
 """Subfields of gold and of a traversal that may occur without a prefix, and the field of each."""
 
 DEEPEVAL_MARKS = frozenset({"actual_output", "expected_output", "retrieval_context"})
 """Names that mark a `context` as deepeval's, which holds the ideal context and not the retrieved one."""
 
-MAX_SLIPS = 2
+MAX_TYPOS = 2
 MAX_SHOWN = 60
 
 
 @dataclass
-class Settled:
+class MappedRow:
     """The fields of one row: their values, their original names, and the names that were ignored."""
 
     values: dict[str, object] = field(default_factory=dict)
@@ -100,7 +100,7 @@ class Settled:
     ignored: dict[str, str] = field(default_factory=dict)
 
 
-def settle(row: Mapping[str, object]) -> Settled:
+def map_fields(row: Mapping[str, object]) -> MappedRow:
     """Map a row to the fields of a case; None means not recorded.
 
     Args:
@@ -114,13 +114,13 @@ def settle(row: Mapping[str, object]) -> Settled:
         >>> map_fields({"input": "Who?", "level": 3}).values
         {'question': 'Who?'}
     """
-    settled = Settled()
-    if row.keys() <= OWN:
+    settled = MappedRow()
+    if row.keys() <= OWN_FIELDS:
         settled.values = {name: value for name, value in row.items() if value is not None}
         settled.names = {name: name for name in settled.values}
         return settled
-    passed_over = _passed_over(row)
-    for name, own in FIELD_OF.items():
+    passed_over = _find_passed_over(row)
+    for name, own in FIELD_BY_NAME.items():
         if row.get(name) is None:
             continue
         if name in passed_over:
@@ -129,11 +129,11 @@ def settle(row: Mapping[str, object]) -> Settled:
             settled.ignored[name] = f"{settled.names[own]} is there"
         else:
             settled.values[own], settled.names[own] = row[name], name
-    _nest(row, settled)
+    _nest_dotted(row, settled)
     return settled
 
 
-def is_log(names: Iterable[str]) -> bool:
+def is_traversal_log(names: Iterable[str]) -> bool:
     """Return whether names are those of a traversal log, which has no question: its id is used as the question.
 
     Example:
@@ -141,29 +141,29 @@ def is_log(names: Iterable[str]) -> bool:
         True
     """
     given = {*names}
-    return not LOGGED.isdisjoint(given) and not given.isdisjoint(names_of("id"))
+    return not TRAVERSAL_NAMES.isdisjoint(given) and not given.isdisjoint(list_names("id"))
 
 
-def _passed_over(row: Mapping[str, object]) -> dict[str, str]:
+def _find_passed_over(row: Mapping[str, object]) -> dict[str, str]:
     """Return the known names that are ignored in this row, each with the reason."""
     if row.get("context") is None:
         return {}
     if not DEEPEVAL_MARKS.isdisjoint(row):
         return {"context": "deepeval's ideal context, not what was retrieved"}
     text = row.get("context_text")
-    if isinstance(text, str) and not _holds_passages(row["context"], text):
+    if isinstance(text, str) and not _has_passages(row["context"], text):
         return {"context": "context_text holds the text, this does not"}
     return {}
 
 
-def _holds_passages(context: object, text: str) -> bool:
+def _has_passages(context: object, text: str) -> bool:
     """Return whether passages, rather than ids or tables, make up at least half of the length of a text."""
     items = context if isinstance(context, list | tuple) else [context]
     texts = [item.get("text") if isinstance(item, Mapping) else item for item in items]
     return all(isinstance(item, str) for item in texts) and 2 * sum(map(len, map(str, texts))) >= len(text)
 
 
-def dotted(name: str) -> tuple[str, str] | None:
+def split_dotted(name: str) -> tuple[str, str] | None:
     """Return the field and the subfield of a name such as `gold.essential_docs`, or None if it is not such a name.
 
     The names of `BARE_NAMES` have a subfield too. `start_nodes` belongs to gold here, but to the traversal in a log.
@@ -175,51 +175,51 @@ def dotted(name: str) -> tuple[str, str] | None:
     for prefix, own in PREFIXES.items():
         if name.startswith(prefix) and len(name) > len(prefix):
             return own, name.removeprefix(prefix)
-    return (ALONE[name], name) if name in ALONE else None
+    return (BARE_NAMES[name], name) if name in BARE_NAMES else None
 
 
-def known(name: str) -> bool:
+def is_known(name: str) -> bool:
     """Return whether a name is that of a case field or of a subfield."""
-    return name in FIELD_OF or dotted(name) is not None
+    return name in FIELD_BY_NAME or split_dotted(name) is not None
 
 
-def nearest(name: str, among: Iterable[str]) -> str | None:
+def find_nearest(name: str, among: Iterable[str]) -> str | None:
     """Return the name in `among` that is within one or two typing errors of a name, or None.
 
     Example:
         >>> find_nearest("Qestion", ["answer", "question"])
         'question'
     """
-    slips = min(MAX_SLIPS, len(name) // 3)
+    slips = min(MAX_TYPOS, len(name) // 3)
     found = process.extractOne(name[:MAX_SHOWN], [*among], processor=str.lower, scorer=OSA.distance, score_cutoff=slips)
     return found[0] if found else None
 
 
-def names_of(own: str) -> tuple[str, ...]:
+def list_names(own: str) -> tuple[str, ...]:
     """List all names of a field, greval's own first."""
-    return tuple(name for name, stands_for in FIELD_OF.items() if stands_for == own)
+    return tuple(name for name, stands_for in FIELD_BY_NAME.items() if stands_for == own)
 
 
-def shown(text: str, most: int = MAX_SHOWN) -> str:
+def format_printable(text: str, limit: int = MAX_SHOWN) -> str:
     """Format a text from a file for printing: truncate it, and escape control characters and lone surrogates."""
-    cut = text if len(text) <= most else f"{text[: most - 3]}..."
+    cut = text if len(text) <= limit else f"{text[: limit - 3]}..."
     return cut if cut.isprintable() else ascii(cut)[1:-1]
 
 
-def _nest(row: Mapping[str, object], settled: Settled) -> None:
+def _nest_dotted(row: Mapping[str, object], settled: MappedRow) -> None:
     """Put dotted columns into their fields, and record unknown names as ignored."""
-    walked = not LOGGED.isdisjoint(row)
+    walked = not TRAVERSAL_NAMES.isdisjoint(row)
     for name, value in row.items():
-        if name in FIELD_OF:
+        if name in FIELD_BY_NAME:
             continue
-        place = ("traversal", START) if walked and name == START else dotted(name)
+        place = ("traversal", START_NODES) if walked and name == START_NODES else split_dotted(name)
         if not place:
             settled.ignored[name] = ""
-        elif value is not None and not _put(settled, *place, value):
+        elif value is not None and not _add_part(settled, *place, value):
             settled.ignored[name] = f"{place[0]} is there"
 
 
-def _put(settled: Settled, own: str, part: str, value: object) -> bool:
+def _add_part(settled: MappedRow, own: str, part: str, value: object) -> bool:
     """Add a subfield to a field; return False if the field already has it."""
     whole = settled.values.get(own, {})
     if not isinstance(whole, Mapping) or whole.get(part) is not None:

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 READ_BYTES = 1 << 20
-READING = 1
+READER_VERSION = 1
 """The version of the readers. It is increased if the same file is read as different cases, to invalidate digests."""
 
 
-class Source(NamedTuple):
+class CaseSource(NamedTuple):
     """The source of the cases that a command judges.
 
     `label` identifies the file and the method of its rows. A later command with the same label replaces this one.
@@ -24,15 +24,15 @@ class Source(NamedTuple):
     digest: str = ""
 
     @property
-    def place(self) -> str:
+    def path(self) -> str:
         """The path of the file in the label, without the method of its rows."""
         return self.label.partition("\n")[0]
 
 
-UNKNOWN = Source()
+UNKNOWN_SOURCE = CaseSource()
 
 
-def identify_file(path: Path, *others: Path, **settings: object) -> Source:
+def identify_file(path: Path, *others: Path, **settings: object) -> CaseSource:
     """Return the source of a file of cases.
 
     Args:
@@ -52,7 +52,7 @@ def identify_file(path: Path, *others: Path, **settings: object) -> Source:
         (True, False)
     """
     given = {name: str(value) for name, value in sorted(settings.items()) if value is not None}
-    found = hashlib.sha256(repr((READING, given)).encode("utf-8", "surrogateescape"))
+    found = hashlib.sha256(repr((READER_VERSION, given)).encode("utf-8", "surrogateescape"))
     try:
         for file in (path, *others):
             found.update(file.name.encode("utf-8", "surrogateescape") + b"\0")
@@ -60,11 +60,11 @@ def identify_file(path: Path, *others: Path, **settings: object) -> Source:
                 while block := content.read(READ_BYTES):
                     found.update(block)
     except OSError:  # the reader reports the error
-        return UNKNOWN
-    return Source(label=_label(path, given), digest=found.hexdigest()[:32])
+        return UNKNOWN_SOURCE
+    return CaseSource(label=_build_label(path, given), digest=found.hexdigest()[:32])
 
 
-def _label(path: Path, settings: Mapping[str, str]) -> str:
+def _build_label(path: Path, settings: Mapping[str, str]) -> str:
     """Build the label from path and method, because one file read for two methods is two sources."""
     method = settings.get("method")
     return f"{path.resolve()}" + (f"\n{method}" if method else "")

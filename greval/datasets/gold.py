@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from greval.datasets.case_reader import READERS, Reading, RowFault, read_cases
-from greval.datasets.field_names import LOGGED, known, names_of, nearest, shown
-from greval.datasets.json_text import Raw
+from greval.datasets.case_reader import READERS, CaseReader, RowFault, read_cases
+from greval.datasets.field_names import TRAVERSAL_NAMES, find_nearest, format_printable, is_known, list_names
+from greval.datasets.json_text import RawRow
 from greval.records.case import Case, Gold
 
 
@@ -42,38 +42,40 @@ def read_gold(path: str | Path) -> Iterator[tuple[str, Case | RowFault]]:
     slips: dict[str, str] = {}
     told: set[str] = set()
 
-    def rows() -> Iterator[Raw]:
+    def iterate_rows() -> Iterator[RawRow]:
         for row in READERS[Path(path).suffix.lower()](Path(path)):
             places[:] = [f"{name}{row.unit}{row.number}"]
-            slips.update(_slips(row.values, told))
-            yield replace(row, values=_asked(_nested(row.values)))
+            slips.update(_find_misspelt(row.values, told))
+            yield replace(row, values=_add_question(_nest_gold_fields(row.values)))
 
-    for found in Reading(name, rows, None, Path(path)):
+    for found in CaseReader(name, iterate_rows, None, Path(path)):
         for column, near in slips.items():
-            message = f"{shown(column)}: is no field of gold, and its values are not read; did you mean {near}?"
+            message = (
+                f"{format_printable(column)}: is no field of gold, and its values are not read; did you mean {near}?"
+            )
             yield places[0], RowFault(place=places[0], message=message, id=found.id)
         slips.clear()
         yield places[0], found
 
 
-def _nested(values: Mapping[str, object]) -> Mapping[str, object]:
+def _nest_gold_fields(values: Mapping[str, object]) -> Mapping[str, object]:
     """Rename bare gold columns to their dotted form, except in a traversal log."""
-    if values.get("gold") is not None or not LOGGED.isdisjoint(values):
+    if values.get("gold") is not None or not TRAVERSAL_NAMES.isdisjoint(values):
         return values
     return {f"gold.{name}" if name in Gold.model_fields else name: value for name, value in values.items()}
 
 
-def _slips(values: Mapping[str, object], told: set[str]) -> dict[str, str]:
+def _find_misspelt(values: Mapping[str, object], seen: set[str]) -> dict[str, str]:
     """Return the new columns whose names nearly match a gold field, each with that field; update `seen`."""
     if values.get("gold") is not None:
         return {}
-    new = [name for name in values if name not in told and name not in Gold.model_fields and not known(name)]
-    told.update(new)
-    return {name: near for name in new if (near := nearest(name, Gold.model_fields))}
+    new = [name for name in values if name not in seen and name not in Gold.model_fields and not is_known(name)]
+    seen.update(new)
+    return {name: near for name in new if (near := find_nearest(name, Gold.model_fields))}
 
 
-def _asked(values: Mapping[str, object]) -> Mapping[str, object]:
+def _add_question(values: Mapping[str, object]) -> Mapping[str, object]:
     """Add an empty question to a row that has none."""
-    if not values or any(values.get(name) is not None for name in names_of("question")):
+    if not values or any(values.get(name) is not None for name in list_names("question")):
         return values
     return {**values, "question": ""}

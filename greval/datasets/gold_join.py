@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeVar
 
-from greval._util.arguments import hold_until
+from greval._util.arguments import require_any
 from greval.errors import DataError
 from greval.records.case import Case, Gold, Sample, Traversal
 
@@ -35,15 +35,17 @@ def with_gold(cases: Iterable[T], gold: Iterable[Sample]) -> Iterator[T]:
         >>> [case.gold.expected_nodes for case in with_gold([Case(id="q1", question="Who?")], rows)]
         [('Ada',)]
     """
-    by_id = complete_rows(gold)
+    by_id = merge_rows(gold)
 
     def has_gold(case: T) -> bool:
         return isinstance(case, Sample) and case.id in by_id
 
-    return hold_until((attach_gold(case, by_id) for case in cases), has_gold, lambda: unmatched("gold", by_id))
+    return require_any(
+        (attach_gold(case, by_id) for case in cases), has_gold, lambda: build_unmatched_error("gold", by_id)
+    )
 
 
-def complete_rows(gold: Iterable[Sample]) -> dict[str, Sample]:
+def merge_rows(gold: Iterable[Sample]) -> dict[str, Sample]:
     """Return rows of gold by id; rows with the same id are merged.
 
     Raises:
@@ -51,7 +53,7 @@ def complete_rows(gold: Iterable[Sample]) -> dict[str, Sample]:
     """
     by_id: dict[str, Sample] = {}
     for row in gold:
-        by_id[row.id] = _completed(by_id[row.id], row) if row.id in by_id else row
+        by_id[row.id] = _merge_row(by_id[row.id], row) if row.id in by_id else row
     return by_id
 
 
@@ -88,7 +90,7 @@ def attach_traversal(case: T, logs: Mapping[tuple[str, str], Traversal | None]) 
     return case.model_copy(update={"traversal": found}) if found else case
 
 
-def unmatched(what: str, ids: Iterable[str], where: str = "") -> DataError:
+def build_unmatched_error(what: str, ids: Iterable[str], where: str = "") -> DataError:
     """Build the error for rows whose ids match no case.
 
     Example:
@@ -102,7 +104,7 @@ def unmatched(what: str, ids: Iterable[str], where: str = "") -> DataError:
     return DataError(f"{place}no case has the id of a row of {what} there; its ids are {some}{more}")
 
 
-def _completed(one: Sample, other: Sample) -> Sample:
+def _merge_row(one: Sample, other: Sample) -> Sample:
     """Merge two rows of gold with the same id.
 
     Raises:
@@ -110,14 +112,14 @@ def _completed(one: Sample, other: Sample) -> Sample:
     """
     contradicted: list[str] = []
 
-    def complete(name: str, mine: T | None, theirs: T | None) -> T | None:
+    def merge_field(name: str, mine: T | None, theirs: T | None) -> T | None:
         if mine is not None and theirs is not None and mine != theirs:
             contradicted.append(name)
         return theirs if mine is None else mine
 
     golds = one.gold, other.gold
-    fields = {name: complete(name, *(getattr(gold, name, None) for gold in golds)) for name in Gold.model_fields}
-    answer = complete("expected_answer", one.expected_answer, other.expected_answer)
+    fields = {name: merge_field(name, *(getattr(gold, name, None) for gold in golds)) for name in Gold.model_fields}
+    answer = merge_field("expected_answer", one.expected_answer, other.expected_answer)
     if contradicted:
         named = ", ".join(contradicted)
         hint = "keep one of them (greval gold check FILE names both)"

@@ -7,8 +7,8 @@ from io import BytesIO
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from greval.datasets.field_names import names_of, nearest, shown
-from greval.datasets.json_text import NoJsonError, Raw, kind, loads, row_of
+from greval.datasets.field_names import find_nearest, format_printable, list_names
+from greval.datasets.json_text import InvalidJsonError, RawRow, build_row, describe_type, parse_json
 from greval.errors import DataError
 
 if TYPE_CHECKING:
@@ -20,22 +20,22 @@ LIST_UNIT = ", row "
 BOM = b"\xef\xbb\xbf"
 
 
-def read_json_lines(path: Path) -> Iterator[Raw]:
+def read_json_lines(path: Path) -> Iterator[RawRow]:
     """Read a file with one case per line."""
     with path.open("rb") as stream:
-        yield from _lines(stream)
+        yield from _parse_lines(stream)
 
 
-def read_json(path: Path) -> Iterator[Raw]:
+def read_json(path: Path) -> Iterator[RawRow]:
     """Read a file that holds one list of cases, or an object with such a list.
 
     Raises:
         DataError: If the file is not valid JSON or does not hold a list.
     """
-    yield from _listed(path.read_bytes(), str(path))
+    yield from _parse_list(path.read_bytes(), str(path))
 
 
-def read_stdin() -> Iterator[Raw]:
+def read_stdin() -> Iterator[RawRow]:
     """Read standard input: one JSON value as in a JSON file, or else one case per line.
 
     Raises:
@@ -48,87 +48,89 @@ def read_stdin() -> Iterator[Raw]:
         if line.removeprefix(BOM).strip():
             break
     first = head[-1].removeprefix(BOM).strip() if head else b""
-    if first.startswith(b"[") or _holds_list(first):
-        yield from _listed(b"".join(head) + stream.read(), "stdin")
+    if first.startswith(b"[") or _has_list(first):
+        yield from _parse_list(b"".join(head) + stream.read(), "stdin")
     elif first.startswith(b"{") and _read_object(first) is None:  # an object over several lines, or a broken row
         content = b"".join(head) + stream.read()
         whole = _read_object(content.removeprefix(BOM)) is not None
-        yield from _listed(content, "stdin") if whole else _lines(BytesIO(content))
+        yield from _parse_list(content, "stdin") if whole else _parse_lines(BytesIO(content))
     else:
-        yield from _lines(chain(head, stream))
+        yield from _parse_lines(chain(head, stream))
 
 
-def _holds_list(content: bytes) -> bool:
+def _has_list(content: bytes) -> bool:
     """Return whether JSON text is an object that holds a list of cases and is not itself a case."""
     found = (_read_object(content) if any(f'"{key}"'.encode() in content for key in LIST_KEYS) else None) or {}
-    return not found.keys() & {*names_of("question")} and any(True for _ in _list_under(found))
+    return not found.keys() & {*list_names("question")} and any(True for _ in _iterate_lists(found))
 
 
 def _read_object(content: bytes) -> dict[str, object] | None:
     """Return the object that a JSON text holds, or None if it is not valid JSON or not an object."""
     try:
-        found, _ = loads(content.decode())
-    except (UnicodeDecodeError, NoJsonError):
+        found, _ = parse_json(content.decode())
+    except (UnicodeDecodeError, InvalidJsonError):
         return None
     return found if isinstance(found, dict) else None
 
 
-def _list_under(content: Mapping[str, object]) -> Iterator[list[object]]:
+def _iterate_lists(content: Mapping[str, object]) -> Iterator[list[object]]:
     """Yield the lists under the names of `LIST_KEYS`."""
     yield from (rows for key in LIST_KEYS if isinstance(rows := content.get(key), list))
 
 
-def _lines(lines: Iterable[bytes]) -> Iterator[Raw]:
+def _parse_lines(lines: Iterable[bytes]) -> Iterator[RawRow]:
     """Parse one case per line; lines end with a newline only, because texts may hold other line separators."""
     for number, line in enumerate(lines, 1):
         content = line.removeprefix(BOM) if number == 1 else line
         if content.strip():
-            yield _line(content, number)
+            yield _parse_line(content, number)
 
 
-def _line(content: bytes, number: int) -> Raw:
+def _parse_line(content: bytes, number: int) -> RawRow:
     try:
-        row, doubtful = loads(content.decode())
-        return row_of(row, number, doubtful=doubtful)
+        row, doubtful = parse_json(content.decode())
+        return build_row(row, number, doubtful=doubtful)
     except UnicodeDecodeError as error:
-        return Raw(number, faults={"": not_utf8(content[error.start], f"at byte {error.start + 1} of the line")})
-    except NoJsonError as error:
+        return RawRow(
+            number, faults={"": describe_encoding_fault(content[error.start], f"at byte {error.start + 1} of the line")}
+        )
+    except InvalidJsonError as error:
         where = f" at column {error.column}" if error.column else ""
-        return Raw(number, faults={"": f"{error}{where}"})
+        return RawRow(number, faults={"": f"{error}{where}"})
 
 
-def not_utf8(byte: int, where: str) -> str:
+def describe_encoding_fault(byte: int, where: str) -> str:
     """Return the message that a text is not UTF-8, with what to do."""
     return f"is not UTF-8 (0x{byte:02x} {where}); save the file as UTF-8"
 
 
-def _listed(content: bytes, name: str) -> Iterator[Raw]:
-    whole, doubtful = _whole(content, name)
-    for number, row in enumerate(list_in(whole, name), 1):
-        yield row_of(row, number, LIST_UNIT, doubtful=doubtful)
+def _parse_list(content: bytes, name: str) -> Iterator[RawRow]:
+    whole, doubtful = _parse_whole(content, name)
+    for number, row in enumerate(find_list(whole, name), 1):
+        yield build_row(row, number, LIST_UNIT, doubtful=doubtful)
 
 
-def _whole(content: bytes, name: str) -> tuple[object, bool]:
+def _parse_whole(content: bytes, name: str) -> tuple[object, bool]:
     """Parse a whole JSON file, and return whether its values must be searched for faults."""
     content = content.removeprefix(BOM)
     try:
-        return loads(content.decode()) if content.strip() else ([], False)
+        return parse_json(content.decode()) if content.strip() else ([], False)
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        message = f"{name}:{line}: {not_utf8(content[error.start], f'at byte {error.start + 1}')}"
+        message = f"{name}:{line}: {describe_encoding_fault(content[error.start], f'at byte {error.start + 1}')}"
         raise DataError(message) from error
-    except NoJsonError as error:
-        raise DataError(_no_json(error, name)) from error
+    except InvalidJsonError as error:
+        raise DataError(_describe_json_fault(error, name)) from error
 
 
-def _no_json(error: NoJsonError, name: str) -> str:
+def _describe_json_fault(error: InvalidJsonError, name: str) -> str:
     place = f"{name}:{error.line}:{error.column}" if error.line else name
     return (
         f"{place}: {error}; mend it, or write one case a line and name the file .jsonl: there a bad row stops no other"
     )
 
 
-def list_in(content: object, name: str) -> list[object]:
+def find_list(content: object, name: str) -> list[object]:
     """Return the list of cases that a whole file holds.
 
     Raises:
@@ -137,11 +139,11 @@ def list_in(content: object, name: str) -> list[object]:
     if isinstance(content, list):
         return content
     if not isinstance(content, dict):
-        message = f"{name}: must be a list of cases, got {kind(content)}"
+        message = f"{name}: must be a list of cases, got {describe_type(content)}"
         raise DataError(message)
-    for rows in _list_under(content):
+    for rows in _iterate_lists(content):
         return rows
-    near = next((f"; is it {shown(key)!r}?" for key in content if nearest(key, LIST_KEYS)), "")
+    near = next((f"; is it {format_printable(key)!r}?" for key in content if find_nearest(key, LIST_KEYS)), "")
     message = (
         f"{name}: must be a list of cases, or an object with the list under {' or '.join(map(repr, LIST_KEYS))}{near}"
     )

@@ -12,10 +12,10 @@ MAX_DIGITS = 19
 """The number of digits of a 64-bit integer; longer ones fit neither a table nor a float."""
 
 
-_HALF = re.compile("[\ud800-\udfff]")
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-class NoJsonError(ValueError):
+class InvalidJsonError(ValueError):
     """A text is not valid JSON; `line` and `column` give the place, or are 0 if it is unknown."""
 
     def __init__(self, message: str, line: int = 0, column: int = 0) -> None:
@@ -25,7 +25,7 @@ class NoJsonError(ValueError):
 
 
 @dataclass(frozen=True)
-class Raw:
+class RawRow:
     """A row as read from a file.
 
     Args:
@@ -41,19 +41,19 @@ class Raw:
     unit: str = ":"
 
     @property
-    def sound(self) -> Mapping[str, object]:
+    def valid_values(self) -> Mapping[str, object]:
         """The values, with None in place of faulty ones."""
         return {name: None if name in self.faults else value for name, value in self.values.items()}
 
 
 @dataclass(frozen=True)
-class Refused:
+class RefusedLiteral:
     """A placeholder for a literal that no case can hold, until the name of its field is known."""
 
     why: str
 
 
-def loads(text: str) -> tuple[object, bool]:
+def parse_json(text: str) -> tuple[object, bool]:
     """Parse JSON; literals that no case can hold become placeholders.
 
     Returns:
@@ -63,37 +63,39 @@ def loads(text: str) -> tuple[object, bool]:
     Raises:
         NoJsonError: If the text is not valid JSON or is nested too deeply.
     """
-    marks: list[Refused] = []
+    marks: list[RefusedLiteral] = []
 
-    def refuse(why: str) -> Refused:
-        marks.append(Refused(why))
+    def refuse(why: str) -> RefusedLiteral:
+        marks.append(RefusedLiteral(why))
         return marks[-1]
 
     try:
-        content = _decoder(refuse).decode(text)
+        content = _build_decoder(refuse).decode(text)
     except json.JSONDecodeError as error:
         message = f"is no JSON: {error.msg}"
-        raise NoJsonError(message, error.lineno, error.colno) from error
+        raise InvalidJsonError(message, error.lineno, error.colno) from error
     except RecursionError:
         message = "is nested too deeply"
-        raise NoJsonError(message) from None
+        raise InvalidJsonError(message) from None
     return content, bool(marks) or "\\ud" in text or "\\uD" in text
 
 
-def row_of(content: object, number: int, unit: str = ":", *, doubtful: bool) -> Raw:
+def build_row(content: object, number: int, unit: str = ":", *, doubtful: bool) -> RawRow:
     """Build a row from a JSON value, which must be an object, with its faults."""
     if not isinstance(content, dict):
         hint = "; a file that is one JSON list is named .json" if isinstance(content, list) and unit == ":" else ""
-        return Raw(number, faults={"": f"must be an object with a question, got {kind(content)}{hint}"}, unit=unit)
-    return Raw(number, content, faults_in(content) if doubtful else {}, unit)
+        return RawRow(
+            number, faults={"": f"must be an object with a question, got {describe_type(content)}{hint}"}, unit=unit
+        )
+    return RawRow(number, content, find_faults(content) if doubtful else {}, unit)
 
 
-def faults_in(values: Mapping[str, object]) -> dict[str, str]:
+def find_faults(values: Mapping[str, object]) -> dict[str, str]:
     """Return why values are rejected, by path: NaN, infinity, huge integers and lone surrogates."""
-    return dict(found for name, value in values.items() for found in _refusals(name, value))
+    return dict(found for name, value in values.items() for found in _iterate_faults(name, value))
 
 
-def kind(value: object) -> str:
+def describe_type(value: object) -> str:
     """Return the type of a value in JSON's terms.
 
     Example:
@@ -106,7 +108,7 @@ def kind(value: object) -> str:
     return next((words for types, words in kinds if isinstance(value, types)), type(value).__name__)
 
 
-def _refusals(name: str, whole: object) -> Iterator[tuple[str, str]]:
+def _iterate_faults(name: str, whole: object) -> Iterator[tuple[str, str]]:
     """Yield the rejected values with their paths.
 
     The search uses its own stack, because values may be nested up to Python's recursion limit.
@@ -115,28 +117,28 @@ def _refusals(name: str, whole: object) -> Iterator[tuple[str, str]]:
     while stack:
         path, value = stack.pop()
         if isinstance(value, str):
-            if not value.isascii() and _HALF.search(value):
+            if not value.isascii() and _LONE_SURROGATE.search(value):
                 yield path, "holds half of a character (a lone surrogate), which is no text"
         elif isinstance(value, list | tuple):
             stack.extend((f"{path}[{n}]", item) for n, item in enumerate(value))
         elif isinstance(value, dict):
             stack.extend((f"{path}.{key}", part) for key, inner in value.items() for part in (key, inner))
-        elif isinstance(value, Refused):
+        elif isinstance(value, RefusedLiteral):
             yield path, value.why
 
 
-def _decoder(refuse: Callable[[str], Refused]) -> json.JSONDecoder:
+def _build_decoder(refuse: Callable[[str], RefusedLiteral]) -> json.JSONDecoder:
     """Build a decoder that rejects literals that Python accepts but JSON, or a case, does not."""
 
-    def constant(literal: str) -> object:
+    def refuse_constant(literal: str) -> object:
         return refuse(f"{literal} is no JSON value; write null for what is not recorded")
 
-    def integer(literal: str) -> object:
+    def parse_integer(literal: str) -> object:
         digits = len(literal.lstrip("-"))
         return int(literal) if digits <= MAX_DIGITS else refuse(f"an integer of {digits} digits is too large")
 
-    def number(literal: str) -> object:
+    def parse_number(literal: str) -> object:
         read = float(literal)
         return refuse(f"{literal[:20]} is too large a number") if isinf(read) else read
 
-    return json.JSONDecoder(parse_constant=constant, parse_int=integer, parse_float=number)
+    return json.JSONDecoder(parse_constant=refuse_constant, parse_int=parse_integer, parse_float=parse_number)

@@ -76,6 +76,6 @@ def unwrap_serialised(given: Mapping[str, object]) -> Mapping[str, object]:
     return inner if isinstance(inner, Mapping) else given
 
 
-def find_first(told: Mapping[str, object], names: Iterable[str]) -> object:
+def find_first(record: Mapping[str, object], names: Iterable[str]) -> object:
     """Return the value of the first of several names that is recorded, or None."""
-    return next((told[name] for name in names if told.get(name) is not None), None)
+    return next((record[name] for name in names if record.get(name) is not None), None)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from greval.datasets.field_names import FIELD_OF, dotted, names_of
-from greval.datasets.json_text import Raw
+from greval.datasets.field_names import FIELD_BY_NAME, list_names, split_dotted
+from greval.datasets.json_text import RawRow
 
 METHODS = "methods"
 RENAMED: Mapping[str, str] = {"response": "answer", "efficiency": "usage"}
 
 
-def split_methods(row: Raw, position: int) -> Iterator[Raw]:
+def split_methods(row: RawRow, position: int) -> Iterator[RawRow]:
     """Yield a row for each method of a row that holds several, and any other row unchanged.
 
     Plain columns of the row, such as the one that groups the questions, become tags. The reason of a failed response
@@ -27,20 +27,20 @@ def split_methods(row: Raw, position: int) -> Iterator[Raw]:
     if not isinstance(methods, Mapping) or not all(isinstance(one, Mapping) for one in methods.values()):
         yield row
         return
-    shared = {_tag_of(name, value): value for name, value in row.values.items() if name != METHODS}
-    if not any(shared.get(name) for name in names_of("id")):
+    shared = {_name_tag(name, value): value for name, value in row.values.items() if name != METHODS}
+    if not any(shared.get(name) for name in list_names("id")):
         shared["id"] = f"row-{position}"
     for method, given in methods.items():
         values = {RENAMED.get(name, name): value for name, value in given.items() if name != "failures"}
-        yield replace(row, values={**shared, **values, "method": method, **_error(given.get("failures"))})
+        yield replace(row, values={**shared, **values, "method": method, **_read_error(given.get("failures"))})
 
 
-def _tag_of(name: str, value: object) -> str:
-    plain = isinstance(value, str | int | float) and name not in FIELD_OF and dotted(name) is None
+def _name_tag(name: str, value: object) -> str:
+    plain = isinstance(value, str | int | float) and name not in FIELD_BY_NAME and split_dotted(name) is None
     return f"tags.{name}" if plain else name
 
 
-def _error(failures: object) -> dict[str, object]:
+def _read_error(failures: object) -> dict[str, object]:
     """Return the reason why there is no response, as a field of a case."""
     failure = failures.get("response") if isinstance(failures, Mapping) else None
     message = failure.get("message") if isinstance(failure, Mapping) else None

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 
 from greval.errors import DataError
 
-MOST_TOLD = 5
-_PLACED = re.compile(r"(?P<place>.*?(?::|, row )\d+): (?P<message>.*)", re.DOTALL)
+MAX_LISTED = 5
+_PLACE = re.compile(r"(?P<place>.*?(?::|, row )\d+): (?P<message>.*)", re.DOTALL)
 
 
-def describe_unread(rows: Iterable[str], count: int | None = None) -> list[str]:
+def describe_row_faults(rows: Iterable[str], count: int | None = None) -> list[str]:
     """Return lines about rows that are not valid cases; a fault that several rows share is one line.
 
     Args:
@@ -25,16 +25,16 @@ def describe_unread(rows: Iterable[str], count: int | None = None) -> list[str]:
     given = [*rows]
     places: dict[str, list[str]] = {}
     for row in given:
-        found = _PLACED.fullmatch(row)
+        found = _PLACE.fullmatch(row)
         place, message = (found["place"], found["message"]) if found else ("", row)
         places.setdefault(message, []).append(place)
-    lines = [_line(message, at) for message, at in [*places.items()][:MOST_TOLD]]
-    told = sum(len(at) for at in [*places.values()][:MOST_TOLD])
+    lines = [_format_fault(message, at) for message, at in [*places.items()][:MAX_LISTED]]
+    told = sum(len(at) for at in [*places.values()][:MAX_LISTED])
     more = max(len(given), count or 0) - told
     return [*lines, f"and {more:,} more rows"] if more else lines
 
 
-def none_readable(rows: Iterable[str], count: int) -> DataError:
+def build_unreadable_error(rows: Iterable[str], count: int) -> DataError:
     """Build the error for input without a single valid case.
 
     Args:
@@ -42,10 +42,10 @@ def none_readable(rows: Iterable[str], count: int) -> DataError:
         count: The total number of rows.
     """
     which = "the only row is no case" if count == 1 else f"none of the {count:,} rows is a case"
-    return DataError("\n".join([f"{which}:", *describe_unread(rows, count)]))
+    return DataError("\n".join([f"{which}:", *describe_row_faults(rows, count)]))
 
 
-def _line(message: str, places: list[str]) -> str:
+def _format_fault(message: str, places: list[str]) -> str:
     where = f"{places[0]}: {message}" if places[0] else message
     more = len(places) - 1
     if not more:

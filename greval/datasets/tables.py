@@ -7,9 +7,16 @@ import re
 from collections import Counter, deque
 from typing import TYPE_CHECKING, Any
 
-from greval.datasets.field_names import FIELD_OF, dotted, known, names_of, nearest, shown
-from greval.datasets.json_files import LIST_UNIT, not_utf8
-from greval.datasets.json_text import NoJsonError, Raw, faults_in, loads
+from greval.datasets.field_names import (
+    FIELD_BY_NAME,
+    find_nearest,
+    format_printable,
+    is_known,
+    list_names,
+    split_dotted,
+)
+from greval.datasets.json_files import LIST_UNIT, describe_encoding_fault
+from greval.datasets.json_text import InvalidJsonError, RawRow, find_faults, parse_json
 from greval.errors import DataError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -19,18 +26,18 @@ if TYPE_CHECKING:
 MAX_CELL = 2**25
 """The maximum length of a cell: more than any case needs, and a bound on the effect of a missing quote."""
 
-BATCH = 256
+BATCH_ROWS = 256
 STRUCTURED = frozenset({"chunks", "triples", "tags", "traversal", "gold", "usage"})
-OTHER_MARKS = (";", "\t", "|")
+OTHER_DELIMITERS = (";", "\t", "|")
 LISTS_OF_ANSWERS = frozenset({"gold_answers", "ground_truths"})
-BEGINNINGS = ('["', "['", "[{", "[[", "[(", '{"', "{'")
+JSON_STARTS = ('["', "['", "[{", "[[", "[(", '{"', "{'")
 """The beginnings of lists and objects in JSON and in Python's repr; plain text may begin with "[1]"."""
 
 
-_STRAY = re.compile("[\udc80-\udcff]")
+_STRAY_BYTE = re.compile("[\udc80-\udcff]")
 
 
-class _Lines:
+class _RewindableLines:
     """The lines of a table, which can be rewound to the line after the first line of a broken row."""
 
     def __init__(self, lines: Iterator[str]) -> None:
@@ -39,7 +46,7 @@ class _Lines:
         self._row: list[str] = []
         self.first = 1
 
-    def __iter__(self) -> _Lines:
+    def __iter__(self) -> _RewindableLines:
         return self
 
     def __next__(self) -> str:
@@ -47,18 +54,18 @@ class _Lines:
         self._row.append(line)
         return line
 
-    def begin(self) -> None:
+    def begin_row(self) -> None:
         """Start a new row: the lines read so far belong to earlier rows."""
         self.first += len(self._row)
         self._row.clear()
 
-    def back(self) -> None:
+    def rewind(self) -> None:
         """Rewind to the row's second line."""
         self._again.extendleft(reversed(self._row[1:]))
         del self._row[1:]
 
 
-def read_csv(path: Path, delimiter: str) -> Iterator[Raw]:
+def read_csv(path: Path, delimiter: str) -> Iterator[RawRow]:
     """Read a table with a header.
 
     Raises:
@@ -66,34 +73,34 @@ def read_csv(path: Path, delimiter: str) -> Iterator[Raw]:
     """
     csv.field_size_limit(max(csv.field_size_limit(), MAX_CELL))
     with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as stream:
-        lines = _Lines(stream)
-        rows = _records(lines, delimiter)
-        header = _header(next((cells for cells in rows if cells), []), f"{path}:{lines.first}")
+        lines = _RewindableLines(stream)
+        rows = _parse_records(lines, delimiter)
+        header = _parse_header(next((cells for cells in rows if cells), []), f"{path}:{lines.first}")
         for cells in rows:
             if isinstance(cells, str) or any(cells):
-                yield _table_row(header, cells, lines.first)
+                yield _build_row(header, cells, lines.first)
 
 
-def _records(lines: _Lines, delimiter: str) -> Iterator[list[str] | str]:
+def _parse_records(lines: _RewindableLines, delimiter: str) -> Iterator[list[str] | str]:
     """Yield rows of cells, or the fault of a broken row; the line after its first line starts a new row."""
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
     while True:
-        lines.begin()
+        lines.begin_row()
         try:
             yield next(reader)
         except StopIteration:
             return
         except csv.Error as error:
-            lines.back()
+            lines.rewind()
             yield f'is no row of a table: {error}; a cell with quotes in it is quoted, and each of them doubled ("")'
 
 
-def _header(cells: list[str] | str, place: str) -> list[str]:
+def _parse_header(cells: list[str] | str, place: str) -> list[str]:
     if isinstance(cells, str):
         message = f"{place}: {cells}"
         raise DataError(message)
-    if byte := _stray_byte("".join(cells)):
-        message = f"{place}: {not_utf8(byte, 'in the header')}"
+    if byte := _find_stray_byte("".join(cells)):
+        message = f"{place}: {describe_encoding_fault(byte, 'in the header')}"
         raise DataError(message)
     header = [cell.strip() or f"column {n}" for n, cell in enumerate(cells, 1)]
     if header:
@@ -103,64 +110,68 @@ def _header(cells: list[str] | str, place: str) -> list[str]:
 
 def _check_columns(names: Sequence[str], place: str) -> None:
     """Raise `DataError` if a table lacks a question or has a column twice, as every row would be wrong."""
-    twice = [shown(name) for name, times in Counter(names).items() if times > 1]
+    twice = [format_printable(name) for name, times in Counter(names).items() if times > 1]
     if twice:
         message = f"{place}: {', '.join(twice)} is there twice; rename or drop one"
         raise DataError(message)
-    if not set(names_of("question")) & {*names}:
-        near = next((name for name in names if nearest(name, names_of("question"))), None)
-        hint = f"; is it {shown(near)!r}?" if near else f"; it may be called {', '.join(names_of('question'))}"
-        found = shown(", ".join(names), 200)
-        other = next((mark for mark in OTHER_MARKS if len(names) == 1 and mark in names[0]), "")
+    if not set(list_names("question")) & {*names}:
+        near = next((name for name in names if find_nearest(name, list_names("question"))), None)
+        hint = (
+            f"; is it {format_printable(near)!r}?"
+            if near
+            else f"; it may be called {', '.join(list_names('question'))}"
+        )
+        found = format_printable(", ".join(names), 200)
+        other = next((mark for mark in OTHER_DELIMITERS if len(names) == 1 and mark in names[0]), "")
         hint += f"; cells are parted by {other!r} here: save it with commas, or with tabs as .tsv" if other else ""
         message = f"{place}: no column for the question{hint} (columns, by the file's separator: {found})"
         raise DataError(message)
 
 
-def _table_row(header: Sequence[str], cells: Sequence[str] | str, number: int) -> Raw:
+def _build_row(header: Sequence[str], cells: Sequence[str] | str, number: int) -> RawRow:
     if isinstance(cells, str):
-        return Raw(number, faults={"": cells})
+        return RawRow(number, faults={"": cells})
     if len(cells) != len(header):
-        return Raw(number, faults={"": f"has {len(cells)} cells where the header has {len(header)}"})
+        return RawRow(number, faults={"": f"has {len(cells)} cells where the header has {len(header)}"})
     filled = {name: cell or None for name, cell in zip(header, cells, strict=True)}
-    strays = {name: byte for name, cell in filled.items() if cell and (byte := _stray_byte(cell))}
-    faults = {name: not_utf8(byte, "in the cell") for name, byte in strays.items()}
-    return with_cells_read(Raw(number, filled, faults))
+    strays = {name: byte for name, cell in filled.items() if cell and (byte := _find_stray_byte(cell))}
+    faults = {name: describe_encoding_fault(byte, "in the cell") for name, byte in strays.items()}
+    return parse_json_cells(RawRow(number, filled, faults))
 
 
-def _stray_byte(text: str) -> int:
+def _find_stray_byte(text: str) -> int:
     """Return the first byte that was not valid UTF-8, or 0."""
-    stray = None if text.isascii() else _STRAY.search(text)
+    stray = None if text.isascii() else _STRAY_BYTE.search(text)
     return ord(stray.group()) - 0xDC00 if stray else 0
 
 
-def with_cells_read(row: Raw) -> Raw:
+def parse_json_cells(row: RawRow) -> RawRow:
     """Parse the JSON in those cells of a row that can hold a list or an object."""
     values, faults = dict(row.values), dict(row.faults)
-    for name, cell in row.sound.items():
-        if isinstance(cell, str) and cell.lstrip()[:1] in {"[", "{"} and _holds_json(name):
+    for name, cell in row.valid_values.items():
+        if isinstance(cell, str) and cell.lstrip()[:1] in {"[", "{"} and _is_json_column(name):
             try:
-                values[name], doubtful = loads(cell)
-            except NoJsonError as error:
+                values[name], doubtful = parse_json(cell)
+            except InvalidJsonError as error:
                 if _is_broken(name, cell):
                     faults[name] = f"begins like a list or an object but {error}; write JSON, with double quotes"
             else:
-                faults |= faults_in({name: values[name]}) if doubtful else {}
-    return Raw(row.number, values, faults, row.unit)
+                faults |= find_faults({name: values[name]}) if doubtful else {}
+    return RawRow(row.number, values, faults, row.unit)
 
 
-def _holds_json(name: str) -> bool:
-    nested = dotted(name)
-    return FIELD_OF.get(name) in STRUCTURED or name in LISTS_OF_ANSWERS or bool(nested and nested[0] != "tags")
+def _is_json_column(name: str) -> bool:
+    nested = split_dotted(name)
+    return FIELD_BY_NAME.get(name) in STRUCTURED or name in LISTS_OF_ANSWERS or bool(nested and nested[0] != "tags")
 
 
 def _is_broken(name: str, cell: str) -> bool:
     """Return whether a cell that is not valid JSON was meant as JSON; chunks and answers can be plain text."""
-    may_be_text = FIELD_OF.get(name) in {"chunks", "expected_answer"}
-    return not may_be_text or cell.lstrip().startswith(BEGINNINGS)
+    may_be_text = FIELD_BY_NAME.get(name) in {"chunks", "expected_answer"}
+    return not may_be_text or cell.lstrip().startswith(JSON_STARTS)
 
 
-def read_parquet(path: Path) -> Iterator[Raw]:
+def read_parquet(path: Path) -> Iterator[RawRow]:
     """Read a Parquet file; columns that are not fields of a case are not loaded.
 
     Raises:
@@ -176,33 +187,35 @@ def read_parquet(path: Path) -> Iterator[Raw]:
         with parquet.ParquetFile(path) as table:
             names = table.schema_arrow.names
             _check_columns(names, str(path))
-            unread: dict[str, object] = dict.fromkeys(name for name in names if not known(name))
+            unread: dict[str, object] = dict.fromkeys(name for name in names if not is_known(name))
             columns = [name for name in names if name not in unread]
             maps = [name for name in columns if pa.types.is_map(table.schema_arrow.field(name).type)]
-            rows = (row for batch in table.iter_batches(BATCH, columns=columns) for row in _batch_rows(batch, maps))
+            rows = (
+                row for batch in table.iter_batches(BATCH_ROWS, columns=columns) for row in _convert_batch(batch, maps)
+            )
             for number, values in enumerate(rows, 1):
-                yield _parquet_row(values, unread, number)
+                yield _build_parquet_row(values, unread, number)
     except pa.ArrowException as error:
-        message = f"{path}: cannot be read as Parquet: {shown(str(error), 200)}; write the file anew"
+        message = f"{path}: cannot be read as Parquet: {format_printable(str(error), 200)}; write the file anew"
         raise DataError(message) from error
 
 
-def _batch_rows(batch: Any, maps: Sequence[str]) -> Iterator[dict[str, object] | str]:  # noqa: ANN401 - pyarrow is untyped
+def _convert_batch(batch: Any, maps: Sequence[str]) -> Iterator[dict[str, object] | str]:  # noqa: ANN401 - pyarrow is untyped
     """Yield the rows of a batch; if one cannot be converted to Python values, only that row is faulty."""
     try:
         rows: list[Any] = batch.to_pylist()
     except (ValueError, ArithmeticError) as error:
         if batch.num_rows == 1:
-            yield f"holds a value that cannot be read: {shown(str(error), 200)}"
+            yield f"holds a value that cannot be read: {format_printable(str(error), 200)}"
         else:
-            yield from (row for n in range(batch.num_rows) for row in _batch_rows(batch.slice(n, 1), maps))
+            yield from (row for n in range(batch.num_rows) for row in _convert_batch(batch.slice(n, 1), maps))
         return
     for row in rows:
         pairs = {name: dict(row[name]) for name in maps if row[name] is not None}
         yield {**row, **pairs} if pairs else row
 
 
-def _parquet_row(values: Mapping[str, object] | str, unread: Mapping[str, object], number: int) -> Raw:
+def _build_parquet_row(values: Mapping[str, object] | str, unread: Mapping[str, object], number: int) -> RawRow:
     if isinstance(values, str):
-        return Raw(number, faults={"": values}, unit=LIST_UNIT)
-    return with_cells_read(Raw(number, {**unread, **values}, unit=LIST_UNIT))
+        return RawRow(number, faults={"": values}, unit=LIST_UNIT)
+    return parse_json_cells(RawRow(number, {**unread, **values}, unit=LIST_UNIT))

@@ -16,18 +16,18 @@ from greval.records.note import ListNote, Note, ShareNote, TextNote
 from greval.records.result import Judgement, ShownIds
 from greval.records.scale import OffScaleError
 
-Reason = Literal["before", "after"]
+ReasonPosition = Literal["before", "after"]
 """Whether a judge gives its reason before or after the value."""
-ORDERS: dict[Reason, tuple[str, str]] = {"before": ("reason", "value"), "after": ("value", "reason")}
-DETAILED_LENGTH = 4
+REASON_ORDERS: dict[ReasonPosition, tuple[str, str]] = {"before": ("reason", "value"), "after": ("value", "reason")}
+DETAILED_FACTOR = 4
 """The factor by which a detailed reason may be longer than a brief one, if the length of texts is limited."""
 MAX_SCHEMA_NAME = 64
-MAX_ENTRIES = 8
+MAX_LIST_ENTRIES = 8
 """The most entries of a list note if the length of texts is limited."""
 
 
-def answer_schema(
-    metric: JudgedMetric, *, many: bool, reason: Reason = "before", reason_length: int | None = None
+def build_answer_schema(
+    metric: JudgedMetric, *, many: bool, reason: ReasonPosition = "before", reason_length: int | None = None
 ) -> dict[str, Any]:
     """Build the JSON schema of a judge's answer: first notes, then reason and value, then the remaining notes.
 
@@ -52,25 +52,25 @@ def answer_schema(
         >>> [*build_answer_schema(metric, many=False)["properties"]]
         ['reason', 'value']
     """
-    factor = DETAILED_LENGTH if metric.reason_depth == "detailed" else 1
-    findings = object_schema({name: _text(reason_length) for name in step_names(metric)})
+    factor = DETAILED_FACTOR if metric.reason_depth == "detailed" else 1
+    findings = build_object_schema({name: _build_text_schema(reason_length) for name in list_step_names(metric)})
     parts = {
-        "reason": _text(reason_length and factor * reason_length),
+        "reason": _build_text_schema(reason_length and factor * reason_length),
         "value": metric.scale.answer_schema(),
         FINDINGS: findings,
     }
     verdict = {
-        **_note_schemas(metric, "before", reason_length),
-        **{name: parts[name] for name in verdict_parts(metric, reason)},
-        **_note_schemas(metric, "after", reason_length),
+        **_build_note_schemas(metric, "before", reason_length),
+        **{name: parts[name] for name in list_verdict_parts(metric, reason)},
+        **_build_note_schemas(metric, "after", reason_length),
     }
     if not many:
-        return object_schema(verdict)
-    item = object_schema({"item": {"type": "integer"}, **verdict})
-    return object_schema({"judgements": {"type": "array", "items": item}})
+        return build_object_schema(verdict)
+    item = build_object_schema({"item": {"type": "integer"}, **verdict})
+    return build_object_schema({"judgements": {"type": "array", "items": item}})
 
 
-def verdict_parts(metric: JudgedMetric, reason: Reason) -> tuple[str, ...]:
+def list_verdict_parts(metric: JudgedMetric, reason: ReasonPosition) -> tuple[str, ...]:
     """List the names of the parts of a verdict, except its notes, in the order of the answer.
 
     Findings come directly before the reason, which is derived from them.
@@ -83,15 +83,15 @@ def verdict_parts(metric: JudgedMetric, reason: Reason) -> tuple[str, ...]:
         ('value', 'findings', 'reason')
     """
     found = (FINDINGS,) if metric.reason_depth == "steps" else ()
-    return tuple(part for name in ORDERS[reason] for part in ((*found, name) if name == "reason" else (name,)))
+    return tuple(part for name in REASON_ORDERS[reason] for part in ((*found, name) if name == "reason" else (name,)))
 
 
-def step_names(metric: JudgedMetric) -> tuple[str, ...]:
+def list_step_names(metric: JudgedMetric) -> tuple[str, ...]:
     """List the names of the findings in a judge's answer, one a step, in the order of the steps."""
     return tuple(f"step_{number}" for number, _ in enumerate(metric.steps, 1))
 
 
-def schema_name(name: str) -> str:
+def format_schema_name(name: str) -> str:
     """Format a name as a schema name that every provider accepts: letters, digits, `-` and `_`.
 
     A changed name gets a hash as suffix, so that different names stay different.
@@ -103,7 +103,7 @@ def schema_name(name: str) -> str:
     return f"{plain[: MAX_SCHEMA_NAME - 9]}-{digest}".lstrip("-")
 
 
-def read_verdict(
+def parse_verdict(
     metric: JudgedMetric, answer: object, *, item: str | None = None, shown_ids: ShownIds | None = None
 ) -> Judgement:
     """Parse one verdict.
@@ -121,7 +121,7 @@ def read_verdict(
         MalformedVerdictError: Of kind `malformed` if a part is missing or of the wrong type, of
             kind `off_scale` if the value is not on the scale.
     """
-    fields = _mapping(answer, "the answer")
+    fields = _require_mapping(answer, "the answer")
     reason = fields.get("reason")
     if not isinstance(reason, str) or not reason.strip():
         raise MalformedVerdictError("malformed", "the answer has no reason (a text before the value)")
@@ -136,18 +136,18 @@ def read_verdict(
         reason=reason.strip(),
         number=metric.scale.number(value),
         item=item,
-        notes=_read_notes(metric, fields),
-        findings=_read_findings(metric, fields) if metric.reason_depth == "steps" else (),
+        notes=_parse_notes(metric, fields),
+        findings=_parse_findings(metric, fields) if metric.reason_depth == "steps" else (),
         shown_ids=shown_ids or {},
     )
 
 
-Placed = tuple[int, Judgement | MalformedVerdictError]
+PlacedVerdict = tuple[int, Judgement | MalformedVerdictError]
 
 
-def read_items(
+def parse_item_verdicts(
     metric: JudgedMetric, answer: object, items: Mapping[int, str], *, shown_ids: ShownIds | None = None
-) -> dict[int, Placed]:
+) -> dict[int, PlacedVerdict]:
     """Parse the verdicts on numbered items. An error in one item does not affect the others.
 
     Args:
@@ -163,7 +163,7 @@ def read_items(
     Raises:
         MalformedVerdictError: If the answer has no list of judgements.
     """
-    listed = _mapping(answer, "the answer").get("judgements")
+    listed = _require_mapping(answer, "the answer").get("judgements")
     if not isinstance(listed, list):
         raise MalformedVerdictError("malformed", "the answer has no list of judgements")
     places: dict[int, list[int]] = {number: [] for number in items}
@@ -171,17 +171,17 @@ def read_items(
         number = entry.get("item") if isinstance(entry, Mapping) else None
         if isinstance(number, int) and not isinstance(number, bool):
             places.get(number, []).append(place)
-    read = partial(read_verdict, metric, shown_ids=shown_ids)
-    return {number: _read_item(read, listed, number, found, items) for number, found in places.items()}
+    read = partial(parse_verdict, metric, shown_ids=shown_ids)
+    return {number: _parse_item_verdict(read, listed, number, found, items) for number, found in places.items()}
 
 
-def _read_item(
+def _parse_item_verdict(
     read: Callable[..., Judgement],
     listed: Sequence[object],
     number: int,
     places: Sequence[int],
     items: Mapping[int, str],
-) -> Placed:
+) -> PlacedVerdict:
     if len(places) != 1:
         times = "no verdict" if not places else f"{len(places)} verdicts"
         return 0, MalformedVerdictError("missing_item", f"the answer has {times} on item {number}")
@@ -191,51 +191,51 @@ def _read_item(
         return places[0], error
 
 
-def object_schema(properties: dict[str, Any]) -> dict[str, Any]:
+def build_object_schema(properties: dict[str, Any]) -> dict[str, Any]:
     """Build the schema of an object with exactly these fields, all required, as strict modes demand."""
     return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
 
 
-def _text(length: int | None) -> dict[str, Any]:
+def _build_text_schema(length: int | None) -> dict[str, Any]:
     return {"type": "string"} if length is None else {"type": "string", "maxLength": length}
 
 
-def _note_schemas(metric: JudgedMetric, when: str, length: int | None) -> dict[str, Any]:
+def _build_note_schemas(metric: JudgedMetric, when: str, length: int | None) -> dict[str, Any]:
     """Build the schemas of the notes that the judge writes before or after the verdict."""
     return {
-        name: _note_schema(note, length)
+        name: _build_note_schema(note, length)
         for name, note in metric.notes.items()
         if not isinstance(note, ShareNote) and note.when == when
     }
 
 
-def _note_schema(note: TextNote | ListNote, length: int | None) -> dict[str, Any]:
+def _build_note_schema(note: TextNote | ListNote, length: int | None) -> dict[str, Any]:
     match note:
         case TextNote():
-            return _text(length and 2 * length)
+            return _build_text_schema(length and 2 * length)
         case ListNote(each=each):
-            text = _text(length and length // 2)
+            text = _build_text_schema(length and length // 2)
             fields = {
                 name: {"type": "string", "enum": [*words]} if isinstance(words, tuple) else text
                 for name, words in each.items()
             }
-            most = {"maxItems": MAX_ENTRIES} if length else {}
-            return {"type": "array", "items": object_schema(fields), **most}
+            most = {"maxItems": MAX_LIST_ENTRIES} if length else {}
+            return {"type": "array", "items": build_object_schema(fields), **most}
         case _:
             assert_never(note)
 
 
-def _read_notes(metric: JudgedMetric, fields: Mapping[str, object]) -> dict[str, JsonValue]:
+def _parse_notes(metric: JudgedMetric, fields: Mapping[str, object]) -> dict[str, JsonValue]:
     """Parse the notes that the judge wrote, and compute the share notes from them."""
-    asked = {name: _read_note(name, note, fields) for name, note in metric.notes.items() if not _counted(note)}
-    shares = {name: _share(note, asked) for name, note in metric.notes.items() if isinstance(note, ShareNote)}
+    asked = {name: _parse_note(name, note, fields) for name, note in metric.notes.items() if not _is_counted(note)}
+    shares = {name: _compute_share(note, asked) for name, note in metric.notes.items() if isinstance(note, ShareNote)}
     return {**asked, **shares}
 
 
-def _read_findings(metric: JudgedMetric, fields: Mapping[str, object]) -> tuple[str, ...]:
+def _parse_findings(metric: JudgedMetric, fields: Mapping[str, object]) -> tuple[str, ...]:
     """Parse the findings, in the order of the steps."""
-    found = _mapping(fields.get(FINDINGS), FINDINGS)
-    names = step_names(metric)
+    found = _require_mapping(fields.get(FINDINGS), FINDINGS)
+    names = list_step_names(metric)
     for name in names:
         text = found.get(name)
         if not isinstance(text, str) or not text.strip():
@@ -245,11 +245,11 @@ def _read_findings(metric: JudgedMetric, fields: Mapping[str, object]) -> tuple[
     return tuple(str(found[name]).strip() for name in names)
 
 
-def _counted(note: Note) -> bool:
+def _is_counted(note: Note) -> bool:
     return isinstance(note, ShareNote)
 
 
-def _read_note(name: str, note: Note, fields: Mapping[str, object]) -> JsonValue:
+def _parse_note(name: str, note: Note, fields: Mapping[str, object]) -> JsonValue:
     content = fields.get(name)
     if isinstance(note, TextNote):
         if not isinstance(content, str):
@@ -257,12 +257,12 @@ def _read_note(name: str, note: Note, fields: Mapping[str, object]) -> JsonValue
         return content
     if not isinstance(note, ListNote) or not isinstance(content, list):
         raise MalformedVerdictError("malformed", f"{name}: must be a list")
-    return [_read_entry(name, note, entry) for entry in content]
+    return [_parse_entry(name, note, entry) for entry in content]
 
 
-def _read_entry(name: str, note: ListNote, entry: object) -> dict[str, JsonValue]:
+def _parse_entry(name: str, note: ListNote, entry: object) -> dict[str, JsonValue]:
     """Parse one entry of a list note. Every field is a text, and one of the allowed words if the note lists them."""
-    fields = _mapping(entry, name)
+    fields = _require_mapping(entry, name)
     read: dict[str, JsonValue] = {}
     for field, words in note.each.items():
         content = fields.get(field)
@@ -274,7 +274,7 @@ def _read_entry(name: str, note: ListNote, entry: object) -> dict[str, JsonValue
     return read
 
 
-def _share(note: ShareNote, asked: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+def _compute_share(note: ShareNote, asked: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     """Compute a share note. If there are no entries to count, the share is left out instead of set to 0."""
     listed = asked[note.share]
     entries = [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
@@ -284,7 +284,7 @@ def _share(note: ShareNote, asked: Mapping[str, JsonValue]) -> dict[str, JsonVal
     return {**counted, "share": hits / len(among)} if among else counted
 
 
-def _mapping(content: object, what: str) -> Mapping[str, object]:
+def _require_mapping(content: object, what: str) -> Mapping[str, object]:
     if not isinstance(content, Mapping):
         raise MalformedVerdictError("malformed", f"{what}: must be an object, got {type(content).__name__}")
     return content

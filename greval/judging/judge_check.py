@@ -9,22 +9,22 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
 from greval.errors import MalformedVerdictError
-from greval.judging.model.answer_format import Question
-from greval.judging.model.client import JudgeClient, clock
+from greval.judging.model.answer_format import AnswerFormat
+from greval.judging.model.client import JudgeClient, read_clock
 from greval.judging.model.judge import Judge
 from greval.judging.model.reply import Reply
-from greval.judging.reply_json import parse, probability
+from greval.judging.reply_json import compute_probability, parse_last_object
 from greval.records.record import Record
 from greval.records.result import FailureKind, Tier, Usage
 
-Finding = Literal["yes", "no", "not told"]
-SCHEMA: Mapping[str, Any] = {
+CheckFinding = Literal["yes", "no", "not told"]
+CHECK_SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "properties": {"reason": {"type": "string"}, "value": {"type": "string", "enum": ["Violet", "Umber"]}},
     "required": ["reason", "value"],
     "additionalProperties": False,
 }
-MESSAGES: list[BaseMessage] = [
+CHECK_MESSAGES: list[BaseMessage] = [
     SystemMessage("Answer with JSON only, holding reason (a short text), then value."),
     HumanMessage("Which of the two colours is darker? Value: one of violet, umber. Name it in lower case."),
 ]
@@ -42,18 +42,18 @@ class Capabilities(Record):
     tier: Tier
     reachable: bool
     seconds: float
-    schema_enforced: Finding
-    tool_calls: Finding
-    probabilities: Finding
-    repeatable: Finding
-    token_counts: Finding
+    schema_enforced: CheckFinding
+    tool_calls: CheckFinding
+    probabilities: CheckFinding
+    repeatable: CheckFinding
+    token_counts: CheckFinding
     usage: Usage
     message: str = ""
     failure: FailureKind | None = None
     answers: bool = True
 
 
-async def check(model: Judge | BaseChatModel) -> Capabilities:
+async def check_judge(model: Judge | BaseChatModel) -> Capabilities:
     """Check in four calls what a judge supports. The replies are not cached.
 
     Args:
@@ -67,24 +67,24 @@ async def check(model: Judge | BaseChatModel) -> Capabilities:
     """
     client = JudgeClient(model.model_copy(update={"max_retries": 0}) if isinstance(model, Judge) else model)
     await client.ready()
-    start = clock()
-    first = await _ask(client, client.tier, confidence=client.tier == "schema")
-    seconds = clock() - start
+    start = read_clock()
+    first = await _ask_question(client, client.tier, confidence=client.tier == "schema")
+    seconds = read_clock() - start
     if first.failure and first.failure.kind in {"connection", "timeout", "authentication", "server"}:
-        return _nothing(client, first, seconds)
-    again = await _ask(client, client.tier, confidence=client.tier == "schema")
-    schema = await _ask(client, "schema")
-    tools = await _ask(client, "tools")
+        return _build_unreachable(client, first, seconds)
+    again = await _ask_question(client, client.tier, confidence=client.tier == "schema")
+    schema = await _ask_question(client, "schema")
+    tools = await _ask_question(client, "tools")
     return Capabilities(
         judge=client.label,
         tier=client.tier,
         reachable=True,
         seconds=seconds,
-        schema_enforced=_fits(schema),
-        tool_calls=_fits(tools),
-        probabilities="yes" if probability(first.tokens, ("value",)) is not None else "no",
-        repeatable="not told" if first.failure or again.failure else _said(first.text == again.text),
-        token_counts=_said(first.usage.input_tokens is not None),
+        schema_enforced=_check_schema(schema),
+        tool_calls=_check_schema(tools),
+        probabilities="yes" if compute_probability(first.tokens, ("value",)) is not None else "no",
+        repeatable="not told" if first.failure or again.failure else _format_yes_no(first.text == again.text),
+        token_counts=_format_yes_no(first.usage.input_tokens is not None),
         usage=first.usage + again.usage + schema.usage + tools.usage,
         message=first.failure.message if first.failure else "",
         failure=first.failure.kind if first.failure else None,
@@ -92,13 +92,13 @@ async def check(model: Judge | BaseChatModel) -> Capabilities:
     )
 
 
-async def _ask(client: JudgeClient, tier: Tier, *, confidence: bool = False) -> Reply:
-    return await client.ask(Question("check", SCHEMA, tier, confidence), MESSAGES, {})
+async def _ask_question(client: JudgeClient, tier: Tier, *, confidence: bool = False) -> Reply:
+    return await client.ask(AnswerFormat("check", CHECK_SCHEMA, tier, confidence), CHECK_MESSAGES, {})
 
 
-def _nothing(client: JudgeClient, reply: Reply, seconds: float) -> Capabilities:
+def _build_unreachable(client: JudgeClient, reply: Reply, seconds: float) -> Capabilities:
     """Build the findings for a judge that could not be reached, with the reason."""
-    unknown: Finding = "not told"
+    unknown: CheckFinding = "not told"
     return Capabilities(
         judge=client.label,
         tier=client.tier,
@@ -116,16 +116,16 @@ def _nothing(client: JudgeClient, reply: Reply, seconds: float) -> Capabilities:
     )
 
 
-def _fits(reply: Reply) -> Finding:
+def _check_schema(reply: Reply) -> CheckFinding:
     """Check whether an answer conforms to the schema, including the spelling of the allowed values."""
     if reply.failure:
         return "no"
     try:
-        answer = parse(reply.text)
+        answer = parse_last_object(reply.text)
     except MalformedVerdictError:
         return "no"
-    return _said(answer.get("value") in {"Violet", "Umber"} and isinstance(answer.get("reason"), str))
+    return _format_yes_no(answer.get("value") in {"Violet", "Umber"} and isinstance(answer.get("reason"), str))
 
 
-def _said(found: bool) -> Finding:  # noqa: FBT001 - a predicate's answer
+def _format_yes_no(found: bool) -> CheckFinding:  # noqa: FBT001 - a predicate's answer
     return "yes" if found else "no"

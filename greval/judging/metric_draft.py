@@ -10,24 +10,24 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from pydantic import ValidationError
 
 from greval.errors import DefinitionError, JudgeError, JudgeUnavailableError, MalformedVerdictError
-from greval.judging.answer_schema import object_schema
+from greval.judging.answer_schema import build_object_schema
 from greval.judging.metric_runnable import run_sync
-from greval.judging.model.answer_format import Question
+from greval.judging.model.answer_format import AnswerFormat
 from greval.judging.model.client import JudgeClient
-from greval.judging.model.hints import FINAL, advice
+from greval.judging.model.hints import SETUP_FAILURES, format_failure_hint
 from greval.judging.model.judge import Judge
-from greval.judging.prompt import neutral
-from greval.judging.reply_json import parse
+from greval.judging.prompt import neutralise_fences
+from greval.judging.reply_json import parse_last_object
 from greval.records.case import Over
-from greval.records.metric import JudgedMetric, define
+from greval.records.metric import JudgedMetric, build_metric
 from greval.records.needs import PROMPT_FIELDS
 
 ScaleKind = Literal["categorical", "value"]
 DraftScale = ScaleKind | tuple[int, int] | Sequence[str]
-TRIES = 3
-BRIEF_LENGTH = 200
+MAX_TRIES = 3
+MAX_BRIEF_CHARS = 200
 """The most characters of a text written by the embedded model."""
-SYSTEM = """\
+SYSTEM_PROMPT = """\
 You write definitions of evaluation metrics for retrieval-augmented generation. A definition lets a careful
 person judge any case in the same way as any other careful person.
 
@@ -41,9 +41,13 @@ Rules:
   several qualities.
 - instructions: one or two sentences on borderline cases, or an empty text.
 Answer with JSON only."""
-CATEGORIES = "categories: 2 to 5 named categories, best first, each with a description and a score from 1 (best) to 0."
-GIVEN = "categories: exactly {names}, best first, each with a description and a score from 1 (best) to 0."
-LEVELS = "levels: a description for each of the integers {levels}; {high} is best."
+CATEGORIES_RULE = (
+    "categories: 2 to 5 named categories, best first, each with a description and a score from 1 (best) to 0."
+)
+GIVEN_CATEGORIES_RULE = (
+    "categories: exactly {names}, best first, each with a description and a score from 1 (best) to 0."
+)
+LEVELS_RULE = "levels: a description for each of the integers {levels}; {high} is best."
 
 
 def draft(
@@ -91,31 +95,33 @@ async def draft_async(
         DefinitionError: If the name, the description or the scale is not valid for a metric.
         JudgeError: If the model cannot be reached, or returns no valid definition in three tries.
     """
-    bounds, names = _wanted(scale)
-    question = Question("metric", _schema(bounds, names, brief=client.judge.local), client.tier)
-    fenced = neutral(f"name: {name}\nwhat it judges: {description}\njudged: {over or 'the whole case'}")
-    messages: list[BaseMessage] = [SystemMessage(_system(bounds, names)), HumanMessage(fenced)]
+    bounds, names = _parse_scale(scale)
+    question = AnswerFormat("metric", _build_schema(bounds, names, brief=client.judge.local), client.tier)
+    fenced = neutralise_fences(f"name: {name}\nwhat it judges: {description}\njudged: {over or 'the whole case'}")
+    messages: list[BaseMessage] = [SystemMessage(_format_system_text(bounds, names)), HumanMessage(fenced)]
     given = {"name": name, "description": description, "over": over}
-    _check(given, bounds, names)
+    _check_definition(given, bounds, names)
     fault = ""
-    for number in range(TRIES):
+    for number in range(MAX_TRIES):
         reply = await client.ask(question, messages, {}, patient=number > 0)  # at first, report a dead server at once
         if reply.failure:
             fault = reply.failure.message
-            if reply.failure.kind in FINAL:
-                told = f"{client.label} cannot be asked: {fault}; {advice(reply.failure.kind, client.label)}"
+            if reply.failure.kind in SETUP_FAILURES:
+                told = (
+                    f"{client.label} cannot be asked: {fault}; {format_failure_hint(reply.failure.kind, client.label)}"
+                )
                 raise JudgeUnavailableError(told)
             continue
         try:
-            return _metric(given, bounds, names, parse(reply.text))
+            return _build_metric(given, bounds, names, parse_last_object(reply.text))
         except (MalformedVerdictError, ValidationError) as error:
-            fault = "; ".join(_faults(error)) if isinstance(error, ValidationError) else str(error)
+            fault = "; ".join(_list_errors(error)) if isinstance(error, ValidationError) else str(error)
             messages = [*messages[:2], AIMessage(reply.text), HumanMessage(f"That cannot be used: {fault}\nMend it.")]
-    message = f"{client.label} gave no valid definition in {TRIES} tries: {fault}; try again or another model"
+    message = f"{client.label} gave no valid definition in {MAX_TRIES} tries: {fault}; try again or another model"
     raise JudgeError(message)
 
 
-def _check(given: Mapping[str, Any], bounds: tuple[int, int] | None, names: tuple[str, ...]) -> None:
+def _check_definition(given: Mapping[str, Any], bounds: tuple[int, int] | None, names: tuple[str, ...]) -> None:
     """Check the caller's part of a definition before a paid call is made.
 
     Raises:
@@ -123,16 +129,16 @@ def _check(given: Mapping[str, Any], bounds: tuple[int, int] | None, names: tupl
     """
     scale: dict[str, Any]
     if bounds:
-        scale = {"range": bounds, "better": "higher", "levels": dict.fromkeys(_levels(bounds), "?")}
+        scale = {"range": bounds, "better": "higher", "levels": dict.fromkeys(_select_levels(bounds), "?")}
     else:
         scale = {"categories": [{"name": name, "means": "?"} for name in names or ("a", "b")]}
     try:
-        define({**given, "needs": ["question", *filter(None, [given["over"]])], "scale": scale, "steps": ["?"]})
+        build_metric({**given, "needs": ["question", *filter(None, [given["over"]])], "scale": scale, "steps": ["?"]})
     except ValidationError as error:
-        raise DefinitionError(*_faults(error)) from error
+        raise DefinitionError(*_list_errors(error)) from error
 
 
-def _faults(error: ValidationError) -> list[str]:
+def _list_errors(error: ValidationError) -> list[str]:
     """List the errors of a definition, each with its place."""
     return [
         f"{'.'.join(map(str, fault['loc'])) or 'metric'}: {fault['msg'].removeprefix('Value error, ')}"
@@ -140,7 +146,7 @@ def _faults(error: ValidationError) -> list[str]:
     ]
 
 
-def _wanted(scale: DraftScale) -> tuple[tuple[int, int] | None, tuple[str, ...]]:
+def _parse_scale(scale: DraftScale) -> tuple[tuple[int, int] | None, tuple[str, ...]]:
     """Parse the requested scale into its range, or None, and the names of the categories, if any."""
     match scale:
         case "value":
@@ -153,47 +159,49 @@ def _wanted(scale: DraftScale) -> tuple[tuple[int, int] | None, tuple[str, ...]]
             return None, tuple(str(label) for label in scale)
 
 
-def _system(bounds: tuple[int, int] | None, names: tuple[str, ...]) -> str:
+def _format_system_text(bounds: tuple[int, int] | None, names: tuple[str, ...]) -> str:
     if bounds:
-        levels = ", ".join(map(str, _levels(bounds)))
-        return SYSTEM.format(scale=LEVELS.format(levels=levels, high=bounds[1]))
-    return SYSTEM.format(scale=GIVEN.format(names=", ".join(names)) if names else CATEGORIES)
+        levels = ", ".join(map(str, _select_levels(bounds)))
+        return SYSTEM_PROMPT.format(scale=LEVELS_RULE.format(levels=levels, high=bounds[1]))
+    return SYSTEM_PROMPT.format(
+        scale=GIVEN_CATEGORIES_RULE.format(names=", ".join(names)) if names else CATEGORIES_RULE
+    )
 
 
-def _levels(bounds: tuple[int, int]) -> Sequence[int]:
+def _select_levels(bounds: tuple[int, int]) -> Sequence[int]:
     """Select the levels to describe: all of a short range, the ends and the middle of a long one."""
     low, high = bounds
     return [*range(low, high + 1)] if high - low < 6 else [low, (low + high) // 2, high]  # noqa: PLR2004
 
 
-def _schema(bounds: tuple[int, int] | None, names: tuple[str, ...], *, brief: bool) -> dict[str, Any]:
+def _build_schema(bounds: tuple[int, int] | None, names: tuple[str, ...], *, brief: bool) -> dict[str, Any]:
     """Build the JSON schema of a definition. The scale comes last, so that it is written after the steps.
 
     `brief` limits the length of texts and lists, because a small model under an unbounded grammar may never stop.
     """
-    text: dict[str, Any] = {"type": "string", "maxLength": BRIEF_LENGTH} if brief else {"type": "string"}
+    text: dict[str, Any] = {"type": "string", "maxLength": MAX_BRIEF_CHARS} if brief else {"type": "string"}
 
-    def several(items: dict[str, Any], least: int, most: int) -> dict[str, Any]:
+    def build_array_schema(items: dict[str, Any], least: int, most: int) -> dict[str, Any]:
         ends = {"minItems": least, "maxItems": most} if brief else {}
         return {"type": "array", "items": items, **ends}
 
     parts: dict[str, Any] = {
-        "needs": several({"type": "string", "enum": [*PROMPT_FIELDS]}, 1, 3),
-        "steps": several(text, 3, 5),
+        "needs": build_array_schema({"type": "string", "enum": [*PROMPT_FIELDS]}, 1, 3),
+        "steps": build_array_schema(text, 3, 5),
         "instructions": text,
     }
     if bounds:
-        count = len(_levels(bounds))
-        level = {"type": "integer", "enum": [*_levels(bounds)]}
-        parts["levels"] = several(object_schema({"level": level, "means": text}), count, count)
+        count = len(_select_levels(bounds))
+        level = {"type": "integer", "enum": [*_select_levels(bounds)]}
+        parts["levels"] = build_array_schema(build_object_schema({"level": level, "means": text}), count, count)
     else:
         label = {"type": "string", "enum": [*names]} if names else {**text, **({"maxLength": 40} if brief else {})}
-        category = object_schema({"name": label, "means": text, "score": {"type": "number"}})
-        parts["categories"] = several(category, len(names) or 2, len(names) or 4)
-    return object_schema(parts)
+        category = build_object_schema({"name": label, "means": text, "score": {"type": "number"}})
+        parts["categories"] = build_array_schema(category, len(names) or 2, len(names) or 4)
+    return build_object_schema(parts)
 
 
-def _metric(
+def _build_metric(
     given: Mapping[str, Any],
     bounds: tuple[int, int] | None,
     names: tuple[str, ...],
@@ -206,23 +214,25 @@ def _metric(
         pydantic.ValidationError: If the parts do not form a valid definition.
     """
     over = given["over"]
-    needs = [need for need in _entries(written, "needs", str) if need != over] + ([over] if over else [])
+    needs = [need for need in _read_entries(written, "needs", str) if need != over] + ([over] if over else [])
     scale: dict[str, Any]
     if bounds:
-        listed = _entries(written, "levels", Mapping)
+        listed = _read_entries(written, "levels", Mapping)
         if not all(isinstance(level.get("level"), int) and "means" in level for level in listed):
             raise MalformedVerdictError("malformed", "levels: each must have level (an integer) and means")
         scale = {"range": bounds, "better": "higher", "levels": {one["level"]: one["means"] for one in listed}}
     else:
-        scale = {"categories": _best_first([dict(entry) for entry in _entries(written, "categories", Mapping)])}
+        scale = {
+            "categories": _sort_best_first([dict(entry) for entry in _read_entries(written, "categories", Mapping)])
+        }
         found = [entry.get("name") for entry in scale["categories"]]
         if names and not (len(found) == len(names) and all(name in found for name in names)):
             raise MalformedVerdictError("off_scale", f"categories: must be exactly {', '.join(names)}")
     steps, instructions = written.get("steps"), written.get("instructions", "")
-    return define({**given, "needs": needs, "scale": scale, "steps": steps, "instructions": instructions})
+    return build_metric({**given, "needs": needs, "scale": scale, "steps": steps, "instructions": instructions})
 
 
-def _entries(written: Mapping[str, Any], name: str, kind: type) -> list[Any]:
+def _read_entries(written: Mapping[str, Any], name: str, kind: type) -> list[Any]:
     """Return a list from the model's output after checking the type of its entries."""
     found = written.get(name)
     if not isinstance(found, list) or not all(isinstance(entry, kind) for entry in found):
@@ -233,7 +243,7 @@ def _entries(written: Mapping[str, Any], name: str, kind: type) -> list[Any]:
 _KINDS: Mapping[type, str] = {str: "texts", Mapping: "objects"}
 
 
-def _best_first(categories: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _sort_best_first(categories: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Sort categories by descending score if all have one, else keep the model's order."""
     scores = [entry.get("score") for entry in categories]
     if not all(isinstance(score, int | float) for score in scores):

@@ -15,34 +15,40 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langchain_core.runnables import RunnableConfig
 
 from greval.errors import MalformedVerdictError
-from greval.judging.answer_schema import DETAILED_LENGTH, answer_schema, read_items, read_verdict
-from greval.judging.model.answer_format import Question
-from greval.judging.model.client import LETTERS_PER_TOKEN, JudgeClient
+from greval.judging.answer_schema import DETAILED_FACTOR, build_answer_schema, parse_item_verdicts, parse_verdict
+from greval.judging.model.answer_format import AnswerFormat
+from greval.judging.model.client import CHARS_PER_TOKEN, JudgeClient
 from greval.judging.model.judge import LOCAL_MAX_TOKENS, LOCAL_REASON_LENGTH
 from greval.judging.model.reply import Reply
-from greval.judging.prompt import case_text, example_texts, neutral, number_ids, system_text
-from greval.judging.reply_json import Path, parse, probability
+from greval.judging.prompt import (
+    format_case_text,
+    format_examples,
+    format_system_text,
+    list_numbered_ids,
+    neutralise_fences,
+)
+from greval.judging.reply_json import ValuePath, compute_probability, parse_last_object
 from greval.records.case import Case
 from greval.records.metric import JudgedMetric
-from greval.records.metric_input import Item, items
+from greval.records.metric_input import Item, list_judged_items
 from greval.records.result import Failure, FailureKind, Judgement, Outcome, ShownIds, Usage, build_outcome
 
 DEFAULT_MAX_ITEMS = 10
 LOCAL_MAX_ITEMS = 1
 """The embedded model judges one item a call: small models drop and permute items of a list (benchmarks/chunks.py)."""
 
-WORTH_AGAIN = frozenset({"malformed", "off_scale", "missing_item"})
+REPAIRABLE_FAILURES = frozenset({"malformed", "off_scale", "missing_item"})
 """Failures that a second answer may repair. A refusal or a truncated answer would repeat itself."""
 
-MAX_OBJECTION = 300
+MAX_OBJECTION_CHARS = 300
 """The most characters of an error that are sent to the judge. It quotes the answer, which may be long."""
 
-Batch = tuple[Item, ...]
+ItemBatch = tuple[Item, ...]
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Round:
+class AttemptResult:
     """The result of one attempt: judgements and failures (one for each item, if any), the usage and the last text."""
 
     judgements: tuple[Judgement, ...]
@@ -52,7 +58,7 @@ class Round:
 
 
 @dataclass(frozen=True)
-class Way:
+class CallContext:
     """The context of a call: LangChain's config, the number of the repeat, and whether a judgement takes more calls."""
 
     config: RunnableConfig
@@ -60,7 +66,7 @@ class Way:
     one_of_many: bool
 
 
-class Asking:
+class MetricJudge:
     """A judged metric bound to its judge. Messages and schemas that do not depend on the case are built once."""
 
     def __init__(self, metric: JudgedMetric, client: JudgeClient) -> None:
@@ -71,17 +77,17 @@ class Asking:
         self.max_items = client.judge.max_items or (LOCAL_MAX_ITEMS if client.judge.local else DEFAULT_MAX_ITEMS)
         self.many = metric.over is not None and self.max_items > 1
         reason = client.judge.reason
-        examples = example_texts(metric, many=self.many, reason=reason)
+        examples = format_examples(metric, many=self.many, reason=reason)
         self.start = [
-            SystemMessage(system_text(metric, many=self.many, example=self.tier == "text", reason=reason)),
-            *(turn for case, answer in examples for turn in _turns(case, answer)),
+            SystemMessage(format_system_text(metric, many=self.many, example=self.tier == "text", reason=reason)),
+            *(turn for case, answer in examples for turn in _build_example_turns(case, answer)),
         ]
         length = LOCAL_REASON_LENGTH if client.judge.local else None
-        schema = answer_schema(metric, many=self.many, reason=reason, reason_length=length)
-        most = answer_limit(metric, self.max_items if self.many else 1) if self._is_bounded() else None
-        self.question = Question(metric.name, schema, self.tier, client.judge.confidence, max_tokens=most)
+        schema = build_answer_schema(metric, many=self.many, reason=reason, reason_length=length)
+        most = compute_answer_limit(metric, self.max_items if self.many else 1) if self._has_answer_limit() else None
+        self.question = AnswerFormat(metric.name, schema, self.tier, client.judge.confidence, max_tokens=most)
 
-    def _is_bounded(self) -> bool:
+    def _has_answer_limit(self) -> bool:
         """Return whether the answer length is limited by the metric: a detailed reason of the embedded model."""
         judge = self.client.judge
         return judge.local and judge.max_tokens is None and self.metric.reason_depth != "brief"
@@ -90,30 +96,30 @@ class Asking:
         self, case: Case, config: RunnableConfig, *, repeat: int = 0, repeats: int = 1
     ) -> tuple[Outcome, Usage]:
         """Judge a case that has all inputs, and return the outcome with its usage."""
-        batches = self.batches(case)
-        way = Way(config, repeat, one_of_many=len(batches) > 1 or repeats > 1)
+        batches = self.split_batches(case)
+        way = CallContext(config, repeat, one_of_many=len(batches) > 1 or repeats > 1)
         if len(batches) == 1:  # a separate task would cost as much as reading the answer
-            parts = [await self._settle(case, batches[0], way)]
+            parts = [await self._ask_with_repair(case, batches[0], way)]
         else:
-            parts = await ended(self._settle(case, batch, way) for batch in batches)
+            parts = await gather_all(self._ask_with_repair(case, batch, way) for batch in batches)
         judgements = tuple(judgement for part in parts for judgement in part.judgements)
         failures = tuple(failure for part in parts for failure in part.failures)
         return build_outcome(judgements, failures), sum((part.usage for part in parts), Usage())
 
-    def batches(self, case: Case) -> list[Batch]:
+    def split_batches(self, case: Case) -> list[ItemBatch]:
         """Split a case into calls: batches of items, or one empty batch for the case as a whole."""
-        return [*self._packed(items(self.metric, case))] if self.metric.over else [()]
+        return [*self._pack_items(list_judged_items(self.metric, case))] if self.metric.over else [()]
 
-    def messages(self, case: Case, batch: Batch = ()) -> list[BaseMessage]:
+    def build_messages(self, case: Case, batch: ItemBatch = ()) -> list[BaseMessage]:
         """Build the messages of the first attempt for a case or for a batch of its items."""
-        return [*self.start, HumanMessage(case_text(self.metric, case, batch))]
+        return [*self.start, HumanMessage(format_case_text(self.metric, case, batch))]
 
-    def _packed(self, found: Sequence[Item]) -> Iterator[tuple[Item, ...]]:
+    def _pack_items(self, found: Sequence[Item]) -> Iterator[tuple[Item, ...]]:
         """Pack items into calls by count and by estimated tokens. An item above the token limit gets its own call."""
         batch: list[Item] = []
         size = 0
         for item in found:
-            tokens = sum(len(str(part)) for _, part in item) // LETTERS_PER_TOKEN
+            tokens = sum(len(str(part)) for _, part in item) // CHARS_PER_TOKEN
             if batch and (len(batch) == self.max_items or size + tokens > self.client.judge.item_tokens):
                 yield tuple(batch)
                 batch, size = [], 0
@@ -122,58 +128,62 @@ class Asking:
         if batch:
             yield tuple(batch)
 
-    async def _settle(self, case: Case, batch: Batch, way: Way) -> Round:
+    async def _ask_with_repair(self, case: Case, batch: ItemBatch, context: CallContext) -> AttemptResult:
         """Ask, and ask once more for the parts whose failure a second answer may repair."""
-        first = await self._round(case, batch, way)
+        first = await self._ask_once(case, batch, context)
         left = tuple(item for item in batch if item.id in {f.item for f in first.failures})
-        if not self.client.asks_again or not any(failure.kind in WORTH_AGAIN for failure in first.failures):
+        if not self.client.asks_again or not any(failure.kind in REPAIRABLE_FAILURES for failure in first.failures):
             return first
-        tail = () if first.judgements else _objecting(first)
-        again = await self._round(case, left, way, tail)
+        tail = () if first.judgements else _build_objection(first)
+        again = await self._ask_once(case, left, context, tail)
         place = {item.id: n for n, item in enumerate(batch)}
         judgements = sorted(first.judgements + again.judgements, key=lambda j: place.get(j.item or "", 0))
         raws = {failure.item: failure.raw for failure in first.failures}
         failures = (f if f.raw else f.model_copy(update={"raw": raws.get(f.item)}) for f in again.failures)
-        return Round(tuple(judgements), tuple(failures), first.usage + again.usage, again.text)
+        return AttemptResult(tuple(judgements), tuple(failures), first.usage + again.usage, again.text)
 
-    async def _round(self, case: Case, batch: Batch, way: Way, tail: tuple[BaseMessage, ...] = ()) -> Round:
+    async def _ask_once(
+        self, case: Case, batch: ItemBatch, context: CallContext, tail: tuple[BaseMessage, ...] = ()
+    ) -> AttemptResult:
         """Ask once for the case or for a batch of its items, and read the reply."""
-        messages = [*self.messages(case, batch), *tail]
+        messages = [*self.build_messages(case, batch), *tail]
         reply = await self.client.ask(
-            self.question, messages, way.config, repeat=way.repeat, one_of_many=way.one_of_many
+            self.question, messages, context.config, repeat=context.repeat, one_of_many=context.one_of_many
         )
         numbers = {number: item.id for number, item in enumerate(batch, 1)}
         try:
-            verdicts = self._read(reply, numbers, number_ids(self.metric, case, batch))
+            verdicts = self._read_reply(reply, numbers, list_numbered_ids(self.metric, case, batch))
         except MalformedVerdictError as error:
-            verdicts = [_failure(error, reply, item) for item in numbers.values() or (None,)]
+            verdicts = [_build_failure(error, reply, item) for item in numbers.values() or (None,)]
         judgements = tuple(verdict for verdict in verdicts if isinstance(verdict, Judgement))
         failures = tuple(verdict for verdict in verdicts if isinstance(verdict, Failure))
         if self.client.asks_again:  # not for replies of a batch, which is paid for as a whole
-            self.client.guard.note_answer(self.metric.name, None if judgements else failures[0])
+            self.client.guard.record_answer(self.metric.name, None if judgements else failures[0])
         if failures:
             self.client.failed(messages, reply, failures)
         else:
-            self.client.remember(reply, one_of_many=way.one_of_many)
-        return Round(judgements, failures, reply.usage, reply.text)
+            self.client.remember(reply, one_of_many=context.one_of_many)
+        return AttemptResult(judgements, failures, reply.usage, reply.text)
 
-    def _read(self, reply: Reply, numbers: Mapping[int, str], shown_ids: ShownIds) -> list[Judgement | Failure]:
+    def _read_reply(self, reply: Reply, numbers: Mapping[int, str], shown_ids: ShownIds) -> list[Judgement | Failure]:
         """Read a reply: the verdict on the case or its single item, or one verdict for each numbered item."""
         if reply.failure:
             raise MalformedVerdictError(reply.failure.kind, reply.failure.message)
-        answer = parse(reply.text)
+        answer = parse_last_object(reply.text)
         if not self.many:
-            judgement = read_verdict(self.metric, answer, item=numbers.get(1), shown_ids=shown_ids)
-            return [_sure(judgement, reply, ("value",))]
+            judgement = parse_verdict(self.metric, answer, item=numbers.get(1), shown_ids=shown_ids)
+            return [_add_confidence(judgement, reply, ("value",))]
         return [
-            _failure(verdict, reply, numbers[number])
+            _build_failure(verdict, reply, numbers[number])
             if isinstance(verdict, MalformedVerdictError)
-            else _sure(verdict, reply, ("judgements", place, "value"))
-            for number, (place, verdict) in read_items(self.metric, answer, numbers, shown_ids=shown_ids).items()
+            else _add_confidence(verdict, reply, ("judgements", place, "value"))
+            for number, (place, verdict) in parse_item_verdicts(
+                self.metric, answer, numbers, shown_ids=shown_ids
+            ).items()
         ]
 
 
-def answer_limit(metric: JudgedMetric, verdicts: int = 1) -> int:
+def compute_answer_limit(metric: JudgedMetric, verdicts: int = 1) -> int:
     """Compute the token limit of an answer of the embedded model.
 
     The limit is that of a brief answer plus an allowance for the depth of the reason. The allowance assumes one
@@ -188,11 +198,11 @@ def answer_limit(metric: JudgedMetric, verdicts: int = 1) -> int:
         >>> compute_answer_limit(load("correctness"))
         1024
     """
-    more = {"brief": 0, "detailed": DETAILED_LENGTH - 1, "steps": len(metric.steps)}[metric.reason_depth]
+    more = {"brief": 0, "detailed": DETAILED_FACTOR - 1, "steps": len(metric.steps)}[metric.reason_depth]
     return LOCAL_MAX_TOKENS + verdicts * more * LOCAL_REASON_LENGTH
 
 
-async def ended(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+async def gather_all(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     """Wait for all coroutines. If one raises, finish the others first so that paid replies are kept, then raise."""
     ends = await asyncio.gather(*work, return_exceptions=True)
     if stopped := next((end for end in ends if isinstance(end, BaseException)), None):
@@ -200,27 +210,27 @@ async def ended(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     return cast("list[T]", ends)
 
 
-def _turns(case: str, answer: str) -> tuple[BaseMessage, BaseMessage]:
+def _build_example_turns(case: str, answer: str) -> tuple[BaseMessage, BaseMessage]:
     """Build the messages of a few-shot example: the case and its answer."""
     return HumanMessage(case), AIMessage(answer)
 
 
-def _failure(error: MalformedVerdictError, reply: Reply, item: str | None) -> Failure:
+def _build_failure(error: MalformedVerdictError, reply: Reply, item: str | None) -> Failure:
     """Build the failure of an unreadable reply, with its text verbatim."""
     raw = (reply.failure.raw if reply.failure else None) or reply.text or None
     return Failure(kind=cast("FailureKind", error.kind), message=str(error), raw=raw, item=item)
 
 
-def _sure(judgement: Judgement, reply: Reply, path: Path) -> Judgement:
+def _add_confidence(judgement: Judgement, reply: Reply, path: ValuePath) -> Judgement:
     """Add the probability of the value as confidence, if the model returned log-probabilities."""
     if not reply.tokens:
         return judgement
-    return judgement.model_copy(update={"confidence": probability(reply.tokens, path)})
+    return judgement.model_copy(update={"confidence": compute_probability(reply.tokens, path)})
 
 
-def _objecting(first: Round) -> tuple[BaseMessage, ...]:
+def _build_objection(first: AttemptResult) -> tuple[BaseMessage, ...]:
     """Build the messages that return an answer to the judge with its error. Quoted text cannot open a fence."""
-    fault = neutral(first.failures[0].message)[:MAX_OBJECTION]
+    fault = neutralise_fences(first.failures[0].message)[:MAX_OBJECTION_CHARS]
     said = (AIMessage(first.text),) if first.text else ()
     return (
         *said,

@@ -16,15 +16,15 @@ from langchain_core.runnables.config import ensure_config, get_async_callback_ma
 
 from greval.datasets.case_records import CaseLike, as_case
 from greval.errors import DataError
-from greval.judging.model.client import clock
+from greval.judging.model.client import read_clock
 from greval.records.case import Case
 from greval.records.metric import Metric
-from greval.records.metric_input import lacking
+from greval.records.metric_input import explain_missing_needs
 from greval.records.result import Failed, Failure, Outcome, Result, Skipped, Tier, Usage
 
-Judging = Callable[[Case, RunnableConfig], Awaitable[tuple[Outcome, Usage]]]
+JudgeFunction = Callable[[Case, RunnableConfig], Awaitable[tuple[Outcome, Usage]]]
 T = TypeVar("T")
-END_SECONDS = 2.0
+SHUTDOWN_SECONDS = 2.0
 """The seconds for which the end of the process waits for the background loop."""
 
 
@@ -34,7 +34,7 @@ class MetricRunnable(Runnable[CaseLike, Result]):
     def __init__(
         self,
         metric: Metric,
-        judging: Judging,
+        judging: JudgeFunction,
         *,
         judge: str,
         tier: Tier,
@@ -100,26 +100,26 @@ class MetricRunnable(Runnable[CaseLike, Result]):
         config = ensure_config(config)
         if get_async_callback_manager_for_config(config).handlers:
             return await self._acall_with_config(self._judge_case, input, config, run_type="chain")
-        return await self._judge_case(input, None, _unnamed(config))
+        return await self._judge_case(input, None, _strip_run_name(config))
 
     async def _judge_case(self, given: CaseLike, run_manager: object, config: RunnableConfig) -> Result:  # noqa: ARG002
         """Judge a case and build its result. The callbacks of `config` already belong to this run."""
-        start = clock()
+        start = read_clock()
         case = as_case(given)
         usage = Usage()
         if case.error is not None:
             why = f"the method gave no response: {case.error}"
             outcome: Outcome = Failed(error=Failure(kind="method", message=why))
-        elif lacks := lacking(self.metric, case):
+        elif lacks := explain_missing_needs(self.metric, case):
             outcome = Skipped(reason=lacks)
         else:
             if self._prepare:
                 await self._prepare()
-                start = clock()  # the latency excludes creating the client and loading the embedded model
-            outcome, usage = await self._guarded(case, config)
-        return self.row(case, outcome, usage=usage, latency=clock() - start)
+                start = read_clock()  # the latency excludes creating the client and loading the embedded model
+            outcome, usage = await self._judge_safely(case, config)
+        return self.row(case, outcome, usage=usage, latency=read_clock() - start)
 
-    async def _guarded(self, case: Case, config: RunnableConfig) -> tuple[Outcome, Usage]:
+    async def _judge_safely(self, case: Case, config: RunnableConfig) -> tuple[Outcome, Usage]:
         """Judge a case, and return an error in its data as its failure, so that other cases are not affected."""
         try:
             return await self.judging(case, config)
@@ -142,7 +142,7 @@ class MetricRunnable(Runnable[CaseLike, Result]):
         )
 
 
-def _unnamed(config: RunnableConfig) -> RunnableConfig:
+def _strip_run_name(config: RunnableConfig) -> RunnableConfig:
     """Return the config for child calls, without the name and the id of this run."""
     return cast("RunnableConfig", {key: value for key, value in config.items() if key not in {"run_name", "run_id"}})
 
@@ -153,8 +153,8 @@ def run_sync(work: Coroutine[Any, Any, T]) -> T:
     All such calls share one background loop, to which the models' connections belong. A call from
     that loop itself (a callback, a computed metric) gets a new loop in a thread, because it would deadlock otherwise.
     """
-    background = _background()
-    if _running() is background:
+    background = _get_background_loop()
+    if _get_running_loop() is background:
         with ThreadPoolExecutor(1) as apart:
             return apart.submit(asyncio.run, work).result()
     future = asyncio.run_coroutine_threadsafe(work, background)
@@ -170,7 +170,7 @@ _LOOPS: dict[int, tuple[asyncio.AbstractEventLoop, threading.Thread]] = {}
 _LOOPS_LOCK = threading.Lock()
 
 
-def _background() -> asyncio.AbstractEventLoop:
+def _get_background_loop() -> asyncio.AbstractEventLoop:
     """Return the background loop of this process, started at first use."""
     with _LOOPS_LOCK:
         if os.getpid() not in _LOOPS:
@@ -181,7 +181,7 @@ def _background() -> asyncio.AbstractEventLoop:
         return _LOOPS[os.getpid()][0]
 
 
-def _running() -> asyncio.AbstractEventLoop | None:
+def _get_running_loop() -> asyncio.AbstractEventLoop | None:
     try:
         return asyncio.get_running_loop()
     except RuntimeError:
@@ -189,19 +189,19 @@ def _running() -> asyncio.AbstractEventLoop | None:
 
 
 @atexit.register
-def _end() -> None:
+def _stop_background_loop() -> None:
     """Stop the background loop at the end of the process, so that the models' connections are closed properly."""
     if os.getpid() in _LOOPS:
         loop, thread = _LOOPS.pop(os.getpid())
         with suppress(TimeoutError):
-            asyncio.run_coroutine_threadsafe(_finish(), loop).result(END_SECONDS)
+            asyncio.run_coroutine_threadsafe(_close_loop(), loop).result(SHUTDOWN_SECONDS)
         loop.call_soon_threadsafe(loop.stop)
-        thread.join(END_SECONDS)
+        thread.join(SHUTDOWN_SECONDS)
         if not loop.is_running():
             loop.close()
 
 
-async def _finish() -> None:
+async def _close_loop() -> None:
     """Cancel the tasks that are still running in the loop, and close the connections of its models."""
     others = asyncio.all_tasks() - {asyncio.current_task()}
     for task in others:

@@ -11,7 +11,7 @@ from greval.records.result import Failed, Failure, Judgement, Outcome, Scored
 from greval.records.scale import CategoricalScale
 
 
-def merged(metric: Metric, outcomes: Sequence[Outcome]) -> Outcome:
+def merge_repeats(metric: Metric, outcomes: Sequence[Outcome]) -> Outcome:
     """Merge repeated outcomes item by item into the majority (categories) or the mean (values).
 
     Failed repeats have no vote. An item fails if every repeat failed, or if categories are tied for the most votes:
@@ -26,11 +26,11 @@ def merged(metric: Metric, outcomes: Sequence[Outcome]) -> Outcome:
     """
     votes: dict[str | None, list[Judgement]] = {}
     lost: dict[str | None, Failure] = {}
-    for judgement in (judgement for outcome in outcomes for judgement in _judgements(outcome)):
+    for judgement in (judgement for outcome in outcomes for judgement in _iterate_judgements(outcome)):
         votes.setdefault(judgement.item, []).append(judgement)
-    for failure in (failure for outcome in outcomes for failure in _failures(outcome)):
+    for failure in (failure for outcome in outcomes for failure in _iterate_failures(outcome)):
         lost.setdefault(failure.item, failure)
-    decided = [_decided(metric, given) for given in votes.values()]
+    decided = [_decide_item(metric, given) for given in votes.values()]
     failures = [verdict for verdict in decided if isinstance(verdict, Failure)]
     failures += [failure for item, failure in lost.items() if item not in votes]
     judgements = tuple(verdict for verdict in decided if isinstance(verdict, Judgement))
@@ -39,7 +39,7 @@ def merged(metric: Metric, outcomes: Sequence[Outcome]) -> Outcome:
     return Failed(error=failures[0], failures=tuple(failures) if failures[0].item else ())
 
 
-def _decided(metric: Metric, given: Sequence[Judgement]) -> Judgement | Failure:
+def _decide_item(metric: Metric, given: Sequence[Judgement]) -> Judgement | Failure:
     counted = Counter(judgement.value for judgement in given)
     votes = {str(value): count for value, count in counted.items()}
     most = max(counted.values())
@@ -56,11 +56,11 @@ def _decided(metric: Metric, given: Sequence[Judgement]) -> Judgement | Failure:
     return nearest.model_copy(update={**shared, "value": value, "number": mean})
 
 
-def _judgements(outcome: Outcome) -> Iterator[Judgement]:
+def _iterate_judgements(outcome: Outcome) -> Iterator[Judgement]:
     yield from outcome.judgements if isinstance(outcome, Scored) else ()
 
 
-def _failures(outcome: Outcome) -> Iterator[Failure]:
+def _iterate_failures(outcome: Outcome) -> Iterator[Failure]:
     if isinstance(outcome, Scored):
         yield from outcome.failures
     elif isinstance(outcome, Failed):

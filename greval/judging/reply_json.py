@@ -10,13 +10,13 @@ from typing import Any
 
 from greval.errors import MalformedVerdictError
 
-Path = tuple[str | int, ...]
-Span = tuple[int, int]
+ValuePath = tuple[str | int, ...]
+TextSpan = tuple[int, int]
 
-_SPACE = " \t\n\r"
+_WHITESPACE = " \t\n\r"
 
 
-def parse(text: str) -> dict[str, Any]:
+def parse_last_object(text: str) -> dict[str, Any]:
     """Parse the last complete JSON object in a text.
 
     Args:
@@ -33,7 +33,7 @@ def parse(text: str) -> dict[str, Any]:
         >>> parse_last_object('Draft: {"value": 0}. Final: {"reason": "It fits.", "value": 1}')["value"]
         1
     """
-    found = locate(text)
+    found = find_last_object(text)
     if found is None:
         shown = "an empty text" if not text.strip() else "no complete JSON object in the answer"
         raise MalformedVerdictError("malformed", shown)
@@ -47,19 +47,19 @@ def parse(text: str) -> dict[str, Any]:
     return parsed
 
 
-def locate(text: str) -> Span | None:
+def find_last_object(text: str) -> TextSpan | None:
     """Find the span of the last complete JSON object in a text, or None."""
     found = None
     start = text.find("{")
     while start >= 0:
-        end = _end(text, start)
+        end = _find_end(text, start)
         if end is not None:
             found = (start, end)
         start = text.find("{", end or start + 1)
     return found
 
 
-def find(text: str, path: Path) -> Span | None:
+def find_value(text: str, path: ValuePath) -> TextSpan | None:
     """Find the span of the value at `path` in the last complete JSON object of a text, or None.
 
     Example:
@@ -67,13 +67,13 @@ def find(text: str, path: Path) -> Span | None:
         >>> text[slice(*find_value(text, ("value",)))]
         '1'
     """
-    found = locate(text)
+    found = find_last_object(text)
     for step in path:
-        found = next((span for name, span in _parts(text, found[0]) if name == step), None) if found else None
+        found = next((span for name, span in _iterate_parts(text, found[0]) if name == step), None) if found else None
     return found
 
 
-def probability(tokens: Sequence[Mapping[str, Any]], path: Path) -> float | None:
+def compute_probability(tokens: Sequence[Mapping[str, Any]], path: ValuePath) -> float | None:
     """Compute the probability that a model assigned to the value at `path` of its JSON answer.
 
     It is the product of the probabilities of all tokens that overlap with the value: exp(sum of their `logprob`),
@@ -87,8 +87,8 @@ def probability(tokens: Sequence[Mapping[str, Any]], path: Path) -> float | None
     Returns:
         The probability, or None if the answer has no value at `path` or a log-probability is missing.
     """
-    pieces = [_bytes(token) for token in tokens]
-    span = find(b"".join(pieces).decode("latin-1"), path)
+    pieces = [_read_token_bytes(token) for token in tokens]
+    span = find_value(b"".join(pieces).decode("latin-1"), path)
     if span is None:
         return None
     ends = [*accumulate(map(len, pieces))]
@@ -100,12 +100,12 @@ def probability(tokens: Sequence[Mapping[str, Any]], path: Path) -> float | None
     return None if None in logs else min(1.0, math.exp(sum(map(float, logs))))
 
 
-def _bytes(token: Mapping[str, Any]) -> bytes:
+def _read_token_bytes(token: Mapping[str, Any]) -> bytes:
     """Return the bytes of a token. Read as Latin-1, they keep the JSON structure even if tokens split a character."""
     return bytes(token["bytes"]) if token.get("bytes") else str(token["token"]).encode("utf-8", "surrogatepass")
 
 
-def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Build an object from its pairs, and reject a duplicate key, because either value could be meant."""
     built = dict(pairs)
     if len(built) < len(pairs):
@@ -114,16 +114,16 @@ def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return built
 
 
-def _no_constant(name: str) -> None:
+def _reject_constant(name: str) -> None:
     message = f"{name} is no JSON number"
     raise ValueError(message)
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_pairs, parse_constant=_no_constant)
+_DECODER = json.JSONDecoder(object_pairs_hook=_build_object, parse_constant=_reject_constant)
 _SCANNER = json.JSONDecoder()
 
 
-def _end(text: str, start: int) -> int | None:
+def _find_end(text: str, start: int) -> int | None:
     """Find the end of the object that begins at `start`, or None if it is incomplete."""
     try:
         return _SCANNER.raw_decode(text, start)[1]
@@ -131,25 +131,25 @@ def _end(text: str, start: int) -> int | None:
         return None
 
 
-def _parts(text: str, start: int) -> Iterator[tuple[str | int, Span]]:
+def _iterate_parts(text: str, start: int) -> Iterator[tuple[str | int, TextSpan]]:
     """Iterate over the keys or indices, and spans, of the object or list at `start`, which must be valid JSON."""
     opening = text[start]
     if opening not in "{[":
         return
-    place, number = _skip(text, start + 1), 0
+    place, number = _skip_space(text, start + 1), 0
     while text[place] not in "}]":
         step: str | int = number
         if opening == "{":
             step, place = _SCANNER.raw_decode(text, place)
-            place = _skip(text, _skip(text, place) + 1)
+            place = _skip_space(text, _skip_space(text, place) + 1)
         end = _SCANNER.raw_decode(text, place)[1]
         yield step, (place, end)
-        place = _skip(text, end)
-        place = _skip(text, place + 1) if text[place] == "," else place
+        place = _skip_space(text, end)
+        place = _skip_space(text, place + 1) if text[place] == "," else place
         number += 1
 
 
-def _skip(text: str, place: int) -> int:
-    while text[place] in _SPACE:
+def _skip_space(text: str, place: int) -> int:
+    while text[place] in _WHITESPACE:
         place += 1
     return place

@@ -28,15 +28,15 @@ class CallCounter(BaseCallbackHandler):
         """Start with no calls."""
         self._lock = threading.Lock()
         self._calls = 0
-        self._told: list[tuple[int, int] | None] = []
+        self._token_counts: list[tuple[int, int] | None] = []
 
     @property
     def effort(self) -> Effort | None:
         """The usage so far; None if no model call was seen, because then the usage is unknown."""
         if not self._calls:
             return None
-        told = [one for one in self._told if one is not None]
-        if not told or len(told) < len(self._told):
+        told = [one for one in self._token_counts if one is not None]
+        if not told or len(told) < len(self._token_counts):
             return Effort(llm_calls=self._calls)
         return Effort(
             llm_calls=self._calls, prompt_tokens=sum(one[0] for one in told), output_tokens=sum(one[1] for one in told)
@@ -44,23 +44,23 @@ class CallCounter(BaseCallbackHandler):
 
     def on_chat_model_start(self, *_: Any, **__: Any) -> None:  # noqa: ANN401 - LangChain's signature
         """Count a call of a chat model."""
-        self._count()
+        self._count_call()
 
     def on_llm_start(self, *_: Any, **__: Any) -> None:  # noqa: ANN401 - LangChain's signature
         """Count a call of a completion model."""
-        self._count()
+        self._count_call()
 
     def on_llm_end(self, response: LLMResult, **_: Any) -> None:  # noqa: ANN401 - LangChain's signature
         """Record the tokens of a call."""
         with self._lock:
-            self._told.append(_tokens(response))
+            self._token_counts.append(_read_tokens(response))
 
-    def _count(self) -> None:
+    def _count_call(self) -> None:
         with self._lock:
             self._calls += 1
 
 
-def _tokens(response: LLMResult) -> tuple[int, int] | None:
+def _read_tokens(response: LLMResult) -> tuple[int, int] | None:
     """Return prompt and output tokens of a call from its message or the provider's field, None if neither has them."""
     for generations in response.generations:
         for generation in generations:

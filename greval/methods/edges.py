@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterable, Sequence
 from greval.records.case import Edge
 from greval.records.inventory import RELATED
 
-SHOWN = 3
+MAX_LISTED = 3
 
 
-def label_of(description: object) -> str:
+def format_edge_label(description: object) -> str:
     """Return the label of an edge: the description of its relation, or `related` if it has no description.
 
     Example:
@@ -20,7 +20,7 @@ def label_of(description: object) -> str:
     return " ".join(description.split()) or RELATED if isinstance(description, str) else RELATED
 
 
-def dangling(edges: Iterable[Edge], nodes: Collection[str]) -> list[str]:
+def describe_dangling(edges: Iterable[Edge], nodes: Collection[str]) -> list[str]:
     """Describe the edges with an end that is not a node, in one sentence; the list is empty if every end is a node.
 
     Example:
@@ -32,10 +32,10 @@ def dangling(edges: Iterable[Edge], nodes: Collection[str]) -> list[str]:
         return []
     ends = sorted({end for edge in loose for end in (edge[0], edge[2]) if end not in nodes})
     count = "1 edge has" if len(loose) == 1 else f"{len(loose)} edges have"
-    return [f"{count} an end that is no node of the graph: {listed(ends)}"]
+    return [f"{count} an end that is no node of the graph: {format_names(ends)}"]
 
 
-def listed(names: Sequence[str]) -> str:
+def format_names(names: Sequence[str]) -> str:
     """Format the first few names in quotes, and the number of the others."""
-    shown = ", ".join(repr(name[:60]) for name in names[:SHOWN])
-    return f"{shown} and {len(names) - SHOWN} more" if len(names) > SHOWN else shown
+    shown = ", ".join(repr(name[:60]) for name in names[:MAX_LISTED])
+    return f"{shown} and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else shown

@@ -24,14 +24,14 @@ from urllib.parse import urlsplit
 from pydantic import Field, JsonValue, ValidationError, field_validator, model_validator
 
 from greval.errors import MethodError
-from greval.methods.reply_mapping import ReplyForm
-from greval.methods.templates import check_fields, variables_in
+from greval.methods.reply_mapping import ReplyMapping
+from greval.methods.templates import check_fields, find_variables
 from greval.metrics.files.faults import did_you_mean
-from greval.metrics.files.yaml_reader import Source, read_source
+from greval.metrics.files.yaml_reader import YamlSource, read_source
 from greval.records.record import Record
 
-QUESTION: JsonValue = {"question": "{question}"}
-SECRET = re.compile(r"auth|key|token|secret|cookie|pass|credential", re.IGNORECASE)
+DEFAULT_BODY: JsonValue = {"question": "{question}"}
+SECRET_NAME = re.compile(r"auth|key|token|secret|cookie|pass|credential", re.IGNORECASE)
 """Names of headers and variables that hold secrets."""
 QUERY_SECRET = re.compile(r"[?&][^=&]*(key|token|secret|pass)[^=&]*=", re.IGNORECASE)
 
@@ -47,25 +47,25 @@ class Endpoint(Record):
     url: Annotated[str, Field(min_length=1)]
     method: Literal["GET", "POST", "PUT", "PATCH"] = "POST"
     headers: dict[str, str] = Field(default_factory=dict)
-    body: JsonValue = QUESTION
+    body: JsonValue = DEFAULT_BODY
     timeout: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 120.0
     response: dict[str, str] = Field(default_factory=dict)
 
     @field_validator("url")
     @classmethod
-    def _is_address(cls, url: str) -> str:
+    def _check_url(cls, url: str) -> str:
         parts = urlsplit(url)
         if parts.scheme not in {"http", "https"} or not parts.hostname:
             raise ValueError("must be an address such as https://rag.example.com/ask")
         if parts.username or "${" in url or QUERY_SECRET.search(url):
             raise ValueError('keys do not belong into an address, which logs show; send headers: X-Key: "${MY_KEY}"')
-        return _sound(url)
+        return _check_text(url)
 
     @field_validator("headers")
     @classmethod
-    def _without_secrets(cls, headers: dict[str, str]) -> dict[str, str]:
+    def _check_headers(cls, headers: dict[str, str]) -> dict[str, str]:
         for name, value in headers.items():
-            if SECRET.search(name) and not variables_in(value):
+            if SECRET_NAME.search(name) and not find_variables(value):
                 raise ValueError(f'{name}: keys come from the environment: "Bearer ${{MY_KEY}}"')
             if re.search(r"(?<![${])\{\w", value):
                 raise ValueError(f"{name}: a header takes ${{NAME}} of the environment; put samples into url or body")
@@ -73,13 +73,13 @@ class Endpoint(Record):
 
     @field_validator("body")
     @classmethod
-    def _fillable(cls, body: JsonValue) -> JsonValue:
-        return _sound_all(body)
+    def _check_body(cls, body: JsonValue) -> JsonValue:
+        return _check_texts(body)
 
     @model_validator(mode="after")
-    def _readable(self) -> Self:
+    def _check_response(self) -> Self:
         try:
-            ReplyForm(self.response)
+            ReplyMapping(self.response)
         except MethodError as error:
             raise ValueError(str(error)) from None
         return self
@@ -87,16 +87,16 @@ class Endpoint(Record):
     @property
     def secrets(self) -> set[str]:
         """The environment variables that hold secrets, by their names or by the headers that use them."""
-        by_header = (variables_in(value) for name, value in self.headers.items() if SECRET.search(name))
-        return {name for name in self.variables if SECRET.search(name)}.union(*by_header)
+        by_header = (find_variables(value) for name, value in self.headers.items() if SECRET_NAME.search(name))
+        return {name for name in self.variables if SECRET_NAME.search(name)}.union(*by_header)
 
     @property
     def variables(self) -> set[str]:
         """The environment variables that the endpoint uses."""
-        return variables_in([*self.headers.values(), self.body])
+        return find_variables([*self.headers.values(), self.body])
 
     @property
-    def shown(self) -> str:
+    def display_url(self) -> str:
         """The address for messages: without the query, and with unfilled placeholders."""
         return self.url.partition("?")[0]
 
@@ -118,15 +118,15 @@ def read_endpoint(path: Path) -> Endpoint:
             return Endpoint.model_validate(source.data)
         except ValidationError as error:
             found = error.errors(include_url=False)
-            faults = [(_line(detail["loc"], source), _told(dict(detail))) for detail in found]
+            faults = [(_find_line(detail["loc"], source), _describe_fault(dict(detail))) for detail in found]
     raise MethodError("\n".join(f"{path}:{line}: {text}" for line, text in sorted(faults)))
 
 
-def _line(place: tuple[str | int, ...], source: Source) -> int:
+def _find_line(place: tuple[str | int, ...], source: YamlSource) -> int:
     return next(source.lines[place[:end]] for end in range(len(place), -1, -1) if place[:end] in source.lines)
 
 
-def _told(detail: dict[str, object]) -> str:
+def _describe_fault(detail: dict[str, object]) -> str:
     """Describe what is wrong with a key."""
     place = detail["loc"]
     assert isinstance(place, tuple)  # noqa: S101 - guaranteed by pydantic
@@ -139,13 +139,13 @@ def _told(detail: dict[str, object]) -> str:
     return f"{name}: {told}" if name else told
 
 
-def _sound(text: str) -> str:
+def _check_text(text: str) -> str:
     if faults := [*check_fields(text)]:
         raise ValueError("; ".join(faults))
     return text
 
 
-def _sound_all(content: JsonValue) -> JsonValue:
+def _check_texts(content: JsonValue) -> JsonValue:
     for value in content.values() if isinstance(content, dict) else content if isinstance(content, list) else ():
-        _sound_all(value)
-    return _sound(content) if isinstance(content, str) else content
+        _check_texts(value)
+    return _check_text(content) if isinstance(content, str) else content

@@ -11,12 +11,12 @@ from typing import Any
 
 from greval.errors import MethodError
 from greval.methods.responses import as_response
-from greval.methods.threads import Threads
+from greval.methods.threads import ThreadPerCallExecutor
 from greval.records.case import Response, Sample
 
-MOST_LEFT = 64
+MAX_ABANDONED = 64
 """The maximum number of calls that timed out and still run in their threads, to bound the number of threads."""
-THREADS = Threads()
+EXECUTOR = ThreadPerCallExecutor()
 
 
 class FunctionMethod:
@@ -34,8 +34,8 @@ class FunctionMethod:
 
     def __init__(self, function: Callable[[Sample], Any]) -> None:
         self._function = function
-        self._waits = not (_is_async(function) or _is_async(getattr(function, "__call__", None)))  # noqa: B004
-        self._left: set[Future[Any]] = set()
+        self._blocks = not (_is_async(function) or _is_async(getattr(function, "__call__", None)))  # noqa: B004
+        self._abandoned: set[Future[Any]] = set()
 
     async def __call__(self, sample: Sample) -> Response:
         """Call the function.
@@ -43,22 +43,22 @@ class FunctionMethod:
         Raises:
             MethodError: If its result is not a response, or too many earlier calls of it hang.
         """
-        given = await self._in_thread(sample) if self._waits else self._function(sample)
+        given = await self._run_in_thread(sample) if self._blocks else self._function(sample)
         if inspect.isawaitable(given):
             given = await given
         return as_response(given)
 
-    async def _in_thread(self, sample: Sample) -> object:
-        if len(self._left) >= MOST_LEFT:
-            message = f"{len(self._left)} earlier calls were given up and still run; mend the method, it hangs"
+    async def _run_in_thread(self, sample: Sample) -> object:
+        if len(self._abandoned) >= MAX_ABANDONED:
+            message = f"{len(self._abandoned)} earlier calls were given up and still run; mend the method, it hangs"
             raise MethodError(message)
-        future = THREADS.submit(copy_context().run, self._function, sample)
+        future = EXECUTOR.submit(copy_context().run, self._function, sample)
         try:
             return await asyncio.wrap_future(future)
         except asyncio.CancelledError:
             if not future.done():
-                self._left.add(future)
-                future.add_done_callback(self._left.discard)
+                self._abandoned.add(future)
+                future.add_done_callback(self._abandoned.discard)
             raise
 
 

@@ -12,9 +12,9 @@ from pydantic import JsonValue, ValidationError
 
 from greval.errors import MethodError
 from greval.methods.endpoint import Endpoint, read_endpoint
-from greval.methods.reply_mapping import ReplyForm
+from greval.methods.reply_mapping import ReplyMapping
 from greval.methods.responses import as_response
-from greval.methods.templates import fill, fill_url, read_variables
+from greval.methods.templates import fill_content, fill_url, read_variables
 from greval.records.case import Response, Sample
 
 if TYPE_CHECKING:
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
     import httpx
 
-GOOD = range(200, 300)
-MAX_PIECE = 200
+SUCCESS_STATUSES = range(200, 300)
+MAX_BODY_SHOWN = 200
 """The maximum length of a body in an error message, in characters."""
-BLOTTED = "[key]"
+REDACTED = "[key]"
 
 
-def load(spec: str) -> HttpMethod:
+def load_endpoint(spec: str) -> HttpMethod:
     """Load an endpoint from its URL, or from a YAML or JSON file that describes it.
 
     Raises:
@@ -58,13 +58,13 @@ class HttpMethod:
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
-        self._form = ReplyForm(endpoint.response)
-        self._variables = read_variables(endpoint.variables, endpoint.shown)
+        self._form = ReplyMapping(endpoint.response)
+        self._variables = read_variables(endpoint.variables, endpoint.display_url)
         secrets = {self._variables[name] for name in endpoint.secrets}
         self._secrets = secrets | {json.dumps(secret)[1:-1] for secret in secrets}  # also in JSON-escaped form
 
     def __repr__(self) -> str:
-        return f"HttpMethod({self._endpoint.shown!r})"
+        return f"HttpMethod({self._endpoint.display_url!r})"
 
     async def __call__(self, sample: Sample) -> Response:
         """Call the endpoint.
@@ -73,55 +73,58 @@ class HttpMethod:
             MethodError: If the call times out or fails, the status is an error, or the reply is not a response.
         """
         try:
-            return as_response(self._form.read(await self._reply(sample)))
+            return as_response(self._form.read(await self._fetch_json(sample)))
         except MethodError as error:
-            raise MethodError(f"{self._endpoint.shown}: {self._blotted(str(error))}") from None
+            raise MethodError(f"{self._endpoint.display_url}: {self._redact(str(error))}") from None
 
-    async def _reply(self, sample: Sample) -> object:
+    async def _fetch_json(self, sample: Sample) -> object:
         """Return the JSON of the reply, with the secrets that were sent redacted."""
-        sent = await self._sent(sample)
-        text = self._blotted(sent.text)
-        if sent.status_code not in GOOD:
-            raise MethodError(f"status {sent.status_code}: {_piece(text)}")
+        sent = await self._send_request(sample)
+        text = self._redact(sent.text)
+        if sent.status_code not in SUCCESS_STATUSES:
+            raise MethodError(f"status {sent.status_code}: {_shorten_body(text)}")
         try:
             return json.loads(text)
         except (ValueError, RecursionError):
-            raise MethodError(f"the reply is no JSON: {_piece(text)}") from None
+            raise MethodError(f"the reply is no JSON: {_shorten_body(text)}") from None
 
-    async def _sent(self, sample: Sample) -> httpx.Response:
+    async def _send_request(self, sample: Sample) -> httpx.Response:
         import httpx
 
         end = self._endpoint
         url = fill_url(end.url, sample)
-        body = None if end.method == "GET" else _encoded(fill(end.body, sample, self._variables))
+        body = None if end.method == "GET" else _encode_json(fill_content(end.body, sample, self._variables))
         headers = {"Content-Type": "application/json"} if body is not None else {}
-        headers |= {name: str(fill(value, sample, self._variables)) for name, value in end.headers.items()}
+        headers |= {name: str(fill_content(value, sample, self._variables)) for name, value in end.headers.items()}
         try:
-            async with asyncio.timeout(end.timeout), httpx.AsyncClient(verify=_trust(), timeout=None) as client:  # noqa: S113 - `asyncio.timeout` limits the whole request
+            async with (
+                asyncio.timeout(end.timeout),
+                httpx.AsyncClient(verify=_create_tls_context(), timeout=None) as client,  # noqa: S113 - `asyncio.timeout` limits it
+            ):
                 return await client.request(end.method, url, headers=headers, content=body)
         except TimeoutError:
             raise MethodError(f"no reply within {end.timeout:g} s (`timeout` of the endpoint)") from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise MethodError(f"cannot be reached: {type(error).__name__}: {error}") from None
 
-    def _blotted(self, text: str) -> str:
+    def _redact(self, text: str) -> str:
         for secret in self._secrets:
-            text = text.replace(secret, BLOTTED)
+            text = text.replace(secret, REDACTED)
         return text
 
 
-def _encoded(body: JsonValue) -> bytes:
+def _encode_json(body: JsonValue) -> bytes:
     return json.dumps(body, ensure_ascii=False).encode()
 
 
-def _piece(text: str) -> str:
+def _shorten_body(text: str) -> str:
     """Return the beginning of a body in one line."""
     line = " ".join(text.split())
-    return f"{line[:MAX_PIECE]}..." if len(line) > MAX_PIECE else line or "(empty)"
+    return f"{line[:MAX_BODY_SHOWN]}..." if len(line) > MAX_BODY_SHOWN else line or "(empty)"
 
 
 @cache
-def _trust() -> ssl.SSLContext:
+def _create_tls_context() -> ssl.SSLContext:
     """Create the TLS context once, because loading the certificates takes longer than a request."""
     import httpx
 

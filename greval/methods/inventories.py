@@ -10,15 +10,15 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from greval.errors import DataError
-from greval.methods.edges import dangling
+from greval.methods.edges import describe_dangling
 from greval.methods.graphrag.index import find_tables, read_graphrag
-from greval.methods.lightrag.index import holds_lightrag, read_lightrag
+from greval.methods.lightrag.index import has_lightrag_files, read_lightrag
 from greval.methods.spec import read_spec
 from greval.records.case import Edge
 from greval.records.inventory import Inventory
 from greval.records.record import Record
 
-OWN = ("inventory.jsonl", "inventory.json")
+INVENTORY_FILES = ("inventory.jsonl", "inventory.json")
 
 
 class DocumentRow(Record):
@@ -81,13 +81,15 @@ def read_inventory(path: str | Path) -> Inventory:
     """
     place, options = read_spec(str(path), document=("id", "title", "path"))
     where = Path(place)
-    own = where if where.is_file() else next((where / name for name in OWN if (where / name).is_file()), None)
+    own = (
+        where if where.is_file() else next((where / name for name in INVENTORY_FILES if (where / name).is_file()), None)
+    )
     if own:
-        return _gathered(_rows(own), own)
+        return _build_inventory(_read_rows(own), own)
     name = options.get("document", "id")
     if find_tables(where) and name != "path":
         return read_graphrag(where, document="title" if name == "title" else "id")
-    if holds_lightrag(where) and name != "title":
+    if has_lightrag_files(where) and name != "title":
         return read_lightrag(where, document="path" if name == "path" else "id")
     raise DataError(
         f"{path}: no index that is known: give a folder of Microsoft GraphRAG or LightRAG, or a JSONL file of rows"
@@ -96,7 +98,7 @@ def read_inventory(path: str | Path) -> Inventory:
     )
 
 
-def _rows(path: Path) -> Iterator[tuple[str, Record]]:
+def _read_rows(path: Path) -> Iterator[tuple[str, Record]]:
     """Read the rows of a file, each with its position for messages."""
     try:
         text = path.read_text(encoding="utf-8-sig")
@@ -108,10 +110,10 @@ def _rows(path: Path) -> Iterator[tuple[str, Record]]:
     except (OSError, ValueError) as error:
         raise DataError(f"{path}: cannot be read as rows of an index: {error}") from error
     for place, row in found:
-        yield place, _row(place, row)
+        yield place, _parse_row(place, row)
 
 
-def _row(place: str, row: object) -> Record:
+def _parse_row(place: str, row: object) -> Record:
     kind = next((kind for kind in _KINDS if isinstance(row, dict) and kind in row), None)
     if kind is None:
         raise DataError(f"{place}: is no row of an index; it needs one of {', '.join(_KINDS)}")
@@ -123,7 +125,7 @@ def _row(place: str, row: object) -> Record:
         raise DataError(f"{place}: {kind} is wrong: {at}: {first['msg']}") from error
 
 
-def _gathered(rows: Iterator[tuple[str, Record]], path: Path) -> Inventory:
+def _build_inventory(rows: Iterator[tuple[str, Record]], path: Path) -> Inventory:
     documents: set[str] = set()
     chunks: dict[str, str] = {}
     nodes: dict[str, tuple[str, ...]] = {}
@@ -142,6 +144,6 @@ def _gathered(rows: Iterator[tuple[str, Record]], path: Path) -> Inventory:
                 edges[row.edge] = row.documents
     if not (documents or chunks or nodes or edges):
         raise DataError(f"{path}: holds no rows; a row is a document, a chunk, a node or an edge")
-    notes = tuple(dangling(edges, nodes)) if nodes else ()
+    notes = tuple(describe_dangling(edges, nodes)) if nodes else ()
     told = documents | {*chunks.values()} - {""}
     return Inventory(frozenset(told), chunks, nodes, edges, aliases, notes)

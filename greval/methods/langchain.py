@@ -16,11 +16,11 @@ from greval.methods.call_counter import CallCounter
 from greval.methods.responses import as_response
 from greval.records.case import Effort, Response, Sample
 
-INPUTS = ("question", "input", "query", "user_input", "text")
+INPUT_KEYS = ("question", "input", "query", "user_input", "text")
 MESSAGES = "messages"
-ANSWERS = ("answer", "result", "output", "output_text", "response", "text")
-DOCUMENTS = ("context", "source_documents", "documents", "docs", "chunks")
-OTHERS = ("triples", "traversal", "aggregates", "usage", "error")
+ANSWER_KEYS = ("answer", "result", "output", "output_text", "response", "text")
+DOCUMENT_KEYS = ("context", "source_documents", "documents", "docs", "chunks")
+OTHER_FIELDS = ("triples", "traversal", "aggregates", "usage", "error")
 """Other fields of a response that a chain may return under greval's own names."""
 
 
@@ -46,7 +46,7 @@ class LangChainMethod:
 
     def __init__(self, runnable: Runnable[Any, Any], make_input: Callable[[Sample], Any] | None = None) -> None:
         self._runnable = runnable
-        self._make_input = make_input or _input_for(runnable)
+        self._make_input = make_input or _choose_input(runnable)
 
     async def __call__(self, sample: Sample) -> Response:
         """Call the runnable, and count the model calls that it makes.
@@ -56,18 +56,18 @@ class LangChainMethod:
         """
         counter = CallCounter()
         given = await self._runnable.ainvoke(self._make_input(sample), {"callbacks": [counter]})
-        response = as_response(fields_of(given))
-        return response.model_copy(update={"usage": filled(response.usage, counter.effort)})
+        response = as_response(extract_fields(given))
+        return response.model_copy(update={"usage": merge_usage(response.usage, counter.effort)})
 
 
-def filled(told: Effort | None, counted: Effort | None) -> Effort | None:
+def merge_usage(reported: Effort | None, counted: Effort | None) -> Effort | None:
     """Return the reported usage, with missing figures filled in from the counted usage."""
-    if told is None or counted is None:
-        return told or counted
-    return counted.model_copy(update=told.model_dump(exclude_none=True))
+    if reported is None or counted is None:
+        return reported or counted
+    return counted.model_copy(update=reported.model_dump(exclude_none=True))
 
 
-def fields_of(given: object) -> Response | dict[str, object]:
+def extract_fields(given: object) -> Response | dict[str, object]:
     """Extract the fields of a response from the result of a runnable.
 
     Raises:
@@ -81,17 +81,17 @@ def fields_of(given: object) -> Response | dict[str, object]:
     if isinstance(given, Response):
         return given
     if isinstance(given, str | BaseMessage):
-        return {"answer": _text(given)}
+        return {"answer": _extract_text(given)}
     if isinstance(given, Sequence):
-        return {"chunks": chunks_of(given)}
+        return {"chunks": convert_documents(given)}
     if isinstance(given, BaseModel):
         given = dict(given)
     if isinstance(given, Mapping):
-        return _from_mapping(given)
+        return _extract_from_mapping(given)
     raise MethodError(f"the runnable gave {type(given).__name__}, where neither answer nor documents can be found")
 
 
-def chunks_of(documents: Iterable[object]) -> list[dict[str, object]]:
+def convert_documents(documents: Iterable[object]) -> list[dict[str, object]]:
     """Convert documents or plain texts to chunks, in order.
 
     The id of a chunk is the id of the document, the one in its metadata, or its position. A repeated id gets a number
@@ -104,7 +104,7 @@ def chunks_of(documents: Iterable[object]) -> list[dict[str, object]]:
         >>> convert_documents([Document("Nine.", metadata={"source": "hours.md"})])
         [{'text': 'Nine.', 'doc_id': 'hours.md', 'id': 'c1'}]
     """
-    chunks = [_chunk(document) for document in documents]
+    chunks = [_convert_document(document) for document in documents]
     seen: dict[object, int] = {}
     for position, chunk in enumerate(chunks, 1):
         given = chunk.setdefault("id", f"c{position}")
@@ -114,72 +114,72 @@ def chunks_of(documents: Iterable[object]) -> list[dict[str, object]]:
     return chunks
 
 
-def _chunk(document: object) -> dict[str, object]:
+def _convert_document(document: object) -> dict[str, object]:
     if isinstance(document, str):
         return {"text": document}
     if isinstance(document, tuple) and len(document) == 2 and isinstance(document[0], Document):  # noqa: PLR2004 - a pair of document and score
-        return {**_chunk(document[0]), "score": float(document[1])}
+        return {**_convert_document(document[0]), "score": float(document[1])}
     if isinstance(document, Mapping) and "text" in document:
         return dict(document)
     if not isinstance(document, Document):
         raise MethodError(f"among the documents is {type(document).__name__}; a Document or a text is wanted")
     found = read_document(document.page_content, document.metadata, document.id)
-    return {**found, "score": _number(found["score"])} if "score" in found else found
+    return {**found, "score": _convert_number(found["score"])} if "score" in found else found
 
 
-def _number(score: object) -> object:
+def _convert_number(score: object) -> object:
     """Convert a numpy number to a Python number; other values are returned unchanged and left to validation."""
     return score.item() if hasattr(score, "item") else score
 
 
-def _from_mapping(given: Mapping[str, object]) -> dict[str, object]:
-    found = {name: given[name] for name in OTHERS if given.get(name) is not None}
-    answer = find_first(given, ANSWERS)
+def _extract_from_mapping(given: Mapping[str, object]) -> dict[str, object]:
+    found = {name: given[name] for name in OTHER_FIELDS if given.get(name) is not None}
+    answer = find_first(given, ANSWER_KEYS)
     if answer is None and isinstance(messages := given.get(MESSAGES), Sequence) and messages:
         answer = messages[-1]
     if answer is not None:
-        found["answer"] = _text(answer)
-    documents = find_first(given, DOCUMENTS)
+        found["answer"] = _extract_text(answer)
+    documents = find_first(given, DOCUMENT_KEYS)
     if documents is not None:
-        found["chunks"] = chunks_of([documents] if isinstance(documents, str) else _listed(documents))
+        found["chunks"] = convert_documents([documents] if isinstance(documents, str) else _require_sequence(documents))
     if not found:
-        wanted = f"an answer ({', '.join(ANSWERS)}) and documents ({', '.join(DOCUMENTS)})"
+        wanted = f"an answer ({', '.join(ANSWER_KEYS)}) and documents ({', '.join(DOCUMENT_KEYS)})"
         raise MethodError(f"the runnable gave {', '.join(map(str, given)) or 'nothing'}; looked for {wanted}")
     return found
 
 
-def _listed(documents: object) -> Iterable[object]:
+def _require_sequence(documents: object) -> Iterable[object]:
     if not isinstance(documents, Sequence):
         raise MethodError(f"where documents are expected is {type(documents).__name__}")
     return documents
 
 
-def _text(answer: object) -> object:
+def _extract_text(answer: object) -> object:
     """Return the text of a message; other values are returned unchanged and left to validation."""
     return str(answer.text) if isinstance(answer, BaseMessage) else answer
 
 
-def _input_for(runnable: Runnable[Any, Any]) -> Callable[[Sample], Any]:
+def _choose_input(runnable: Runnable[Any, Any]) -> Callable[[Sample], Any]:
     """Choose how to pass the question, from the input schema of the runnable."""
-    names = _input_names(runnable)
+    names = _list_input_names(runnable)
     if not names:
-        return _question
+        return _read_question
     if MESSAGES in names:
         return lambda sample: {MESSAGES: [("user", sample.question)]}
-    key = next((name for name in INPUTS if name in names), names[0] if len(names) == 1 else None)
+    key = next((name for name in INPUT_KEYS if name in names), names[0] if len(names) == 1 else None)
     if key is None:
         raise MethodError(
-            f"the chain takes {', '.join(names)}, and none of these is called {' or '.join(INPUTS)}; "
+            f"the chain takes {', '.join(names)}, and none of these is called {' or '.join(INPUT_KEYS)}; "
             "wrap it: LangChainMethod(chain, lambda sample: {...})"
         )
     return lambda sample: {key: sample.question}
 
 
-def _question(sample: Sample) -> str:
+def _read_question(sample: Sample) -> str:
     return sample.question
 
 
-def _input_names(runnable: Runnable[Any, Any]) -> tuple[str, ...]:
+def _list_input_names(runnable: Runnable[Any, Any]) -> tuple[str, ...]:
     """Return the keys of the runnable's input mapping; none if it takes a text or has no usable schema."""
     try:
         schema = runnable.get_input_jsonschema()

@@ -96,15 +96,15 @@ def load_method(spec: str) -> Method:
     spec = spec.strip()
     kind, _, rest = spec.partition(":")
     if spec.startswith(ADDRESS) or Path(spec).suffix.lower() in ENDPOINT_FILES:
-        from greval.methods.http import load as load_endpoint
+        from greval.methods.http import load_endpoint
 
         return load_endpoint(spec)
     if kind in ADAPTERS:
-        return _adapter(kind, rest)
+        return _load_adapter(kind, rest)
     return as_method(load_object(spec), spec)
 
 
-def as_method(found: Any, told: str = "") -> Method:  # noqa: ANN401 - any object of a user's module
+def as_method(target: Any, label: str = "") -> Method:  # noqa: ANN401 - any object of a user's module
     """Convert an object to a method.
 
     The object may be a function, another callable, or a LangChain runnable. The second argument names it in messages.
@@ -117,20 +117,20 @@ def as_method(found: Any, told: str = "") -> Method:  # noqa: ANN401 - any objec
     from greval.methods.functions import FunctionMethod
     from greval.methods.langchain import LangChainMethod
 
-    if isinstance(found, Runnable):
-        return LangChainMethod(found)
-    told = f"{told}: " if told else ""
-    if inspect.isclass(found):
-        raise MethodError(f"{told}{found.__name__} is a class; write {found.__name__}() to make an object of it")
-    if not callable(found):
-        raise MethodError(f"{told}{type(found).__name__} is no method, as it cannot be called with a sample")
+    if isinstance(target, Runnable):
+        return LangChainMethod(target)
+    label = f"{label}: " if label else ""
+    if inspect.isclass(target):
+        raise MethodError(f"{label}{target.__name__} is a class; write {target.__name__}() to make an object of it")
+    if not callable(target):
+        raise MethodError(f"{label}{type(target).__name__} is no method, as it cannot be called with a sample")
     try:
-        inspect.signature(found).bind(None)
+        inspect.signature(target).bind(None)
     except TypeError as error:
-        raise MethodError(f"{told}cannot be called with a sample alone: {error}") from None
+        raise MethodError(f"{label}cannot be called with a sample alone: {error}") from None
     except ValueError:  # a C function without an inspectable signature
         pass
-    return FunctionMethod(found)
+    return FunctionMethod(target)
 
 
 def load_object(spec: str) -> Any:  # noqa: ANN401 - any object of a user's module
@@ -149,8 +149,8 @@ def load_object(spec: str) -> Any:  # noqa: ANN401 - any object of a user's modu
     if not found:
         raise MethodError(f"{spec}: {HOW_TO_NAME}")
     where = found["module"].strip()
-    module = _file(Path(where), spec) if where.endswith(".py") else _module(where, spec)
-    value = _attribute(module, found["name"], spec)
+    module = _import_file(Path(where), spec) if where.endswith(".py") else _import_module(where, spec)
+    value = _find_attribute(module, found["name"], spec)
     if found["call"] is None:
         return value
     if not callable(value):
@@ -161,7 +161,7 @@ def load_object(spec: str) -> Any:  # noqa: ANN401 - any object of a user's modu
         raise MethodError(f"{spec}: {found['name']} raised {type(error).__name__}: {error}") from error
 
 
-def _attribute(module: ModuleType, name: str, spec: str) -> Any:  # noqa: ANN401 - any object of a user's module
+def _find_attribute(module: ModuleType, name: str, spec: str) -> Any:  # noqa: ANN401 - any object of a user's module
     value: Any = module
     for part in name.split("."):
         if not hasattr(value, part):
@@ -173,9 +173,9 @@ def _attribute(module: ModuleType, name: str, spec: str) -> Any:  # noqa: ANN401
     return value
 
 
-def _module(name: str, spec: str) -> ModuleType:
+def _import_module(name: str, spec: str) -> ModuleType:
     """Import a module, also from the current folder."""
-    _importable(Path.cwd())
+    _add_to_import_path(Path.cwd())
     try:
         return importlib.import_module(name)
     except Exception as error:
@@ -188,7 +188,7 @@ def _module(name: str, spec: str) -> ModuleType:
         raise MethodError(f"{spec}: {why}") from error
 
 
-def _file(path: Path, spec: str) -> ModuleType:
+def _import_file(path: Path, spec: str) -> ModuleType:
     """Import a Python file once, under any file name; its folder is added to the import path."""
     if not path.is_file():
         raise MethodError(f"{spec}: there is no file {path}")
@@ -196,7 +196,7 @@ def _file(path: Path, spec: str) -> ModuleType:
     name = f"_greval_{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
     if name in sys.modules:
         return sys.modules[name]
-    _importable(path.parent)
+    _add_to_import_path(path.parent)
     made = importlib.util.spec_from_file_location(name, path)
     assert made is not None  # noqa: S101 - always set for names that end in .py
     assert made.loader is not None  # noqa: S101 - the same
@@ -209,12 +209,12 @@ def _file(path: Path, spec: str) -> ModuleType:
     return module
 
 
-def _importable(folder: Path) -> None:
+def _add_to_import_path(folder: Path) -> None:
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
 
 
-def _adapter(kind: str, rest: str) -> Method:
+def _load_adapter(kind: str, rest: str) -> Method:
     """Load a method with an adapter, from the part of the spec after the name of the adapter."""
     try:
         adapter = importlib.import_module(f"greval.methods.{kind}")

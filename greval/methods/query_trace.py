@@ -20,11 +20,11 @@ Count = Callable[[str], int]
 Ask = Callable[..., Awaitable[Any]]
 
 Made = TypeVar("Made", bound=Callable[..., Any])
-_MADE: WeakSet[Callable[..., Any]] = WeakSet()
+_WRAPPED: WeakSet[Callable[..., Any]] = WeakSet()
 
 
 @dataclass
-class Watch:
+class QueryTrace:
     """The trace of one query so far.
 
     Args:
@@ -45,7 +45,7 @@ class Watch:
     ranking: dict[str, float] = field(default_factory=dict)
     began: float = field(default_factory=time.perf_counter)
 
-    def effort(self) -> Effort:
+    def compute_usage(self) -> Effort:
         """Return the usage from the start of the query until now."""
         latency = time.perf_counter() - self.began
         return Effort(
@@ -56,11 +56,11 @@ class Watch:
         )
 
 
-_WATCH: ContextVar[Watch | None] = ContextVar("watch", default=None)
+_TRACE: ContextVar[QueryTrace | None] = ContextVar("watch", default=None)
 
 
 @contextmanager
-def watching() -> Iterator[Watch]:
+def trace_query() -> Iterator[QueryTrace]:
     """Trace the query that runs in the `with` block.
 
     Example:
@@ -69,20 +69,20 @@ def watching() -> Iterator[Watch]:
         >>> trace.calls
         1
     """
-    watch = Watch()
-    token = _WATCH.set(watch)
+    watch = QueryTrace()
+    token = _TRACE.set(watch)
     try:
         yield watch
     finally:
-        _WATCH.reset(token)
+        _TRACE.reset(token)
 
 
-def current() -> Watch:
+def get_current_trace() -> QueryTrace:
     """Return the trace of the running query; outside of a query, a new trace that is discarded."""
-    return _WATCH.get() or Watch()
+    return _TRACE.get() or QueryTrace()
 
 
-def once(function: Made, make: Callable[[Made], Made]) -> Made:
+def wrap_once(function: Made, make: Callable[[Made], Made]) -> Made:
     """Return `make(function)`, or the function itself if it was returned by an earlier call.
 
     Systems share a model between their searches. This makes sure that its calls are counted only once.
@@ -94,14 +94,14 @@ def once(function: Made, make: Callable[[Made], Made]) -> Made:
         >>> twice()
         2
     """
-    if function in _MADE:
+    if function in _WRAPPED:
         return function
     made = make(function)
-    _MADE.add(made)
+    _WRAPPED.add(made)
     return made
 
 
-def watched(ask: Ask, count: Count) -> Ask:
+def trace_chat_model(ask: Ask, count: Count) -> Ask:
     """Wrap a function of a chat model so that it records its calls in the trace of the query.
 
     Tokens are those that the endpoint reports. If it reports none, as for most streamed answers, they are counted from
@@ -113,45 +113,45 @@ def watched(ask: Ask, count: Count) -> Ask:
         count: Counts the tokens of a text.
     """
 
-    async def asked(**given: Any) -> Any:  # noqa: ANN401 - the system's own
-        watch = current()
+    async def call_model(**given: Any) -> Any:  # noqa: ANN401 - the system's own
+        watch = get_current_trace()
         watch.calls += 1
-        sent = "\n".join(_texts(given.get("messages")))
+        sent = "\n".join(_iterate_texts(given.get("messages")))
         try:
             reply = await ask(**given)
         except Exception as error:
             watch.errors.append(error)
             raise
         if hasattr(reply, "__aiter__"):
-            return _streamed(reply, watch, sent, count)
-        _add(watch, getattr(reply, "usage", None), sent, _said(reply.choices, "message"), count)
+            return _trace_stream(reply, watch, sent, count)
+        _add_usage(watch, getattr(reply, "usage", None), sent, _join_contents(reply.choices, "message"), count)
         return reply
 
-    return asked
+    return call_model
 
 
-async def _streamed(reply: AsyncIterator[Any], watch: Watch, sent: str, count: Count) -> AsyncIterator[Any]:
+async def _trace_stream(reply: AsyncIterator[Any], trace: QueryTrace, sent: str, count: Count) -> AsyncIterator[Any]:
     """Pass the chunks on; record the call when the stream ends or breaks off."""
     parts: list[str] = []
     usage = None
     try:
         async for chunk in reply:
-            parts.append(_said(chunk.choices, "delta"))
+            parts.append(_join_contents(chunk.choices, "delta"))
             usage = getattr(chunk, "usage", None) or usage
             yield chunk
     except Exception as error:
-        watch.errors.append(error)
+        trace.errors.append(error)
         raise
     finally:
-        _add(watch, usage, sent, "".join(parts), count)
+        _add_usage(trace, usage, sent, "".join(parts), count)
 
 
-def _add(watch: Watch, usage: Any, sent: str, said: str, count: Count) -> None:  # noqa: ANN401 - the system's own
-    watch.prompt_tokens += getattr(usage, "prompt_tokens", None) or count(sent)
-    watch.output_tokens += getattr(usage, "completion_tokens", None) or count(said)
+def _add_usage(trace: QueryTrace, usage: Any, sent: str, received: str, count: Count) -> None:  # noqa: ANN401 - the system's own
+    trace.prompt_tokens += getattr(usage, "prompt_tokens", None) or count(sent)
+    trace.output_tokens += getattr(usage, "completion_tokens", None) or count(received)
 
 
-def _texts(messages: Any) -> Iterator[str]:  # noqa: ANN401 - a text, or messages of any make
+def _iterate_texts(messages: Any) -> Iterator[str]:  # noqa: ANN401 - a text, or messages of any make
     if isinstance(messages, str):
         yield messages
         return
@@ -160,5 +160,5 @@ def _texts(messages: Any) -> Iterator[str]:  # noqa: ANN401 - a text, or message
         yield content if isinstance(content, str) else ""
 
 
-def _said(choices: Any, part: str) -> str:  # noqa: ANN401 - the system's own
+def _join_contents(choices: Any, part: str) -> str:  # noqa: ANN401 - the system's own
     return "".join(getattr(getattr(choice, part, None), "content", None) or "" for choice in choices or ())

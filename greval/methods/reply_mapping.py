@@ -5,29 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from greval.errors import MethodError
-from greval.methods.json_path import Path
+from greval.methods.json_path import JsonPath
 from greval.metrics.files.faults import did_you_mean
 from greval.records.case import Chunk, Effort, Response, Traversal, Triple
 
-EDGE = ("source", "label", "target")
-EDGES = "traversal.traversed_edges"
-ITEMS: Mapping[str, tuple[str, ...]] = {
+EDGE_FIELDS = ("source", "label", "target")
+EDGES_FIELD = "traversal.traversed_edges"
+ITEM_FIELDS: Mapping[str, tuple[str, ...]] = {
     "chunks": tuple(Chunk.model_fields),
     "triples": tuple(Triple.model_fields),
-    EDGES: EDGE,
+    EDGES_FIELD: EDGE_FIELDS,
 }
 """Lists of items with fields; the path of each field is relative to the item."""
-TEXTS = frozenset({*Chunk.model_fields, *Triple.model_fields, *EDGE} - {"score"})
+TEXT_FIELDS = frozenset({*Chunk.model_fields, *Triple.model_fields, *EDGE_FIELDS} - {"score"})
 FIELDS = (
     *("answer", "chunks", "triples", "aggregates", "error"),
     *(f"traversal.{name}" for name in Traversal.model_fields),
     *(f"usage.{name}" for name in Effort.model_fields),
 )
-TARGETS = (*FIELDS, *(f"{items}.{name}" for items, names in ITEMS.items() for name in names))
-OWN = tuple(name for name in Response.model_fields if name != "method")
+TARGETS = (*FIELDS, *(f"{items}.{name}" for items, names in ITEM_FIELDS.items() for name in names))
+RESPONSE_FIELDS = tuple(name for name in Response.model_fields if name != "method")
 
 
-class ReplyForm:
+class ReplyMapping:
     """Reads replies with a mapping such as `answer: data.text`, `chunks: hits`, `chunks.text: passage.content`.
 
     Args:
@@ -49,9 +49,9 @@ class ReplyForm:
             if name not in TARGETS:
                 raise MethodError(f"response: {name}: is no field of a response{did_you_mean(name, TARGETS)}")
             items = name.rpartition(".")[0]
-            if items in ITEMS and items not in lines:
+            if items in ITEM_FIELDS and items not in lines:
                 raise MethodError(f"response: {name}: add {items}, the path of the list that holds them")
-        self._paths = {name: Path.parse(path) for name, path in lines.items()}
+        self._paths = {name: JsonPath.parse(path) for name, path in lines.items()}
 
     def read(self, reply: object) -> dict[str, object]:
         """Read the fields of a response from a reply.
@@ -60,52 +60,60 @@ class ReplyForm:
             MethodError: If there is no value at a path, or the reply has no field of a response.
         """
         if not self._paths:
-            return _own(reply)
+            return _read_own_fields(reply)
         if "error" in self._paths and (error := self._paths["error"].find(reply)) is not None:
             return {"error": str(error)}
         found: dict[str, object] = {}
         for name, path in self._paths.items():
             if name in FIELDS and name != "error" and (value := path.find(reply)) is not None:
-                _put(found, name, self._listed(name, value) if name in ITEMS else _plain(name, value))
+                _set_field(
+                    found, name, self._read_items(name, value) if name in ITEM_FIELDS else _read_plain(name, value)
+                )
         return found
 
-    def _listed(self, name: str, value: object) -> list[object]:
+    def _read_items(self, name: str, value: object) -> list[object]:
         if not isinstance(value, list):
             raise MethodError(f"{name}: a list is wanted at {self._paths[name].text}, got {type(value).__name__}")
-        paths = {part: self._paths[f"{name}.{part}"] for part in ITEMS[name] if f"{name}.{part}" in self._paths}
-        return [_item(name, item, paths) for item in value]
+        paths = {part: self._paths[f"{name}.{part}"] for part in ITEM_FIELDS[name] if f"{name}.{part}" in self._paths}
+        return [_read_item(name, item, paths) for item in value]
 
 
-def _own(reply: object) -> dict[str, object]:
+def _read_own_fields(reply: object) -> dict[str, object]:
     """Read the fields that a reply has under greval's own names; other names are ignored."""
     if isinstance(reply, str):
         return {"answer": reply}
-    found = {name: reply[name] for name in OWN if reply.get(name) is not None} if isinstance(reply, dict) else {}
+    found = (
+        {name: reply[name] for name in RESPONSE_FIELDS if reply.get(name) is not None}
+        if isinstance(reply, dict)
+        else {}
+    )
     if not found:
         held = f"an object with {', '.join(map(str, reply)) or 'nothing'}" if isinstance(reply, dict) else "no object"
         raise MethodError(
-            f"the reply is {held}; it should hold {', '.join(OWN[:4])} or others of a response, "
+            f"the reply is {held}; it should hold {', '.join(RESPONSE_FIELDS[:4])} or others of a response, "
             "or the endpoint needs a file with `response:` that says where they are"
         )
     for name in ("chunks", "triples"):
         if isinstance(found.get(name), list):
-            found[name] = [_item(name, item, {}) for item in found[name]]
+            found[name] = [_read_item(name, item, {}) for item in found[name]]
     return found
 
 
-def _item(name: str, item: object, paths: Mapping[str, Path]) -> object:
+def _read_item(name: str, item: object, paths: Mapping[str, JsonPath]) -> object:
     """Read an item of a list by its paths, or its fields under their own names if there are no paths."""
     if paths:
         values = {part: path.find(item) for part, path in paths.items()}
     elif isinstance(item, dict):
-        values = {part: item[part] for part in ITEMS[name] if part in item}
+        values = {part: item[part] for part in ITEM_FIELDS[name] if part in item}
     else:
         return item
-    told = {part: _as_text(value) if part in TEXTS else value for part, value in values.items() if value is not None}
-    return [told.get(part) for part in EDGE] if name == EDGES else told
+    told = {
+        part: _as_text(value) if part in TEXT_FIELDS else value for part, value in values.items() if value is not None
+    }
+    return [told.get(part) for part in EDGE_FIELDS] if name == EDGES_FIELD else told
 
 
-def _plain(name: str, value: object) -> object:
+def _read_plain(name: str, value: object) -> object:
     """Read a field that is not a list of items; names of nodes may be numbers in the reply."""
     if isinstance(value, list):
         return [_as_text(item) for item in value]
@@ -116,7 +124,7 @@ def _as_text(value: object) -> object:
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
-def _put(found: dict[str, object], name: str, value: object) -> None:
+def _set_field(found: dict[str, object], name: str, value: object) -> None:
     first, _, part = name.partition(".")
     if not part:
         found[first] = value

@@ -14,8 +14,8 @@ from greval.records.case import Response
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
-CONTENT = ("answer", "chunks", "triples", "aggregates", "traversal")
-MOST_FAULTS = 5
+CONTENT_FIELDS = ("answer", "chunks", "triples", "aggregates", "traversal")
+MAX_FAULTS = 5
 
 
 def as_response(given: object) -> Response:
@@ -36,14 +36,14 @@ def as_response(given: object) -> Response:
         >>> as_response({"chunks": ["It opens at nine."]}).chunks[0].id
         'c1'
     """
-    response = _read(given)
-    if response.error is None and all(getattr(response, name) is None for name in CONTENT):
-        message = f"the response holds none of {', '.join(CONTENT)}; give at least one of them"
+    response = _parse_response(given)
+    if response.error is None and all(getattr(response, name) is None for name in CONTENT_FIELDS):
+        message = f"the response holds none of {', '.join(CONTENT_FIELDS)}; give at least one of them"
         raise MethodError(message)
     return response
 
 
-def _read(given: object) -> Response:
+def _parse_response(given: object) -> Response:
     if isinstance(given, Response):
         own = {name: getattr(given, name) for name in Response.model_fields}
         return given if type(given) is Response else Response.model_construct(**own)  # drops the fields of a case
@@ -56,13 +56,13 @@ def _read(given: object) -> Response:
     try:
         return Response.model_validate(given)
     except ValidationError as error:
-        faults = [_told(detail) for detail in error.errors(include_url=False, include_context=False)]
-        more = f"; and {len(faults) - MOST_FAULTS} more" if len(faults) > MOST_FAULTS else ""
-        message = f"the response is wrong: {'; '.join(faults[:MOST_FAULTS])}{more}"
+        faults = [_describe_fault(detail) for detail in error.errors(include_url=False, include_context=False)]
+        more = f"; and {len(faults) - MAX_FAULTS} more" if len(faults) > MAX_FAULTS else ""
+        message = f"the response is wrong: {'; '.join(faults[:MAX_FAULTS])}{more}"
         raise MethodError(message) from None
 
 
-def _told(detail: ErrorDetails) -> str:
+def _describe_fault(detail: ErrorDetails) -> str:
     """Describe what is wrong with a field: its name, and what was found."""
     place = ".".join(map(str, detail["loc"]))
     if detail["type"] == "extra_forbidden":

@@ -14,7 +14,7 @@ from greval.errors import MethodError
 from greval.metrics.files.faults import did_you_mean
 from greval.records.case import Gold, Sample
 
-PLACE = re.compile(r"\{\{(?P<kept>[A-Za-z_][\w.]*)\}\}|\$\{(?P<variable>\w+)\}|\{(?P<field>[A-Za-z_][\w.]*)\}")
+PLACEHOLDER = re.compile(r"\{\{(?P<kept>[A-Za-z_][\w.]*)\}\}|\$\{(?P<variable>\w+)\}|\{(?P<field>[A-Za-z_][\w.]*)\}")
 """`{field}` of the sample, `${NAME}` of the environment, and `{{word}}` for `{word}` itself."""
 
 
@@ -25,7 +25,7 @@ def check_fields(text: str) -> Iterator[str]:
         >>> list(check_fields("{quesion} {gold.essential_docs} {tags.any}"))
         ["no field 'quesion' in a sample; did you mean question?"]
     """
-    for found in PLACE.finditer(text):
+    for found in PLACEHOLDER.finditer(text):
         field, _, part = (found["field"] or "").partition(".")
         known: Mapping[str, object] = Sample.model_fields
         if field == "gold" and part:
@@ -34,12 +34,17 @@ def check_fields(text: str) -> Iterator[str]:
             yield f"no field {field!r} in a sample{did_you_mean(field, known)}"
 
 
-def variables_in(content: JsonValue) -> set[str]:
+def find_variables(content: JsonValue) -> set[str]:
     """Return the names of the environment variables in JSON content, written as `${NAME}`."""
-    return {found["variable"] for text in _texts(content) for found in PLACE.finditer(text) if found["variable"]}
+    return {
+        found["variable"]
+        for text in _iterate_texts(content)
+        for found in PLACEHOLDER.finditer(text)
+        if found["variable"]
+    }
 
 
-def read_variables(names: set[str], told: str) -> dict[str, str]:
+def read_variables(names: set[str], label: str) -> dict[str, str]:
     """Read environment variables by name.
 
     Raises:
@@ -49,14 +54,14 @@ def read_variables(names: set[str], told: str) -> dict[str, str]:
     for name in sorted(names):
         value = os.environ.get(name, "").strip()
         if not value:
-            raise MethodError(f"{told}: ${{{name}}} is not set in the environment; export {name}=...")
+            raise MethodError(f"{label}: ${{{name}}} is not set in the environment; export {name}=...")
         if not (value.isascii() and value.isprintable()):
-            raise MethodError(f"{told}: ${{{name}}} holds line breaks or letters beyond ASCII; set it anew")
+            raise MethodError(f"{label}: ${{{name}}} holds line breaks or letters beyond ASCII; set it anew")
         found[name] = value
     return found
 
 
-def fill(content: JsonValue, sample: Sample, variables: Mapping[str, str]) -> JsonValue:
+def fill_content(content: JsonValue, sample: Sample, variables: Mapping[str, str]) -> JsonValue:
     """Replace the placeholders in the texts of JSON content.
 
     A text that consists of one placeholder becomes the value of the field itself, which may be a list. Inserted values
@@ -70,15 +75,15 @@ def fill(content: JsonValue, sample: Sample, variables: Mapping[str, str]) -> Js
         {'q': 'Is "{id}" a brace?', 'top': 3}
     """
     if isinstance(content, dict):
-        return {name: fill(value, sample, variables) for name, value in content.items()}
+        return {name: fill_content(value, sample, variables) for name, value in content.items()}
     if isinstance(content, list):
-        return [fill(value, sample, variables) for value in content]
+        return [fill_content(value, sample, variables) for value in content]
     if not isinstance(content, str):
         return content
-    whole = PLACE.fullmatch(content)
+    whole = PLACEHOLDER.fullmatch(content)
     if whole and whole["field"]:
-        return _value(whole["field"], sample)
-    return _filled(content, sample, variables, str)
+        return _read_field(whole["field"], sample)
+    return _fill_text(content, sample, variables, str)
 
 
 def fill_url(url: str, sample: Sample) -> str:
@@ -88,24 +93,24 @@ def fill_url(url: str, sample: Sample) -> str:
         >>> fill_url("http://127.0.0.1/{tags.lang}/ask", Sample(question="Who?", tags={"lang": "../de"}))
         'http://127.0.0.1/..%2Fde/ask'
     """
-    return _filled(url, sample, {}, lambda text: quote(text, safe=""))
+    return _fill_text(url, sample, {}, lambda text: quote(text, safe=""))
 
 
-def _filled(text: str, sample: Sample, variables: Mapping[str, str], written: Callable[[str], str]) -> str:
-    def put(found: re.Match[str]) -> str:
+def _fill_text(text: str, sample: Sample, variables: Mapping[str, str], encode: Callable[[str], str]) -> str:
+    def substitute(found: re.Match[str]) -> str:
         if found["kept"]:
             return f"{{{found['kept']}}}"
         if found["variable"]:
             return variables[found["variable"]]
-        value = _value(found["field"], sample)
+        value = _read_field(found["field"], sample)
         if value is None:
             raise MethodError(f"the sample has no {found['field']}, which stands in {text[:60]!r}")
-        return written(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+        return encode(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
 
-    return PLACE.sub(put, text)
+    return PLACEHOLDER.sub(substitute, text)
 
 
-def _value(field: str, sample: Sample) -> JsonValue:
+def _read_field(field: str, sample: Sample) -> JsonValue:
     """Return a field of the sample as JSON, or None if it has none; `tags.NAME` is a tag."""
     value: JsonValue = sample.model_dump(mode="json")
     name, _, part = field.partition(".")
@@ -114,9 +119,9 @@ def _value(field: str, sample: Sample) -> JsonValue:
     return value
 
 
-def _texts(content: JsonValue) -> Iterator[str]:
+def _iterate_texts(content: JsonValue) -> Iterator[str]:
     if isinstance(content, str):
         yield content
     elif isinstance(content, dict | list):
         for value in content.values() if isinstance(content, dict) else content:
-            yield from _texts(value)
+            yield from _iterate_texts(value)

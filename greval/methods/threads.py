@@ -12,7 +12,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Threads(ThreadPoolExecutor):
+class ThreadPerCallExecutor(ThreadPoolExecutor):
     """An executor that runs each call in its own daemon thread.
 
     The default executor of an event loop has only a few threads, whatever concurrency is requested, and a call that
@@ -28,14 +28,14 @@ class Threads(ThreadPoolExecutor):
         future: Future[T] = Future()
         future.set_running_or_notify_cancel()
         call = partial(fn, *args, **kwargs)
-        threading.Thread(target=_run, args=(future, call), daemon=True, name="greval-method").start()
+        threading.Thread(target=_run_call, args=(future, call), daemon=True, name="greval-method").start()
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: FBT001, FBT002 - the signature of the base class
         """Do nothing: there is no pool, and hanging calls are not waited for."""
 
 
-def _run(future: Future[Any], call: Callable[[], Any]) -> None:
+def _run_call(future: Future[Any], call: Callable[[], Any]) -> None:
     try:
         given = call()
     except StopIteration as error:  # asyncio rejects it, and the awaiting call would never return

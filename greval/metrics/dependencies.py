@@ -12,13 +12,13 @@ from greval.records.metric import JudgedMetric, Metric, Use
 from greval.records.scale import CategoricalScale, MeasureScale, Value, ValueScale
 
 
-def built_on(metric: Metric) -> tuple[str, ...]:
+def list_dependency_names(metric: Metric) -> tuple[str, ...]:
     """List the names of the metrics that a metric builds on, each once."""
     uses = metric.uses.values() if isinstance(metric, JudgedMetric) else ()
     return tuple(dict.fromkeys(use.judged_by for use in uses))
 
 
-def missing(metrics: Iterable[Metric]) -> tuple[str, ...]:
+def list_missing_dependencies(metrics: Iterable[Metric]) -> tuple[str, ...]:
     """List the names of the direct dependencies of metrics that are not among them.
 
     Example:
@@ -28,11 +28,11 @@ def missing(metrics: Iterable[Metric]) -> tuple[str, ...]:
     """
     given = tuple(metrics)
     present = {metric.name for metric in given}
-    needed = (name for metric in given for name in built_on(metric))
+    needed = (name for metric in given for name in list_dependency_names(metric))
     return tuple(dict.fromkeys(name for name in needed if name not in present))
 
 
-def ordered(metrics: Iterable[Metric]) -> tuple[Metric, ...]:
+def order_metrics(metrics: Iterable[Metric]) -> tuple[Metric, ...]:
     """Return the metrics in topological order, each once and after its dependencies.
 
     Args:
@@ -58,18 +58,20 @@ def ordered(metrics: Iterable[Metric]) -> tuple[Metric, ...]:
         for metric in given
         if known.setdefault(metric.name, metric) != metric
     ]
-    faults.extend(fault for metric in known.values() for fault in _misused(metric, known))
+    faults.extend(fault for metric in known.values() for fault in _find_use_faults(metric, known))
     if faults:
         raise DefinitionError(*dict.fromkeys(faults))
     try:
-        names = [*TopologicalSorter({name: built_on(metric) for name, metric in known.items()}).static_order()]
+        names = [
+            *TopologicalSorter({name: list_dependency_names(metric) for name, metric in known.items()}).static_order()
+        ]
     except CycleError as error:
         cycle = " -> ".join(reversed(error.args[1]))
         raise DefinitionError(f"uses: {cycle}: metrics build on each other in a circle; take one use out") from error
     return tuple(known[name] for name in names)
 
 
-def _misused(metric: Metric, known: Mapping[str, Metric]) -> Iterator[str]:
+def _find_use_faults(metric: Metric, known: Mapping[str, Metric]) -> Iterator[str]:
     """Find the faults in each use of another metric."""
     for field, use in metric.uses.items() if isinstance(metric, JudgedMetric) else ():
         place = f"{metric.name}: uses.{field}"
@@ -80,16 +82,16 @@ def _misused(metric: Metric, known: Mapping[str, Metric]) -> Iterator[str]:
             judges = f"each of the {source.over}" if source.over else "the whole case"
             yield f"{place}.judged_by: {source.name} judges {judges}; name a metric that is over {field}"
         else:
-            yield from (f"{place}.as: {fault}" for fault in _unknown_values(use, source))
+            yield from (f"{place}.as: {fault}" for fault in _find_unknown_values(use, source))
 
 
-def _unknown_values(use: Use, source: Metric) -> Iterator[str]:
+def _find_unknown_values(use: Use, source: Metric) -> Iterator[str]:
     """Find the values in a use that its metric cannot give."""
     match source.scale:
         case CategoricalScale(names=names):
             known = names
         case ValueScale() as scale:
-            levels = [*scale.range, *(level for value in use.as_ if (level := _level(scale, value)) is not None)]
+            levels = [*scale.range, *(level for value in use.as_ if (level := _parse_level(scale, value)) is not None)]
             known = tuple(dict.fromkeys(map(str, levels)))
         case MeasureScale():
             yield f"{source.name} gives numbers of any size; name a metric with categories or levels"
@@ -101,7 +103,7 @@ def _unknown_values(use: Use, source: Metric) -> Iterator[str]:
             yield f"{value!r} is no value of {source.name}{did_you_mean(value, known)}"
 
 
-def _level(scale: ValueScale, text: str) -> Value | None:
+def _parse_level(scale: ValueScale, text: str) -> Value | None:
     """Parse a level of the scale from text, None if it is not one."""
     try:
         return scale.read(float(text))

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
-from greval._util.arguments import several
+from greval._util.arguments import require_iterable
 from greval.errors import DefinitionError
-from greval.metrics.computed import COMPUTED, misnamed, parse, variants
-from greval.metrics.dependencies import built_on, missing, ordered
+from greval.metrics.computed import COMPUTED, explain_bad_name, find_computed_metric, list_name_variants
+from greval.metrics.dependencies import list_dependency_names, list_missing_dependencies, order_metrics
 from greval.metrics.files import did_you_mean, read_metric
 from greval.records.metric import ComputedMetric, JudgedMetric, Metric
 
-ENDING = ".yaml"
+FILE_SUFFIX = ".yaml"
 
 
 def predefined() -> dict[str, Metric]:
@@ -26,10 +26,10 @@ def predefined() -> dict[str, Metric]:
         >>> [name for name in predefined() if "evaluation" in name]
         ['chunk_evaluation', 'triple_evaluation']
     """
-    return dict(_predefined())
+    return dict(_load_predefined())
 
 
-def predefined_folder() -> Path:
+def find_predefined_folder() -> Path:
     """Return the folder of the metric files that ship with greval.
 
     Raises:
@@ -43,7 +43,7 @@ def predefined_folder() -> Path:
     raise DefinitionError(f"{in_wheel}: the predefined metrics are missing; install greval again")
 
 
-def load(name_or_path: str | Path, *folders: str | Path) -> Metric:
+def load_metric(name_or_path: str | Path, *folders: str | Path) -> Metric:
     """Load a metric by name or from a file.
 
     Args:
@@ -61,20 +61,20 @@ def load(name_or_path: str | Path, *folders: str | Path) -> Metric:
         ('lower', 'ndcg@5')
     """
     text = unicodedata.normalize("NFC", str(name_or_path))
-    if isinstance(name_or_path, Path) or text.endswith(ENDING):
+    if isinstance(name_or_path, Path) or text.endswith(FILE_SUFFIX):
         return read_metric(name_or_path)
-    files = [_files(folder) for folder in folders]
-    for found in (*files, _files(predefined_folder())):
+    files = [_map_files_by_name(folder) for folder in folders]
+    for found in (*files, _map_files_by_name(find_predefined_folder())):
         if text in found:
             return _read_named(found[text])
-    if computed := parse(text):
+    if computed := find_computed_metric(text):
         return computed
-    if fault := misnamed(text):
+    if fault := explain_bad_name(text):
         raise DefinitionError(f"{text}: {fault}")
-    names = {*COMPUTED, *variants(text), *_files(predefined_folder())}
+    names = {*COMPUTED, *list_name_variants(text), *_map_files_by_name(find_predefined_folder())}
     known = sorted(names.union(*files))
     looked = " and ".join((*map(str, folders), "the predefined metrics"))
-    pathlike = f"; a metric file ends in {ENDING}" if {"/", "."} & {*text} else ""
+    pathlike = f"; a metric file ends in {FILE_SUFFIX}" if {"/", "."} & {*text} else ""
     hint = f"{did_you_mean(text, known)}{pathlike}"
     raise DefinitionError(f"{text or repr(text)}: no such metric in {looked}{hint}")
 
@@ -97,7 +97,7 @@ def load_folder(path: str | Path) -> dict[str, Metric]:
     """
     metrics: dict[str, Metric] = {}
     faults: list[str] = []
-    for file in _listed(path):
+    for file in _list_metric_files(path):
         try:
             metric = _read_named(file)
         except DefinitionError as error:
@@ -111,7 +111,7 @@ def load_folder(path: str | Path) -> dict[str, Metric]:
     return dict(sorted(metrics.items()))
 
 
-def definition(metric: object) -> Metric:
+def require_metric(metric: object) -> Metric:
     """Return the argument if it is a metric.
 
     Raises:
@@ -128,7 +128,7 @@ def definition(metric: object) -> Metric:
     return metric
 
 
-def with_dependencies(metrics: Iterable[Metric], *folders: str | Path) -> tuple[Metric, ...]:
+def add_dependencies(metrics: Iterable[Metric], *folders: str | Path) -> tuple[Metric, ...]:
     """Return metrics together with the metrics that they build on, dependencies first.
 
     Args:
@@ -145,11 +145,11 @@ def with_dependencies(metrics: Iterable[Metric], *folders: str | Path) -> tuple[
         >>> [metric.name for metric in add_dependencies([load("answer_completeness")])]
         ['chunk_evaluation', 'triple_evaluation', 'answer_completeness']
     """
-    several(metrics, "metrics", "[load('correctness')]")
-    found = [definition(metric) for metric in metrics]
-    while names := missing(found):
-        found.extend(_found(names, found, folders))
-    return ordered(found)
+    require_iterable(metrics, "metrics", "[load('correctness')]")
+    found = [require_metric(metric) for metric in metrics]
+    while names := list_missing_dependencies(found):
+        found.extend(_load_dependencies(names, found, folders))
+    return order_metrics(found)
 
 
 def find_dependencies(metric: Metric, given: Iterable[Metric] = ()) -> tuple[Metric, ...]:
@@ -166,14 +166,16 @@ def find_dependencies(metric: Metric, given: Iterable[Metric] = ()) -> tuple[Met
         >>> [metric.name for metric in find_dependencies(load("answer_completeness"), [load("correctness")])]
         ['chunk_evaluation', 'triple_evaluation', 'answer_completeness']
     """
-    needed = [definition(metric)]
-    known = {one.name: one for one in map(definition, given) if one.name != metric.name}
+    needed = [require_metric(metric)]
+    known = {one.name: one for one in map(require_metric, given) if one.name != metric.name}
     for above in needed:  # the list grows during iteration
-        needed += [known.pop(name) for name in built_on(above) if name in known]
-    return with_dependencies(needed)
+        needed += [known.pop(name) for name in list_dependency_names(above) if name in known]
+    return add_dependencies(needed)
 
 
-def _found(names: Iterable[str], above: Iterable[Metric], folders: Iterable[str | Path]) -> Iterator[Metric]:
+def _load_dependencies(
+    names: Iterable[str], above: Iterable[Metric], folders: Iterable[str | Path]
+) -> Iterator[Metric]:
     """Load metrics that others build on.
 
     Raises:
@@ -182,9 +184,9 @@ def _found(names: Iterable[str], above: Iterable[Metric], folders: Iterable[str 
     faults: list[str] = []
     for name in names:
         try:
-            yield load(name, *folders)
+            yield load_metric(name, *folders)
         except DefinitionError as error:
-            users = " and ".join(metric.name for metric in above if name in built_on(metric))
+            users = " and ".join(metric.name for metric in above if name in list_dependency_names(metric))
             faults.extend(
                 f"{users}: builds on {name}, whose definition is not given: {fault}" for fault in error.faults
             )
@@ -193,11 +195,11 @@ def _found(names: Iterable[str], above: Iterable[Metric], folders: Iterable[str 
 
 
 @cache
-def _predefined() -> dict[str, Metric]:
-    return dict(sorted({**load_folder(predefined_folder()), **COMPUTED}.items()))
+def _load_predefined() -> dict[str, Metric]:
+    return dict(sorted({**load_folder(find_predefined_folder()), **COMPUTED}.items()))
 
 
-def _listed(folder: str | Path) -> list[Path]:
+def _list_metric_files(folder: str | Path) -> list[Path]:
     """List the metric files of a folder.
 
     Raises:
@@ -207,13 +209,15 @@ def _listed(folder: str | Path) -> list[Path]:
         raise DefinitionError(f"{folder}: is no folder; give the folder that holds your metric files")
     files = sorted(file for file in Path(folder).iterdir() if not file.name.startswith("."))
     if other := [file for file in files if file.suffix == ".yml"]:
-        raise DefinitionError(*(f"{file}: metric files end in {ENDING}; rename it" for file in other))
-    return [file for file in files if file.suffix == ENDING]
+        raise DefinitionError(*(f"{file}: metric files end in {FILE_SUFFIX}; rename it" for file in other))
+    return [file for file in files if file.suffix == FILE_SUFFIX]
 
 
-def _files(folder: str | Path) -> dict[str, Path]:
+def _map_files_by_name(folder: str | Path) -> dict[str, Path]:
     """Return the metric files of a folder by name in NFC form, as some file systems store decomposed letters."""
-    return {unicodedata.normalize("NFC", file.name.removesuffix(ENDING)): file for file in _listed(folder)}
+    return {
+        unicodedata.normalize("NFC", file.name.removesuffix(FILE_SUFFIX)): file for file in _list_metric_files(folder)
+    }
 
 
 def _read_named(file: Path) -> JudgedMetric:
@@ -223,7 +227,7 @@ def _read_named(file: Path) -> JudgedMetric:
         DefinitionError: If the names differ, as the metric could not be found by its name.
     """
     metric = read_metric(file)
-    name = unicodedata.normalize("NFC", file.name.removesuffix(ENDING))
+    name = unicodedata.normalize("NFC", file.name.removesuffix(FILE_SUFFIX))
     if metric.name != name:
         raise DefinitionError(f"{file}: name: is {metric.name!r}, but the file's is {name!r}; make them equal")
     return metric

@@ -12,10 +12,10 @@ from itertools import combinations
 from greval.records.metric import JudgedMetric, Metric
 from greval.records.scale import CategoricalScale, ValueScale
 
-ALIKE = 88
+MIN_SIMILARITY = 88
 """Similarity, of 100, from which the words of two descriptions are likely to be confused by a judge."""
 
-_CITED: tuple[tuple[str, frozenset[str], str], ...] = (
+_INPUT_MENTIONS: tuple[tuple[str, frozenset[str], str], ...] = (
     ("question", frozenset({"question"}), r"\bthe (?:user'?s? )?questions?\b"),
     (
         "expected_answer",
@@ -36,13 +36,13 @@ _TWO_IN_TEXT = re.compile(
 _NEGATIONS = ("not", "no", "none", "never", "nor", "nothing", "without", "neither", "cannot")
 _OPPOSITES = ("true", "false", "right", "wrong", "good", "bad", "high", "low", "more", "less", "most", "least")
 _AMOUNTS = ("all", "every", "many", "some", "few", "any", "one", "fully", "entirely", "mostly", "partly", "partially")
-_TELLING = frozenset({*_NEGATIONS, *_OPPOSITES, *_AMOUNTS})
+_DISTINGUISHING_WORDS = frozenset({*_NEGATIONS, *_OPPOSITES, *_AMOUNTS})
 """Words that distinguish two descriptions which are otherwise the same."""
 
 _OPPOSITE = re.compile(r"^(?:in|im|ir|un|non|dis)")
 
 
-def lint(metric: Metric) -> list[str]:
+def lint_metric(metric: Metric) -> list[str]:
     """Return the lint remarks on a definition; a computed metric has none.
 
     Args:
@@ -60,32 +60,38 @@ def lint(metric: Metric) -> list[str]:
     """
     if not isinstance(metric, JudgedMetric):
         return []
-    return [*_unseen(metric), *_double(metric), *_undescribed(metric), *_overlapping(metric), *_undirected(metric)]
+    return [
+        *_find_unseen_inputs(metric),
+        *_find_double_questions(metric),
+        *_find_missing_descriptions(metric),
+        *_find_similar_descriptions(metric),
+        *_find_unclear_direction(metric),
+    ]
 
 
-def _unseen(metric: JudgedMetric) -> Iterator[str]:
+def _find_unseen_inputs(metric: JudgedMetric) -> Iterator[str]:
     """Find the inputs that a step or the instructions mention but the prompt does not contain."""
     texts = [*((f"steps.{n}", step) for n, step in enumerate(metric.steps, 1)), ("instructions", metric.instructions)]
     for place, text in texts:
-        for need, shown_by, words in _CITED:
+        for need, shown_by, words in _INPUT_MENTIONS:
             cited = re.search(words, text, re.IGNORECASE)
             if cited and shown_by.isdisjoint(metric.needs):
                 yield f"{place}: cites {cited[0]!r}, which the judge does not see; add {need} to needs, or reword it"
 
 
-def _double(metric: JudgedMetric) -> Iterator[str]:
+def _find_double_questions(metric: JudgedMetric) -> Iterator[str]:
     """Find the texts that seem to ask for two qualities at once."""
     advice = "make one metric of each, or a verdict cannot tell which was meant"
     if _TWO_IN_NAME.search(metric.name):
         yield f"name: {metric.name!r} names two qualities; {advice}"
-    for place, text in (("description", metric.description), *_described(metric)):
+    for place, text in (("description", metric.description), *_list_descriptions(metric)):
         if found := _TWO_IN_TEXT.search(text):
             yield f"{place}: {found[0]!r} joins two questions; {advice}"
         elif text.count("?") > 1:
             yield f"{place}: asks {text.count('?')} questions; {advice}"
 
 
-def _described(metric: JudgedMetric) -> list[tuple[str, str]]:
+def _list_descriptions(metric: JudgedMetric) -> list[tuple[str, str]]:
     """List the descriptions of the scale, each with its place."""
     match metric.scale:
         case CategoricalScale(categories=categories):
@@ -96,13 +102,13 @@ def _described(metric: JudgedMetric) -> list[tuple[str, str]]:
             return []
 
 
-def _undescribed(metric: JudgedMetric) -> Iterator[str]:
-    for place, text in _described(metric):
+def _find_missing_descriptions(metric: JudgedMetric) -> Iterator[str]:
+    for place, text in _list_descriptions(metric):
         if not text.strip():
             yield f"{place}: is not described; say when it applies and how it differs from its neighbours"
 
 
-def _overlapping(metric: JudgedMetric) -> Iterator[str]:
+def _find_similar_descriptions(metric: JudgedMetric) -> Iterator[str]:
     """Find the categories with nearly equal descriptions that no distinguishing word separates."""
     from rapidfuzz import fuzz
 
@@ -111,23 +117,25 @@ def _overlapping(metric: JudgedMetric) -> Iterator[str]:
     words = [(category.name, re.findall(r"\w+", category.means.casefold())) for category in metric.scale.categories]
     texts = [(name, frozenset(found), " ".join(sorted(found))) for name, found in words if found]
     for (one, ones, text), (other, others, other_text) in combinations(texts, 2):
-        if not _told_apart(ones, others) and fuzz.ratio(text, other_text, score_cutoff=ALIKE):
+        if not _has_distinguishing_word(ones, others) and fuzz.ratio(text, other_text, score_cutoff=MIN_SIMILARITY):
             yield (
                 f"scale.categories.{other}: reads nearly like {one!r}; "
                 "say what is in the one and not in the other, or make one category of both"
             )
 
 
-def _told_apart(ones: frozenset[str], others: frozenset[str]) -> bool:
+def _has_distinguishing_word(ones: frozenset[str], others: frozenset[str]) -> bool:
     """Return whether a number, a negation or an opposite occurs in only one of two texts."""
     different = ones ^ others
     return any(
-        word in _TELLING or word.isdecimal() or (_OPPOSITE.match(word) and _OPPOSITE.sub("", word) in different)
+        word in _DISTINGUISHING_WORDS
+        or word.isdecimal()
+        or (_OPPOSITE.match(word) and _OPPOSITE.sub("", word) in different)
         for word in different
     )
 
 
-def _undirected(metric: JudgedMetric) -> Iterator[str]:
+def _find_unclear_direction(metric: JudgedMetric) -> Iterator[str]:
     """Find a scale without a stated direction, or with scores missing so that a mean is undefined or partial."""
     scale = metric.scale
     if isinstance(scale, ValueScale):

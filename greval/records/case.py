@@ -12,22 +12,22 @@ from greval.records.record import Record
 Over = Literal["chunks", "triples"]
 
 
-def _edge(given: object) -> object:
+def _add_empty_label(given: object) -> object:
     """Convert an edge without a label, (source, target), to one with an empty label."""
     return (given[0], "", given[1]) if isinstance(given, list | tuple) and len(given) == 2 else given  # noqa: PLR2004
 
 
 Edge = Annotated[
     tuple[str, str, str],
-    BeforeValidator(_edge, json_schema_input_type=Annotated[list[str], Field(min_length=2, max_length=3)]),
+    BeforeValidator(_add_empty_label, json_schema_input_type=Annotated[list[str], Field(min_length=2, max_length=3)]),
 ]
 """(source, label, target). An edge given as (source, target) has an empty label."""
 Count = Annotated[int, Field(ge=0)]
 ESSENTIAL, HELPFUL = 2, 1
 """The gains of essential and helpful documents that have no grade."""
-HIGHEST_GRADE = 1_000
+MAX_GRADE = 1_000
 """The highest grade. The exponential gain of a higher one, 2**grade - 1, exceeds the range of a float."""
-Grade = Annotated[int, Field(ge=-HIGHEST_GRADE, le=HIGHEST_GRADE)]
+Grade = Annotated[int, Field(ge=-MAX_GRADE, le=MAX_GRADE)]
 
 
 class Chunk(Record):
@@ -101,9 +101,9 @@ class Gold(Record):
 
     @model_validator(mode="before")
     @classmethod
-    def _graded(cls, given: object) -> object:
+    def _wrap_grades(cls, given: object) -> object:
         """Read a plain mapping of documents to numbers as `grades`."""
-        return {"grades": given} if holds_grades(given) else given
+        return {"grades": given} if is_grade_mapping(given) else given
 
     @property
     def essential(self) -> tuple[str, ...] | None:
@@ -126,7 +126,7 @@ class Gold(Record):
         return {document: gain for document, gain in gains.items() if gain > 0}
 
 
-def holds_grades(given: object) -> bool:
+def is_grade_mapping(given: object) -> bool:
     """Return whether gold data is a plain mapping of documents to grades.
 
     The two forms cannot be confused because no field of `Gold` is a number.
@@ -150,43 +150,43 @@ class Effort(Record):
     cost: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
 
 
-def _placed(prefix: str, read: Any) -> BeforeValidator:  # noqa: ANN401 - a reader of items of any form
+def _build_items_validator(prefix: str, read: Any) -> BeforeValidator:  # noqa: ANN401 - a reader of items of any form
     """Build a validator that reads a list of items; missing ids are made from the position (`c1`, `c2`, ...)."""
 
-    def place(given: object) -> object:
+    def read_items(given: object) -> object:
         if not isinstance(given, Sequence) or isinstance(given, str):
             return given
         return tuple(read(item, f"{prefix}{n}") for n, item in enumerate(given, 1))
 
-    return BeforeValidator(place)
+    return BeforeValidator(read_items)
 
 
-def _chunk(item: object, made_id: str) -> object:
+def _read_chunk(item: object, made_id: str) -> object:
     """Read a chunk given as a string or as a mapping without an id."""
     if isinstance(item, str):
         return Chunk(id=made_id, text=item)
     return {"id": made_id, **item} if isinstance(item, Mapping) and "id" not in item else item
 
 
-def _triple(item: object, made_id: str) -> object:
+def _read_triple(item: object, made_id: str) -> object:
     """Read a triple given as three items or as a mapping without an id."""
     if isinstance(item, Sequence) and not isinstance(item, str) and len(item) == 3:  # noqa: PLR2004 - a triple
         return {"id": made_id, "subject": item[0], "predicate": item[1], "object": item[2]}
     return {"id": made_id, **item} if isinstance(item, Mapping) and "id" not in item else item
 
 
-Chunks = Annotated[tuple[Chunk, ...], _placed("c", _chunk)]
-Triples = Annotated[tuple[Triple, ...], _placed("t", _triple)]
+Chunks = Annotated[tuple[Chunk, ...], _build_items_validator("c", _read_chunk)]
+Triples = Annotated[tuple[Triple, ...], _build_items_validator("t", _read_triple)]
 
 
-def _texts(tags: object) -> object:
+def _convert_tags(tags: object) -> object:
     """Convert the values of tags to text, so that a year or a flag can be a tag."""
     if not isinstance(tags, Mapping):
         return tags
-    return {str(name): value if isinstance(value, str) else _text(value) for name, value in tags.items()}
+    return {str(name): value if isinstance(value, str) else _convert_tag_value(value) for name, value in tags.items()}
 
 
-def _text(value: object) -> object:
+def _convert_tag_value(value: object) -> object:
     """Convert a number or a flag to text. Other values stay as they are, for validation to reject."""
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -194,7 +194,7 @@ def _text(value: object) -> object:
 
 
 Tags = dict[str, str]
-GivenTags = Annotated[Tags, BeforeValidator(_texts)]
+InputTags = Annotated[Tags, BeforeValidator(_convert_tags)]
 
 
 class Sample(Record):
@@ -204,7 +204,7 @@ class Sample(Record):
     question: str
     expected_answer: str | None = None
     gold: Gold | None = None
-    tags: GivenTags = Field(default_factory=dict)
+    tags: InputTags = Field(default_factory=dict)
 
 
 class Response(Record):

@@ -16,7 +16,7 @@ from greval.records.metric import JudgedMetric
 from greval.records.note import ShareNote
 from greval.records.scale import CategoricalScale, JudgedScale, Value, ValueScale
 
-FEWEST = 3
+MIN_VALUES = 3
 """The minimum number of values for the rule of the worst value. With two, the worst only means "not full"."""
 
 
@@ -48,7 +48,7 @@ def find_contradictions(
         name: fault
         for name, better in held.items()
         if (share := read_share(notes.get(name))) is not None
-        and (fault := _find(metric.scale, value, name, share, full=1.0 if better == "higher" else 0.0))
+        and (fault := _find_contradiction(metric.scale, value, name, share, full=1.0 if better == "higher" else 0.0))
     }
 
 
@@ -58,19 +58,19 @@ def read_share(note: JsonValue) -> float | None:
     return float(share) if isinstance(share, int | float) else None
 
 
-def _find(scale: JudgedScale, value: Value, name: str, share: float, *, full: float) -> str | None:
+def _find_contradiction(scale: JudgedScale, value: Value, name: str, share: float, *, full: float) -> str | None:
     """Compare a value with one share; `full` is the share that corresponds to the best value."""
-    best, worst, count = _ends(scale)
+    best, worst, count = _get_ends(scale)
     if share == full and value != best:
         return f"{name} is {share:.2f}, but {value!r} is not the best value, {best!r}"
     if share != full and value == best:
         return f"{name} is {share:.2f}, but {value!r} is the best value"
-    if share != 1.0 - full and value == worst and count >= FEWEST:
+    if share != 1.0 - full and value == worst and count >= MIN_VALUES:
         return f"{name} is {share:.2f}, but {value!r} is the worst value"
     return None
 
 
-def _ends(scale: JudgedScale) -> tuple[Value, Value, int]:
+def _get_ends(scale: JudgedScale) -> tuple[Value, Value, int]:
     """Return the best value of an ordered scale, the worst value, and the number of values."""
     if isinstance(scale, CategoricalScale):
         return scale.names[0], scale.names[-1], len(scale.names)

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import Field, JsonValue, StrictFloat, StrictInt, StrictStr, field_serializer
 
 from greval.records.case import Case, Over
-from greval.records.needs import PROMPT_FIELDS, TAG, content
+from greval.records.needs import PROMPT_FIELDS, TAG, read_need
 from greval.records.record import Label, Record, Text
 from greval.records.scale import CategoricalScale, OffScaleError, ValueScale
 
@@ -27,12 +27,12 @@ class Example(Record):
     notes: dict[Label, JsonValue] = Field(default_factory=dict)
 
     @field_serializer("case")
-    def _short(self, case: Case) -> dict[str, Any]:
+    def _dump_case(self, case: Case) -> dict[str, Any]:
         """Serialise only the fields that the author set."""
         return case.model_dump(mode="json", exclude_defaults=True)
 
 
-def unfit(  # noqa: PLR0913 - the parts of a definition that an example must fit
+def find_example_faults(  # noqa: PLR0913 - the parts of a definition that an example must fit
     example: Example,
     *,
     scale: ValueScale | CategoricalScale,
@@ -53,7 +53,7 @@ def unfit(  # noqa: PLR0913 - the parts of a definition that an example must fit
         yield f"value: {error}"
     for need in needs:
         shown = need in PROMPT_FIELDS or need.startswith(TAG)
-        if shown and content(example.case, need) is None:
+        if shown and read_need(example.case, need) is None:
             yield f"case: {need} is missing"
     if over and len(getattr(example.case, over) or ()) != 1:
         yield f"case: give one of the {over}, the one that is judged"

@@ -11,12 +11,12 @@ from pydantic import JsonValue
 
 from greval.records.case import Case
 from greval.records.metric import Metric
-from greval.records.metric_input import seen
+from greval.records.metric_input import select_metric_input
 
-DIGITS = 16
+HASH_DIGITS = 16
 
 
-def digest(content: JsonValue) -> str:
+def hash_json(content: JsonValue) -> str:
     """Return the hash of JSON content; the order of keys does not matter.
 
     Example:
@@ -24,10 +24,12 @@ def digest(content: JsonValue) -> str:
         True
     """
     text = json.dumps(content, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
+    return hashlib.sha256(text.encode()).hexdigest()[:HASH_DIGITS]
 
 
-def fingerprint(metric: Metric, judge: Mapping[str, JsonValue], built_on: Mapping[str, str] | None = None) -> str:
+def compute_fingerprint(
+    metric: Metric, judge: Mapping[str, JsonValue], built_on: Mapping[str, str] | None = None
+) -> str:
     """Return the fingerprint of a metric with a judge.
 
     Args:
@@ -36,12 +38,12 @@ def fingerprint(metric: Metric, judge: Mapping[str, JsonValue], built_on: Mappin
             metric.
         built_on: The fingerprints of the metrics that it builds on, by name.
     """
-    decisive = _without_readings(metric.model_dump(mode="json"))
+    decisive = _drop_note_directions(metric.model_dump(mode="json"))
     definition = json.dumps(decisive)  # as text, because the order of categories and notes matters
-    return digest({"metric": definition, "judge": {**judge}, "built_on": {**(built_on or {})}})
+    return hash_json({"metric": definition, "judge": {**judge}, "built_on": {**(built_on or {})}})
 
 
-def _without_readings(definition: dict[str, Any]) -> dict[str, Any]:
+def _drop_note_directions(definition: dict[str, Any]) -> dict[str, Any]:
     """Return a definition without `better` of its notes, which only affects how verdicts are read afterwards."""
     if notes := definition.get("notes"):
         read = {name: {key: part for key, part in note.items() if key != "better"} for name, note in notes.items()}
@@ -49,15 +51,15 @@ def _without_readings(definition: dict[str, Any]) -> dict[str, Any]:
     return definition
 
 
-def content_key(case: Case, metric: Metric, mark: str) -> str:
+def compute_content_key(case: Case, metric: Metric, fingerprint: str) -> str:
     """Return the key of the judged content and its definition, independent of the id and method of the case.
 
     The key changes with the content or the definition, so that a changed case is judged again.
     """
-    return digest([metric.name, mark, seen(metric, case)])
+    return hash_json([metric.name, fingerprint, select_metric_input(metric, case)])
 
 
-def case_key(case: Case, content: str) -> str:
+def compute_case_key(case: Case, content: str) -> str:
     """Return the key of one judgement: the hash of case id, method and content key.
 
     Example:
@@ -66,4 +68,4 @@ def case_key(case: Case, content: str) -> str:
         >>> compute_case_key(first, "ab") == compute_case_key(second, "ab")
         False
     """
-    return digest([case.id, case.method, content])
+    return hash_json([case.id, case.method, content])

@@ -9,13 +9,13 @@ from pydantic import JsonValue
 
 from greval.records.result import Judgement
 
-MENTION = re.compile(
+CITATION = re.compile(
     r"""\b(chunk|triple|item)s?[\s_]*(?:no\.|number|n=|\#)?[\s"']*
     (\d+(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+|\s*&\s*|\s*[-\u2013]\s*)\d+)*)""",
     re.IGNORECASE | re.VERBOSE,
 )
 """A kind of item with one or more numbers, such as `chunk 2`, `triples 1 and 3` or `items 2-4`."""
-NUMBERS = re.compile(r"(\d+)(?:\s*[-\u2013]\s*(\d+))?")
+NUMBER_RANGE = re.compile(r"(\d+)(?:\s*[-\u2013]\s*(\d+))?")
 
 
 def find_cited_items(written: JsonValue, shown_ids: Mapping[str, Sequence[str]]) -> dict[str, str]:
@@ -34,20 +34,22 @@ def find_cited_items(written: JsonValue, shown_ids: Mapping[str, Sequence[str]])
         {'chunk 1': 'd4', 'chunk 3': 'd9'}
     """
     found: dict[str, str] = {}
-    for text in _texts(written) if shown_ids else ():
-        for kind, numbers in MENTION.findall(text):
+    for text in _iterate_texts(written) if shown_ids else ():
+        for kind, numbers in CITATION.findall(text):
             ids = shown_ids.get(kind.lower(), ())
-            for number in _expand(numbers, len(ids)):
+            for number in _expand_numbers(numbers, len(ids)):
                 found[f"{kind.lower()} {number}"] = ids[number - 1]
     return found
 
 
-def cited_items(judgement: Judgement) -> dict[str, str]:
+def list_cited_items(judgement: Judgement) -> dict[str, str]:
     """Return the ids of the items cited in the reason, findings and notes of a judgement, by citation."""
     return find_cited_items([judgement.reason, *judgement.findings, judgement.notes], judgement.shown_ids)
 
 
-def write_details(findings: Sequence[str], notes: Mapping[str, JsonValue], cited: Mapping[str, str]) -> tuple[str, ...]:
+def format_details(
+    findings: Sequence[str], notes: Mapping[str, JsonValue], cited: Mapping[str, str]
+) -> tuple[str, ...]:
     """Format the findings, notes and cited items of a judgement as lines.
 
     Example:
@@ -55,7 +57,7 @@ def write_details(findings: Sequence[str], notes: Mapping[str, JsonValue], cited
         ('step 1: Ada.', 'coverage: 0.25 (1 of 4)', 'chunk 1 is d7')
     """
     found = (f"step {number}: {text}" for number, text in enumerate(findings, 1))
-    noted = (line for name, note in notes.items() for line in _write_note(name, note))
+    noted = (line for name, note in notes.items() for line in _format_note(name, note))
     named = (f"{words} is {item}" for words, item in cited.items())
     return (*found, *noted, *named)
 
@@ -65,7 +67,7 @@ def is_share(note: JsonValue) -> bool:
     return isinstance(note, dict) and "of" in note
 
 
-def _write_note(name: str, note: JsonValue) -> Iterator[str]:
+def _format_note(name: str, note: JsonValue) -> Iterator[str]:
     if isinstance(note, dict) and is_share(note):
         share = note.get("share")
         counted = f"({note.get('count')} of {note['of']})"
@@ -79,18 +81,18 @@ def _write_note(name: str, note: JsonValue) -> Iterator[str]:
         yield f"{name}: {note}"
 
 
-def _texts(written: JsonValue) -> Iterator[str]:
+def _iterate_texts(written: JsonValue) -> Iterator[str]:
     """Iterate over the texts of JSON content; keys are skipped, as the judge did not write them."""
     if isinstance(written, str):
         yield written
     elif isinstance(written, list | dict):
         for part in written.values() if isinstance(written, dict) else written:
-            yield from _texts(part)
+            yield from _iterate_texts(part)
 
 
-def _expand(numbers: str, most: int) -> Iterator[int]:
+def _expand_numbers(numbers: str, most: int) -> Iterator[int]:
     """Yield the numbers of a citation such as `1, 3-5` that are between 1 and `most`."""
-    for first, last in NUMBERS.findall(numbers):
+    for first, last in NUMBER_RANGE.findall(numbers):
         if len(first) <= len(str(most)):
             end = int(last) if last and len(last) <= len(str(most)) else int(first)
             yield from range(max(1, int(first)), min(end, most) + 1)

@@ -17,9 +17,9 @@ from pydantic import (
 
 from greval.errors import DefinitionError
 from greval.records.case import Case, Over
-from greval.records.example import Example, unfit
+from greval.records.example import Example, find_example_faults
 from greval.records.needs import PROMPT_FIELDS, TAG, Need
-from greval.records.note import RESERVED, Notes, ShareNote, unshared
+from greval.records.note import RESERVED, Notes, ShareNote, find_share_faults
 from greval.records.record import Label, Name, Record, Text
 from greval.records.result import Judgement, Skipped
 from greval.records.scale import (
@@ -33,7 +33,7 @@ from greval.records.scale import (
     ValueScale,
 )
 
-Computation = Value | tuple[Value, str] | Judgement | Iterable[Judgement] | Skipped
+ComputeReturn = Value | tuple[Value, str] | Judgement | Iterable[Judgement] | Skipped
 """The return types of a computed metric's function; `greval.metrics.computed.outcomes` builds an outcome of them."""
 
 ReasonDepth = Literal["brief", "detailed", "steps"]
@@ -66,7 +66,7 @@ class Metric(Record):
 
     @field_validator("needs")
     @classmethod
-    def _each_once(cls, needs: tuple[str, ...]) -> tuple[str, ...]:
+    def _drop_repeated_needs(cls, needs: tuple[str, ...]) -> tuple[str, ...]:
         """Drop repeated needs."""
         return tuple(dict.fromkeys(needs))
 
@@ -83,10 +83,10 @@ class ComputedMetric(Metric):
     needs: tuple[Need, ...] = ()
     optional: tuple[Need, ...] = ()
     scale: CategoricalScale | ValueScale | MeasureScale
-    compute: Annotated[Callable[[Case], Computation], Field(exclude=True, repr=False)]
+    compute: Annotated[Callable[[Case], ComputeReturn], Field(exclude=True, repr=False)]
 
     @model_validator(mode="after")
-    def _reads_something(self) -> Self:
+    def _check_inputs(self) -> Self:
         """Reject a metric that declares no input, because different cases would share one result."""
         if not self.needs and not self.optional:
             raise ValueError("needs: name at least one field of a case that the function reads, here or in optional")
@@ -110,7 +110,7 @@ class JudgedMetric(Metric):
 
     @field_validator("notes", mode="before")
     @classmethod
-    def _short_notes(cls, given: object) -> object:
+    def _read_short_notes(cls, given: object) -> object:
         """Read notes that are given as text only."""
         if not isinstance(given, Mapping):
             return given
@@ -119,26 +119,26 @@ class JudgedMetric(Metric):
     @model_validator(mode="after")
     def _check(self) -> Self:
         """Reject fields that do not fit together, with all faults at once."""
-        if faults := [*_misfits(self)]:
+        if faults := [*_find_misfits(self)]:
             raise ValueError("\n".join(faults))
         return self
 
     @model_serializer(mode="wrap")
-    def _brief(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _dump_brief(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Leave out empty fields and defaults, so that a file reads as its author wrote it."""
         understood = {"reason_depth": "brief"}
         return {key: value for key, value in dump(self).items() if value and value != understood.get(key)}
 
 
-class _Categorical(JudgedMetric):
+class _CategoricalBase(JudgedMetric):
     """A judged metric with categories; accepts `categories` and `ordered` instead of `scale`."""
 
     scale: CategoricalScale
 
     @model_validator(mode="before")
     @classmethod
-    def _fold(cls, given: object) -> object:
-        return _folded(given, ("categories", "ordered"))
+    def _fold_scale(cls, given: object) -> object:
+        return _fold_scale_fields(given, ("categories", "ordered"))
 
     if TYPE_CHECKING:  # the accepted arguments, for type checkers and editors
 
@@ -161,15 +161,15 @@ class _Categorical(JudgedMetric):
         ) -> None: ...
 
 
-class _Valued(JudgedMetric):
+class _ValueBase(JudgedMetric):
     """A judged metric with numbers; accepts `range`, `step`, `levels` and `better` instead of `scale`."""
 
     scale: ValueScale
 
     @model_validator(mode="before")
     @classmethod
-    def _fold(cls, given: object) -> object:
-        return _folded(given, ("range", "step", "levels", "better"))
+    def _fold_scale(cls, given: object) -> object:
+        return _fold_scale_fields(given, ("range", "step", "levels", "better"))
 
     if TYPE_CHECKING:  # the accepted arguments, for type checkers and editors
 
@@ -194,7 +194,7 @@ class _Valued(JudgedMetric):
         ) -> None: ...
 
 
-class CategoricalMetric(_Categorical):
+class CategoricalMetric(_CategoricalBase):
     """A metric that gives one category for the case.
 
     Raises:
@@ -212,7 +212,7 @@ class CategoricalMetric(_Categorical):
     over: None = None
 
 
-class ValueMetric(_Valued):
+class ValueMetric(_ValueBase):
     """A metric that gives one number for the case.
 
     Raises:
@@ -228,19 +228,19 @@ class ValueMetric(_Valued):
     over: None = None
 
 
-class ManyCategoricalMetric(_Categorical):
+class ManyCategoricalMetric(_CategoricalBase):
     """A metric that gives one category for each chunk or triple."""
 
     over: Over
 
 
-class ManyValueMetric(_Valued):
+class ManyValueMetric(_ValueBase):
     """A metric that gives one number for each chunk or triple."""
 
     over: Over
 
 
-def define(given: Mapping[str, object]) -> JudgedMetric:
+def build_metric(given: Mapping[str, object]) -> JudgedMetric:
     """Build a metric of the matching class from a mapping in the form of a metric file.
 
     Args:
@@ -255,7 +255,7 @@ def define(given: Mapping[str, object]) -> JudgedMetric:
     many = given.get("over") is not None
     scale = given.get("scale")
     valued = (isinstance(scale, Mapping) and "categories" not in scale) or "range" in given or "levels" in given
-    return _CLASSES[valued, many].model_validate(given)
+    return _METRIC_CLASSES[valued, many].model_validate(given)
 
 
 def set_reason_depth(metrics: Iterable[Metric], depth: ReasonDepth | None) -> tuple[Metric, ...]:
@@ -274,10 +274,12 @@ def set_reason_depth(metrics: Iterable[Metric], depth: ReasonDepth | None) -> tu
         return tuple(metrics)
     if depth not in get_args(ReasonDepth):
         raise DefinitionError(f"reason_depth: must be one of {', '.join(get_args(ReasonDepth))}, got {depth!r}")
-    return tuple(_deepen(metric, depth) if isinstance(metric, JudgedMetric) else metric for metric in metrics)
+    return tuple(
+        _change_reason_depth(metric, depth) if isinstance(metric, JudgedMetric) else metric for metric in metrics
+    )
 
 
-def _deepen(metric: JudgedMetric, depth: ReasonDepth) -> JudgedMetric:
+def _change_reason_depth(metric: JudgedMetric, depth: ReasonDepth) -> JudgedMetric:
     """Return the metric with a reason depth, validated as a whole."""
     if metric.reason_depth == depth:
         return metric
@@ -288,7 +290,7 @@ def _deepen(metric: JudgedMetric, depth: ReasonDepth) -> JudgedMetric:
         raise DefinitionError(*(f"{metric.name}: reason_depth {depth}: {fault}" for fault in faults)) from error
 
 
-_CLASSES: dict[tuple[bool, bool], type[JudgedMetric]] = {
+_METRIC_CLASSES: dict[tuple[bool, bool], type[JudgedMetric]] = {
     (False, False): CategoricalMetric,
     (False, True): ManyCategoricalMetric,
     (True, False): ValueMetric,
@@ -296,7 +298,7 @@ _CLASSES: dict[tuple[bool, bool], type[JudgedMetric]] = {
 }
 
 
-def _folded(given: object, parts: tuple[str, ...]) -> object:
+def _fold_scale_fields(given: object, parts: tuple[str, ...]) -> object:
     """Return the definition with the fields of a scale moved into `scale`."""
     if not isinstance(given, Mapping) or not any(part in given for part in parts):
         return given
@@ -307,7 +309,7 @@ def _folded(given: object, parts: tuple[str, ...]) -> object:
     return {**rest, "scale": {part: given[part] for part in parts if part in given}}
 
 
-def _misfits(metric: JudgedMetric) -> Iterator[str]:
+def _find_misfits(metric: JudgedMetric) -> Iterator[str]:
     """Find the fields that do not fit together, as `place: fault`."""
     for need in metric.needs:
         if need not in PROMPT_FIELDS and not need.startswith(TAG):
@@ -317,10 +319,10 @@ def _misfits(metric: JudgedMetric) -> Iterator[str]:
     for field in metric.uses:
         if field not in metric.needs and "context" not in metric.needs:
             yield f"uses.{field}: the metric does not need {field!r}; add it (or context) to needs"
-    yield from _misfit_notes(metric)
+    yield from _find_note_misfits(metric)
     asked = {name for name, note in metric.notes.items() if not isinstance(note, ShareNote)}
     for number, example in enumerate(metric.examples):
-        faults = unfit(
+        faults = find_example_faults(
             example,
             scale=metric.scale,
             needs=metric.needs,
@@ -332,13 +334,13 @@ def _misfits(metric: JudgedMetric) -> Iterator[str]:
         yield from (f"examples.{number}: {fault}" for fault in faults)
 
 
-def _misfit_notes(metric: JudgedMetric) -> Iterator[str]:
+def _find_note_misfits(metric: JudgedMetric) -> Iterator[str]:
     """Find the notes that do not fit other notes or the scale."""
     taken = (*RESERVED, *((FINDINGS,) if metric.reason_depth == "steps" else ()))
     for name, note in metric.notes.items():
         if name in taken:
             yield f"notes.{name}: the name is taken; choose another than {', '.join(taken)}"
         if isinstance(note, ShareNote):
-            yield from (f"notes.{name}: {fault}" for fault in unshared(note, metric.notes))
+            yield from (f"notes.{name}: {fault}" for fault in find_share_faults(note, metric.notes))
             if note.better and isinstance(metric.scale, CategoricalScale) and not metric.scale.ordered:
                 yield f"notes.{name}: better: a scale without an order has no best value; leave it out"

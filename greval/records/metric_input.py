@@ -9,12 +9,12 @@ from pydantic import JsonValue
 from greval.errors import DataError
 from greval.records.case import Case, Chunk, Triple
 from greval.records.metric import ComputedMetric, JudgedMetric, Metric
-from greval.records.needs import TAG, content
+from greval.records.needs import TAG, read_need
 
 Item = Chunk | Triple
 
 
-def lacking(metric: Metric, case: Case) -> str | None:
+def explain_missing_needs(metric: Metric, case: Case) -> str | None:
     """Return the reason why a metric is not defined for a case, None if all needed fields are present.
 
     Example:
@@ -24,39 +24,39 @@ def lacking(metric: Metric, case: Case) -> str | None:
         >>> explain_missing_needs(metric, Case(question="Who?"))
         'expected_answer is not recorded'
     """
-    reasons = [f"{need} {why}" for need in metric.needs if (why := _absence(need, case, metric))]
+    reasons = [f"{need} {why}" for need in metric.needs if (why := _explain_absence(need, case, metric))]
     return "; ".join(reasons) or None
 
 
-def items(metric: Metric, case: Case) -> tuple[Item, ...]:
+def list_judged_items(metric: Metric, case: Case) -> tuple[Item, ...]:
     """List the items that are judged individually: each id once, in the order of first occurrence.
 
     Raises:
         DataError: If two different texts have the same id, as their verdicts could not be distinguished.
     """
     by_id: dict[str, Item] = {}
-    for item in listed(metric.over, case):
-        if by_id.setdefault(item.id, item) != item and _text(by_id[item.id]) != _text(item):
+    for item in list_items(metric.over, case):
+        if by_id.setdefault(item.id, item) != item and _get_texts(by_id[item.id]) != _get_texts(item):
             message = f"{metric.over}: the id {item.id!r} names two different texts; give each its own id"
             raise DataError(message)
     return tuple(by_id.values())
 
 
-def listed(field: str | None, case: Case) -> tuple[Item, ...]:
+def list_items(field: str | None, case: Case) -> tuple[Item, ...]:
     """List the chunks or the triples of a case; empty if they are not recorded."""
     if field == "chunks":
         return case.chunks or ()
     return (case.triples or ()) if field == "triples" else ()
 
 
-def keep(case: Case, field: str, ids: frozenset[str]) -> Case:
+def keep_items(case: Case, field: str, ids: frozenset[str]) -> Case:
     """Return the case with only those chunks (or triples) whose id is in `ids`."""
     if getattr(case, field) is None:
         return case
-    return case.model_copy(update={field: tuple(item for item in listed(field, case) if item.id in ids)})
+    return case.model_copy(update={field: tuple(item for item in list_items(field, case) if item.id in ids)})
 
 
-def seen(metric: Metric, case: Case) -> dict[str, JsonValue]:
+def select_metric_input(metric: Metric, case: Case) -> dict[str, JsonValue]:
     """Return the fields of a case that a metric reads, as JSON. A case is judged again if they change."""
     context = ("chunks", "triples", *(("aggregates",) if case.aggregates else ()))
     needs = (*metric.needs, *(metric.optional if isinstance(metric, ComputedMetric) else ()))
@@ -67,7 +67,7 @@ def seen(metric: Metric, case: Case) -> dict[str, JsonValue]:
     return {**part, **broken, **{tag: case.tags.get(tag.removeprefix(TAG)) for tag in tags}}
 
 
-def narrowed(metric: JudgedMetric, case: Case, judged: Mapping[str, Mapping[str, object]]) -> Case:
+def narrow_case(metric: JudgedMetric, case: Case, judged: Mapping[str, Mapping[str, object]]) -> Case:
     """Return the case with only those items to which other metrics gave the values that `uses` names.
 
     Args:
@@ -77,17 +77,17 @@ def narrowed(metric: JudgedMetric, case: Case, judged: Mapping[str, Mapping[str,
     """
     for field, use in metric.uses.items():
         values = judged.get(use.judged_by, {})
-        case = keep(case, field, frozenset(item for item, value in values.items() if str(value) in use.as_))
+        case = keep_items(case, field, frozenset(item for item, value in values.items() if str(value) in use.as_))
     return case
 
 
-def _absence(need: str, case: Case, metric: Metric) -> str | None:
+def _explain_absence(need: str, case: Case, metric: Metric) -> str | None:
     """Return whether a need is not recorded or empty, as a phrase; None if it is usable.
 
     An empty answer is judged, and so is a case that `uses` narrowed to no items. The exception is a metric
     over those items, which has nothing left to judge.
     """
-    found = content(case, need)
+    found = read_need(case, need)
     if found is None:
         return "is not recorded"
     narrows = isinstance(metric, JudgedMetric) and (need in metric.uses or (need == "context" and metric.uses))
@@ -95,5 +95,5 @@ def _absence(need: str, case: Case, metric: Metric) -> str | None:
     return None if found or need == "answer" or narrows else "is empty"
 
 
-def _text(item: Item) -> tuple[str, ...]:
+def _get_texts(item: Item) -> tuple[str, ...]:
     return (item.text,) if isinstance(item, Chunk) else (item.subject, item.predicate, item.object)

@@ -20,7 +20,7 @@ PROMPT_FIELDS = FIELDS[:7]
 TAG = "tags."
 
 
-def _known(need: str) -> str:
+def _check_need(need: str) -> str:
     """Raise if a need is not a field of a case."""
     if need not in FIELDS and (not need.startswith(TAG) or need == TAG):
         message = f"{need!r} is no field of a case; known: {', '.join(FIELDS)}, {TAG}NAME"
@@ -28,10 +28,10 @@ def _known(need: str) -> str:
     return need
 
 
-Need = Annotated[str, AfterValidator(_known)]
+Need = Annotated[str, AfterValidator(_check_need)]
 
 
-def content(case: Case, need: str) -> object:
+def read_need(case: Case, need: str) -> object:
     """Return the content of a needed field, None if it is not recorded; texts are stripped."""
     if need == "context":
         known = [part for part in (case.chunks, case.triples, case.aggregates or None) if part is not None]

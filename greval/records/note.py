@@ -15,21 +15,21 @@ from pydantic import (
 )
 
 from greval.records.record import Label, Record, Text
-from greval.records.scale import Better, has
+from greval.records.scale import Better, has_field
 
 RESERVED = ("reason", "value", "item", "judgements")
 """Field names of the judge's answer, which a note may not use."""
 
 
-def _words(given: object) -> object:
+def _convert_word(given: object) -> object:
     """Convert a single word to a tuple of one word."""
     return (given,) if isinstance(given, str) else given
 
 
-Words = Annotated[tuple[Label, ...], Field(min_length=1), BeforeValidator(_words)]
+LabelTuple = Annotated[tuple[Label, ...], Field(min_length=1), BeforeValidator(_convert_word)]
 
 
-Entry = Annotated[
+ListNoteField = Annotated[
     Annotated[Text, Tag("text")] | Annotated[Annotated[tuple[Label, ...], Field(min_length=1)], Tag("words")],
     Discriminator(lambda given: "words" if isinstance(given, list | tuple) else "text"),
 ]
@@ -50,7 +50,7 @@ class ListNote(Record):
     """
 
     means: Text
-    each: Annotated[dict[Label, Entry], Field(min_length=1)]
+    each: Annotated[dict[Label, ListNoteField], Field(min_length=1)]
     when: Literal["before", "after"] = "after"
 
 
@@ -63,28 +63,28 @@ class ShareNote(Record):
     """
 
     share: Label
-    where: dict[Label, Words]
-    among: dict[Label, Words] = Field(default_factory=dict)
+    where: dict[Label, LabelTuple]
+    among: dict[Label, LabelTuple] = Field(default_factory=dict)
     better: Better | None = None
 
     @model_serializer(mode="wrap")
-    def _brief(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _dump_brief(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Leave out `better` if it is not set."""
         return {name: content for name, content in dump(self).items() if content is not None}
 
 
-def _note(given: object) -> str:
-    return "list" if has(given, "each") else "share" if has(given, "share") else "text"
+def _find_note_kind(given: object) -> str:
+    return "list" if has_field(given, "each") else "share" if has_field(given, "share") else "text"
 
 
 Note = Annotated[
     Annotated[ListNote, Tag("list")] | Annotated[ShareNote, Tag("share")] | Annotated[TextNote, Tag("text")],
-    Discriminator(_note),
+    Discriminator(_find_note_kind),
 ]
 Notes = dict[Label, Note]
 
 
-def unshared(note: ShareNote, notes: Notes) -> Iterator[str]:
+def find_share_faults(note: ShareNote, notes: Notes) -> Iterator[str]:
     """Find the fields and words of a share that its list note does not define."""
     listed = notes.get(note.share)
     if not isinstance(listed, ListNote):

@@ -27,7 +27,7 @@ class Outline(NamedTuple):
     skip: str | None
 
 
-def outline(result: Result) -> str:
+def format_outline(result: Result) -> str:
     """Return the outline of a result as JSON, to store with the result; `read_outline` parses it."""
     judgements = [[str(judgement.value), judgement.number] for judgement in result.judgements]
     failures = [[failure.kind, failure.item is not None] for failure in result.failures]
@@ -36,7 +36,7 @@ def outline(result: Result) -> str:
 
 
 @lru_cache(maxsize=4096)  # most results of a run have one of a few outlines
-def read(text: str) -> Outline:
+def read_outline(text: str) -> Outline:
     """Parse an outline that `format_outline` wrote.
 
     Example:

@@ -20,7 +20,7 @@ class Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-def _nfc(text: str, longest: int) -> str:
+def _normalise_nfc(text: str, longest: int) -> str:
     """Return the NFC form of a name, so that its different encodings are equal.
 
     Raises:
@@ -33,9 +33,9 @@ def _nfc(text: str, longest: int) -> str:
     return name
 
 
-def _name(text: str) -> str:
+def _check_name(text: str) -> str:
     """Check a name and return its NFC form; it may hold letters, marks and digits of any script, and `-.@_`."""
-    name = _nfc(text, MAX_NAME)
+    name = _normalise_nfc(text, MAX_NAME)
     wrong = sorted({c for c in name if unicodedata.category(c)[0] not in "LMN" and c not in _NAME_MARKS})
     if wrong:
         shown = " ".join(repr(c) for c in wrong)
@@ -50,9 +50,9 @@ def _name(text: str) -> str:
     return name
 
 
-def _label(text: str) -> str:
+def _check_label(text: str) -> str:
     """Check a label and return its NFC form; it must be one line without control characters."""
-    label = _nfc(text, MAX_LABEL)
+    label = _normalise_nfc(text, MAX_LABEL)
     if any(unicodedata.category(c) in {"Cc", "Cs", "Zl", "Zp"} for c in label):
         message = "must be one line without control characters"
         raise ValueError(message)
@@ -62,14 +62,14 @@ def _label(text: str) -> str:
 Name = Annotated[
     str,
     StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_NAME),
-    AfterValidator(_name),
+    AfterValidator(_check_name),
 ]
 """A metric's name, which must be valid as a file name, a command-line argument, a key and a URL segment."""
 
 Label = Annotated[
     str,
     StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_LABEL),
-    AfterValidator(_label),
+    AfterValidator(_check_label),
 ]
 """A display name of a category or a note, in any language and script."""
 

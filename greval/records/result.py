@@ -62,9 +62,9 @@ class Usage(Record):
         """Add two usages; a count that was not reported adds nothing."""
         return Usage(
             calls=self.calls + other.calls,
-            input_tokens=_sum(self.input_tokens, other.input_tokens),
-            output_tokens=_sum(self.output_tokens, other.output_tokens),
-            cached_tokens=_sum(self.cached_tokens, other.cached_tokens),
+            input_tokens=_add_reported(self.input_tokens, other.input_tokens),
+            output_tokens=_add_reported(self.output_tokens, other.output_tokens),
+            cached_tokens=_add_reported(self.cached_tokens, other.cached_tokens),
             hits=self.hits + other.hits,
         )
 
@@ -141,7 +141,11 @@ def _is_empty(given: tuple[object, ...]) -> bool:
     return not given
 
 
-RESULTS: dict[str, JsonValue] = {"type": "array", "items": {"type": "object"}, "description": "results of this form"}
+NESTED_RESULTS_SCHEMA: dict[str, JsonValue] = {
+    "type": "array",
+    "items": {"type": "object"},
+    "description": "results of this form",
+}
 """The schema of results nested in a result. A reference to itself would leave the schema without its own fields."""
 
 
@@ -170,7 +174,7 @@ class Result(Record):
     latency: Annotated[float, Field(ge=0)] = 0.0
     repeat: Count = 0
     tags: Tags = Field(default_factory=dict)
-    built_on: Annotated[tuple[Result, ...], Field(exclude_if=_is_empty), WithJsonSchema(RESULTS)] = ()
+    built_on: Annotated[tuple[Result, ...], Field(exclude_if=_is_empty), WithJsonSchema(NESTED_RESULTS_SCHEMA)] = ()
 
     @property
     def value(self) -> Value:
@@ -179,7 +183,7 @@ class Result(Record):
         Raises:
             OutcomeError: If it failed, was skipped, or holds several judgements; the message states which.
         """
-        return self._single().value
+        return self._get_single_judgement().value
 
     @property
     def reason(self) -> str:
@@ -188,14 +192,14 @@ class Result(Record):
         Raises:
             OutcomeError: If it failed, was skipped, or holds several judgements; the message states which.
         """
-        return self._single().reason
+        return self._get_single_judgement().reason
 
     @property
     def judgements(self) -> tuple[Judgement, ...]:
         """The judgements; empty if the case was skipped or failed."""
         return self.outcome.judgements if isinstance(self.outcome, Scored) else ()
 
-    def _single(self) -> Judgement:
+    def _get_single_judgement(self) -> Judgement:
         """Return the single judgement of the outcome.
 
         Raises:
@@ -233,5 +237,5 @@ class Result(Record):
         return self.model_copy(update=changes)
 
 
-def _sum(left: int | None, right: int | None) -> int | None:
+def _add_reported(left: int | None, right: int | None) -> int | None:
     return right if left is None else left if right is None else left + right

@@ -57,10 +57,10 @@ def _read_level(given: object) -> int | float:
         number = Decimal("NaN")
     if not number.is_finite() or not -MAX_EXACT <= number <= MAX_EXACT:
         raise PydanticCustomError("level", "must be a number, got {given}", {"given": repr(given)})
-    return _plain(number)
+    return _convert_number(number)
 
 
-def _plain(number: Decimal) -> int | float:
+def _convert_number(number: Decimal) -> int | float:
     """Convert a number to an integer if it is whole, else to a float."""
     return int(number) if number == number.to_integral_value() else float(number)
 
@@ -98,13 +98,14 @@ class CategoricalScale(Record):
         """Read the file form, `name: text` or `name: {means, score}`."""
         if not isinstance(given, Mapping):
             return given
-        return tuple(_category(name, content) for name, content in given.items())
+        return tuple(_read_category(name, content) for name, content in given.items())
 
     @model_validator(mode="after")
     def _check(self) -> Self:
         """Reject names that differ only in case, and scores that contradict the order."""
         faults = [
-            f"categories: {one!r} and {other!r} read alike; give each its own name" for one, other in self._twins()
+            f"categories: {one!r} and {other!r} read alike; give each its own name"
+            for one, other in self._find_similar_names()
         ]
         scores = [c.score for c in self.categories if c.score is not None]
         if self.ordered and any(a < b for a, b in pairwise(scores)):
@@ -113,7 +114,7 @@ class CategoricalScale(Record):
             raise ValueError("\n".join(faults))
         return self
 
-    def _twins(self) -> Iterator[tuple[str, str]]:
+    def _find_similar_names(self) -> Iterator[tuple[str, str]]:
         """Find pairs of names that differ only in case."""
         seen: dict[str, str] = {}
         for name in self.names:
@@ -181,16 +182,16 @@ class ValueScale(Record):
 
     @field_validator("levels", mode="before")
     @classmethod
-    def _once(cls, given: object) -> object:
+    def _reject_repeated_levels(cls, given: object) -> object:
         """Reject a level with two spellings, such as 1 and "1", because one description would be lost."""
-        if isinstance(given, Mapping) and len({_told_once(level) for level in given}) < len(given):
+        if isinstance(given, Mapping) and len({_normalise_level(level) for level in given}) < len(given):
             message = "a level is given twice; describe each once"
             raise ValueError(message)
         return given
 
     @field_validator("step")
     @classmethod
-    def _no_step(cls, step: float | None) -> float | None:
+    def _drop_unit_step(cls, step: float | None) -> float | None:
         """Replace the step 1 by None, so that equal scales have equal fingerprints."""
         return None if step == 1 else step
 
@@ -201,14 +202,14 @@ class ValueScale(Record):
         if low >= high:
             message = f"range: must rise, got {low} to {high}"
             raise ValueError(message)
-        if fault := self._misfit():
+        if fault := self._find_step_fault():
             raise ValueError(f"step: {fault}")
         faults: list[str] = []
         if ends := [end for end in (low, high) if end not in self.levels]:
             faults.append(f"levels: describe at least both ends; {' and '.join(map(str, ends))} missing")
         if outside := [level for level in self.levels if not low <= level <= high]:
             faults.append(f"levels: {', '.join(map(str, outside))} outside the range {low} to {high}")
-        if between := [level for level in self.levels if low <= level <= high and not self._has(level)]:
+        if between := [level for level in self.levels if low <= level <= high and not self._has_level(level)]:
             advice = f"no multiple of the step {self.step:g}" if self.step else "no integer; give the scale a step"
             faults.append(f"levels: {', '.join(map(str, between))}: {advice}")
         if faults:
@@ -216,11 +217,11 @@ class ValueScale(Record):
         return self
 
     @model_serializer(mode="wrap")
-    def _brief(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _dump_brief(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Leave out `step` if it is None, so that definitions from before there were steps keep their fingerprint."""
         return {key: part for key, part in dump(self).items() if key != "step" or part is not None}
 
-    def _misfit(self) -> str:
+    def _find_step_fault(self) -> str:
         """Return why the step does not fit the range, empty if it does."""
         if self.step is None:
             return ""
@@ -234,7 +235,7 @@ class ValueScale(Record):
             return f"must divide the range {low} to {high} evenly, got {self.step:g}"
         return ""
 
-    def _has(self, number: float) -> bool:
+    def _has_level(self, number: float) -> bool:
         """Return whether a number within the range is a level."""
         if self.step is None:
             return float(number).is_integer()
@@ -252,17 +253,17 @@ class ValueScale(Record):
         low, high = self.range
         if self.step is None:
             return tuple(range(low, high + 1))
-        return tuple(_plain(low + place * Decimal(repr(self.step))) for place in range(self.size))
+        return tuple(_convert_number(low + place * Decimal(repr(self.step))) for place in range(self.size))
 
     @property
-    def _listed(self) -> bool:
+    def _is_enumerated(self) -> bool:
         """True if the answer schema enumerates every level."""
         return self.step is not None or self.size <= MAX_ENUM_LEVELS
 
     def answer_schema(self) -> dict[str, Any]:
         """Return the JSON schema of the value in a judge's answer."""
         low, high = self.range
-        if not self._listed:
+        if not self._is_enumerated:
             return {"type": "integer", "minimum": low, "maximum": high}
         whole = all(isinstance(value, int) for value in self.values)
         return {"type": "integer" if whole else "number", "enum": [*self.values]}
@@ -275,7 +276,7 @@ class ValueScale(Record):
     def allowed(self) -> str:
         """Return the allowed values as one short line."""
         low, high = self.range
-        return ", ".join(map(str, self.values)) if self._listed else f"an integer from {low} to {high}"
+        return ", ".join(map(str, self.values)) if self._is_enumerated else f"an integer from {low} to {high}"
 
     def read(self, raw: object) -> int | float:
         """Return `raw` as a level.
@@ -285,11 +286,11 @@ class ValueScale(Record):
         """
         low, high = self.range
         number = raw if isinstance(raw, int | float) and not isinstance(raw, bool) else None
-        if number is None or not low <= number <= high or not self._has(number):
+        if number is None or not low <= number <= high or not self._has_level(number):
             what = "an integer" if self.step is None else f"a multiple of {self.step:g}"
             message = f"{raw!r} is not {what} from {low} to {high}"
             raise OffScaleError(message)
-        return _plain(Decimal(repr(number)))
+        return _convert_number(Decimal(repr(number)))
 
     def find_nearest(self, number: float) -> int | float:
         """Return the level nearest to a number, such as the mean of several annotations.
@@ -301,14 +302,14 @@ class ValueScale(Record):
         low, high = self.range
         step = self.step or 1
         places = round((min(max(number, low), high) - low) / step)
-        return _plain(low + places * Decimal(repr(step)))
+        return _convert_number(low + places * Decimal(repr(step)))
 
     def number(self, value: Value) -> float | None:
         """Return the value as a float."""
         return float(value)
 
 
-def _told_once(level: object) -> object:
+def _normalise_level(level: object) -> object:
     """Convert a level to a number if possible, so that 1 and "1" are equal."""
     try:
         return _read_level(level.strip() if isinstance(level, str) else level)
@@ -338,13 +339,13 @@ class MeasureScale(Record):
         Raises:
             OffScaleError: If it is not a finite number within the range.
         """
-        if isinstance(raw, int | float) and not isinstance(raw, bool) and self._holds(raw):
+        if isinstance(raw, int | float) and not isinstance(raw, bool) and self._is_in_range(raw):
             return float(raw)
         upper = "without an upper end" if self.high is None else f"to {self.high}"
         message = f"{raw!r} is not a number from {self.low} {upper}"
         raise OffScaleError(message)
 
-    def _holds(self, number: float) -> bool:
+    def _is_in_range(self, number: float) -> bool:
         """Return whether a number is within the range and can be represented as a float."""
         return self.low <= number <= (sys.float_info.max if self.high is None else self.high)
 
@@ -353,7 +354,7 @@ class MeasureScale(Record):
         return float(value)
 
 
-def _category(name: object, content: object) -> object:
+def _read_category(name: object, content: object) -> object:
     """Read one category of the file form; faults of its content are left to validation."""
     if isinstance(content, Category):
         content = {**content.model_dump(exclude={"name"}), **({} if content.name == name else {"name": content.name})}
@@ -365,24 +366,24 @@ def _category(name: object, content: object) -> object:
     return {"name": str(name), **content} if isinstance(content, Mapping) else {"name": str(name), "means": content}
 
 
-def has(given: object, key: str) -> bool:
+def has_field(given: object, key: str) -> bool:
     """Return whether a record, or the mapping that it is read from, has a field; used to discriminate unions."""
     return key in given if isinstance(given, Mapping) else hasattr(given, key)
 
 
-def _kind(given: object) -> str:
-    if has(given, "categories"):
+def _find_scale_kind(given: object) -> str:
+    if has_field(given, "categories"):
         return "categorical"
-    return "measure" if has(given, "unit") and not has(given, "range") else "value"
+    return "measure" if has_field(given, "unit") and not has_field(given, "range") else "value"
 
 
 JudgedScale = Annotated[
     Annotated[ValueScale, Tag("value")] | Annotated[CategoricalScale, Tag("categorical")],
-    Discriminator(_kind),
+    Discriminator(_find_scale_kind),
 ]
 Scale = Annotated[
     Annotated[ValueScale, Tag("value")]
     | Annotated[CategoricalScale, Tag("categorical")]
     | Annotated[MeasureScale, Tag("measure")],
-    Discriminator(_kind),
+    Discriminator(_find_scale_kind),
 ]

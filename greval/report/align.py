@@ -8,32 +8,32 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from greval.report.number_format import ends, number
-from greval.report.terminal import plain_table, say, say_loud, say_rest
-from greval.trust.alignment.records import Alignment, Attempt, Foreseen, Gain
+from greval.report.number_format import format_interval, format_number
+from greval.report.terminal import build_plain_table, print_line, print_prominent, print_rest
+from greval.trust.alignment.records import AgreementGain, AlignAttempt, Alignment, AlignmentForecast
 
-LOUD = "ENRICHED"
+PROMINENT = "ENRICHED"
 
 
 def render(alignment: Alignment, console: Console) -> None:
     """Print an alignment: important warnings, the attempts, the gain, the outcome, other warnings, and the diff."""
-    say_loud(console, alignment.warnings, LOUD)
-    say(console, _title(alignment), "italic")
+    print_prominent(console, alignment.warnings, PROMINENT)
+    print_line(console, _format_title(alignment), "italic")
     if alignment.attempts:
         console.print()
-        console.print(_attempts(alignment))
+        console.print(_build_attempts_table(alignment))
         console.print()
-        console.print(_gain(alignment.gain, alignment.level))
+        console.print(_build_gain_table(alignment.gain, alignment.level))
     console.print()
-    for line in sentences(alignment):
-        say(console, line)
-    say_rest(console, alignment.warnings, LOUD)
+    for line in format_sentences(alignment):
+        print_line(console, line)
+    print_rest(console, alignment.warnings, PROMINENT)
     if alignment.diff:
         console.print()
         console.print(alignment.diff, markup=False, highlight=False, soft_wrap=True, end="")
 
 
-def foretold(found: Foreseen, console: Console) -> None:
+def render_forecast(found: AlignmentForecast, console: Console) -> None:
     """Print the maximum number of calls and tokens that aligning would need."""
     cost = "unknown" if found.cost is None else f"${found.cost:.4f}"
     lines = (
@@ -44,10 +44,10 @@ def foretold(found: Foreseen, console: Console) -> None:
         "what is there from before is not asked again and not taken off here; nothing was asked",
     )
     for line in lines:
-        say(console, line)
+        print_line(console, line)
 
 
-def sentences(alignment: Alignment) -> Iterator[str]:
+def format_sentences(alignment: Alignment) -> Iterator[str]:
     """Yield sentences about the outcome, the cost, and how to read the figures."""
     if alignment.accepted:
         yield f"accepted: {alignment.why}; the new definition is in {alignment.path}"
@@ -60,10 +60,10 @@ def sentences(alignment: Alignment) -> Iterator[str]:
             "Figures of the first table are of things that chose, and flatter what was chosen. The gain is that of "
             "held-back folds; intervals draw whole questions."
         )
-    yield _spent(alignment)
+    yield _format_spending(alignment)
 
 
-def _title(alignment: Alignment) -> str:
+def _format_title(alignment: Alignment) -> str:
     """Format the title."""
     people = ", ".join(alignment.annotators)
     things = f"{alignment.labels:,} things of {alignment.questions:,} questions"
@@ -71,19 +71,19 @@ def _title(alignment: Alignment) -> str:
     return f"{alignment.folder}: {alignment.metric}, judge {alignment.judge}{writer}; {things} labelled by {people}"
 
 
-def _attempts(alignment: Alignment) -> Table:
+def _build_attempts_table(alignment: Alignment) -> Table:
     """Build the table of attempts, one row for each changed definition."""
     heads = ("learned on", "way", "from", "chosen by", f"{alignment.gain.figure} before", "after", "")
-    table = plain_table(*heads, left={"way", ""})
+    table = build_plain_table(*heads, left={"way", ""})
     for one in alignment.attempts:
         where = f"all but fold {one.fold} of {alignment.folds}" if one.fold else "all labels"
-        figures = (str(one.learned), str(one.things), number(one.before), number(one.after))
+        figures = (str(one.learned), str(one.things), format_number(one.before), format_number(one.after))
         cells = ("", "", "", "") if one.dropped else figures
-        table.add_row(*map(Text, (where, one.way, *cells, _came(one))))
+        table.add_row(*map(Text, (where, one.way, *cells, _format_outcome(one))))
     return table
 
 
-def _came(one: Attempt) -> str:
+def _format_outcome(one: AlignAttempt) -> str:
     """Format the outcome of an attempt."""
     if one.dropped:
         return f"dropped: {one.dropped}"
@@ -91,21 +91,24 @@ def _came(one: Attempt) -> str:
     return ", ".join(part for part in ("chosen" if one.chosen else "", failed) if part)
 
 
-def _gain(gain: Gain, level: float) -> Table:
+def _build_gain_table(gain: AgreementGain, level: float) -> Table:
     """Build the table of figures on the held-out folds."""
-    table = plain_table("held-back folds", "things", f"before [{level:.0%}]", "after", "gain", "p", "changed")
+    table = build_plain_table("held-back folds", "things", f"before [{level:.0%}]", "after", "gain", "p", "changed")
     cells = (
-        *(f"{number(gain.before)}{ends(gain.before_interval)}", f"{number(gain.after)}{ends(gain.after_interval)}"),
-        f"{number(gain.gain)}{ends(gain.interval)}",
+        *(
+            f"{format_number(gain.before)}{format_interval(gain.before_interval)}",
+            f"{format_number(gain.after)}{format_interval(gain.after_interval)}",
+        ),
+        f"{format_number(gain.gain)}{format_interval(gain.interval)}",
         *(f"{gain.p:.4f}", str(gain.changed)),
     )
     table.add_row(*map(Text, (gain.figure, str(gain.things), *cells)))
     if gain.ranks:
-        table.add_row(*map(Text, ("Spearman", str(gain.things), *map(number, gain.ranks), "", "", "")))
+        table.add_row(*map(Text, ("Spearman", str(gain.things), *map(format_number, gain.ranks), "", "", "")))
     return table
 
 
-def _spent(alignment: Alignment) -> str:
+def _format_spending(alignment: Alignment) -> str:
     """Format what this call cost, and how many judgements already existed."""
     usage = alignment.usage
     money = "unknown" if alignment.cost is None else f"${alignment.cost:.4f}"

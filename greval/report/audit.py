@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from greval.methods.fair_context.context_audit import SIZES, Audit, Given, Spread
+from greval.methods.fair_context.context_audit import SIZES, Audit, MethodContext, SizeDistribution
 
 ALIKE = "The methods were given the same kinds of context, and sizes that differ by a quarter at most."
 ALONE = "There is one method only: nothing to compare it with."
@@ -21,7 +21,7 @@ def render(audit: Audit, console: Console) -> None:
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("cases with any", justify="right")
     for given in audit.methods:
-        for row in _rows(given):
+        for row in _build_rows(given):
             table.add_row(*map(escape, row))
     console.print(table)
     console.print(f"tokens: {audit.tokens_how}", markup=False, highlight=False, soft_wrap=True)
@@ -29,7 +29,7 @@ def render(audit: Audit, console: Console) -> None:
         console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
-def _rows(given: Given) -> list[list[str]]:
+def _build_rows(given: MethodContext) -> list[list[str]]:
     """Build a row for each figure; a figure that no case records is a dash."""
     failed = f" ({given.failed} failed)" if given.failed else ""
     name = f"{given.method or '(no method)'}{failed}"
@@ -37,11 +37,11 @@ def _rows(given: Given) -> list[list[str]]:
     for place, what in enumerate(SIZES):
         having = getattr(given, f"with_{what}", None)
         some = f"{having} of {given.cases}" if having is not None else ""
-        rows.append([name if not place else "", what.replace("_", " "), *_cells(getattr(given, what)), some])
+        rows.append([name if not place else "", what.replace("_", " "), *_format_cells(getattr(given, what)), some])
     return rows
 
 
-def _cells(spread: Spread | None) -> list[str]:
+def _format_cells(spread: SizeDistribution | None) -> list[str]:
     """Format the distribution of a size."""
     if spread is None:
         return ["0", "-", "-", "-"]

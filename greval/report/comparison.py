@@ -9,16 +9,16 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from greval._util.wording import MOST_NAMES, names
-from greval.analysis.comparison.records import Check, Comparison, Contrast, Effect
-from greval.report.terminal import say, say_loud, say_rest
-from greval.stats.difference import FEW
+from greval._util.wording import MAX_NAMES, format_names
+from greval.analysis.comparison.records import Comparison, Contrast, EffectSizes, GateCheck
+from greval.report.terminal import print_line, print_prominent, print_rest
+from greval.stats.difference import MIN_BOOTSTRAP_CLUSTERS
 
-WIDE = 140
+MIN_WIDE = 140
 """The terminal width from which the table also has the uncorrected p values and the effect sizes."""
-LOUD = "NOT COMPARABLE"
-SHORT = 9
-HEADS = {"n", "p", "raw p", "w/t/l", "effect", "metric", "verdict"}
+PROMINENT = "NOT COMPARABLE"
+MAX_HEADING = 9
+TAKEN_HEADINGS = {"n", "p", "raw p", "w/t/l", "effect", "metric", "verdict"}
 STYLES = {"better": "green", "worse": "red"}
 TESTS = {
     "mcnemar exact": "McNemar's exact test",
@@ -28,7 +28,7 @@ TESTS = {
 }
 INTERVALS = {
     "expanded percentile": "bootstrap",
-    "t": f"Student's t, as fewer than {FEW} are too few to draw from",
+    "t": f"Student's t, as fewer than {MIN_BOOTSTRAP_CLUSTERS} are too few to draw from",
     "bounded": "an exact bound, as all differences are equal",
 }
 """The name of each method of interval, as printed."""
@@ -36,23 +36,23 @@ INTERVALS = {
 
 def render(comparison: Comparison, console: Console) -> None:
     """Print a comparison: important warnings, the table, its explanation, the other warnings, and the gate."""
-    say_loud(console, comparison.warnings, LOUD)
-    say(console, _title(comparison), "italic")
-    for (method, baseline), rows in _pairs(comparison).items():
+    print_prominent(console, comparison.warnings, PROMINENT)
+    print_line(console, _format_title(comparison), "italic")
+    for (method, baseline), rows in _group_pairs(comparison).items():
         console.print()
-        say(console, f"{method} against {baseline}", "bold")
-        console.print(_table(comparison, rows, wide=console.width >= WIDE))
+        print_line(console, f"{method} against {baseline}", "bold")
+        console.print(_build_table(comparison, rows, wide=console.width >= MIN_WIDE))
     console.print()
-    for line in legend(comparison):
-        say(console, line, "dim")
-    for line in changed(comparison):
-        say(console, line)
-    say_rest(console, comparison.warnings, LOUD)
+    for line in format_legend(comparison):
+        print_line(console, line, "dim")
+    for line in format_changed(comparison):
+        print_line(console, line)
+    print_rest(console, comparison.warnings, PROMINENT)
     for check in comparison.gate:
-        say(console, gate(check), "red" if check.met else "green")
+        print_line(console, format_check(check), "red" if check.met else "green")
 
 
-def gate(check: Check) -> str:
+def format_check(check: GateCheck) -> str:
     """Format a gate condition with its figures as a line.
 
     Example:
@@ -62,10 +62,10 @@ def gate(check: Check) -> str:
     return f"{'FAILED' if check.met else 'passed'}: {'; '.join((check.condition, *check.told))}"
 
 
-def legend(comparison: Comparison) -> Iterator[str]:
+def format_legend(comparison: Comparison) -> Iterator[str]:
     """Yield sentences that explain the table's figures."""
     family = comparison.family
-    yield f"p is corrected ({family.correction.capitalize()}) over {family.told}.{_incapable(comparison)}"
+    yield f"p is corrected ({family.correction.capitalize()}) over {family.told}.{_format_incapable(comparison)}"
     found: dict[str, dict[str, None]] = {}
     for one in comparison.contrasts:
         if one.test:
@@ -92,12 +92,12 @@ def _name_intervals(comparison: Comparison) -> str:
         if one.interval:
             name = f"{one.metric} ({one.group})" if one.group else one.metric
             found.setdefault(INTERVALS[one.interval.method], []).append(name)
-    told = [f"{how} ({names(dict.fromkeys(of))})" if len(found) > 1 else how for how, of in found.items()]
+    told = [f"{how} ({format_names(dict.fromkeys(of))})" if len(found) > 1 else how for how, of in found.items()]
     clusters = f", over whole clusters of {comparison.cluster_by}" if comparison.cluster_by else ""
     return f", by {'; '.join(told)}{clusters}" if told else ""
 
 
-def changed(comparison: Comparison) -> Iterator[str]:
+def format_changed(comparison: Comparison) -> Iterator[str]:
     r"""Yield the first questions that each method won and lost over all questions, and the command to list all.
 
     Example:
@@ -113,27 +113,27 @@ def changed(comparison: Comparison) -> Iterator[str]:
     hidden = False
     for one in comparison.contrasts:
         sides = (("lost", one.lost_questions), ("won", one.won_questions))
-        told = [f"{word} {names(found)}" for word, found in sides if found]
+        told = [f"{word} {format_names(found)}" for word, found in sides if found]
         if told and not one.group:
             yield f"{one.metric}: {one.method} {'; '.join(told)}"
-            hidden = hidden or max(one.won, one.lost) > MOST_NAMES
+            hidden = hidden or max(one.won, one.lost) > MAX_NAMES
     if hidden or any(one.group and (one.won or one.lost) for one in comparison.contrasts):
         yield "--format json names every question, and those of each group; those of the largest difference come first."
 
 
-def _incapable(comparison: Comparison) -> str:
+def _format_incapable(comparison: Comparison) -> str:
     """Format the tests that could not have come below the level."""
     left = [one for one in comparison.contrasts if one.test and not one.test.capable]
     if not left:
         return ""
-    told = names(f"{one.metric} ({one.group})" if one.group else one.metric for one in left)
+    told = format_names(f"{one.metric} ({one.group})" if one.group else one.metric for one in left)
     return (
         f" {len(left)} of them could not have come below {comparison.family.alpha:.2g}, whichever way the questions "
         f"that differ had gone, and p is multiplied by {comparison.family.counted} (Tarone): {told}."
     )
 
 
-def verdict(one: Contrast) -> str:
+def format_verdict(one: Contrast) -> str:
     """Format the verdict of a comparison.
 
     Example:
@@ -145,13 +145,13 @@ def verdict(one: Contrast) -> str:
         return "no question has both figures"
     told: str = one.verdict
     if one.verdict == "no difference seen" and one.detectable is not None:
-        told = f"{told} (could miss < {number(one.detectable, one)})"
+        told = f"{told} (could miss < {format_number(one.detectable, one)})"
     if one.verdict == "changed":
         told = f"changed on {one.won + one.lost} of {one.n} questions"
     return told if one.judged_alike else f"{told}; JUDGED DIFFERENTLY"
 
 
-def number(figure: float, one: Contrast, *, sign: bool = False) -> str:
+def format_number(figure: float, one: Contrast, *, sign: bool = False) -> str:
     """Format a figure with the decimals that the size of its comparison's means needs."""
     size = max(abs(one.method_mean or 0.0), abs(one.baseline_mean or 0.0))
     decimals = next((places for limit, places in ((1000, 0), (100, 1), (10, 2)) if size >= limit), 3)
@@ -159,7 +159,7 @@ def number(figure: float, one: Contrast, *, sign: bool = False) -> str:
     return f"{rounded:{'+' if sign else ''},.{decimals}f}"
 
 
-def p_value(p: float) -> str:
+def format_p(p: float) -> str:
     """Format a p value briefly.
 
     Example:
@@ -169,7 +169,7 @@ def p_value(p: float) -> str:
     return "<0.0001" if p < 0.0001 else f"{p:.2g}"  # noqa: PLR2004 - the usual bound
 
 
-def effect(found: Effect) -> str:
+def format_effect(found: EffectSizes) -> str:
     """Format the effect size with its name: Cohen's g or dz.
 
     Example:
@@ -180,13 +180,13 @@ def effect(found: Effect) -> str:
     return next((f"{name} {size:+.2f}" for name, size in names.items() if size is not None), "-")
 
 
-def _title(comparison: Comparison) -> str:
+def _format_title(comparison: Comparison) -> str:
     """Format the title: what is compared with what."""
     against = f" against {comparison.against}" if comparison.against else ""
     return f"{comparison.folder}{against}, question by question"
 
 
-def _pairs(comparison: Comparison) -> dict[tuple[str, str], list[Contrast]]:
+def _group_pairs(comparison: Comparison) -> dict[tuple[str, str], list[Contrast]]:
     """Group the rows by method and what it is compared with."""
     found: dict[tuple[str, str], list[Contrast]] = {}
     for one in comparison.contrasts:
@@ -194,10 +194,10 @@ def _pairs(comparison: Comparison) -> dict[tuple[str, str], list[Contrast]]:
     return found
 
 
-def _table(comparison: Comparison, rows: list[Contrast], *, wide: bool) -> Table:
+def _build_table(comparison: Comparison, rows: list[Contrast], *, wide: bool) -> Table:
     """Build the table of one pair of methods: each metric over all questions, with its groups below it."""
     table = Table(box=None, pad_edge=False)
-    columns = _columns(comparison, rows[0], wide=wide)
+    columns = _build_columns(comparison, rows[0], wide=wide)
     for name, (right, _) in columns.items():
         folds = name == "verdict"
         table.add_column(escape(name), justify="right" if right else "left", no_wrap=not folds, overflow="fold")
@@ -210,56 +210,58 @@ def _table(comparison: Comparison, rows: list[Contrast], *, wide: bool) -> Table
 Columns = dict[str, tuple[bool, Callable[[Contrast], str]]]
 
 
-def _columns(comparison: Comparison, pair: Contrast, *, wide: bool) -> Columns:
+def _build_columns(comparison: Comparison, pair: Contrast, *, wide: bool) -> Columns:
     """Return the columns: whether each is right-aligned, and how its cells are formatted."""
     first = ", by ".join(["metric", *([" · ".join(comparison.by)] if comparison.by else [])])
-    baseline, method = ("before", "now") if comparison.against else _short(pair)
+    baseline, method = ("before", "now") if comparison.against else _name_columns(pair)
     columns: Columns = {
         first: (False, lambda one: f"  {one.group}" if one.group else one.metric),
-        "n": (True, _count),
-        baseline: (True, lambda one: _mean(one.baseline_mean, one)),
-        method: (True, lambda one: _mean(one.method_mean, one)),
-        f"difference [{comparison.level:.0%}]": (True, _difference),
+        "n": (True, _format_count),
+        baseline: (True, lambda one: _format_mean(one.baseline_mean, one)),
+        method: (True, lambda one: _format_mean(one.method_mean, one)),
+        f"difference [{comparison.level:.0%}]": (True, _format_difference),
         "won/tied/lost" if wide else "w/t/l": (True, lambda one: f"{one.won}/{one.tied}/{one.lost}"),
     }
     if wide:
-        columns["effect"] = (False, lambda one: effect(one.effect))
-        columns["raw p"] = (False, _uncorrected)
-    columns["p"] = (True, lambda one: p_value(one.test.corrected) if one.test else "-")
-    return columns | {"verdict": (False, verdict)}
+        columns["effect"] = (False, lambda one: format_effect(one.effect))
+        columns["raw p"] = (False, _format_uncorrected)
+    columns["p"] = (True, lambda one: format_p(one.test.corrected) if one.test else "-")
+    return columns | {"verdict": (False, format_verdict)}
 
 
-def _short(pair: Contrast) -> tuple[str, str]:
+def _name_columns(pair: Contrast) -> tuple[str, str]:
     """Return the headings of both sides: their names, or "baseline" and "method" if these are long or taken."""
     names = pair.baseline, pair.method
-    fit = all(len(name) <= SHORT and name not in HEADS for name in names)
+    fit = all(len(name) <= MAX_HEADING and name not in TAKEN_HEADINGS for name in names)
     return names if fit else ("baseline", "method")
 
 
-def _count(one: Contrast) -> str:
+def _format_count(one: Contrast) -> str:
     """Format the number of questions that count, with the total if it is larger."""
     count = str(one.n) if one.n == one.questions else f"{one.n}/{one.questions}"
     return count if one.clusters is None else f"{count} in {one.clusters}"
 
 
-def _mean(mean: float | None, one: Contrast) -> str:
+def _format_mean(mean: float | None, one: Contrast) -> str:
     """Format a mean."""
-    return "-" if mean is None else number(mean, one)
+    return "-" if mean is None else format_number(mean, one)
 
 
-def _difference(one: Contrast) -> str:
+def _format_difference(one: Contrast) -> str:
     """Format a difference with its interval."""
     if one.difference is None:
         return "-"
     ends = "[no interval]"
     if one.interval:
-        ends = f"[{number(one.interval.low, one, sign=True)}, {number(one.interval.high, one, sign=True)}]"
-    return f"{number(one.difference, one, sign=True)} {ends}"
+        ends = (
+            f"[{format_number(one.interval.low, one, sign=True)}, {format_number(one.interval.high, one, sign=True)}]"
+        )
+    return f"{format_number(one.difference, one, sign=True)} {ends}"
 
 
-def _uncorrected(one: Contrast) -> str:
+def _format_uncorrected(one: Contrast) -> str:
     """Format the uncorrected p, with McNemar's mid-p or Wilcoxon's p."""
     if one.test is None:
         return "-"
     beside = [("mid", one.test.mid_p), ("W", one.test.wilcoxon_p)]
-    return " ".join([p_value(one.test.p), *(f"{name} {p_value(p)}" for name, p in beside if p is not None)])
+    return " ".join([format_p(one.test.p), *(f"{name} {format_p(p)}" for name, p in beside if p is not None)])

@@ -10,22 +10,22 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from greval._util.wording import counted
-from greval.analysis.spending import told
-from greval.analysis.summary import Report, Verdict
-from greval.datasets.row_faults import describe_unread
-from greval.records.judgement_text import write_details
-from greval.report.terminal import shortened
+from greval._util.wording import format_count
+from greval.analysis.spending import format_spending
+from greval.analysis.summary import Report, ReportVerdict
+from greval.datasets.row_faults import describe_row_faults
+from greval.records.judgement_text import format_details
+from greval.report.terminal import shorten
 from greval.runs.share_summary import ShareSummary
 from greval.stats.summary import Summary
 
-FEW = 5
+MAX_OTHER_VALUES = 5
 VALUES_WIDTH = 26
 MOMENTS = {"median": "median", "sd": "standard_deviation", "min": "minimum", "max": "maximum"}
 """The headings of columns that are shown if they fit, and the fields of a summary in them."""
 ANY_WIDTH = 10_000
 COUNT_WIDTH = 7
-NOT_READ = "(not judged yet)"
+NOT_JUDGED = "(not judged yet)"
 """The group of cases whose method and tags are not known yet."""
 FINE, COARSE = 0.1, 1000
 """Between these, a measure is printed with two decimals."""
@@ -34,38 +34,38 @@ FINE, COARSE = 0.1, 1000
 def render(report: Report, console: Console) -> None:
     """Print a report: verdicts with reasons first, then the summaries, then what went wrong."""
     if report.verdicts:
-        console.print(_verdicts(report.verdicts))
-    console.print(_summaries_that_fit(report, console))
+        console.print(_build_verdicts_table(report.verdicts))
+    console.print(_fit_summaries_table(report, console))
     if report.shares:
-        console.print(_shares(report))
-    if cost := told(report.spending):
+        console.print(_build_shares_table(report))
+    if cost := format_spending(report.spending):
         console.print(cost, markup=False, highlight=False, soft_wrap=True)
-    for line in _troubles(report):
+    for line in _describe_troubles(report):
         console.print(line, style="yellow", markup=False, highlight=False, soft_wrap=True)
 
 
-def _verdicts(verdicts: Iterable[Verdict]) -> RenderableType:
+def _build_verdicts_table(verdicts: Iterable[ReportVerdict]) -> RenderableType:
     """Build the table of verdicts with their reasons."""
     table = Table(title="Verdicts and their reasons", title_justify="left", box=None, pad_edge=False)
     for name in ("case", "metric", "verdict", "reason"):
         table.add_column(name, overflow="fold", ratio=3 if name == "reason" else None)
     for verdict in verdicts:
-        who = " ".join(shortened(part) for part in (verdict.sample_id, verdict.method, verdict.item) if part)
+        who = " ".join(shorten(part) for part in (verdict.sample_id, verdict.method, verdict.item) if part)
         wrong = (f"contradiction: {why}" for why in verdict.contradictions)
-        details = write_details(verdict.findings, verdict.notes, verdict.cited_items)
+        details = format_details(verdict.findings, verdict.notes, verdict.cited_items)
         said = "\n".join((verdict.reason, *details, *wrong))
         table.add_row(*map(escape, (who, verdict.metric, verdict.value, said)))
     return Group(table, Text())
 
 
-def _summaries_that_fit(report: Report, console: Console) -> Table:
+def _fit_summaries_table(report: Report, console: Console) -> Table:
     """Build the table with the columns of `MOMENTS`, or without them if a cell would be folded to make room."""
-    wide = _summaries(report, wide=True)
+    wide = _build_summaries_table(report, wide=True)
     needed = Measurement.get(console, console.options.update(max_width=ANY_WIDTH), wide).maximum
-    return wide if needed <= console.width else _summaries(report, wide=False)
+    return wide if needed <= console.width else _build_summaries_table(report, wide=False)
 
 
-def _summaries(report: Report, *, wide: bool) -> Table:
+def _build_summaries_table(report: Report, *, wide: bool) -> Table:
     """Build the table of summaries."""
     judge = f", judge {report.judge}" if report.judge else ""
     table = Table(title=f"{report.folder}{judge}", title_justify="left", box=None, pad_edge=False)
@@ -79,25 +79,32 @@ def _summaries(report: Report, *, wide: bool) -> Table:
     for name in MOMENTS if wide else ():
         table.add_column(name, justify="right", no_wrap=True)
     for summary in report.summaries:
-        table.add_row(*map(escape, _cells(report, summary, wide=wide)))
+        table.add_row(*map(escape, _format_cells(report, summary, wide=wide)))
     for metric, count in report.pending.items():
         if report.by or all(summary.metric != metric for summary in report.summaries):
-            group = [NOT_READ] if report.by else []
+            group = [NOT_JUDGED] if report.by else []
             table.add_row(*map(escape, [metric, *group, str(count), "0", "0", "0", str(count), "", "-"]))
     return table
 
 
-def _cells(report: Report, summary: Summary, *, wide: bool) -> list[str]:
+def _format_cells(report: Report, summary: Summary, *, wide: bool) -> list[str]:
     """Format a row of the summaries."""
     pending = 0 if report.by else report.pending.get(summary.metric, 0)
     counts = [summary.planned + pending, summary.scored, summary.skipped, summary.failed]
     counts += [pending] if report.pending else []
     group = [summary.group] if report.by else []
-    more = map(_figure_or_dash, (getattr(summary, name) for name in MOMENTS.values())) if wide else ()
-    return [summary.metric, *group, *map(str, counts), spread(report, summary), mean(summary), *more]
+    more = map(_format_figure_or_dash, (getattr(summary, name) for name in MOMENTS.values())) if wide else ()
+    return [
+        summary.metric,
+        *group,
+        *map(str, counts),
+        format_distribution(report, summary),
+        format_mean(summary),
+        *more,
+    ]
 
 
-def _shares(report: Report) -> RenderableType:
+def _build_shares_table(report: Report) -> RenderableType:
     """Build the table of the counts over the judge's notes."""
     table = Table(title="Shares counted over the judge's notes", title_justify="left", box=None, pad_edge=False)
     table.add_column("metric", no_wrap=True)
@@ -110,50 +117,50 @@ def _shares(report: Report) -> RenderableType:
     for share in report.shares:
         group = [share.group] if report.by else []
         wrong = "-" if share.contradictions is None else str(share.contradictions)
-        table.add_row(*map(escape, (share.metric, *group, share.note, mean(share), str(share.empty), wrong)))
+        table.add_row(*map(escape, (share.metric, *group, share.note, format_mean(share), str(share.empty), wrong)))
     return Group(Text(), table)
 
 
-def _figure_or_dash(number: float | None) -> str:
+def _format_figure_or_dash(number: float | None) -> str:
     """Format a number, or None as a dash."""
-    return "-" if number is None else figure(number)
+    return "-" if number is None else format_figure(number)
 
 
-def spread(report: Report, summary: Summary) -> str:
+def format_distribution(report: Report, summary: Summary) -> str:
     """Format the count of each value in the scale's order; the quantiles if the scale has no upper end."""
     if summary.median is not None and summary.p95 is not None:
-        return f"p50 {figure(summary.median)}, p95 {figure(summary.p95)}"
+        return f"p50 {format_figure(summary.median)}, p95 {format_figure(summary.p95)}"
     values = report.scales.get(summary.metric, ())
     listed = [f"{value}: {summary.distribution.get(value, 0)}" for value in values]
     others = [f"{value}: {count}" for value, count in summary.distribution.items() if value not in values]
     if (
         not listed
         and summary.counted
-        and (len(others) > FEW or any(not value.isdecimal() for value in summary.distribution))
+        and (len(others) > MAX_OTHER_VALUES or any(not value.isdecimal() for value in summary.distribution))
     ):
-        return _range(summary)
+        return _format_range(summary)
     lost = [f"(failed alone {summary.items_failed})"] if summary.items_failed and summary.scored else []
     return ", ".join([*listed, *others]) + (" " + lost[0] if lost else "")
 
 
-def _range(summary: Summary) -> str:
+def _format_range(summary: Summary) -> str:
     """Format the minimum, median and maximum of many different numbers."""
     told = {"min": summary.minimum, "median": summary.median, "max": summary.maximum}
-    return ", ".join(f"{name} {_figure_or_dash(number)}" for name, number in told.items())
+    return ", ".join(f"{name} {_format_figure_or_dash(number)}" for name, number in told.items())
 
 
-def mean(summary: Summary | ShareSummary) -> str:
+def format_mean(summary: Summary | ShareSummary) -> str:
     """Format the mean with its interval and the number of values."""
     if summary.mean is None:
         return "-"
     interval = summary.interval
     is_open = isinstance(summary, Summary) and summary.p95 is not None
-    write = figure if is_open and not FINE <= abs(summary.mean) < COARSE else "{:.2f}".format
+    write = format_figure if is_open and not FINE <= abs(summary.mean) < COARSE else "{:.2f}".format
     ends = f" [{write(interval.low)}, {write(interval.high)}]" if interval else " [no interval]"
     return f"{write(summary.mean)}{ends} n={summary.counted}"
 
 
-def figure(number: float) -> str:
+def format_figure(number: float) -> str:
     """Format a number of any size with three significant digits, and with all digits before the point.
 
     Example:
@@ -163,7 +170,7 @@ def figure(number: float) -> str:
     return f"{number:,.0f}" if abs(number) >= COARSE else f"{number:.3g}"
 
 
-def _contradictions(shares: Iterable[ShareSummary]) -> Iterable[str]:
+def _describe_contradictions(shares: Iterable[ShareSummary]) -> Iterable[str]:
     """Yield the number of verdicts that contradict a share, with the command that lists them."""
     for share in shares:
         if share.contradictions:
@@ -172,7 +179,7 @@ def _contradictions(shares: Iterable[ShareSummary]) -> Iterable[str]:
             yield f"{where}: {share.contradictions} {what} {share.note}; greval results RUN --format csv names them"
 
 
-def _troubles(report: Report) -> Iterable[str]:
+def _describe_troubles(report: Report) -> Iterable[str]:
     """Yield what is missing from the figures, with the remedy."""
     for summary in report.summaries:
         where = f"{summary.metric}{f' ({summary.group})' if summary.group else ''}"
@@ -181,13 +188,13 @@ def _troubles(report: Report) -> Iterable[str]:
             yield f"{where}: failures: {kinds}; run the same command again to ask for these only"
         for reason, count in summary.skips.items():
             yield f"{where}: {count} skipped: {reason}"
-    yield from _contradictions(report.shares)
+    yield from _describe_contradictions(report.shares)
     for metric, count in report.pending.items():
         yield f"{metric}: {count} not judged yet; run the same command again to go on, or with a higher cap"
     for why in report.stopped:
         yield f"stopped: {why}"
     if report.others:
-        rows = counted(report.others, "row")
+        rows = format_count(report.others, "row")
         yield f"{rows} of other cases, answers, judges or definitions: not counted (--all counts them)"
-    for line in describe_unread(report.unread, report.unread_count):
+    for line in describe_row_faults(report.unread, report.unread_count):
         yield f"not a case: {line}"

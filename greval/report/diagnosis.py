@@ -9,14 +9,14 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from greval.analysis.diagnosis import MEANINGS, Cause, Diagnoses, Diagnosis
-from greval.report.terminal import shortened
+from greval.analysis.diagnosis import MEANINGS, Cause, Diagnosis, DiagnosisTable
+from greval.report.terminal import shorten
 
 ALL = "all"
-FEW_NOTES = 3
+MAX_NOTES = 3
 
 
-def render(found: Diagnoses, console: Console, *, title: str, show: Iterable[Cause] = ()) -> None:
+def render(found: DiagnosisTable, console: Console, *, title: str, show: Iterable[Cause] = ()) -> None:
     """Print the cases of the causes to show, then the table of counts.
 
     Args:
@@ -26,22 +26,22 @@ def render(found: Diagnoses, console: Console, *, title: str, show: Iterable[Cau
         show: The causes of which every case is listed with its evidence.
     """
     for cause in show:
-        _listed(cause, found, console)
-    console.print(_table(found, title))
+        _print_cases(cause, found, console)
+    console.print(_build_table(found, title))
     for cause in found.causes:
         console.print(f"{cause}: {MEANINGS[cause]}", style="dim", markup=False, highlight=False, soft_wrap=True)
 
 
-def notes_on(notes: Iterable[str], console: Console) -> None:
+def print_notes(notes: Iterable[str], console: Console) -> None:
     """Print the first few notes about an index, and the number of the others."""
     told = [*notes]
-    for note in told[:FEW_NOTES]:
+    for note in told[:MAX_NOTES]:
         console.print(f"index: {note}", style="yellow", markup=False, highlight=False, soft_wrap=True)
-    if len(told) > FEW_NOTES:
-        console.print(f"index: and {len(told) - FEW_NOTES} more notes", style="yellow", highlight=False)
+    if len(told) > MAX_NOTES:
+        console.print(f"index: and {len(told) - MAX_NOTES} more notes", style="yellow", highlight=False)
 
 
-def _table(found: Diagnoses, title: str) -> Table:
+def _build_table(found: DiagnosisTable, title: str) -> Table:
     """Build the table of counts."""
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     for name in found.by:
@@ -57,18 +57,18 @@ def _table(found: Diagnoses, title: str) -> Table:
     return table
 
 
-def _listed(cause: Cause, found: Diagnoses, console: Console) -> None:
+def _print_cases(cause: Cause, found: DiagnosisTable, console: Console) -> None:
     """Print every case of a cause with its evidence."""
-    rows = found.of(cause)
+    rows = found.filter_by_cause(cause)
     console.print(Text(f"{cause} ({len(rows)}): {MEANINGS[cause]}", style="bold"), soft_wrap=True)
     for row in rows:
-        for line in _lines(row, found.names_of(row)):
+        for line in _format_lines(row, found.list_group_names(row)):
             console.print(line, markup=False, highlight=False, soft_wrap=True)
     console.print()
 
 
-def _lines(row: Diagnosis, group: tuple[str, ...]) -> Iterable[str]:
+def _format_lines(row: Diagnosis, group: tuple[str, ...]) -> Iterable[str]:
     """Yield the lines of one case."""
-    yield f"{shortened(row.sample_id)} ({' · '.join(group)}): {row.reason}"
+    yield f"{shorten(row.sample_id)} ({' · '.join(group)}): {row.reason}"
     for part in row.evidence:
         yield f"  {part.kind} {part.name}: {part.lost or 'found'}; {part.told}"

@@ -9,10 +9,10 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from greval.report.terminal import say
-from greval.trust.estimates.records import Estimate, EstimateRow, Figure
+from greval.report.terminal import print_line
+from greval.trust.estimates.records import Estimate, EstimateFigure, EstimateRow
 
-LOUD = "ENRICHED SAMPLE"
+PROMINENT = "ENRICHED SAMPLE"
 NAMES = {
     "judge": "judge alone",
     "labels_only": "labels alone",
@@ -21,33 +21,35 @@ NAMES = {
     "rogan_gladen": "Rogan-Gladen",
 }
 BEST = "prediction_powered"
-SHOWN = 5
-SHORT = 24
+MAX_LISTED = 5
+MAX_REASON = 24
 """Longer reasons are printed in the last column."""
 
 
 def render(found: Estimate, console: Console) -> None:
     """Print an estimate: its title, the table, the explanation, and the warnings."""
-    say(console, _title(found), "italic")
+    print_line(console, _format_title(found), "italic")
     if found.enriched:
-        say(console, f"{LOUD}: labels count with the weights that their things were drawn with", "bold yellow")
+        print_line(
+            console, f"{PROMINENT}: labels count with the weights that their things were drawn with", "bold yellow"
+        )
     if found.refused:
-        say(console, f"NO ESTIMATE: {found.refused}", "bold red")
+        print_line(console, f"NO ESTIMATE: {found.refused}", "bold red")
     console.print()
-    console.print(_table(found))
+    console.print(_build_table(found))
     console.print()
-    for line in legend(found):
-        say(console, line, "dim")
-    more = [f"not read: {len(found.unread) - SHOWN} more rows"] if len(found.unread) > SHOWN else []
-    for line in (*(f"not read: {row}" for row in found.unread[:SHOWN]), *more, *found.warnings):
-        say(console, line, "yellow")
+    for line in format_legend(found):
+        print_line(console, line, "dim")
+    more = [f"not read: {len(found.unread) - MAX_LISTED} more rows"] if len(found.unread) > MAX_LISTED else []
+    for line in (*(f"not read: {row}" for row in found.unread[:MAX_LISTED]), *more, *found.warnings):
+        print_line(console, line, "yellow")
 
 
-def legend(found: Estimate) -> Iterator[str]:
+def format_legend(found: Estimate) -> Iterator[str]:
     """Yield sentences that explain the table's figures."""
     yield (
         f"Each interval is of {found.level:.0%}. The judge's own takes the judge for right; the others are of what "
-        f"people would say of {_of_what(found)}."
+        f"people would say of {_format_population(found)}."
     )
     yield "To halve: so many labels, drawn in the same way, would give an interval of half the length."
     if refused := next((row.plain.reason for row in found.rows if row.plain), None):
@@ -56,12 +58,12 @@ def legend(found: Estimate) -> Iterator[str]:
         yield f"Annotations that are no label: {', '.join(lines)}."
 
 
-def _of_what(found: Estimate) -> str:
+def _format_population(found: Estimate) -> str:
     """Format the population that the figures are for."""
     return "new questions like these" if found.new_questions else "the judged things of this run"
 
 
-def told(figure: Figure, *, sign: bool = False) -> str:
+def format_estimate(figure: EstimateFigure, *, sign: bool = False) -> str:
     """Format a figure with its interval, or the reason why it has no value.
 
     Example:
@@ -70,14 +72,14 @@ def told(figure: Figure, *, sign: bool = False) -> str:
     """
     if figure.value is None:
         short = (figure.reason or "").split(":")[0]
-        return short if len(short) <= SHORT else "none"
+        return short if len(short) <= MAX_REASON else "none"
     if figure.interval is None:
-        return f"{number(figure.value, sign=sign)} [no interval]"
-    ends = f"{number(figure.interval.low, sign=sign)}, {number(figure.interval.high, sign=sign)}"
-    return f"{number(figure.value, sign=sign)} [{ends}]"
+        return f"{format_number(figure.value, sign=sign)} [no interval]"
+    ends = f"{format_number(figure.interval.low, sign=sign)}, {format_number(figure.interval.high, sign=sign)}"
+    return f"{format_number(figure.value, sign=sign)} [{ends}]"
 
 
-def number(figure: float, *, sign: bool = False) -> str:
+def format_number(figure: float, *, sign: bool = False) -> str:
     """Format a figure with the decimals that its size needs.
 
     Example:
@@ -88,7 +90,7 @@ def number(figure: float, *, sign: bool = False) -> str:
     return f"{round(figure, decimals) + 0.0:{'+' if sign else ''},.{decimals}f}"
 
 
-def _title(found: Estimate) -> str:
+def _format_title(found: Estimate) -> str:
     """Format the title: what is estimated, from how many labels."""
     drawn = "" if found.drawn_by == "items" else ", drawn by whole questions"
     return (
@@ -97,7 +99,7 @@ def _title(found: Estimate) -> str:
     )
 
 
-def _table(found: Estimate) -> Table:
+def _build_table(found: Estimate) -> Table:
     """Build the table, with a block of lines for each mean or difference."""
     table = Table(box=None, pad_edge=False)
     table.add_column(escape(", by ".join(["method", *([" · ".join(found.by)] if found.by else [])])), overflow="fold")
@@ -106,7 +108,7 @@ def _table(found: Estimate) -> Table:
     table.add_column("to halve", justify="right", no_wrap=True)
     table.add_column("", overflow="fold")
     for row in found.rows:
-        names = iter(_names(row))
+        names = iter(_format_names(row))
         for key, name in NAMES.items():
             figure = getattr(row, key)
             if figure is None:
@@ -114,16 +116,16 @@ def _table(found: Estimate) -> Table:
             cells = [
                 next(names, ""),
                 name,
-                told(figure, sign=row.baseline is not None),
+                format_estimate(figure, sign=row.baseline is not None),
                 f"{figure.labels_to_halve:,}" if figure.labels_to_halve else "",
-                remark(row, key, found.refused),
+                format_remark(row, key, found.refused),
             ]
             table.add_row(*(Text(cell, style="bold" if key == BEST and n else "") for n, cell in enumerate(cells)))
         table.add_row(*(Text(cell) for cell in (*names, "")[:1]))
     return table
 
 
-def _names(row: EstimateRow) -> Iterator[str]:
+def _format_names(row: EstimateRow) -> Iterator[str]:
     """Yield the lines that name a block, with the number of labelled items."""
     yield row.method if row.baseline is None else f"{row.method} less {row.baseline}"
     if row.group:
@@ -133,11 +135,11 @@ def _names(row: EstimateRow) -> Iterator[str]:
     yield f"  {row.labels:,} of {row.judged:,} labelled"
 
 
-def remark(row: EstimateRow, key: str, refused: str | None = None) -> str:
+def format_remark(row: EstimateRow, key: str, refused: str | None = None) -> str:
     """Format the remarks on a figure."""
-    figure: Figure = getattr(row, key)
+    figure: EstimateFigure = getattr(row, key)
     remarks: list[str] = []
-    if figure.reason and figure.reason not in {refused, told(figure)} and key != "plain":
+    if figure.reason and figure.reason not in {refused, format_estimate(figure)} and key != "plain":
         remarks.append(figure.reason)
     if key == "judge":
         remarks.append("not corrected")

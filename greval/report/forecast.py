@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rich.console import Console
 from rich.table import Table
 
-from greval.runs.forecast import Expected, Forecast
+from greval.runs.forecast import Forecast, MetricForecast
 
 COLUMNS = ("judged", "kept", "skipped", "calls", "input tokens", "output tokens", "cost")
 
@@ -21,40 +21,40 @@ def render(forecast: Forecast, console: Console) -> None:
     for name in COLUMNS:
         table.add_column(name, justify="right")
     for part in forecast.expected:
-        table.add_row(part.metric, *_cells(part))
+        table.add_row(part.metric, *_format_cells(part))
     if len(forecast.expected) > 1:
-        table.add_row("all", *_cells(_all(forecast)))
+        table.add_row("all", *_format_cells(_sum_metrics(forecast)))
     console.print(table)
-    for line in _notes(forecast):
+    for line in _format_notes(forecast):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
-def _cells(part: Expected) -> tuple[str, ...]:
+def _format_cells(part: MetricForecast) -> tuple[str, ...]:
     """Format the counts and the cost of a metric."""
     numbers = (part.judged, part.kept, part.skipped, part.calls, part.input_tokens, part.output_tokens)
     cost = part.cost if part.calls else 0.0  # no calls cost nothing, even if the judge has no known price
     return (*(f"{number:,}" for number in numbers), "unknown" if cost is None else f"${cost:.4f}")
 
 
-def _all(forecast: Forecast) -> Expected:
+def _sum_metrics(forecast: Forecast) -> MetricForecast:
     """Return the sum over all metrics."""
     names = ("judged", "kept", "skipped", "calls", "input_tokens", "output_tokens")
     sums = {name: sum(getattr(part, name) for part in forecast.expected) for name in names}
-    return Expected(metric="all", **sums, cost=forecast.cost)
+    return MetricForecast(metric="all", **sums, cost=forecast.cost)
 
 
-def _notes(forecast: Forecast) -> list[str]:
+def _format_notes(forecast: Forecast) -> list[str]:
     """Return notes on how the figures were made."""
     notes = [f"input tokens: {forecast.how}; output tokens: an estimate", "calls: without what is asked again"]
     if forecast.judge and forecast.cost is None:
         notes.append(f"no price is known for {forecast.judge}: --prices FILE gives one")
-    notes += _caps(forecast)
+    notes += _format_caps(forecast)
     if forecast.unread:
         notes.append(f"rows that are no cases and would not be judged: {forecast.unread}")
     return notes
 
 
-def _caps(forecast: Forecast) -> Iterator[str]:
+def _format_caps(forecast: Forecast) -> Iterator[str]:
     """Yield what was spent on the run before, and whether its caps leave room for the calls."""
     spent = forecast.spent
     if spent.calls or spent.cost:
@@ -62,13 +62,13 @@ def _caps(forecast: Forecast) -> Iterator[str]:
         yield f"spent by earlier commands on this run: {spent.calls:,} calls{cost}; --max-calls and --max-cost count it"
     if forecast.max_calls is not None:
         left = max(forecast.max_calls - spent.calls, 0)
-        yield f"--max-calls {forecast.max_calls}: {_room(forecast.calls <= left)}; it leaves {left:,} calls"
+        yield f"--max-calls {forecast.max_calls}: {_format_room(forecast.calls <= left)}; it leaves {left:,} calls"
     if forecast.max_cost is not None:
         left_cost = max(forecast.max_cost - (spent.cost or 0.0), 0.0)
         fits = (forecast.cost or 0.0) <= left_cost
-        yield f"--max-cost {forecast.max_cost:g}: {_room(fits)}; it leaves ${left_cost:.4f}"
+        yield f"--max-cost {forecast.max_cost:g}: {_format_room(fits)}; it leaves ${left_cost:.4f}"
 
 
-def _room(fits: bool) -> str:  # noqa: FBT001 - whether
+def _format_room(fits: bool) -> str:  # noqa: FBT001 - whether
     """Format whether the run fits into a cap."""
     return "the run would come to its end" if fits else "the run would stop at it"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from greval.stats.interval import Interval
-from greval.stats.measured import Figure, Measured
+from greval.stats.measured import Measured, MeasuredValue
 
 NAMES = {
     "kappa": "Cohen's kappa",
@@ -18,7 +18,7 @@ NAMES = {
 }
 
 
-def named(name: str) -> str:
+def format_name(name: str) -> str:
     """Return the printed name of a figure.
 
     Example:
@@ -28,7 +28,7 @@ def named(name: str) -> str:
     return NAMES.get(name, name.replace("f1", "F1"))
 
 
-def told(figure: Measured | None) -> str:
+def format_measured(figure: Measured | None) -> str:
     """Format a figure with its interval; a dash if it is undefined.
 
     Example:
@@ -39,20 +39,22 @@ def told(figure: Measured | None) -> str:
     """
     if figure is None:
         return ""
-    return f"{number(figure.value)}{ends(figure.interval)}" if isinstance(figure, Figure) else "-"
+    return (
+        f"{format_number(figure.value)}{format_interval(figure.interval)}" if isinstance(figure, MeasuredValue) else "-"
+    )
 
 
-def by_question(figure: Measured) -> str:
+def format_by_question(figure: Measured) -> str:
     """Format the interval that resamples whole questions; empty if each question has one item."""
-    return ends(figure.clustered).strip() if isinstance(figure, Figure) else "-"
+    return format_interval(figure.clustered).strip() if isinstance(figure, MeasuredValue) else "-"
 
 
-def ends(interval: Interval | None) -> str:
+def format_interval(interval: Interval | None) -> str:
     """Format the ends of an interval, to follow a value."""
-    return "" if interval is None else f" [{number(interval.low)}, {number(interval.high)}]"
+    return "" if interval is None else f" [{format_number(interval.low)}, {format_number(interval.high)}]"
 
 
-def number(value: float | None) -> str:
+def format_number(value: float | None) -> str:
     """Format a figure with two decimals, fewer if it is large; never as -0.00, and None as a dash.
 
     Example:

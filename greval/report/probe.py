@@ -8,13 +8,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from greval._util.wording import counted
-from greval.report.number_format import by_question, told
-from greval.report.terminal import plain_table, say, shortened
-from greval.stats.measured import Figure
-from greval.trust.probing.records import Checked, Noise, Probe, Survivor
+from greval._util.wording import format_count
+from greval.report.number_format import format_by_question, format_measured
+from greval.report.terminal import build_plain_table, print_line, shorten
+from greval.stats.measured import MeasuredValue
+from greval.trust.probing.records import JudgeNoise, Probe, ProbeCheckResult, SurvivingMutant
 
-SHORT = 100
+MAX_REASON = 100
 """The number of characters of a reason that are printed; the JSON form has it in full."""
 
 
@@ -26,37 +26,39 @@ def render(probe: Probe, console: Console, *, show: int = 5) -> None:
         console: The console to print to.
         show: The number of surviving mutants to print.
     """
-    say(console, f"{probe.folder}: {probe.metric}, judge {probe.judge}, {counted(probe.cases, 'case')}", "italic")
+    print_line(
+        console, f"{probe.folder}: {probe.metric}, judge {probe.judge}, {format_count(probe.cases, 'case')}", "italic"
+    )
     if probe.checks:
         console.print()
-        console.print(_checks(probe.checks))
+        console.print(_build_checks_table(probe.checks))
     if probe.survivors and show:
         console.print()
-        console.print(_survivors(probe.survivors, show))
+        console.print(_build_survivors_table(probe.survivors, show))
     console.print()
-    for line in legend(probe):
-        say(console, line, "dim")
-    for line in troubles(probe):
-        say(console, line, "yellow")
+    for line in format_legend(probe):
+        print_line(console, line, "dim")
+    for line in format_troubles(probe):
+        print_line(console, line, "yellow")
 
 
-def legend(probe: Probe) -> Iterator[str]:
+def format_legend(probe: Probe) -> Iterator[str]:
     """Yield sentences about what each check expects, the noise, the checks not made, and the cost."""
     for one in probe.checks:
         yield f"{one.name}: {one.holds}"
-    if any(isinstance(one.rate, Figure) and one.rate.clustered for one in probe.checks):
+    if any(isinstance(one.rate, MeasuredValue) and one.rate.clustered for one in probe.checks):
         yield "by question: verdicts on one question are not independent; this interval counts questions only"
     if probe.noise:
-        yield noise(probe.noise)
+        yield format_noise(probe.noise)
     for skip in probe.skipped:
         yield f"{skip.check}: not made: {skip.reason}"
     usage = probe.usage
     tokens = f"{usage.input_tokens or 0:,} input tokens, {usage.output_tokens or 0:,} output tokens"
     cost = "" if probe.cost is None else f", ${probe.cost:.4f}"
-    yield f"asked now: {counted(usage.calls, 'call')}, {tokens}{cost}"
+    yield f"asked now: {format_count(usage.calls, 'call')}, {tokens}{cost}"
 
 
-def noise(found: Noise) -> str:
+def format_noise(found: JudgeNoise) -> str:
     """Format how stable repeated verdicts are.
 
     Example:
@@ -65,17 +67,17 @@ def noise(found: Noise) -> str:
         >>> format_noise(Noise(repeats=2, things=0, unsteady=none, flip_rate=None, sd=None))
         'repeats: nothing was judged twice'
     """
-    if not isinstance(found.unsteady, Figure) or found.flip_rate is None:
+    if not isinstance(found.unsteady, MeasuredValue) or found.flip_rate is None:
         return "repeats: nothing was judged twice"
     spread = "" if found.sd is None else f", standard deviation {found.sd:.2f}"
     lost = f", {found.failed} failed" if found.failed else ""
     return (
-        f"repeats: of {counted(found.things, 'verdict')} judged {found.repeats} times {told(found.unsteady)} changed; "
-        f"flip rate {found.flip_rate:.2f}{spread}{lost}"
+        f"repeats: of {format_count(found.things, 'verdict')} judged {found.repeats} times "
+        f"{format_measured(found.unsteady)} changed; flip rate {found.flip_rate:.2f}{spread}{lost}"
     )
 
 
-def troubles(probe: Probe) -> Iterator[str]:
+def format_troubles(probe: Probe) -> Iterator[str]:
     """Yield what the figures do not include, with the remedy."""
     for one in probe.checks:
         for reason, times in one.unused.items():
@@ -83,7 +85,7 @@ def troubles(probe: Probe) -> Iterator[str]:
         if one.missing:
             yield f"{one.name}: {one.missing} not judged yet; run the same command again to go on, or with a higher cap"
     for reason, cases in probe.left_out.items():
-        yield f"{counted(cases, 'case')} left out: {reason}"
+        yield f"{format_count(cases, 'case')} left out: {reason}"
     for row in probe.unread[:5]:
         yield f"not a case: {row}"
     if probe.failures:
@@ -91,9 +93,9 @@ def troubles(probe: Probe) -> Iterator[str]:
         yield f"failures: {kinds}; they are not counted as caught; run the same command again to ask for these only"
 
 
-def _checks(checks: Sequence[Checked]) -> Table:
+def _build_checks_table(checks: Sequence[ProbeCheckResult]) -> Table:
     """Build the table of checks."""
-    clustered = any(isinstance(one.rate, Figure) and one.rate.clustered for one in checks)
+    clustered = any(isinstance(one.rate, MeasuredValue) and one.rate.clustered for one in checks)
     heads = (
         "caught",
         "kill rate [95%]",
@@ -103,32 +105,32 @@ def _checks(checks: Sequence[Checked]) -> Table:
         "failed",
         "not used",
     )
-    table = plain_table("check", *heads)
+    table = build_plain_table("check", *heads)
     table.columns[0].no_wrap = True
     for one in checks:
         counts = (one.better, one.worse, one.failed, sum(one.unused.values()))
-        apart = [by_question(one.rate)] if clustered else []
-        cells = (one.name, f"{one.killed} of {one.mutants}", told(one.rate), *apart, *map(str, counts))
+        apart = [format_by_question(one.rate)] if clustered else []
+        cells = (one.name, f"{one.killed} of {one.mutants}", format_measured(one.rate), *apart, *map(str, counts))
         table.add_row(*map(Text, cells))
     return table
 
 
-def _survivors(survivors: Sequence[Survivor], show: int) -> Table:
+def _build_survivors_table(survivors: Sequence[SurvivingMutant], show: int) -> Table:
     """Build the table of surviving mutants, the first of each check and variant at the top."""
     more = f" ({show} of {len(survivors)})" if len(survivors) > show else ""
     table = Table(title=f"Not caught{more}", title_justify="left", box=None, pad_edge=False)
     for name in ("check", "variant", "case", "before", "after", "reason"):
         table.add_column(name, overflow="fold")
-    for one in _various(survivors)[:show]:
-        who = " ".join(shortened(part) for part in (one.sample_id, one.method, one.item) if part)
-        reason = one.reason if len(one.reason) <= SHORT else f"{one.reason[:SHORT]}..."
+    for one in _order_by_variety(survivors)[:show]:
+        who = " ".join(shorten(part) for part in (one.sample_id, one.method, one.item) if part)
+        reason = one.reason if len(one.reason) <= MAX_REASON else f"{one.reason[:MAX_REASON]}..."
         table.add_row(*map(Text, (one.check, one.variant, who, str(one.before), str(one.after), reason)))
     return table
 
 
-def _various(survivors: Sequence[Survivor]) -> list[Survivor]:
+def _order_by_variety(survivors: Sequence[SurvivingMutant]) -> list[SurvivingMutant]:
     """Return the survivors, the first of each check and variant before the others."""
-    firsts: dict[tuple[str, str], Survivor] = {}
+    firsts: dict[tuple[str, str], SurvivingMutant] = {}
     for one in survivors:
         firsts.setdefault((one.check, one.variant), one)
     first = {id(one) for one in firsts.values()}

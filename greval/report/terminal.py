@@ -8,31 +8,31 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-LONGEST = 64
+MAX_NAME = 64
 """The maximum length of a printed name: that of a 256-bit hash in hexadecimal, which is printed in full."""
-GAP = "..."
+ELLIPSIS = "..."
 
 
-def say(console: Console, line: str, style: str = "") -> None:
+def print_line(console: Console, line: str, style: str = "") -> None:
     """Print a line verbatim, without markup or folding."""
     console.print(line, style=style, markup=False, highlight=False, soft_wrap=True)
 
 
-def say_loud(console: Console, warnings: Iterable[str], loud: str | tuple[str, ...]) -> None:
+def print_prominent(console: Console, warnings: Iterable[str], loud: str | tuple[str, ...]) -> None:
     """Print the warnings with one of these prefixes, which come before all figures."""
     for line in warnings:
         if line.startswith(loud):
-            say(console, line, "bold red")
+            print_line(console, line, "bold red")
 
 
-def say_rest(console: Console, warnings: Iterable[str], loud: str | tuple[str, ...]) -> None:
+def print_rest(console: Console, warnings: Iterable[str], loud: str | tuple[str, ...]) -> None:
     """Print the other warnings, which come after the figures."""
     for line in warnings:
         if not line.startswith(loud):
-            say(console, line, "yellow")
+            print_line(console, line, "yellow")
 
 
-def plain_table(first: str, *others: str, left: Collection[str] = ()) -> Table:
+def build_plain_table(first: str, *others: str, left: Collection[str] = ()) -> Table:
     """Build an empty table with names left-aligned and figures right-aligned.
 
     Args:
@@ -51,7 +51,7 @@ def plain_table(first: str, *others: str, left: Collection[str] = ()) -> Table:
     return table
 
 
-def shortened(text: str, most: int = LONGEST) -> str:
+def shorten(text: str, most: int = MAX_NAME) -> str:
     """Shorten a long name by leaving out its middle, because its ends distinguish it from similar names.
 
     Example:
@@ -62,5 +62,5 @@ def shortened(text: str, most: int = LONGEST) -> str:
     """
     if len(text) <= most:
         return text
-    kept = (most - len(GAP)) // 2
-    return f"{text[:kept]}{GAP}{text[-kept:]}"
+    kept = (most - len(ELLIPSIS)) // 2
+    return f"{text[:kept]}{ELLIPSIS}{text[-kept:]}"

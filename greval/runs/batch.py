@@ -16,44 +16,44 @@ from typing import TYPE_CHECKING, NoReturn, Unpack, cast
 from pydantic import JsonValue, ValidationError
 
 from greval.datasets import RowFault
-from greval.datasets.case_records import GivenCases, read_given
+from greval.datasets.case_records import CaseRecords, read_records
 from greval.datasets.file_identity import identify_file
-from greval.datasets.row_faults import none_readable
+from greval.datasets.row_faults import build_unreadable_error
 from greval.errors import DataError, JudgeError, StoppedError
-from greval.judging.model.answer_format import Question, native
-from greval.judging.model.client import Desk, JudgeClient, Line, reply_of
+from greval.judging.model.answer_format import AnswerFormat, build_schema_arguments
+from greval.judging.model.client import Connection, JudgeClient, ReplySource, read_reply
 from greval.judging.model.hints import LOCAL
 from greval.judging.model.judge import Judge
-from greval.judging.model.openai_batch import BatchFiles, BatchState, read_line, request_line
+from greval.judging.model.openai_batch import BatchFiles, BatchState, format_request_line, parse_answer_line
 from greval.judging.model.prices import FREE, Prices
 from greval.judging.model.reply import Reply
-from greval.judging.model.reply_cache import Replies
-from greval.metrics.library import load, with_dependencies
+from greval.judging.model.reply_cache import ReplyCache
+from greval.metrics.library import add_dependencies, load_metric
 from greval.records.case import Case
-from greval.records.metric import JudgedMetric, Metric, ReasonDepth, define, set_reason_depth
+from greval.records.metric import JudgedMetric, Metric, ReasonDepth, build_metric, set_reason_depth
 from greval.records.record import Record
 from greval.records.result import Failure, Usage
 from greval.runs.evaluation import JOURNAL, Run, evaluate_async
-from greval.runs.options import Options, prices_of
-from greval.runs.worker import read_case, written
+from greval.runs.options import EvaluateOptions, get_prices
+from greval.runs.worker import dump_case, read_case
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
     from langchain_openai import ChatOpenAI
 
-FOLDER = "batch"
-CASES = "cases.jsonl"
-REQUESTS = "requests.jsonl"
-PLAN = "plan.json"
-PLACED = "its question is in the next batch"
-OPEN = "its answer has not come yet"
+BATCH_FOLDER = "batch"
+CASES_FILE = "cases.jsonl"
+REQUESTS_FILE = "requests.jsonl"
+PLAN_FILE = "plan.json"
+QUEUED = "its question is in the next batch"
+UNANSWERED = "its answer has not come yet"
 DISCOUNT = 0.5
 """The price of a batch relative to single calls. OpenAI, Anthropic and Google charge half."""
-WIDTH = 64
+CONCURRENCY = 64
 """The number of judgements processed concurrently. None of them waits for a model."""
 
 
-class Plan(Record):
+class BatchPlan(Record):
     """The settings of a batch run, stored in its folder so that the folder name is enough to resume it."""
 
     judge: Judge
@@ -64,7 +64,7 @@ class Plan(Record):
     collected: tuple[str, ...] = ()
 
 
-class Batched(Record):
+class SubmittedBatch(Record):
     """A submitted batch: its id, or None if no request was left to send, and the number of requests.
 
     `unread` has a message for each row that is not a case.
@@ -76,14 +76,14 @@ class Batched(Record):
 
 
 async def submit(
-    cases: GivenCases,
+    cases: CaseRecords,
     metrics: Sequence[Metric],
     judge: Judge,
     *,
     out: str | Path,
     repeats: int = 1,
     reason_depth: ReasonDepth | None = None,
-) -> Batched:
+) -> SubmittedBatch:
     """Submit the requests of a run as a batch, without those whose results the run folder already holds.
 
     Args:
@@ -100,33 +100,33 @@ async def submit(
     """
     if judge.local or not judge.model.startswith("openai:"):
         raise JudgeError(f"{judge.label}: only openai:MODEL can be asked in batches")
-    folder = Path(out) / FOLDER
+    folder = Path(out) / BATCH_FOLDER
     folder.mkdir(parents=True, exist_ok=True)
-    whole = set_reason_depth(with_dependencies(metrics), reason_depth)
-    plan = Plan(
+    whole = set_reason_depth(add_dependencies(metrics), reason_depth)
+    plan = BatchPlan(
         judge=judge,
         metrics=tuple(metric.name for metric in whole),
         definitions=tuple(metric.model_dump(mode="json") for metric in whole if isinstance(metric, JudgedMetric)),
         repeats=repeats,
     )
-    if (folder / PLAN).is_file():
-        known = _plan(folder)
+    if (folder / PLAN_FILE).is_file():
+        known = _read_plan(folder)
         if waiting := [batch for batch in known.sent if batch not in known.collected]:
             raise JudgeError(f"{out}: {', '.join(waiting)} is out; greval batch collect {out} comes first")
         plan = plan.model_copy(update={"sent": known.sent, "collected": known.collected})
-    unread = _kept(cases, folder / CASES)
-    sent = await _send(plan, Path(out))
+    unread = _write_cases(cases, folder / CASES_FILE)
+    sent = await _submit_requests(plan, Path(out))
     return sent.model_copy(update={"unread": tuple(unread)})
 
 
-async def status(out: str | Path) -> dict[str, BatchState]:
+async def read_status(out: str | Path) -> dict[str, BatchState]:
     """Return the state of each batch of a run that was not collected yet, by batch id."""
-    plan = _plan(Path(out) / FOLDER)
-    files = await _files(plan)
+    plan = _read_plan(Path(out) / BATCH_FOLDER)
+    files = await _open_batch_files(plan)
     return {batch: await files.status(batch) for batch in plan.sent if batch not in plan.collected}
 
 
-async def collect(out: str | Path, **options: Unpack[Options]) -> Run:
+async def collect(out: str | Path, **options: Unpack[EvaluateOptions]) -> Run:
     """Fetch the replies of the submitted batches and judge with them.
 
     Args:
@@ -139,104 +139,108 @@ async def collect(out: str | Path, **options: Unpack[Options]) -> Run:
     Raises:
         JudgeError: If a batch is not done yet, or no batch was submitted.
     """
-    folder = Path(out) / FOLDER
-    plan = _plan(folder)
+    folder = Path(out) / BATCH_FOLDER
+    plan = _read_plan(folder)
     failed: dict[str, Reply] = {}
     waiting = [batch for batch in plan.sent if batch not in plan.collected]
     for batch in waiting:
-        failed |= await _fetch(plan, batch, Path(out))
-    run = await _run(plan, folder, Path(out), _answering(failed), options)
-    _keep(folder, plan.model_copy(update={"collected": plan.sent}))
+        failed |= await _fetch_replies(plan, batch, Path(out))
+    run = await _evaluate(plan, folder, Path(out), _build_reply_source(failed), options)
+    _write_plan(folder, plan.model_copy(update={"collected": plan.sent}))
     return run
 
 
-async def _send(plan: Plan, out: Path) -> Batched:
+async def _submit_requests(plan: BatchPlan, out: Path) -> SubmittedBatch:
     """Write the requests to a file, submit them, and store the batch id as soon as it is known."""
-    folder = out / FOLDER
+    folder = out / BATCH_FOLDER
     asked: set[str] = set()
-    with (folder / REQUESTS).open("w", encoding="utf-8") as file:
+    with (folder / REQUESTS_FILE).open("w", encoding="utf-8") as file:
 
-        async def place(key: str, line: Line, question: Question, messages: list[BaseMessage]) -> NoReturn:
+        async def queue_request(
+            key: str, line: Connection, question: AnswerFormat, messages: list[BaseMessage]
+        ) -> NoReturn:
             if key not in asked:
                 asked.add(key)
                 model = cast("ChatOpenAI", line.model)
-                file.write(request_line(key, model, messages, native(model, question)) + "\n")
-            raise StoppedError(PLACED)
+                file.write(format_request_line(key, model, messages, build_schema_arguments(model, question)) + "\n")
+            raise StoppedError(QUEUED)
 
-        await _run(plan, folder, out, place, {})
+        await _evaluate(plan, folder, out, queue_request, {})
     if not asked:
-        return Batched(batch=None, requests=0)
-    with (folder / REQUESTS).open(encoding="utf-8") as lines:
-        files = await _files(plan)
+        return SubmittedBatch(batch=None, requests=0)
+    with (folder / REQUESTS_FILE).open(encoding="utf-8") as lines:
+        files = await _open_batch_files(plan)
         batch = await files.submit(line.rstrip("\n") for line in lines)
-    _keep(folder, plan.model_copy(update={"sent": (*plan.sent, batch)}))
-    return Batched(batch=batch, requests=len(asked))
+    _write_plan(folder, plan.model_copy(update={"sent": (*plan.sent, batch)}))
+    return SubmittedBatch(batch=batch, requests=len(asked))
 
 
-def _kept(cases: GivenCases, path: Path) -> list[str]:
+def _write_cases(cases: CaseRecords, path: Path) -> list[str]:
     """Write the cases to a file, and return a message for each row that is not a case. Such rows are skipped."""
     unread: list[str] = []
     number = 0
     with path.open("w", encoding="utf-8") as file:
-        for number, given in enumerate(read_given(cases), 1):
+        for number, given in enumerate(read_records(cases), 1):
             try:
-                file.write(written(read_case(given)) + "\n")
+                file.write(dump_case(read_case(given)) + "\n")
             except DataError as error:
                 unread.append(str(error) if isinstance(given, RowFault) else f"cases, row {number}: {error}")
     if unread and len(unread) == number:
-        raise none_readable(unread, number)
+        raise build_unreadable_error(unread, number)
     return unread
 
 
-def _cases(folder: Path) -> Iterator[Case]:
+def _read_cases(folder: Path) -> Iterator[Case]:
     """Yield the stored cases of a batch run."""
-    with (folder / CASES).open(encoding="utf-8") as lines:
+    with (folder / CASES_FILE).open(encoding="utf-8") as lines:
         for line in lines:
             yield Case.model_validate_json(line)
 
 
-async def _run(plan: Plan, folder: Path, out: Path, desk: Desk, options: Options) -> Run:
+async def _evaluate(
+    plan: BatchPlan, folder: Path, out: Path, reply_source: ReplySource, options: EvaluateOptions
+) -> Run:
     """Run the normal evaluation, with a source of stored replies instead of the judge's model."""
-    own = {definition["name"]: define(definition) for definition in plan.definitions}
-    metrics: list[Metric] = [own.get(name) or load(name) for name in plan.metrics]
-    price = prices_of(options).of(plan.judge.label)
-    table = {plan.judge.label: price.times(DISCOUNT)} if price else {}
+    own = {definition["name"]: build_metric(definition) for definition in plan.definitions}
+    metrics: list[Metric] = [own.get(name) or load_metric(name) for name in plan.metrics]
+    price = get_prices(options).of(plan.judge.label)
+    table = {plan.judge.label: price.multiply_by(DISCOUNT)} if price else {}
     prices = Prices(models=table or {LOCAL: FREE}, as_of="the batch", source="half of the listed price")
-    source = identify_file(folder / CASES)
-    given: Options = {
+    source = identify_file(folder / CASES_FILE)
+    given: EvaluateOptions = {
         "repeats": plan.repeats,
-        "concurrency": WIDTH,
+        "concurrency": CONCURRENCY,
         "origin": source,
         **options,
-        "desk": desk,
+        "desk": reply_source,
         "prices": prices,
     }
-    return await evaluate_async(_cases(folder), metrics, plan.judge, out=out, **given)
+    return await evaluate_async(_read_cases(folder), metrics, plan.judge, out=out, **given)
 
 
-def _answering(failed: Mapping[str, Reply]) -> Desk:
+def _build_reply_source(failed: Mapping[str, Reply]) -> ReplySource:
     """Build the reply source for a collected batch.
 
     Replies are in the journal and failed requests are in `failed`; any other request is still open.
     """
 
-    async def answer(key: str, line: Line, question: Question, messages: list[BaseMessage]) -> Reply:  # noqa: ARG001
+    async def answer(key: str, line: Connection, question: AnswerFormat, messages: list[BaseMessage]) -> Reply:  # noqa: ARG001
         if key not in failed:
-            raise StoppedError(OPEN)
+            raise StoppedError(UNANSWERED)
         return failed[key]
 
     return answer
 
 
-async def _fetch(plan: Plan, batch: str, out: Path) -> dict[str, Reply]:
+async def _fetch_replies(plan: BatchPlan, batch: str, out: Path) -> dict[str, Reply]:
     """Store the replies of a batch in the run's journal, and return the failed requests by key."""
     line = await JudgeClient(plan.judge).ready()
     model = cast("ChatOpenAI", line.model)
     failed: dict[str, Reply] = {}
-    with Replies(out / JOURNAL, paid=True) as journal:
-        async for text in (await _files(plan)).collect(batch):
-            key, found = read_line(text, model)
-            reply = Reply("", Usage(calls=1), found, key=key) if isinstance(found, Failure) else reply_of(found)
+    with ReplyCache(out / JOURNAL, paid=True) as journal:
+        async for text in (await _open_batch_files(plan)).collect(batch):
+            key, found = parse_answer_line(text, model)
+            reply = Reply("", Usage(calls=1), found, key=key) if isinstance(found, Failure) else read_reply(found)
             if reply.failure:
                 failed[key] = reply
             else:
@@ -244,19 +248,19 @@ async def _fetch(plan: Plan, batch: str, out: Path) -> dict[str, Reply]:
     return failed
 
 
-async def _files(plan: Plan) -> BatchFiles:
+async def _open_batch_files(plan: BatchPlan) -> BatchFiles:
     line = await JudgeClient(plan.judge).ready()
     return BatchFiles(cast("ChatOpenAI", line.model).root_async_client)
 
 
-def _plan(folder: Path) -> Plan:
+def _read_plan(folder: Path) -> BatchPlan:
     """Read the settings of a batch run.
 
     Raises:
         JudgeError: If no batch was submitted from this folder.
     """
     try:
-        return Plan.model_validate_json((folder / PLAN).read_text(encoding="utf-8"))
+        return BatchPlan.model_validate_json((folder / PLAN_FILE).read_text(encoding="utf-8"))
     except (OSError, ValidationError) as error:
         message = (
             f"{folder.parent}: no batch was sent from here; greval batch submit CASES -m METRIC -o {folder.parent}"
@@ -264,8 +268,8 @@ def _plan(folder: Path) -> Plan:
         raise JudgeError(message) from error
 
 
-def _keep(folder: Path, plan: Plan) -> None:
+def _write_plan(folder: Path, plan: BatchPlan) -> None:
     """Write the settings of a batch run atomically."""
-    new = folder / f"{PLAN}.new"
+    new = folder / f"{PLAN_FILE}.new"
     new.write_text(plan.model_dump_json(indent=2), encoding="utf-8")
-    new.replace(folder / PLAN)
+    new.replace(folder / PLAN_FILE)

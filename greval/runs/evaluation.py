@@ -17,43 +17,43 @@ from typing import Unpack
 
 from langchain_core.language_models import BaseChatModel
 
-from greval._util.arguments import known_options
-from greval._util.concurrency import beside, rare_collections
+from greval._util.arguments import check_options
+from greval._util.concurrency import reduce_collections, run_in_background
 from greval.datasets import RowFault
-from greval.datasets.case_reader import Reading
-from greval.datasets.case_records import GivenCases, read_given
-from greval.datasets.file_identity import Source
-from greval.datasets.row_faults import describe_unread, none_readable
+from greval.datasets.case_reader import CaseReader
+from greval.datasets.case_records import CaseRecords, read_records
+from greval.datasets.file_identity import CaseSource
+from greval.datasets.row_faults import build_unreadable_error, describe_row_faults
 from greval.errors import DataWarning, DefinitionError, JudgeError
 from greval.judging.metric_runnable import run_sync
-from greval.judging.model.budget import Guard, Spending
+from greval.judging.model.budget import RunGuard, RunSpending
 from greval.judging.model.client import JudgeClient
-from greval.judging.model.failure_log import FailedCalls
-from greval.judging.model.hints import key_hint
+from greval.judging.model.failure_log import FailureLog
+from greval.judging.model.hints import format_key_hint
 from greval.judging.model.judge import Judge
-from greval.judging.model.reply_cache import Replies, cache_file, forget
-from greval.metrics.library import with_dependencies
+from greval.judging.model.reply_cache import ReplyCache, delete_cache_file, find_cache_file
+from greval.metrics.library import add_dependencies
 from greval.records.case import Case
 from greval.records.metric import Metric, set_reason_depth
 from greval.records.result import Result
-from greval.runs.manifest import put_metrics, put_spending, read_spending, refuse_probe
-from greval.runs.options import Options, prices_of, shard_of, source_of, total_of, width_of
+from greval.runs.manifest import read_spending, refuse_probe, store_metrics, store_spending
+from greval.runs.options import EvaluateOptions, count_judgements, get_concurrency, get_prices, get_shard, get_source
 from greval.runs.progress import Progress
-from greval.runs.run_summary import missing_tag, summarise_run
+from greval.runs.run_summary import find_missing_tag, summarise_run
 from greval.runs.runnable import compile_metrics
 from greval.runs.share_summary import ShareSummary, summarise_shares
 from greval.runs.store import Store
-from greval.runs.store.plans import Mark
-from greval.runs.worker import Work
+from greval.runs.store.plans import MetricVersion
+from greval.runs.worker import JudgingLoop
 from greval.stats.summary import Summary
 
-SPARE = 4
+CALLS_PER_SPARE_WORKER = 4
 """The number of concurrent calls for each spare worker, which makes calls while others write or wait for a retry."""
 FLUSH_SECONDS = 1.0
 JOURNAL = "replies.sqlite"
-STOPPED = "it was asked to stop"
+STOP_REQUESTED = "it was asked to stop"
 INTERRUPTED = "it was interrupted"
-MOST_FOLDERS = 10_000
+MAX_FOLDERS = 10_000
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class Run:
         """
         with Store.open(self.folder) as store, store.snapshot():
             found = summarise_run(store, by)
-            if error := missing_tag(found.by, found.summaries, store):
+            if error := find_missing_tag(found.by, found.summaries, store):
                 raise error
         return found.summaries
 
@@ -114,18 +114,18 @@ class Run:
         """
         with Store.open(self.folder) as store, store.snapshot():
             found = summarise_run(store, by)
-            if error := missing_tag(found.by, found.summaries, store):
+            if error := find_missing_tag(found.by, found.summaries, store):
                 raise error
             return summarise_shares(store, found.by)
 
 
 def evaluate(
-    cases: GivenCases,
+    cases: CaseRecords,
     metrics: Sequence[Metric],
     judge: Judge | BaseChatModel | None = None,
     *,
     out: str | Path,
-    **options: Unpack[Options],
+    **options: Unpack[EvaluateOptions],
 ) -> Run:
     """Judge cases by metrics and store the results in a run folder.
 
@@ -143,13 +143,13 @@ def evaluate(
 
 
 async def evaluate_async(
-    cases: GivenCases,
+    cases: CaseRecords,
     metrics: Sequence[Metric],
     judge: Judge | BaseChatModel | None = None,
     *,
     out: str | Path,
     stop: asyncio.Event | None = None,
-    **options: Unpack[Options],
+    **options: Unpack[EvaluateOptions],
 ) -> Run:
     """Judge cases by metrics and store the results in a run folder.
 
@@ -192,31 +192,31 @@ async def evaluate_async(
         StoreError: If the folder cannot be written or holds a probe.
         TypeError: If an option does not exist.
     """
-    known_options(options, Options, "evaluate")
-    reading = read_given(cases)
+    check_options(options, EvaluateOptions, "evaluate")
+    reading = read_records(cases)
     if not metrics:
         raise DefinitionError("no metric is given; give those to judge by, such as [load('correctness')]")
-    shard = shard_of(options)
-    folder = Path(out) if options.get("resume", True) else unused(Path(out))
-    width = width_of(judge, options)
-    guard = _guard(judge, options)
+    shard = get_shard(options)
+    folder = Path(out) if options.get("resume", True) else find_free_folder(Path(out))
+    width = get_concurrency(judge, options)
+    guard = _build_guard(judge, options)
     with ExitStack() as opened:
         store = opened.enter_context(Store.create(folder))
         if not options.get("probe"):
             refuse_probe(store)
-        client = _client(judge, guard, width, folder, options, opened) if judge is not None else None
+        client = _build_client(judge, guard, width, folder, options, opened) if judge is not None else None
         if client:
             await client.ready()
-        wanted = set_reason_depth(with_dependencies(metrics), options.get("reason_depth"))
+        wanted = set_reason_depth(add_dependencies(metrics), options.get("reason_depth"))
         runnables = compile_metrics(wanted, client, repeats=options.get("repeats", 1))
-        work = Work(
+        work = JudgingLoop(
             store,
             runnables,
             guard,
-            Progress(total=total_of(cases, options, len(runnables))),
+            Progress(total=count_judgements(cases, options, len(runnables))),
             shard=shard,
             retry_failed=options.get("retry_failed", True),
-            mends=options.get("retry_failed", True) and "desk" not in options,
+            retries_at_end=options.get("retry_failed", True) and "desk" not in options,
             config=options.get("config"),
             on_progress=options.get("on_progress"),
             on_result=options.get("on_result"),
@@ -224,57 +224,59 @@ async def evaluate_async(
             on_unread=options.get("on_unread"),
         )
         reads_on = store.holds_results() and (isinstance(cases, Sized) or options.get("total") is not None)
-        _describe(work, store, client, options)
+        _store_metadata(work, store, client, options)
         capped = options.get("max_calls") is not None or options.get("max_cost") is not None
-        guard.before = read_spending(store, prices_of(options) if capped else None)
+        guard.before = read_spending(store, get_prices(options) if capped else None)
         guard.was_read = lambda name: store.was_scored(name, runnables[name].fingerprint)
-        _begin_plan(work, store, source_of(cases, options), options)
-        if store.plans.continued and store.plans.complete():
-            work.count_all(store.plans.count_statuses(finished=True))
+        _begin_plan(work, store, get_source(cases, options), options)
+        if store.plans.continued and store.plans.is_complete():
+            work.count_stored(store.plans.count_statuses(finished=True))
             store.plans.end(None, None)
         else:
             store.plans.expect_methods()
             async with (
-                _ending(guard, stop, options.get("deadline")),
-                _flushing(store),
-                _noting_spending(work, store, client, options),
+                _stop_on_request(guard, stop, options.get("deadline")),
+                _flush_periodically(store),
+                _record_spending(work, store, client, options),
             ):
-                with rare_collections():
-                    await _through(work, store, iter(reading), width, reads_on=reads_on)
+                with reduce_collections():
+                    await _judge_source(work, store, iter(reading), width, read_remaining=reads_on)
     if "on_unread" not in options:
-        _warn(work, reading)
-    if guard.why is None and work.taken and work.taken == work.progress.unread:
-        raise none_readable(work.unread, work.taken)
+        _warn_unread(work, reading)
+    if guard.why is None and work.row_count and work.row_count == work.progress.unread:
+        raise build_unreadable_error(work.unread, work.row_count)
     if guard.why is None and "desk" not in options:
-        forget(folder / JOURNAL)
+        delete_cache_file(folder / JOURNAL)
     return Run(folder, work.progress, why=guard.why, fatal=guard.fatal)
 
 
-def _warn(work: Work, reading: Reading) -> None:
+def _warn_unread(work: JudgingLoop, reading: CaseReader) -> None:
     """Warn about rows that are not cases and about ignored field names."""
-    unread, taken = work.progress.unread, work.taken
+    unread, taken = work.progress.unread, work.row_count
     if unread and unread < taken:
         lines = [
             f"{unread:,} of {taken:,} rows are no cases and were not judged:",
-            *describe_unread(work.unread, unread),
+            *describe_row_faults(work.unread, unread),
         ]
         warnings.warn("\n".join(lines), DataWarning, stacklevel=3)
-    if ignored := reading.told_ignored():
+    if ignored := reading.describe_ignored():
         warnings.warn(f"{reading.name}: {ignored}", DataWarning, stacklevel=3)
 
 
-async def _through(work: Work, store: Store, source: Iterator[Case | RowFault], width: int, *, reads_on: bool) -> None:
+async def _judge_source(
+    work: JudgingLoop, store: Store, source: Iterator[Case | RowFault], concurrency: int, *, read_remaining: bool
+) -> None:
     """Process all cases, and record the unreadable rows and how the run ended.
 
-    If the run is stopped and `reads_on` is true, the remaining cases are still read, because their stored results
+    If the run is stopped and `read_remaining` is true, the remaining cases are still read, because their stored results
     from an earlier run belong to this run too.
     """
     to_end = False
     try:
-        await work.run(source, width + max(1, width // SPARE))
+        await work.run(source, concurrency + max(1, concurrency // CALLS_PER_SPARE_WORKER))
         to_end = work.guard.why is None
-        if not to_end and reads_on:
-            await work.read_on(source)
+        if not to_end and read_remaining:
+            await work.read_remaining(source)
             to_end = True
     finally:
         why = work.guard.why or (None if to_end else INTERRUPTED)
@@ -284,7 +286,7 @@ async def _through(work: Work, store: Store, source: Iterator[Case | RowFault], 
 
 
 @asynccontextmanager
-async def _flushing(store: Store) -> AsyncIterator[None]:
+async def _flush_periodically(store: Store) -> AsyncIterator[None]:
     """Sync the log to disk once a second in a background thread, so that judging does not wait for it."""
 
     async def flush() -> None:
@@ -292,47 +294,47 @@ async def _flushing(store: Store) -> AsyncIterator[None]:
             await asyncio.sleep(FLUSH_SECONDS)
             await asyncio.to_thread(store.flush)
 
-    async with beside(flush()):
+    async with run_in_background(flush()):
         yield
 
 
 @asynccontextmanager
-async def _noting_spending(
-    work: Work, store: Store, client: JudgeClient | None, options: Options
+async def _record_spending(
+    work: JudgingLoop, store: Store, client: JudgeClient | None, options: EvaluateOptions
 ) -> AsyncIterator[None]:
     """Store the total spending of the run once a second and at the end, because the budget counts all commands."""
     guard = work.guard
     noted = guard.before
 
-    def note() -> None:
+    def record() -> None:
         nonlocal noted
-        spending = guard.spending
+        spending = guard.total_spending
         if client and "desk" in options:
             spending += _price_batch(work, client, options)
         if spending != noted:
-            put_spending(store, spending)
+            store_spending(store, spending)
             noted = spending
 
     async def repeat() -> None:
         while True:
             await asyncio.sleep(FLUSH_SECONDS)
-            note()
+            record()
 
     try:
-        async with beside(repeat()):
+        async with run_in_background(repeat()):
             yield
     finally:
-        note()
+        record()
 
 
-def _price_batch(work: Work, client: JudgeClient, options: Options) -> Spending:
+def _price_batch(work: JudgingLoop, client: JudgeClient, options: EvaluateOptions) -> RunSpending:
     """Return the cost of the replies of a batch, which this process did not request itself."""
     usage = work.progress.usage
-    return Spending(calls=usage.calls, cost=prices_of(options).cost(client.label, usage) if usage.calls else None)
+    return RunSpending(calls=usage.calls, cost=get_prices(options).cost(client.label, usage) if usage.calls else None)
 
 
 @asynccontextmanager
-async def _ending(guard: Guard, stop: asyncio.Event | None, deadline: float | None) -> AsyncIterator[None]:
+async def _stop_on_request(guard: RunGuard, stop: asyncio.Event | None, deadline: float | None) -> AsyncIterator[None]:
     """Stop the run when the stop event is set or the deadline has passed."""
     timer = None
     if deadline is not None:
@@ -343,74 +345,79 @@ async def _ending(guard: Guard, stop: asyncio.Event | None, deadline: float | No
     async def watch() -> None:
         if stop:
             await stop.wait()
-            guard.stop(STOPPED)
+            guard.stop(STOP_REQUESTED)
 
     try:
-        async with beside(watch()):
+        async with run_in_background(watch()):
             yield
     finally:
         if timer:
             timer.cancel()
 
 
-def unused(folder: Path) -> Path:
+def find_free_folder(folder: Path) -> Path:
     """Return the folder if it is empty, else the first of its name with suffix -2, -3, ... that is.
 
     Example:
         >>> import tempfile
         >>> folder = Path(tempfile.mkdtemp())
-        >>> unused(folder) == folder
+        >>> find_free_folder(folder) == folder
         True
     """
-    names = (folder, *(folder.with_name(f"{folder.name}-{n}") for n in range(2, MOST_FOLDERS)))
+    names = (folder, *(folder.with_name(f"{folder.name}-{n}") for n in range(2, MAX_FOLDERS)))
     return next((name for name in names if not name.exists() or not any(name.iterdir())), folder)
 
 
-def _guard(judge: Judge | BaseChatModel | None, options: Options) -> Guard:
+def _build_guard(judge: Judge | BaseChatModel | None, options: EvaluateOptions) -> RunGuard:
     """Build the guard that stops the run at its budget or if the judge is unusable."""
     if judge is None:
-        return Guard()
+        return RunGuard()
     label = JudgeClient(judge).label
-    prices = prices_of(options)
+    prices = get_prices(options)
     cap = options.get("max_cost")
     if cap is not None and prices.of(label) is None:
         message = f"{label}: no price is known to cap a cost by; give one (--prices) or cap calls (--max-calls)"
         raise JudgeError(message)
-    hint = key_hint(judge.model) if isinstance(judge, Judge) else "check the model's key"
+    hint = format_key_hint(judge.model) if isinstance(judge, Judge) else "check the model's key"
     costs, clock = partial(prices.cost, label), asyncio.get_running_loop().time
-    return Guard(max_calls=options.get("max_calls"), max_cost=cap, cost=costs, hint=hint, model=label, clock=clock)
+    return RunGuard(max_calls=options.get("max_calls"), max_cost=cap, cost=costs, hint=hint, model=label, clock=clock)
 
 
-def _client(
-    judge: Judge | BaseChatModel, guard: Guard, width: int, folder: Path, options: Options, opened: ExitStack
+def _build_client(
+    judge: Judge | BaseChatModel,
+    guard: RunGuard,
+    concurrency: int,
+    folder: Path,
+    options: EvaluateOptions,
+    stack: ExitStack,
 ) -> JudgeClient:
     """Build the judge client that all metrics of the run share."""
     cache = options.get("cache") or None
-    file = cache if isinstance(cache, Path) else cache_file()
+    file = cache if isinstance(cache, Path) else find_cache_file()
     return JudgeClient(
         judge,
-        gate=options.get("gate") or asyncio.Semaphore(width),
+        gate=options.get("gate") or asyncio.Semaphore(concurrency),
         guard=guard,
-        cache=opened.enter_context(Replies(file)) if cache else None,
-        journal=opened.enter_context(Replies(folder / JOURNAL, paid=True)),
+        cache=stack.enter_context(ReplyCache(file)) if cache else None,
+        journal=stack.enter_context(ReplyCache(folder / JOURNAL, paid=True)),
         desk=options.get("desk"),
-        on_failure=FailedCalls(folder) if options.get("debug") else None,
+        on_failure=FailureLog(folder) if options.get("debug") else None,
     )
 
 
-def _describe(work: Work, store: Store, client: JudgeClient | None, options: Options) -> None:
+def _store_metadata(work: JudgingLoop, store: Store, client: JudgeClient | None, options: EvaluateOptions) -> None:
     """Store the metrics and the judge of the run; a run without a judge leaves the stored judge unchanged."""
     runnables = work.runnables
-    put_metrics(store, [runnable.metric.model_dump(mode="json") for runnable in runnables.values()])
+    store_metrics(store, [runnable.metric.model_dump(mode="json") for runnable in runnables.values()])
     if client:
-        price = prices_of(options).of(client.label)
+        price = get_prices(options).of(client.label)
         store.put_fact("judge", {"label": client.label, **client.identity})
         store.put_fact("price", price.model_dump() if price else None)
 
 
-def _begin_plan(work: Work, store: Store, source: Source, options: Options) -> None:
+def _begin_plan(work: JudgingLoop, store: Store, source: CaseSource, options: EvaluateOptions) -> None:
     """Begin the plan of the run, which replaces earlier plans of the same metrics and methods."""
-    marks = {name: Mark(runnable.fingerprint, runnable.judge) for name, runnable in work.runnables.items()}
+    marks = {name: MetricVersion(runnable.fingerprint, runnable.judge) for name, runnable in work.runnables.items()}
     total = work.progress.total
     part = options.get("part") or (str(work.shard) if work.shard else "")
     store.plans.begin(source, part, marks, None if total is None else total // len(marks))
@@ -419,4 +426,4 @@ def _begin_plan(work: Work, store: Store, source: Source, options: Options) -> N
 def _claim_plans(store: Store, metrics: Iterable[str], method: str) -> None:
     """Make the plan of the run the counted one for a method, instead of earlier plans."""
     for metric in metrics:
-        store.plans.plan_of(metric, method)
+        store.plans.claim_plan(metric, method)

@@ -8,41 +8,41 @@ from typing import Unpack
 
 from langchain_core.language_models import BaseChatModel
 
-from greval._util.arguments import known_options
+from greval._util.arguments import check_options
 from greval.datasets import RowFault
-from greval.datasets.case_records import GivenCases, read_given
-from greval.datasets.row_faults import none_readable
+from greval.datasets.case_records import CaseRecords, read_records
+from greval.datasets.row_faults import build_unreadable_error
 from greval.errors import DataError
-from greval.judging.metric_judge import Asking
+from greval.judging.metric_judge import MetricJudge
 from greval.judging.metric_runnable import run_sync
-from greval.judging.model.budget import Spending
+from greval.judging.model.budget import RunSpending
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge
 from greval.judging.model.prices import Prices
-from greval.judging.model.tokens import TokenCounter, counter
-from greval.metrics.dependencies import built_on
-from greval.metrics.library import with_dependencies
+from greval.judging.model.tokens import TokenCounter, create_token_counter
+from greval.metrics.dependencies import list_dependency_names
+from greval.metrics.library import add_dependencies
 from greval.records.case import Case
-from greval.records.fingerprint import case_key, content_key
+from greval.records.fingerprint import compute_case_key, compute_content_key
 from greval.records.metric import JudgedMetric, Metric, set_reason_depth
-from greval.records.metric_input import lacking
+from greval.records.metric_input import explain_missing_needs
 from greval.records.record import Record
 from greval.records.result import Failure, Result, Usage
 from greval.runs.manifest import read_spending, refuse_probe
-from greval.runs.options import Options, prices_of, shard_of
+from greval.runs.options import EvaluateOptions, get_prices, get_shard
 from greval.runs.runnable import compile_metrics
 from greval.runs.store import FILE, Store
-from greval.runs.worker import left, narrow, read_case, written
+from greval.runs.worker import dump_case, narrow_for_metric, read_case, select_remaining
 
-OUTPUT_PER_VERDICT = 60
+OUTPUT_TOKENS_PER_VERDICT = 60
 """The assumed output tokens of a verdict with a brief reason."""
-DETAILED_OUTPUT = 100
+OUTPUT_TOKENS_PER_DETAILED_REASON = 100
 """The assumed additional output tokens of a detailed reason."""
-FINDING_OUTPUT = 30
+OUTPUT_TOKENS_PER_FINDING = 30
 """The assumed output tokens of the finding of one step."""
 
 
-class Expected(Record):
+class MetricForecast(Record):
     """The forecast of one metric: calls and tokens for what is not judged yet. `cost` is None if no price is known."""
 
     metric: str
@@ -63,11 +63,11 @@ class Forecast(Record):
     """
 
     judge: str | None
-    expected: tuple[Expected, ...]
+    expected: tuple[MetricForecast, ...]
     how: str
     exact: bool
     unread: int = 0
-    spent: Spending = Spending()
+    spent: RunSpending = RunSpending()
     max_calls: int | None = None
     max_cost: float | None = None
 
@@ -84,12 +84,12 @@ class Forecast(Record):
 
 
 def forecast(
-    cases: GivenCases,
+    cases: CaseRecords,
     metrics: Sequence[Metric],
     judge: Judge | BaseChatModel | None,
     *,
     out: str | Path,
-    **options: Unpack[Options],
+    **options: Unpack[EvaluateOptions],
 ) -> Forecast:
     """Count the calls, tokens and cost that `evaluate` with the same arguments would need, without any call.
 
@@ -104,33 +104,33 @@ def forecast(
         JudgeError: If the judge cannot be used at all.
         StoreError: If the folder holds a probe.
     """
-    known_options(options, Options, "forecast")
-    return run_sync(_forecast(read_given(cases), metrics, judge, Path(out), options))
+    check_options(options, EvaluateOptions, "forecast")
+    return run_sync(_forecast_async(read_records(cases), metrics, judge, Path(out), options))
 
 
-async def _forecast(
+async def _forecast_async(
     cases: Iterable[Case | RowFault],
     metrics: Sequence[Metric],
     judge: Judge | BaseChatModel | None,
     folder: Path,
-    options: Options,
+    options: EvaluateOptions,
 ) -> Forecast:
-    shard = shard_of(options)
+    shard = get_shard(options)
     client = JudgeClient(judge) if judge is not None else None
-    count = counter((await client.ready()).model) if client else TokenCounter()
-    wanted = set_reason_depth(with_dependencies(metrics), options.get("reason_depth"))
-    parts = _parts(wanted, client, count, options)
+    count = create_token_counter((await client.ready()).model) if client else TokenCounter()
+    wanted = set_reason_depth(add_dependencies(metrics), options.get("reason_depth"))
+    parts = _build_counters(wanted, client, count, options)
     known = Store.open(folder, all_rows=True) if options.get("resume", True) and (folder / FILE).is_file() else None
-    prices = prices_of(options)
+    prices = get_prices(options)
     unread: list[str] = []
-    taken, spent = 0, Spending()
+    taken, spent = 0, RunSpending()
     try:
         if known and not options.get("probe"):
             refuse_probe(known)
         if known:
             spent = read_spending(known, prices)
         for given in cases:
-            case = _read(given, unread)
+            case = _read_case(given, unread)
             taken += 1
             if case is None:
                 continue
@@ -143,8 +143,8 @@ async def _forecast(
         if known:
             known.close()
     if taken and taken == len(unread):
-        raise none_readable(unread, taken)
-    expected = tuple(part.expected(prices, client.label if client else "") for part in parts)
+        raise build_unreadable_error(unread, taken)
+    expected = tuple(part.build_forecast(prices, client.label if client else "") for part in parts)
     return Forecast(
         judge=client.label if client else None,
         expected=expected,
@@ -157,94 +157,105 @@ async def _forecast(
     )
 
 
-def _read(given: Case | RowFault, unread: list[str]) -> Case | None:
+def _read_case(given: Case | RowFault, unread: list[str]) -> Case | None:
     """Return the case, or None if the row is not a case; the reason is appended to `unread`."""
     try:
         case = read_case(given)
-        written(case)
+        dump_case(case)
     except DataError as error:
         unread.append(str(error))
         return None
     return case
 
 
-def _parts(metrics: Sequence[Metric], client: JudgeClient | None, count: TokenCounter, options: Options) -> list[_Part]:
+def _build_counters(
+    metrics: Sequence[Metric], client: JudgeClient | None, count: TokenCounter, options: EvaluateOptions
+) -> list[_MetricCounter]:
     """Build a counter for each metric, with the fingerprints that the run would use."""
     compiled = compile_metrics(metrics, client, repeats=options.get("repeats", 1))
-    return [_Part(one.metric, one.fingerprint, client, count, options) for one in compiled.values()]
+    return [_MetricCounter(one.metric, one.fingerprint, client, count, options) for one in compiled.values()]
 
 
-def output_per_verdict(metric: JudgedMetric) -> int:
+def estimate_output_tokens(metric: JudgedMetric) -> int:
     """Return the assumed output tokens of one verdict, by the depth of its reason.
 
     Example:
         >>> from greval.metrics.library import load
-        >>> output_per_verdict(load("correctness"))
+        >>> estimate_output_tokens(load("correctness"))
         60
     """
-    more = {"brief": 0, "detailed": DETAILED_OUTPUT, "steps": FINDING_OUTPUT * len(metric.steps)}
-    return OUTPUT_PER_VERDICT + more[metric.reason_depth]
+    more = {
+        "brief": 0,
+        "detailed": OUTPUT_TOKENS_PER_DETAILED_REASON,
+        "steps": OUTPUT_TOKENS_PER_FINDING * len(metric.steps),
+    }
+    return OUTPUT_TOKENS_PER_VERDICT + more[metric.reason_depth]
 
 
-class _Part:
+class _MetricCounter:
     """Counter of the calls and tokens of one metric."""
 
     def __init__(
-        self, metric: Metric, mark: str, client: JudgeClient | None, count: TokenCounter, options: Options
+        self,
+        metric: Metric,
+        fingerprint: str,
+        client: JudgeClient | None,
+        count: TokenCounter,
+        options: EvaluateOptions,
     ) -> None:
         self._metric = metric
-        self._mark = mark
-        self._asking = Asking(metric, client) if client and isinstance(metric, JudgedMetric) else None
+        self._fingerprint = fingerprint
+        self._asking = MetricJudge(metric, client) if client and isinstance(metric, JudgedMetric) else None
         self._count = count
         self._repeats = options.get("repeats", 1)
         self._retry_failed = options.get("retry_failed", True)
         self._start = sum(count(message.text) for message in self._asking.start) if self._asking else 0
         self._seen: set[str] = set()
-        self._found = Expected(metric=metric.name)
+        self._totals = MetricForecast(metric=metric.name)
 
     def add(self, case: Case, known: Store | None, kept: Mapping[str, Result]) -> Result | None:
         """Count one case and return its stored result, if any; `kept` holds those of the metrics before this one."""
-        seen, broken = self._narrowed(case, kept)
-        content = content_key(seen, self._metric, self._mark)
-        old = known.get(case_key(seen, content), (case.id, case.method, self._metric.name)) if known else None
+        seen, broken = self._narrow_case(case, kept)
+        content = compute_content_key(seen, self._metric, self._fingerprint)
+        old = known.get(compute_case_key(seen, content), (case.id, case.method, self._metric.name)) if known else None
         if old and (old.finished or not self._retry_failed):
-            self._more(kept=1)
+            self._increase(kept=1)
             return old
-        if seen.error is not None or lacking(self._metric, seen):
-            self._more(skipped=1)
+        if seen.error is not None or explain_missing_needs(self._metric, seen):
+            self._increase(skipped=1)
         elif broken or self._asking is None or content in self._seen or (known and known.same(content)):
-            self._more(judged=1)
+            self._increase(judged=1)
         else:
             self._seen.add(content)
-            self._more(judged=1, **self._asked(self._asking, left(seen, self._metric, old)))
+            self._increase(judged=1, **self._estimate_calls(self._asking, select_remaining(seen, self._metric, old)))
         return None
 
-    def _narrowed(self, case: Case, kept: Mapping[str, Result]) -> tuple[Case, Failure | None]:
+    def _narrow_case(self, case: Case, kept: Mapping[str, Result]) -> tuple[Case, Failure | None]:
         """Return what the metric sees if all results that it builds on are stored, else the whole case."""
-        names = built_on(self._metric)
+        names = list_dependency_names(self._metric)
         known = {name: kept[name] for name in names if name in kept}
-        return narrow(case, self._metric, known) if len(known) == len(names) else (case, None)
+        return narrow_for_metric(case, self._metric, known) if len(known) == len(names) else (case, None)
 
-    def _asked(self, asking: Asking, case: Case) -> dict[str, int]:
+    def _estimate_calls(self, asking: MetricJudge, case: Case) -> dict[str, int]:
         try:
-            batches = asking.batches(case)
+            batches = asking.split_batches(case)
         except DataError:
             return {}
-        tokens = sum(self._start + self._count(asking.messages(case, batch)[-1].text) for batch in batches)
+        tokens = sum(self._start + self._count(asking.build_messages(case, batch)[-1].text) for batch in batches)
         verdicts = sum(max(1, len(batch)) for batch in batches)
         return {
             "calls": len(batches) * self._repeats,
             "input_tokens": tokens * self._repeats,
-            "output_tokens": verdicts * output_per_verdict(asking.metric) * self._repeats,
+            "output_tokens": verdicts * estimate_output_tokens(asking.metric) * self._repeats,
         }
 
-    def _more(self, **counts: int) -> None:
-        now = self._found
-        self._found = now.model_copy(update={name: getattr(now, name) + n for name, n in counts.items()})
+    def _increase(self, **counts: int) -> None:
+        now = self._totals
+        self._totals = now.model_copy(update={name: getattr(now, name) + n for name, n in counts.items()})
 
-    def expected(self, prices: Prices, label: str) -> Expected:
+    def build_forecast(self, prices: Prices, label: str) -> MetricForecast:
         """Return the counts with their cost."""
-        found = self._found
+        found = self._totals
         if self._asking is None:
             return found
         usage = Usage(calls=found.calls, input_tokens=found.input_tokens, output_tokens=found.output_tokens)

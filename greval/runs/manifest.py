@@ -9,24 +9,24 @@ from pathlib import Path
 from pydantic import JsonValue, TypeAdapter
 
 from greval.errors import StoreError
-from greval.judging.model.budget import Spending
+from greval.judging.model.budget import RunSpending
 from greval.judging.model.prices import Prices
 from greval.records.scale import Scale
 from greval.runs.store import FILE, Store
 
-PROBE = "probe"
+PROBE_TAG = "probe"
 """The tag of every case of a probe that names the planted fault."""
-SPENT = "spent"
+SPENDING = "spent"
 """The name of the metadata entry for the spending of all commands."""
-_SCALE: TypeAdapter[Scale] = TypeAdapter(Scale)
-OF = "of"
+_SCALE_ADAPTER: TypeAdapter[Scale] = TypeAdapter(Scale)
+PROBED_CASE_TAG = "of"
 """The tag of every case of a probe that names the case in which the fault was planted."""
 
 
-def holds_probe(store: Store) -> bool | None:
+def is_probe(store: Store) -> bool | None:
     """Return whether a run is a probe, whose cases were changed on purpose; None if nothing was judged yet."""
     first = next(store.rows(), None)
-    return None if first is None else {PROBE, OF} <= first.result.tags.keys()
+    return None if first is None else {PROBE_TAG, PROBED_CASE_TAG} <= first.result.tags.keys()
 
 
 def refuse_probe(store: Store) -> None:
@@ -35,15 +35,15 @@ def refuse_probe(store: Store) -> None:
     Raises:
         StoreError: If the run is a probe.
     """
-    if holds_probe(store):
+    if is_probe(store):
         raise StoreError(f"{store.folder}: holds a probe; choose another folder with -o")
 
 
-def put_metrics(store: Store, metrics: Iterable[JsonValue]) -> None:
+def store_metrics(store: Store, metrics: Iterable[JsonValue]) -> None:
     """Store metric definitions; they replace those of the same name and leave other metrics unchanged."""
     known = store.fact("metrics")
-    named = {_name(metric): metric for metric in known} if isinstance(known, list) else {}
-    store.put_fact("metrics", [*(named | {_name(metric): metric for metric in metrics}).values()])
+    named = {_get_name(metric): metric for metric in known} if isinstance(known, list) else {}
+    store.put_fact("metrics", [*(named | {_get_name(metric): metric for metric in metrics}).values()])
 
 
 def read_scales(metrics: JsonValue) -> dict[str, Scale]:
@@ -55,11 +55,11 @@ def read_scales(metrics: JsonValue) -> dict[str, Scale]:
     found: dict[str, Scale] = {}
     for metric in metrics if isinstance(metrics, list) else []:
         if isinstance(metric, dict) and isinstance(metric.get("scale"), dict):
-            found[str(metric["name"])] = _SCALE.validate_python(metric["scale"])
+            found[str(metric["name"])] = _SCALE_ADAPTER.validate_python(metric["scale"])
     return found
 
 
-def read_spending(store: Store, prices: Prices | None = None) -> Spending:
+def read_spending(store: Store, prices: Prices | None = None) -> RunSpending:
     """Return what all commands on a run spent so far, including replaced rows.
 
     Args:
@@ -67,19 +67,19 @@ def read_spending(store: Store, prices: Prices | None = None) -> Spending:
         prices: If given, also count rows whose cost was not recorded, such as those of a merged run or of a killed
             command. This reads all rows.
     """
-    noted = Spending.model_validate(store.fact(SPENT) or {})
+    noted = RunSpending.model_validate(store.fact(SPENDING) or {})
     if prices is None:
         return noted
-    rows = Spending()
+    rows = RunSpending()
     for judge, usage in store.usage().items():
-        rows += Spending(calls=usage.calls, cost=prices.cost(judge, usage) if usage.calls else None)
+        rows += RunSpending(calls=usage.calls, cost=prices.cost(judge, usage) if usage.calls else None)
     costs = [cost for cost in (noted.cost, rows.cost) if cost is not None]
-    return Spending(calls=max(noted.calls, rows.calls), cost=max(costs, default=None))
+    return RunSpending(calls=max(noted.calls, rows.calls), cost=max(costs, default=None))
 
 
-def sum_spending(folders: Iterable[Path], prices: Prices) -> Spending:
+def sum_spending(folders: Iterable[Path], prices: Prices) -> RunSpending:
     """Return what all commands spent on the runs in the folders; a folder without a run adds nothing."""
-    total = Spending()
+    total = RunSpending()
     for folder in folders:
         if (folder / FILE).is_file():
             with suppress(StoreError), Store.open(folder) as store:  # the command that judges there reports the error
@@ -87,10 +87,10 @@ def sum_spending(folders: Iterable[Path], prices: Prices) -> Spending:
     return total
 
 
-def put_spending(store: Store, spending: Spending) -> None:
+def store_spending(store: Store, spending: RunSpending) -> None:
     """Store what all commands on a run spent so far."""
-    store.put_fact(SPENT, spending.model_dump())
+    store.put_fact(SPENDING, spending.model_dump())
 
 
-def _name(metric: JsonValue) -> JsonValue:
+def _get_name(metric: JsonValue) -> JsonValue:
     return metric.get("name") if isinstance(metric, dict) else None

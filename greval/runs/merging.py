@@ -11,13 +11,13 @@ from pydantic import JsonValue
 from greval.errors import StoreError
 from greval.records.record import Record
 from greval.records.result import Usage
-from greval.runs.manifest import put_metrics
+from greval.runs.manifest import store_metrics
 from greval.runs.store import Store
 from greval.runs.store.plans import NO_PLAN
-from greval.runs.worker import MOST_TOLD
+from greval.runs.worker import MAX_LISTED_ROWS
 
 
-class Merged(Record):
+class MergeSummary(Record):
     """The result of a merge: the number of copied rows, and of rows that were already present."""
 
     folder: str
@@ -25,7 +25,7 @@ class Merged(Record):
     known: int
 
 
-def merge(out: str | Path, runs: Sequence[str | Path], *, metrics: Collection[str] = ()) -> Merged:
+def merge(out: str | Path, runs: Sequence[str | Path], *, metrics: Collection[str] = ()) -> MergeSummary:
     """Copy the rows and cases of several runs into one run folder. Merging the same runs again changes nothing.
 
     The results that count in each run also count in the merged run, together with those of earlier merges. If a run
@@ -51,18 +51,18 @@ def merge(out: str | Path, runs: Sequence[str | Path], *, metrics: Collection[st
         target = opened.enter_context(Store.create(Path(out)))
         target.plans.retire_metrics(metrics)
         missing = target.count_missing()
-        counts = [_take_over(target, store, missing) for store in stores]
+        counts = [_copy_rows(target, store, missing) for store in stores]
         target.set_planned(missing)
-        _facts(target, stores)
-    return Merged(folder=str(out), rows=sum(new for new, _ in counts), known=sum(old for _, old in counts))
+        _merge_metadata(target, stores)
+    return MergeSummary(folder=str(out), rows=sum(new for new, _ in counts), known=sum(old for _, old in counts))
 
 
-def _take_over(target: Store, store: Store, missing: dict[int, int | None]) -> tuple[int, int]:
+def _copy_rows(target: Store, store: Store, missing: dict[int, int | None]) -> tuple[int, int]:
     """Append the missing rows of a run; return the number of new rows and of rows already present.
 
     The number of judgements that each plan of the run lacks is added to `missing`, by the plan's id in the merged run.
     """
-    plans = target.plans.take_over(store.folder, store.taken_plans())
+    plans = target.plans.copy_plans(store.folder, store.taken_plans())
     missing |= {plans[plan]: count for plan, count in store.count_missing().items()}
     counting = {plan.id for plan in target.taken_plans()}
     new = known = 0
@@ -85,11 +85,11 @@ def _take_over(target: Store, store: Store, missing: dict[int, int | None]) -> t
     return new, known
 
 
-def _facts(target: Store, stores: Sequence[Store]) -> None:
+def _merge_metadata(target: Store, stores: Sequence[Store]) -> None:
     """Merge the metadata of the runs: union of metrics and unreadable rows, and judge and price of the first run."""
     for store in reversed(stores):
         metrics = store.fact("metrics")
-        put_metrics(target, metrics if isinstance(metrics, list) else ())
+        store_metrics(target, metrics if isinstance(metrics, list) else ())
     for name in ("judge", "price"):
         facts = (store.fact(name) for store in stores)
         target.put_fact(name, next((fact for fact in facts if fact), None))
@@ -100,5 +100,5 @@ def _facts(target: Store, stores: Sequence[Store]) -> None:
         unread |= dict.fromkeys(map(str, rows if isinstance(rows, list) else []))
         told = store.fact("unread_count")
         count = max(count, told if isinstance(told, int) else 0)  # each shard reads all rows
-    target.put_fact("unread", [*unread][:MOST_TOLD])
+    target.put_fact("unread", [*unread][:MAX_LISTED_ROWS])
     target.put_fact("unread_count", max(count, len(unread)))

@@ -10,11 +10,11 @@ from typing import TypedDict
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import RunnableConfig
 
-from greval.datasets import Reading
-from greval.datasets.case_records import GivenCases
-from greval.datasets.file_identity import UNKNOWN, Source
+from greval.datasets import CaseReader
+from greval.datasets.case_records import CaseRecords
+from greval.datasets.file_identity import UNKNOWN_SOURCE, CaseSource
 from greval.errors import DataError
-from greval.judging.model.client import Desk
+from greval.judging.model.client import ReplySource
 from greval.judging.model.judge import Judge
 from greval.judging.model.prices import Prices
 from greval.records.metric import ReasonDepth
@@ -30,7 +30,7 @@ LOCAL_CONCURRENCY = 2
 OnProgress = Callable[[Progress], None]
 
 
-class Options(TypedDict, total=False):
+class EvaluateOptions(TypedDict, total=False):
     """Options of a run; see `evaluate_async`."""
 
     concurrency: int | None
@@ -46,9 +46,9 @@ class Options(TypedDict, total=False):
     cache: bool | Path
     shard: Shard | str | None
     probe: bool
-    origin: Source
+    origin: CaseSource
     part: str
-    desk: Desk | None
+    desk: ReplySource | None
     debug: bool
     config: RunnableConfig | None
     total: int | None
@@ -57,13 +57,13 @@ class Options(TypedDict, total=False):
     on_unread: Callable[[str], None] | None
 
 
-def width_of(judge: Judge | BaseChatModel | None, options: Options) -> int:
+def get_concurrency(judge: Judge | BaseChatModel | None, options: EvaluateOptions) -> int:
     """Return the maximum number of concurrent calls."""
     local = isinstance(judge, Judge) and judge.local
     return options.get("concurrency") or (LOCAL_CONCURRENCY if local else DEFAULT_CONCURRENCY)
 
 
-def total_of(cases: GivenCases, options: Options, metrics: int) -> int | None:
+def count_judgements(cases: CaseRecords, options: EvaluateOptions, metrics: int) -> int | None:
     """Return the number of planned judgements, or None if it is unknown until the cases are read."""
     total = options.get("total")
     if total is None and isinstance(cases, Sized):
@@ -71,14 +71,14 @@ def total_of(cases: GivenCases, options: Options, metrics: int) -> int | None:
     return None if total is None or options.get("shard") else total * metrics
 
 
-def shard_of(options: Options) -> Shard | None:
+def get_shard(options: EvaluateOptions) -> Shard | None:
     """Return the shard of the cases to judge, or None for all cases.
 
     Raises:
         DataError: If the option is not a valid shard.
 
     Example:
-        >>> str(shard_of({"shard": "3/16"}))
+        >>> str(get_shard({"shard": "3/16"}))
         '3/16'
     """
     given = options.get("shard")
@@ -89,19 +89,19 @@ def shard_of(options: Options) -> Shard | None:
     return given
 
 
-def source_of(cases: GivenCases, options: Options) -> Source:
+def get_source(cases: CaseRecords, options: EvaluateOptions) -> CaseSource:
     """Return the source of the cases, `UNKNOWN` if there is no information about it.
 
     Example:
-        >>> source_of([], {"origin": Source(label="questions.csv")}).label
+        >>> get_source([], {"origin": Source(label="questions.csv")}).label
         'questions.csv'
     """
     given = options.get("origin")
-    if given is None and isinstance(cases, Reading):
-        given = cases.source()
-    return given or UNKNOWN
+    if given is None and isinstance(cases, CaseReader):
+        given = cases.identify_source()
+    return given or UNKNOWN_SOURCE
 
 
-def prices_of(options: Options) -> Prices:
+def get_prices(options: EvaluateOptions) -> Prices:
     """Return the price table, by default the one shipped with greval."""
     return options.get("prices") or Prices.load()

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from greval.errors import MissingExtraError
-from greval.judging.model.failures import redacted
+from greval.judging.model.failures import redact_secrets
 from greval.records.result import Failure, Judgement, Result
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Events:
         """
         from opentelemetry._logs import LogRecord, SeverityNumber
 
-        for attributes in (told for row in (*result.built_on, result) for told in attributes_of(row)):
+        for attributes in (told for row in (*result.built_on, result) for told in list_attributes(row)):
             failed = "error.type" in attributes
             record = LogRecord(
                 event_name=EVENT,
@@ -81,7 +81,7 @@ def emit(result: Result, provider: LoggerProvider | None = None) -> None:
     Events(provider)(result)
 
 
-def attributes_of(result: Result) -> Iterator[Attributes]:
+def list_attributes(result: Result) -> Iterator[Attributes]:
     """Yield the attributes of each event of a result: first its judgements, then its failures.
 
     The raw reply of the judge (`raw`) is left out, and text that looks like an API key is redacted.
@@ -90,18 +90,18 @@ def attributes_of(result: Result) -> Iterator[Attributes]:
         >>> from greval.records.result import Scored
         >>> scored = Scored(judgements=(Judgement(value="Good", number=1.0, reason="Clear."),))
         >>> row = Result(metric="tone", fingerprint="f", judge="openai:gpt-4.1-mini", tier="schema", outcome=scored)
-        >>> [event] = attributes_of(row)
+        >>> [event] = list_attributes(row)
         >>> event["gen_ai.evaluation.name"], event["gen_ai.evaluation.score.label"]
         ('tone', 'Good')
     """
-    common = _common(result)
+    common = _build_common_attributes(result)
     for judgement in result.judgements:
-        yield {**common, **_judged(judgement)}
+        yield {**common, **_build_judgement_attributes(judgement)}
     for failure in result.failures:
-        yield {**common, **_failed(failure)}
+        yield {**common, **_build_failure_attributes(failure)}
 
 
-def _common(result: Result) -> Attributes:
+def _build_common_attributes(result: Result) -> Attributes:
     provider, _, model = result.judge.partition(":")
     told = {
         "gen_ai.evaluation.name": result.metric,
@@ -111,29 +111,29 @@ def _common(result: Result) -> Attributes:
         "greval.method": result.method,
         "greval.fingerprint": result.fingerprint,
     }
-    return {name: redacted(value) for name, value in told.items() if value}
+    return {name: redact_secrets(value) for name, value in told.items() if value}
 
 
-def _judged(judgement: Judgement) -> Attributes:
+def _build_judgement_attributes(judgement: Judgement) -> Attributes:
     """Return the event attributes of a judgement: a number as score, a category as label, and the reason."""
-    told: Attributes = {"gen_ai.evaluation.explanation": redacted(judgement.reason)}
+    told: Attributes = {"gen_ai.evaluation.explanation": redact_secrets(judgement.reason)}
     if judgement.number is not None:
         told["gen_ai.evaluation.score.value"] = float(judgement.number)
     if isinstance(judgement.value, str):
-        told["gen_ai.evaluation.score.label"] = redacted(judgement.value)
+        told["gen_ai.evaluation.score.label"] = redact_secrets(judgement.value)
     elif judgement.number is None:
         told["gen_ai.evaluation.score.value"] = float(judgement.value)
-    return told | _item(judgement.item)
+    return told | _build_item_attributes(judgement.item)
 
 
-def _failed(failure: Failure) -> Attributes:
+def _build_failure_attributes(failure: Failure) -> Attributes:
     """Return the event attributes of a failure: kind and message.
 
     There is no explanation attribute, because it belongs to a score.
     """
-    told: Attributes = {"error.type": failure.kind, "greval.failure": redacted(failure.message)}
-    return told | _item(failure.item)
+    told: Attributes = {"error.type": failure.kind, "greval.failure": redact_secrets(failure.message)}
+    return told | _build_item_attributes(failure.item)
 
 
-def _item(item: str | None) -> Attributes:
-    return {} if item is None else {"greval.item": redacted(item)}
+def _build_item_attributes(item: str | None) -> Attributes:
+    return {} if item is None else {"greval.item": redact_secrets(item)}

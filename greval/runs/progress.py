@@ -40,7 +40,7 @@ class Progress(Record):
         """The mean number of judge calls per second since the start."""
         return self.usage.calls / self.seconds if self.seconds else 0.0
 
-    def after(
+    def with_result(
         self, result: Result, *, kept: bool, seconds: float, in_flight: int = 0, cost: float | None = None
     ) -> Progress:
         """Return the snapshot after one more result."""
@@ -49,7 +49,7 @@ class Progress(Record):
             update={
                 "done": self.done + 1,
                 status: getattr(self, status) + 1,
-                "items_failed": self.items_failed + _items_failed(result),
+                "items_failed": self.items_failed + _count_failed_items(result),
                 "kept": self.kept + kept,
                 "usage": self.usage if kept else self.usage + result.usage,
                 "seconds": seconds,
@@ -58,7 +58,7 @@ class Progress(Record):
             }
         )
 
-    def without(self, result: Result | None) -> Progress:
+    def without_result(self, result: Result | None) -> Progress:
         """Return the snapshot without a result that is about to be replaced; its cost stays included."""
         if result is None:
             return self
@@ -67,10 +67,10 @@ class Progress(Record):
             update={
                 "done": self.done - 1,
                 status: getattr(self, status) - 1,
-                "items_failed": self.items_failed - _items_failed(result),
+                "items_failed": self.items_failed - _count_failed_items(result),
             }
         )
 
 
-def _items_failed(result: Result) -> int:
+def _count_failed_items(result: Result) -> int:
     return len(result.failures) if result.outcome.status == "scored" else 0

@@ -23,29 +23,29 @@ from greval.datasets import read_cases
 from greval.errors import DataError, GrevalError, MissingExtraError, StoreError
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge
-from greval.metrics.computed import parse
-from greval.metrics.library import load, with_dependencies
+from greval.metrics.computed import find_computed_metric
+from greval.metrics.library import add_dependencies, load_metric
 from greval.records.metric import Metric
 from greval.records.result import Usage
 from greval.runs.evaluation import Run, evaluate_async
 from greval.runs.merging import merge
-from greval.runs.options import Options
+from greval.runs.options import EvaluateOptions
 from greval.runs.progress import Progress
 from greval.runs.shard import Shard
 from greval.runs.store import FILE
 
 SHARDS = "shards"
 MINUTE = 60.0
-MOST_LOST = 20
+MAX_LOST_WORKERS = 20
 LOCK_SECONDS = 5.0  # a shared file system may release the lock of a lost worker a few seconds later
-OBJECT_STORE = 80 * 1024 * 1024
-COUNTS = ("done", "scored", "skipped", "failed", "items_failed", "kept")
-LIMITS = ("requests_per_minute", "tokens_per_minute")
-UNFIT = frozenset({"desk", "on_result", "resume", "shard", "total"})
+OBJECT_STORE_BYTES = 80 * 1024 * 1024
+SUMMED_COUNTS = ("done", "scored", "skipped", "failed", "items_failed", "kept")
+RATE_LIMITS = ("requests_per_minute", "tokens_per_minute")
+UNSUPPORTED_OPTIONS = frozenset({"desk", "on_result", "resume", "shard", "total"})
 
 
 @dataclass(frozen=True)
-class Job:
+class RayJob:
     """The job description sent to the workers: plain values, built-in computed metrics by name, and no API key."""
 
     source: Path
@@ -55,9 +55,9 @@ class Job:
     shards: int
     method: str | None
     limit: int | None
-    options: Options
+    options: EvaluateOptions
 
-    def folder(self, number: int) -> Path:
+    def shard_folder(self, number: int) -> Path:
         """Return the run folder of a shard."""
         return self.out / SHARDS / f"{number}-of-{self.shards}"
 
@@ -73,7 +73,7 @@ def evaluate_on_ray(  # noqa: PLR0913 - what a run is made of
     address: str | None = None,
     method: str | None = None,
     limit: int | None = None,
-    **options: Unpack[Options],
+    **options: Unpack[EvaluateOptions],
 ) -> Run:
     """Judge the cases of a file in shards on a Ray cluster. The same call again resumes the run.
 
@@ -104,32 +104,32 @@ def evaluate_on_ray(  # noqa: PLR0913 - what a run is made of
         StoreError: If a folder cannot be used, or the run was begun with another number of shards.
     """
     source, folder = Path(source).resolve(), Path(out).resolve()
-    _check_begun(folder, shards)
-    sent = tuple(m.name if parse(m.name) is m else m for m in with_dependencies(metrics))
-    job = Job(source, sent, judge, folder, shards, method, limit, _divided(options, shards))
+    _check_shard_count(folder, shards)
+    sent = tuple(m.name if find_computed_metric(m.name) is m else m for m in add_dependencies(metrics))
+    job = RayJob(source, sent, judge, folder, shards, method, limit, _divide_budget(options, shards))
     total = (read_cases(job.source).count(limit) or 0) * len(job.metrics)
-    with _cluster(address, workers) as ray:
+    with _connect_to_ray(address, workers) as ray:
         width = min(shards, workers or int(ray.cluster_resources().get("CPU", 1)))
-        limits = {name: limit / width for name in LIMITS if (limit := getattr(judge, name))}
-        crew = Crew(ray, replace(job, judge=judge.model_copy(update=limits)), width, total, options)
-        crew.work()
-    begun = [job.folder(n) for n in range(1, shards + 1) if (job.folder(n) / FILE).is_file()]
-    merge(out, begun, metrics=[metric.name for metric in with_dependencies(metrics)])
+        limits = {name: limit / width for name in RATE_LIMITS if (limit := getattr(judge, name))}
+        crew = RayDriver(ray, replace(job, judge=judge.model_copy(update=limits)), width, total, options)
+        crew.run()
+    begun = [job.shard_folder(n) for n in range(1, shards + 1) if (job.shard_folder(n) / FILE).is_file()]
+    merge(out, begun, metrics=[metric.name for metric in add_dependencies(metrics)])
     return Run(Path(out), crew.progress, why=crew.why, fatal=crew.fatal)
 
 
-class Crew:
+class RayDriver:
     """The driver of a run on Ray: it queues the shards, starts their tasks and collects their results."""
 
-    def __init__(self, ray: Any, job: Job, width: int, total: int, options: Options) -> None:  # noqa: ANN401 - a module
+    def __init__(self, ray: Any, job: RayJob, concurrency: int, total: int, options: EvaluateOptions) -> None:  # noqa: ANN401 - a module
         """Queue all shards; at most `width` of them are judged at the same time."""
         self.fatal = False
-        self._ended: str | None = None
+        self._stop_reason: str | None = None
         self._ray = ray
         self._job = ray.put(job)
         self._task = ray.remote(num_cpus=1, max_retries=0)(judge_shard)  # this class restarts lost tasks, in order
-        self._pause = max(LOCK_SECONDS, MINUTE if job.judge.tokens_per_minute else _refilled(job.judge))
-        self._width, self._total, self._options = width, total, options
+        self._pause = max(LOCK_SECONDS, MINUTE if job.judge.tokens_per_minute else _compute_refill_time(job.judge))
+        self._width, self._total, self._options = concurrency, total, options
         self._waiting = deque(range(1, job.shards + 1))
         self._running: dict[Any, int] = {}
         self._lost: Counter[int] = Counter()
@@ -140,8 +140,8 @@ class Crew:
     def why(self) -> str | None:
         """The reason why the run is incomplete, or None if it is complete. A budget stops single shards."""
         stopped = [run for run in self._runs if run.stopped]
-        if self._ended or not stopped:
-            return self._ended
+        if self._stop_reason or not stopped:
+            return self._stop_reason
         return f"{len(stopped)} of the shards were stopped; {stopped[0].folder.name}: {stopped[0].why}"
 
     @property
@@ -151,14 +151,14 @@ class Crew:
         costs = [part.cost for part in parts if part.cost is not None]
         return Progress(
             total=self._total,
-            **{name: sum(getattr(part, name) for part in parts) for name in COUNTS},
+            **{name: sum(getattr(part, name) for part in parts) for name in SUMMED_COUNTS},
             unread=max((part.unread for part in parts), default=0),
             usage=sum((part.usage for part in parts), Usage()),
             cost=sum(costs) if costs else None,
             seconds=time.monotonic() - self._start,
         )
 
-    def work(self) -> None:
+    def run(self) -> None:
         """Judge all shards. If this ends early for any reason, wait until the workers have stored calls in flight."""
         deadline = self._options.get("deadline")
         try:
@@ -170,30 +170,30 @@ class Crew:
                 left = None if deadline is None else max(0.0, self._start + deadline - time.monotonic())
                 done, _ = self._ray.wait([*self._running], timeout=left)
                 if not done:
-                    self._end(f"the deadline of {deadline:g} s is over")
+                    self._stop_shards(f"the deadline of {deadline:g} s is over")
                     deadline = None
                 for ref in done:
-                    self._take(self._running.pop(ref), ref)
+                    self._record_shard(self._running.pop(ref), ref)
         finally:  # an error, or Ctrl-C
-            self._end("it was interrupted")
+            self._stop_shards("it was interrupted")
             if self._running:
                 self._ray.wait([*self._running], num_returns=len(self._running))
 
-    def _take(self, number: int, ref: Any) -> None:  # noqa: ANN401 - Ray's
+    def _record_shard(self, number: int, ref: Any) -> None:  # noqa: ANN401 - Ray's
         """Record the result of a finished shard."""
         try:
             run: Run = self._ray.get(ref)
         except self._ray.exceptions.RayError as error:
-            self._missed(number, error)
+            self._requeue_lost_shard(number, error)
             return
         self._runs.append(run)
         if run.fatal:
-            self.fatal, self._ended = True, self._ended or run.why
-            self._end("")
+            self.fatal, self._stop_reason = True, self._stop_reason or run.why
+            self._stop_shards("")
         if on_progress := self._options.get("on_progress"):
             on_progress(self.progress)
 
-    def _missed(self, number: int, error: Exception) -> None:
+    def _requeue_lost_shard(self, number: int, error: Exception) -> None:
         """Put a shard whose worker was lost at the front of the queue.
 
         Raises:
@@ -209,85 +209,85 @@ class Crew:
         if not (isinstance(error, lost) or locked):
             raise (cause if isinstance(cause, GrevalError) else error) from None
         self._lost[number] += 1
-        if self._lost[number] > MOST_LOST:
-            raise StoreError(f"shard {number} lost its worker {MOST_LOST} times; the same call goes on: {error}")
-        if self._ended is None:
+        if self._lost[number] > MAX_LOST_WORKERS:
+            raise StoreError(f"shard {number} lost its worker {MAX_LOST_WORKERS} times; the same call goes on: {error}")
+        if self._stop_reason is None:
             logging.getLogger("greval").warning("shard %s lost its worker; it goes on in another one", number)
             self._waiting.appendleft(number)
 
-    def _end(self, why: str) -> None:
+    def _stop_shards(self, why: str) -> None:
         """Clear the queue and cancel running shards, which finish calls in flight first; the first reason is kept."""
         if self._waiting or self._running:
-            self._ended = self._ended or why
+            self._stop_reason = self._stop_reason or why
         self._waiting.clear()
         for ref in self._running:
             self._ray.cancel(ref)
 
 
-def judge_shard(job: Job, number: int, pause: float) -> Run:
+def judge_shard(job: RayJob, number: int, pause: float) -> Run:
     """Judge a shard, or the rest of it, in a Ray worker, after a pause in seconds."""
     return asyncio.run(_judge_shard(job, number, pause))
 
 
-async def _judge_shard(job: Job, number: int, pause: float) -> Run:
+async def _judge_shard(job: RayJob, number: int, pause: float) -> Run:
     """Judge a shard. Ray cancels a task with SIGINT; calls in flight are then finished first."""
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGINT, stop.set)
     with suppress(TimeoutError):
         await asyncio.wait_for(stop.wait(), pause)
     reading = read_cases(job.source, method=job.method)
-    options: Options = {
+    options: EvaluateOptions = {
         **job.options,
         "shard": Shard(number=number, count=job.shards),
-        "origin": reading.source(limit=job.limit),
+        "origin": reading.identify_source(limit=job.limit),
     }
     run = await evaluate_async(
         islice(reading, job.limit),
-        [load(metric) if isinstance(metric, str) else metric for metric in job.metrics],
+        [load_metric(metric) if isinstance(metric, str) else metric for metric in job.metrics],
         job.judge,
-        out=job.folder(number),
+        out=job.shard_folder(number),
         stop=stop,
         **options,
     )
     if (run.progress.usage.calls or run.stopped) and not (run.fatal or stop.is_set()):
-        await _settle(job.judge)
+        await _wait_for_rate_limits(job.judge)
     return run
 
 
-async def _settle(judge: Judge) -> None:
+async def _wait_for_rate_limits(judge: Judge) -> None:
     """Wait until the rate limits have fully recovered, because the next shard on this worker starts a new limiter."""
-    if quiet := _refilled(judge):
+    if quiet := _compute_refill_time(judge):
         if judge.tokens_per_minute:  # a call may use more tokens than estimated; wait until they are refilled
             pace = (await JudgeClient(judge).ready()).pace
-            await pace.enter()
-            pace.leave()
+            await pace.acquire()
+            pace.release()
         await asyncio.sleep(quiet)
 
 
-def _refilled(judge: Judge) -> float:
+def _compute_refill_time(judge: Judge) -> float:
     """Return the idle time in seconds after which all rate limits allow a burst again (see `rate_limit.Bucket`)."""
-    limits = (getattr(judge, name) for name in LIMITS)
+    limits = (getattr(judge, name) for name in RATE_LIMITS)
     return max((MINUTE / min(MINUTE - 1, limit) for limit in limits if limit), default=0.0)
 
 
-def _divided(options: Options, shards: int) -> Options:
+def _divide_budget(options: EvaluateOptions, shards: int) -> EvaluateOptions:
     """Return the options of each shard, with the budget divided by the number of shards.
 
     Raises:
         DataError: If an option is not supported, or `max_calls` is less than the number of shards.
     """
     calls, cost = options.get("max_calls"), options.get("max_cost")
-    if unfit := UNFIT & options.keys():
+    if unfit := UNSUPPORTED_OPTIONS & options.keys():
         raise DataError(f"{', '.join(sorted(unfit))}: has no meaning for a run on a cluster; leave it out")
     if shards < 1 or (calls is not None and calls < shards):
         raise DataError(f"{shards} shards: give one at least, and no more than max_calls, which is divided among them")
     given = {name: value for name, value in options.items() if name not in {"deadline", "on_progress"}}
     given |= {} if calls is None else {"max_calls": calls // shards}
     given |= {} if cost is None else {"max_cost": cost / shards}
-    return cast("Options", given)
+    return cast("EvaluateOptions", given)
 
 
-def _check_begun(out: Path, shards: int) -> None:
+def _check_shard_count(out: Path, shards: int) -> None:
     """Raise an error if the run was begun with another number of shards."""
     begun = {path.name.rpartition("-of-")[2] for path in (out / SHARDS).glob("*-of-*")} - {str(shards)}
     if begun:
@@ -295,7 +295,7 @@ def _check_begun(out: Path, shards: int) -> None:
 
 
 @contextmanager
-def _cluster(address: str | None, workers: int | None) -> Iterator[Any]:
+def _connect_to_ray(address: str | None, workers: int | None) -> Iterator[Any]:
     """Connect to a Ray cluster and yield the module `ray`. Usage statistics are off unless the user enabled them."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:
@@ -304,7 +304,7 @@ def _cluster(address: str | None, workers: int | None) -> Iterator[Any]:
         raise MissingExtraError("ray", "ray") from error
     callers = address is None and ray.is_initialized()
     address = address or os.environ.get("RAY_ADDRESS") or "local"
-    own: dict[str, Any] = {"num_cpus": workers, "object_store_memory": OBJECT_STORE, "include_dashboard": False}
+    own: dict[str, Any] = {"num_cpus": workers, "object_store_memory": OBJECT_STORE_BYTES, "include_dashboard": False}
     if not callers:
         ray.init(
             address=address, log_to_driver=False, logging_level=logging.ERROR, **(own if address == "local" else {})

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from greval._util.arguments import unknown
+from greval._util.arguments import build_unknown_name_error
 from greval.errors import DataError
 from greval.records.scale import Scale
 from greval.runs.manifest import read_scales
 from greval.runs.store import Store
-from greval.stats.summary import METHOD, NO_VALUE, Grouping, Summary, Tallies
+from greval.stats.summary import METHOD, NO_VALUE, Grouping, ResultTallies, Summary
 
-MOST_GROUPS = 1_024
+MAX_CACHED_GROUPS = 1_024
 
 
 class RunSummary(NamedTuple):
@@ -35,17 +35,17 @@ def summarise_run(store: Store, by: str | Sequence[str] = ()) -> RunSummary:
     scales = read_scales(store.fact("metrics"))
     grouping = Grouping(by)
 
-    @lru_cache(maxsize=MOST_GROUPS)  # rows share few combinations of method and tags
-    def group(method: str, tags: str) -> str:
-        return grouping.name(method, json.loads(tags))
+    @lru_cache(maxsize=MAX_CACHED_GROUPS)  # rows share few combinations of method and tags
+    def format_group(method: str, tags: str) -> str:
+        return grouping.name_group(method, json.loads(tags))
 
-    tallies = Tallies(scales)
+    tallies = ResultTallies(scales)
     for metric, method, tags, outline, *costs in store.outlines():
-        tallies.add(metric, group(method, tags), outline, costs)
-    return RunSummary(grouping.by, scales, tallies.summaries(grouped=bool(grouping.by)))
+        tallies.add(metric, format_group(method, tags), outline, costs)
+    return RunSummary(grouping.group_fields, scales, tallies.build_summaries(grouped=bool(grouping.group_fields)))
 
 
-def missing_tag(by: Sequence[str], summaries: Sequence[Summary], store: Store) -> DataError | None:
+def find_missing_tag(by: Sequence[str], summaries: Sequence[Summary], store: Store) -> DataError | None:
     """Return an error for the first tag that no case of a run has, None if all tags exist.
 
     The run is read only if the summaries hold no value of a tag.
@@ -55,5 +55,5 @@ def missing_tag(by: Sequence[str], summaries: Sequence[Summary], store: Store) -
         if name != METHOD and summaries and all(len(parts) == len(by) and parts[place] == NO_VALUE for parts in groups):
             tags = {tag for _, _, told, *_ in store.outlines() for tag in json.loads(told)}
             if name not in tags:
-                return unknown("tag", name, {METHOD, *tags}, store.folder)
+                return build_unknown_name_error("tag", name, {METHOD, *tags}, store.folder)
     return None

@@ -10,22 +10,22 @@ from langchain_core.runnables import RunnableConfig
 
 from greval.datasets.case_records import CaseLike, as_case
 from greval.errors import JudgeError, StoppedError
-from greval.judging.metric_judge import Asking, ended
-from greval.judging.metric_runnable import Judging, MetricRunnable
-from greval.judging.model.budget import Guard
+from greval.judging.metric_judge import MetricJudge, gather_all
+from greval.judging.metric_runnable import JudgeFunction, MetricRunnable
+from greval.judging.model.budget import RunGuard
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge
 from greval.judging.prompt import PROMPT_VERSION
-from greval.judging.repeats import merged
+from greval.judging.repeats import merge_repeats
 from greval.metrics.computed.outcomes import compute_outcome
-from greval.metrics.dependencies import built_on as built_on_by
+from greval.metrics.dependencies import list_dependency_names as built_on_by
 from greval.metrics.library import find_dependencies
 from greval.records.case import Case
-from greval.records.fingerprint import fingerprint
+from greval.records.fingerprint import compute_fingerprint
 from greval.records.metric import ComputedMetric, JudgedMetric, Metric
 from greval.records.result import Outcome, Result, Usage
 from greval.runs.progress import Progress
-from greval.runs.worker import MemoryLog, Work
+from greval.runs.worker import JudgingLoop, MemoryLog
 
 
 def compile_metric(
@@ -94,7 +94,7 @@ def compile_metrics(
     compiled: dict[str, MetricRunnable] = {}
     for metric in metrics:
         marks = {name: compiled[name].fingerprint for name in built_on_by(metric)}
-        compiled[metric.name] = _compile_alone(metric, client, repeats, marks)
+        compiled[metric.name] = _compile_one(metric, client, repeats, marks)
     return compiled
 
 
@@ -106,13 +106,13 @@ class ComposedRunnable(MetricRunnable):
         guard: Decides whether calls may be made.
     """
 
-    def __init__(self, parts: Mapping[str, MetricRunnable], guard: Guard) -> None:
+    def __init__(self, parts: Mapping[str, MetricRunnable], guard: RunGuard) -> None:
         """Store the compiled metrics."""
         *_, own = parts.values()
         super().__init__(own.metric, own.judging, judge=own.judge, tier=own.tier, mark=own.fingerprint)
         self._parts = parts
         self._guard = guard
-        self._work: Work | None = None
+        self._work: JudgingLoop | None = None
 
     def for_batch(self) -> MetricRunnable:
         """Return a runnable that judges cases of equal content only once."""
@@ -129,31 +129,33 @@ class ComposedRunnable(MetricRunnable):
             raise StoppedError(self._guard.why or "no further call is made")
         return result.replace(built_on=tuple(found.values()))
 
-    def _begin_work(self) -> Work:
-        return Work(MemoryLog(), self._parts, self._guard, Progress())
+    def _begin_work(self) -> JudgingLoop:
+        return JudgingLoop(MemoryLog(), self._parts, self._guard, Progress())
 
 
-def _compile_alone(
-    metric: Metric, client: JudgeClient | None, repeats: int, marks: Mapping[str, str]
+def _compile_one(
+    metric: Metric, client: JudgeClient | None, repeats: int, fingerprints: Mapping[str, str]
 ) -> MetricRunnable:
     """Compile a metric without its dependencies. `fingerprints` holds those of the metrics that it builds on."""
     if isinstance(metric, ComputedMetric):
-        return MetricRunnable(metric, _computing(metric), judge="", tier="computed", mark=fingerprint(metric, {}))
+        return MetricRunnable(
+            metric, _create_compute_function(metric), judge="", tier="computed", mark=compute_fingerprint(metric, {})
+        )
     if client is None or not isinstance(metric, JudgedMetric):
         message = f"{metric.name}: a judged metric needs a judge, such as Judge('openai:MODEL') or Judge('local')"
         raise JudgeError(message)
     if repeats < 1:
         message = f"{metric.name}: repeats must be 1 or more, got {repeats}"
         raise JudgeError(message)
-    asking = Asking(metric, client)
+    asking = MetricJudge(metric, client)
     packing = {"max_items": asking.max_items} if metric.over else {}
     settings = {**client.identity, **packing, "prompt": PROMPT_VERSION, "tier": client.tier}
-    mark = fingerprint(metric, {**settings, "repeats": repeats}, marks)
-    judging = asking if repeats == 1 else _repeating(asking, metric, repeats)
+    mark = compute_fingerprint(metric, {**settings, "repeats": repeats}, fingerprints)
+    judging = asking if repeats == 1 else _create_repeat_function(asking, metric, repeats)
     return MetricRunnable(metric, judging, judge=client.label, tier=client.tier, mark=mark, prepare=client.ready)
 
 
-def _computing(metric: ComputedMetric) -> Judging:
+def _create_compute_function(metric: ComputedMetric) -> JudgeFunction:
     """Create the judging function of a computed metric. An exception of its function becomes a failure of the case."""
 
     async def compute(case: Case, _: RunnableConfig) -> tuple[Outcome, Usage]:
@@ -162,11 +164,11 @@ def _computing(metric: ComputedMetric) -> Judging:
     return compute
 
 
-def _repeating(asking: Asking, metric: JudgedMetric, repeats: int) -> Judging:
+def _create_repeat_function(asking: MetricJudge, metric: JudgedMetric, repeats: int) -> JudgeFunction:
     """Create a judging function that judges each case several times and merges the outcomes."""
 
     async def repeat(case: Case, config: RunnableConfig) -> tuple[Outcome, Usage]:
-        rounds = await ended(asking(case, config, repeat=n, repeats=repeats) for n in range(repeats))
-        return merged(metric, [outcome for outcome, _ in rounds]), sum((usage for _, usage in rounds), Usage())
+        rounds = await gather_all(asking(case, config, repeat=n, repeats=repeats) for n in range(repeats))
+        return merge_repeats(metric, [outcome for outcome, _ in rounds]), sum((usage for _, usage in rounds), Usage())
 
     return repeat

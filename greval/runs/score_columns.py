@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from greval.records.outline import read
+from greval.records.outline import read_outline
 from greval.runs.store import Store
 
 if TYPE_CHECKING:
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
 MISSING, SCORED, SKIPPED, FAILED, WITHOUT_NUMBER = range(5)
 STATES = {"skipped": SKIPPED, "failed": FAILED}
-NOT_TOLD = "(none)"
-MOST_TAGS = 4_096
+NO_VALUE = "(none)"
+MAX_CACHED_TAGS = 4_096
 
 
-class Side(NamedTuple):
+class ComparisonSide(NamedTuple):
     """A method of the run (`before` is false) or of the earlier run that it is compared with."""
 
     method: str
     before: bool = False
 
 
-class Column:
+class ScoreColumn:
     """The column of one metric and side: the sum, the number of rows and the state of each question."""
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ class Column:
             self._sums.frombytes(bytes(8 * more))
             self._counts.frombytes(bytes(8 * more))
             self._states.extend(bytes(more))
-        found = read(outline)
+        found = read_outline(outline)
         if found.numbers:
             self._sums[question] += found.total / len(found.numbers)
             self._counts[question] += 1
@@ -55,13 +55,13 @@ class Column:
         if found.status != "skipped":
             self.marks.add(mark)
 
-    def states(self, questions: int) -> NDArray[np.uint8]:
+    def get_states(self, questions: int) -> NDArray[np.uint8]:
         """Return the state of each question; questions without a row are `MISSING`."""
         import numpy as np
 
         return np.frombuffer(bytes(self._states).ljust(questions, b"\0"), dtype=np.uint8)
 
-    def values(self, questions: int) -> NDArray[np.float64]:
+    def get_values(self, questions: int) -> NDArray[np.float64]:
         """Return the figure of each question; 0 if it has none, see the states."""
         import numpy as np
 
@@ -71,7 +71,7 @@ class Column:
         return found
 
 
-class Scores:
+class ScoreColumns:
     """The columns of a run, and of an earlier one, over the same questions.
 
     Args:
@@ -80,7 +80,7 @@ class Scores:
     """
 
     def __init__(self, by: Sequence[str] = (), cluster_by: str | None = None) -> None:
-        self.columns: dict[str, dict[Side, Column]] = {}
+        self.columns: dict[str, dict[ComparisonSide, ScoreColumn]] = {}
         self.groups: dict[str, int] = {}
         self.clusters: dict[str, int] = {}
         self.tags: set[str] = set()
@@ -90,16 +90,16 @@ class Scores:
         self._group_of = array("q")
         self._cluster_of = array("q")
 
-    def take(self, store: Store, *, before: bool = False) -> None:
+    def add_run(self, store: Store, *, before: bool = False) -> None:
         """Read a run into the columns; only one row at a time is in memory in addition."""
-        placed = lru_cache(maxsize=MOST_TAGS)(self._placed)  # few distinct tags occur, many times
+        placed = lru_cache(maxsize=MAX_CACHED_TAGS)(self._number_tags)  # few distinct tags occur, many times
         for sample_id, method, metric, tags, outline, mark in store.scores():
             question = self._questions.setdefault(sample_id, len(self._questions))
             if question == len(self._group_of):
                 group, cluster = placed(tags)
                 self._group_of.append(group)
                 self._cluster_of.append(cluster)
-            column = self.columns.setdefault(metric, {}).setdefault(Side(method, before), Column())
+            column = self.columns.setdefault(metric, {}).setdefault(ComparisonSide(method, before), ScoreColumn())
             column.add(question, outline, mark)
 
     def __len__(self) -> int:
@@ -112,17 +112,17 @@ class Scores:
         return tuple(self._questions)
 
     @property
-    def sides(self) -> tuple[Side, ...]:
+    def sides(self) -> tuple[ComparisonSide, ...]:
         """Every method of either run, in the order of its first row."""
         return tuple(dict.fromkeys(side for columns in self.columns.values() for side in columns))
 
-    def group_of(self) -> NDArray[np.int64]:
+    def get_groups(self) -> NDArray[np.int64]:
         """Return the number of each question's group."""
         import numpy as np
 
         return np.asarray(self._group_of)
 
-    def cluster_of(self) -> NDArray[np.int64] | None:
+    def get_clusters(self) -> NDArray[np.int64] | None:
         """Return the number of each question's cluster; a question without the tag has a negative number of its own."""
         import numpy as np
 
@@ -131,11 +131,11 @@ class Scores:
         found = np.asarray(self._cluster_of)
         return np.where(found < 0, -1 - np.arange(len(found)), found)
 
-    def _placed(self, tags: str) -> tuple[int, int]:
+    def _number_tags(self, tags: str) -> tuple[int, int]:
         """Return the numbers of the group and of the cluster that tags name; -1 for no cluster."""
         told: dict[str, str] = json.loads(tags)
         self.tags.update(told)
-        name = " · ".join(told.get(tag) or NOT_TOLD for tag in self._by)
+        name = " · ".join(told.get(tag) or NO_VALUE for tag in self._by)
         group = self.groups.setdefault(name, len(self.groups))
         cluster = told.get(self._cluster_by) if self._cluster_by else None
         return group, self.clusters.setdefault(cluster, len(self.clusters)) if cluster else -1

@@ -24,7 +24,7 @@ class Shard(Record):
     count: Annotated[int, Field(ge=1)]
 
     @model_validator(mode="after")
-    def _within(self) -> Self:
+    def _check_number(self) -> Self:
         if self.number > self.count:
             message = f"shard {self.number} of {self.count}: the first number is at most the second"
             raise ValueError(message)

@@ -17,9 +17,9 @@ from greval.records.result import Result
 from greval.records.scale import MeasureScale
 from greval.runs.store import Store
 from greval.stats.interval import Interval
-from greval.stats.summary import Grouping, Summary, Tallies
+from greval.stats.summary import Grouping, ResultTallies, Summary
 
-SHARE = MeasureScale(low=0.0, high=1.0, unit="share")
+SHARE_SCALE = MeasureScale(low=0.0, high=1.0, unit="share")
 NO_COST = (None,) * 5
 """The costs of a share: all None, because they are already counted for its verdict."""
 
@@ -45,7 +45,7 @@ class ShareSummary(Record):
     contradictions: int | None
 
 
-class _Key(NamedTuple):
+class _ShareKey(NamedTuple):
     """The key of a share within a group."""
 
     metric: str
@@ -66,43 +66,45 @@ def summarise_shares(store: Store, by: Sequence[str] = ()) -> tuple[ShareSummary
         summary
         for metric in store.layout().metrics.values()
         if (names := [name for name, note in metric.notes.items() if isinstance(note, ShareNote)])
-        for summary in _summarise(store, metric, names, by)
+        for summary in _summarise_metric(store, metric, names, by)
     )
 
 
-def _summarise(store: Store, metric: JudgedMetric, names: Sequence[str], by: Sequence[str]) -> Iterator[ShareSummary]:
+def _summarise_metric(
+    store: Store, metric: JudgedMetric, names: Sequence[str], by: Sequence[str]
+) -> Iterator[ShareSummary]:
     """Summarise the shares of one metric."""
     grouping = Grouping(by)
-    tallies = Tallies(dict.fromkeys(names, SHARE))
-    empty: Counter[_Key] = Counter()
-    wrong: Counter[_Key] = Counter()
+    tallies = ResultTallies(dict.fromkeys(names, SHARE_SCALE))
+    empty: Counter[_ShareKey] = Counter()
+    wrong: Counter[_ShareKey] = Counter()
     for line in store.lines(metric.name):
         result = Result.model_validate_json(line)
-        group = grouping.name(result.method, result.tags) if by else ""
+        group = grouping.name_group(result.method, result.tags) if by else ""
         for name in names:
-            key = _Key(metric.name, name, group)
+            key = _ShareKey(metric.name, name, group)
             shares = [read_share(one.notes.get(name)) for one in result.judgements]
             empty[key] += shares.count(None)
             if found := [share for share in shares if share is not None]:
-                tallies.add(name, group, _outline(found), NO_COST)
+                tallies.add(name, group, _format_outline(found), NO_COST)
         for judgement in result.judgements:
             told = find_contradictions(metric, judgement.value, judgement.notes, judgement.votes)
-            wrong.update(_Key(metric.name, name, group) for name in told)
-    summaries = {(one.metric, one.group): one for one in tallies.summaries()}
+            wrong.update(_ShareKey(metric.name, name, group) for name in told)
+    summaries = {(one.metric, one.group): one for one in tallies.build_summaries()}
     order = {name: place for place, name in enumerate(names)}
     for key in sorted(empty, key=lambda key: (order[key.note], key.group)):
         note = metric.notes[key.note]
         held = isinstance(note, ShareNote) and note.better is not None
-        yield _row(key, summaries.get((key.note, key.group)), empty[key], wrong[key] if held else None)
+        yield _build_share_summary(key, summaries.get((key.note, key.group)), empty[key], wrong[key] if held else None)
 
 
-def _outline(shares: Sequence[float]) -> str:
+def _format_outline(shares: Sequence[float]) -> str:
     """Format the outline of a result whose values are shares, in the form of `greval.records.outline`."""
     outline: JsonValue = ["scored", [[str(share), share] for share in shares], [], None]
     return json.dumps(outline)
 
 
-def _row(key: _Key, found: Summary | None, empty: int, contradictions: int | None) -> ShareSummary:
+def _build_share_summary(key: _ShareKey, found: Summary | None, empty: int, contradictions: int | None) -> ShareSummary:
     return ShareSummary(
         **key._asdict(),
         counted=found.counted if found else 0,

@@ -11,15 +11,15 @@ from fastapi import FastAPI
 
 import greval
 from greval.serve import routes
-from greval.serve.call_limit import FairGate
-from greval.serve.error_handlers import answer_errors
-from greval.serve.middleware.access import Access
-from greval.serve.middleware.admission import Admission
-from greval.serve.middleware.cancellation import Working
-from greval.serve.middleware.request_body import Incoming
-from greval.serve.middleware.request_log import Observing
-from greval.serve.openapi import Api
-from greval.serve.prometheus import Meters, forget, gone
+from greval.serve.call_limit import FairCallLimit
+from greval.serve.error_handlers import add_error_handlers
+from greval.serve.middleware.access import AccessMiddleware
+from greval.serve.middleware.admission import AdmissionMiddleware
+from greval.serve.middleware.cancellation import CancellationMiddleware
+from greval.serve.middleware.request_body import RequestBodyMiddleware
+from greval.serve.middleware.request_log import RequestLogMiddleware
+from greval.serve.openapi import GrevalApi
+from greval.serve.prometheus import ServerCounters, has_process_ended, remove_ended_processes
 from greval.serve.service import Service
 from greval.serve.settings import Settings
 
@@ -28,7 +28,13 @@ if TYPE_CHECKING:
 
     from greval.judging.model.judge import Judge
 
-LAYERS = (Observing, Access, Admission, Incoming, Working)
+MIDDLEWARE = (
+    RequestLogMiddleware,
+    AccessMiddleware,
+    AdmissionMiddleware,
+    RequestBodyMiddleware,
+    CancellationMiddleware,
+)
 """The middleware that a request passes, outermost first."""
 
 
@@ -43,32 +49,32 @@ def create_app(settings: Settings, models: Mapping[str, Judge | BaseChatModel] |
         >>> create_app(Settings()).title
         'greval'
     """
-    meters = Meters()
-    gate = FairGate(max(1, settings.limits.calls // settings.workers), meters.flying)
+    meters = ServerCounters()
+    gate = FairCallLimit(max(1, settings.limits.calls // settings.workers), meters.set_calls_in_flight)
     service = Service(settings, models or settings.judges, gate, meters)
-    app = Api(
-        keyed=settings.keys is not None,
+    app = GrevalApi(
+        requires_keys=settings.keys is not None,
         title="greval",
         version=greval.__version__,
         description="Metrics for RAG and GraphRAG: judge cases, start and follow runs, read their figures.",
         docs_url=None,
         redoc_url=None,
-        lifespan=_life,
+        lifespan=_lifespan,
     )
     app.state.service = service
-    for layer in reversed(LAYERS):
+    for layer in reversed(MIDDLEWARE):
         app.add_middleware(layer, service=service)
-    answer_errors(app)
-    for router in routes.routers():
+    add_error_handlers(app)
+    for router in routes.list_routers():
         app.include_router(router)
     return app
 
 
 @asynccontextmanager
-async def _life(app: FastAPI) -> AsyncIterator[None]:
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     """Start and stop what lives as long as the server."""
     service: Service = app.state.service
-    forget(gone)
+    remove_ended_processes(has_process_ended)
     for begin in service.starting:
         await begin()
     try:
@@ -77,4 +83,4 @@ async def _life(app: FastAPI) -> AsyncIterator[None]:
         service.stopping.set()
         for end in reversed(service.closing):
             await end()
-        forget(os.getpid().__eq__)
+        remove_ended_processes(os.getpid().__eq__)

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable
 
 
-class FairGate:
+class FairCallLimit:
     """A limit of calls in flight; when calls wait, tenants take turns (round robin).
 
     Args:
@@ -23,76 +23,76 @@ class FairGate:
         1
     """
 
-    def __init__(self, width: int, told: Callable[[int, int], None] | None = None) -> None:
+    def __init__(self, width: int, on_change: Callable[[int, int], None] | None = None) -> None:
         """Start with no calls in flight."""
         self.width = width
-        self._told = told or (lambda *_: None)
-        self.inside = 0
-        self._lines: dict[str, deque[asyncio.Future[None]]] = {}
+        self._on_change = on_change or (lambda *_: None)
+        self.in_flight = 0
+        self._waiters: dict[str, deque[asyncio.Future[None]]] = {}
 
     @property
-    def waiting(self) -> int:
+    def waiting_count(self) -> int:
         """The number of waiting calls."""
-        return sum(map(len, self._lines.values()))
+        return sum(map(len, self._waiters.values()))
 
-    def lane(self, tenant: str) -> Lane:
+    def get_slot(self, tenant: str) -> TenantSlot:
         """Return the context manager for a tenant's calls; any number of them may enter it at once."""
-        return Lane(self, tenant)
+        return TenantSlot(self, tenant)
 
-    async def enter(self, tenant: str) -> None:
+    async def acquire(self, tenant: str) -> None:
         """Wait until a call of this tenant may start."""
-        if self.inside < self.width and not self._lines:
-            self.inside += 1
-            self._told(self.inside, self.waiting)
+        if self.in_flight < self.width and not self._waiters:
+            self.in_flight += 1
+            self._on_change(self.in_flight, self.waiting_count)
             return
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._lines.setdefault(tenant, deque()).append(turn)
-        self._told(self.inside, self.waiting)
+        self._waiters.setdefault(tenant, deque()).append(turn)
+        self._on_change(self.in_flight, self.waiting_count)
         try:
             await turn
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():
-                self.leave()  # the slot was granted already: pass it on
+                self.release()  # the slot was granted already: pass it on
             else:
-                self._forget(tenant, turn)
+                self._remove_waiter(tenant, turn)
             raise
 
-    def leave(self) -> None:
+    def release(self) -> None:
         """Release a slot, and grant it to the next tenant's first waiting call."""
-        while self._lines:
-            tenant, line = next(iter(self._lines.items()))
+        while self._waiters:
+            tenant, line = next(iter(self._waiters.items()))
             turn = line.popleft()
-            del self._lines[tenant]
+            del self._waiters[tenant]
             if line:
-                self._lines[tenant] = line  # back to the end of the round
+                self._waiters[tenant] = line  # back to the end of the round
             if not turn.done():
                 turn.set_result(None)
                 break
         else:
-            self.inside -= 1
-        self._told(self.inside, self.waiting)
+            self.in_flight -= 1
+        self._on_change(self.in_flight, self.waiting_count)
 
-    def _forget(self, tenant: str, turn: asyncio.Future[None]) -> None:
-        line = self._lines.get(tenant)
+    def _remove_waiter(self, tenant: str, turn: asyncio.Future[None]) -> None:
+        line = self._waiters.get(tenant)
         if line and turn in line:
             line.remove(turn)
             if not line:
-                del self._lines[tenant]
-            self._told(self.inside, self.waiting)
+                del self._waiters[tenant]
+            self._on_change(self.in_flight, self.waiting_count)
 
 
-class Lane:
+class TenantSlot:
     """A context manager that holds a slot of the limit for one tenant."""
 
-    def __init__(self, gate: FairGate, tenant: str) -> None:
+    def __init__(self, limit: FairCallLimit, tenant: str) -> None:
         """Store the limit and the tenant."""
-        self._gate = gate
+        self._gate = limit
         self._tenant = tenant
 
     async def __aenter__(self) -> None:
         """Wait for a slot."""
-        await self._gate.enter(self._tenant)
+        await self._gate.acquire(self._tenant)
 
     async def __aexit__(self, *_: object) -> None:
         """Release the slot."""
-        self._gate.leave()
+        self._gate.release()

@@ -13,41 +13,41 @@ from fastapi import Path
 from greval.serve.problems import ServeError
 from greval.serve.service import PLAIN_NAME
 
-PATTERN = f"^{PLAIN_NAME.pattern}$"
-LONGEST = 40
+ID_PATTERN = f"^{PLAIN_NAME.pattern}$"
+MAX_NAME_LENGTH = 40
 """The most characters of a name in an id; the time and a random suffix make the id unique."""
 
-Id = Annotated[str, Path(pattern=PATTERN, description="the id that the server gave")]
+Id = Annotated[str, Path(pattern=ID_PATTERN, description="the id that the server gave")]
 
 
-def now() -> datetime:
+def utc_now() -> datetime:
     """Return the current time in UTC, for records."""
     return datetime.now(UTC)
 
 
-def made_id(name: str) -> str:
+def create_id(name: str) -> str:
     """Create an id from a name and the time.
 
     Example:
         >>> bool(PLAIN_NAME.fullmatch(create_id("first run"))), create_id("first run")[:9]
         (True, 'first-run')
     """
-    plain = re.sub(r"[^A-Za-z0-9_-]+", "-", name[:LONGEST]).strip("-_") or "x"
-    return f"{plain}-{now():%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+    plain = re.sub(r"[^A-Za-z0-9_-]+", "-", name[:MAX_NAME_LENGTH]).strip("-_") or "x"
+    return f"{plain}-{utc_now():%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
 
 
-def inside(folder: Folder, given: str, what: str) -> Folder:
+def resolve_folder(folder: Folder, given_id: str, kind: str) -> Folder:
     """Return the folder of an id, which need not exist.
 
     Raises:
         ServeError: If it is not a valid id, so that nothing can have it (404).
     """
-    if not PLAIN_NAME.fullmatch(given):
-        raise absent(what, given)
-    return folder / given
+    if not PLAIN_NAME.fullmatch(given_id):
+        raise build_not_found_error(kind, given_id)
+    return folder / given_id
 
 
-def absent(what: str, given: str) -> ServeError:
+def build_not_found_error(kind: str, given_id: str) -> ServeError:
     """Build the 404 error; it is the same for "does not exist" and "belongs to another tenant"."""
-    listed = f"GET /v1/{what.replace(' ', '')}s lists them"
-    return ServeError(404, f"{what} {given[:64]!r}: there is none of this id; {listed}")
+    listed = f"GET /v1/{kind.replace(' ', '')}s lists them"
+    return ServeError(404, f"{kind} {given_id[:64]!r}: there is none of this id; {listed}")

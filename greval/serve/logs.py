@@ -8,7 +8,7 @@ import traceback
 from datetime import UTC, datetime
 from typing import Any
 
-from greval.judging.model.failures import redacted
+from greval.judging.model.failures import redact_secrets
 
 ACCESS = logging.getLogger("greval.access")
 ERRORS = logging.getLogger("greval.server")
@@ -24,11 +24,11 @@ class JsonLines(logging.Formatter):
             "level": record.levelname.lower(),
             "process": record.process,
             "logger": record.name,
-            "message": redacted(record.getMessage()),
+            "message": redact_secrets(record.getMessage()),
             **getattr(record, "told", {}),
         }
         if record.exc_info:
-            line["trace"] = redacted(self.formatException(record.exc_info))
+            line["trace"] = redact_secrets(self.formatException(record.exc_info))
         return json.dumps(line, default=str)
 
     def formatException(self, ei: Any) -> str:  # noqa: ANN401, N802 - logging's type and name

@@ -14,7 +14,7 @@ from greval.errors import (
     MissingExtraError,
     StoreError,
 )
-from greval.judging.model.failures import redacted
+from greval.judging.model.failures import redact_secrets
 from greval.records.record import Record
 
 MEDIA_TYPE = "application/problem+json"
@@ -50,7 +50,7 @@ class ServeError(GrevalError):
         self.faults = tuple(faults)
 
 
-_STATUS: tuple[tuple[type[GrevalError], int], ...] = (
+_STATUS_OF_ERRORS: tuple[tuple[type[GrevalError], int], ...] = (
     (DefinitionError, 422),
     (DataError, 422),
     (StoreError, 409),
@@ -62,7 +62,7 @@ _STATUS: tuple[tuple[type[GrevalError], int], ...] = (
 )
 
 
-def problem_of(error: GrevalError, request_id: str = "") -> Problem:
+def build_problem(error: GrevalError, request_id: str = "") -> Problem:
     """Build the problem document of an error.
 
     Example:
@@ -74,12 +74,12 @@ def problem_of(error: GrevalError, request_id: str = "") -> Problem:
     if isinstance(error, ServeError):
         status = error.status
     else:
-        status = next(status for kind, status in _STATUS if isinstance(error, kind))
+        status = next(status for kind, status in _STATUS_OF_ERRORS if isinstance(error, kind))
     faults = error.faults if isinstance(error, DefinitionError | ServeError) else ()
     return Problem(
         title=HTTPStatus(status).phrase,
         status=status,
-        detail=redacted(str(error)),
-        faults=tuple(map(redacted, faults)),
+        detail=redact_secrets(str(error)),
+        faults=tuple(map(redact_secrets, faults)),
         request_id=request_id,
     )

@@ -13,12 +13,12 @@ from prometheus_client.multiprocess import MultiProcessCollector, mark_process_d
 
 from greval.records.result import Failed, Failure, Result, Scored
 
-FOLDER = "PROMETHEUS_MULTIPROC_DIR"
+FOLDER_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 """The variable that names the folder of the shared files; the Prometheus client reads it when it is imported."""
-FAST = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300)
+DURATION_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300)
 
 
-class Meters:
+class ServerCounters:
     """Counters of requests, calls, tokens and failures by kind, and histograms of durations."""
 
     def __init__(self) -> None:
@@ -26,23 +26,23 @@ class Meters:
         self.registry = own = CollectorRegistry()
         self._requests = Counter("greval_requests", "Requests.", ["method", "route", "status"], registry=own)
         self._request_seconds = Histogram(
-            "greval_request_seconds", "Time of requests.", ["method", "route"], registry=own, buckets=FAST
+            "greval_request_seconds", "Time of requests.", ["method", "route"], registry=own, buckets=DURATION_BUCKETS
         )
         self._judged = Counter("greval_judgements", "Results by their status.", ["judge", "status"], registry=own)
         self._judge_seconds = Histogram(
-            "greval_judgement_seconds", "Time of a judged result.", ["judge"], registry=own, buckets=FAST
+            "greval_judgement_seconds", "Time of a judged result.", ["judge"], registry=own, buckets=DURATION_BUCKETS
         )
         self._failed = Counter("greval_failures", "Failures by kind, also of single items.", ["kind"], registry=own)
         self._calls = Counter("greval_judge_calls", "Calls of the judge.", ["judge"], registry=own)
         self._tokens = Counter("greval_judge_tokens", "Tokens of the judge.", ["judge", "of"], registry=own)
-        self._flying = self._gauge("greval_judge_calls_in_flight", "Calls of the judge in flight.")
-        self._waiting = self._gauge("greval_judge_calls_waiting", "Calls that wait for their turn.")
-        self._open = self._gauge("greval_requests_in_flight", "Requests that are served.")
+        self._calls_in_flight = self._create_gauge("greval_judge_calls_in_flight", "Calls of the judge in flight.")
+        self._waiting = self._create_gauge("greval_judge_calls_waiting", "Calls that wait for their turn.")
+        self._open = self._create_gauge("greval_requests_in_flight", "Requests that are served.")
 
-    def _gauge(self, name: str, text: str) -> Gauge:
+    def _create_gauge(self, name: str, text: str) -> Gauge:
         return Gauge(name, text, registry=self.registry, multiprocess_mode="livesum")
 
-    def judged(self, result: Result) -> None:
+    def count_result(self, result: Result) -> None:
         """Count a new result."""
         outcome, usage, judge = result.outcome, result.usage, result.judge
         self._judged.labels(judge, outcome.status).inc()
@@ -60,24 +60,24 @@ class Meters:
             if tokens:
                 self._tokens.labels(judge, of).inc(tokens)
 
-    def flying(self, inside: int, waiting: int) -> None:
+    def set_calls_in_flight(self, in_flight: int, waiting: int) -> None:
         """Set the number of judge calls in flight and of those that wait."""
-        self._flying.set(inside)
+        self._calls_in_flight.set(in_flight)
         self._waiting.set(waiting)
 
-    def began(self) -> None:
+    def start_request(self) -> None:
         """Count a request that starts."""
         self._open.inc()
 
-    def ended(self, method: str, route: str, status: int, seconds: float) -> None:
+    def end_request(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count a request that ended, by the template of its path."""
         self._open.dec()
         self._requests.labels(method, route, str(status)).inc()
         self._request_seconds.labels(method, route).observe(seconds)
 
-    def exposition(self) -> bytes:
+    def export_text(self) -> bytes:
         """Return all counters in the text format of Prometheus, those of all processes of the server."""
-        if FOLDER not in os.environ:
+        if FOLDER_VARIABLE not in os.environ:
             return generate_latest(self.registry)
         of_all = CollectorRegistry()
         MultiProcessCollector(of_all)  # type: ignore[no-untyped-call] # it registers itself
@@ -85,30 +85,30 @@ class Meters:
 
 
 @contextmanager
-def shared_figures() -> Iterator[None]:
+def share_counters() -> Iterator[None]:
     """Let the processes started in this context share their counters, in a temporary folder."""
     with tempfile.TemporaryDirectory(prefix="greval-figures-") as folder:
-        os.environ[FOLDER] = folder
+        os.environ[FOLDER_VARIABLE] = folder
         try:
             yield
         finally:
-            del os.environ[FOLDER]
+            del os.environ[FOLDER_VARIABLE]
 
 
-def forget(gone: Callable[[int], bool]) -> None:
+def remove_ended_processes(gone: Callable[[int], bool]) -> None:
     """Remove the in-flight counts of ended processes.
 
     Args:
         gone: Returns whether the process with this id has ended.
     """
-    if folder := os.environ.get(FOLDER):
+    if folder := os.environ.get(FOLDER_VARIABLE):
         for file in Path(folder).glob("gauge_live*_*.db"):
             number = file.stem.rpartition("_")[2]
             if number.isdigit() and gone(int(number)):
                 mark_process_dead(number)  # type: ignore[no-untyped-call] # it takes texts too
 
 
-def gone(number: int) -> bool:
+def has_process_ended(number: int) -> bool:
     """Return whether there is no process with this id."""
     try:
         os.kill(number, 0)

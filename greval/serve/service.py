@@ -14,15 +14,15 @@ from fastapi import Depends, Request
 from langchain_core.language_models import BaseChatModel
 
 from greval.judging.model.client import JudgeClient
-from greval.judging.model.judge import HOW_TO_NAME_A_JUDGE, Judge
-from greval.serve.call_limit import FairGate
+from greval.judging.model.judge import NO_JUDGE_MESSAGE, Judge
+from greval.serve.call_limit import FairCallLimit
 from greval.serve.problems import ServeError
-from greval.serve.prometheus import Meters
-from greval.serve.readiness import Readiness
+from greval.serve.prometheus import ServerCounters
+from greval.serve.readiness import ReadinessCheck
 from greval.serve.settings import Settings
 
-METRICS = ".metrics"
-DATASETS = ".datasets"
+METRICS_FOLDER = ".metrics"
+DATASETS_FOLDER = ".datasets"
 PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 """Valid names of runs and data sets; they become file names."""
 
@@ -37,12 +37,12 @@ class Tenant:
     @property
     def metrics(self) -> Path:
         """The folder of its own metric files."""
-        return self.runs / METRICS
+        return self.runs / METRICS_FOLDER
 
     @property
     def datasets(self) -> Path:
         """The folder of the data sets that it uploaded."""
-        return self.runs / DATASETS
+        return self.runs / DATASETS_FOLDER
 
 
 @dataclass
@@ -56,29 +56,29 @@ class Service:
 
     settings: Settings
     models: Mapping[str, Judge | BaseChatModel]
-    gate: FairGate
-    meters: Meters = field(default_factory=Meters)
+    call_limit: FairCallLimit
+    counters: ServerCounters = field(default_factory=ServerCounters)
     starting: list[Callable[[], Awaitable[None]]] = field(default_factory=list)
     closing: list[Callable[[], Awaitable[None]]] = field(default_factory=list)
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
-    ready: Readiness = field(init=False)
+    check_readiness: ReadinessCheck = field(init=False)
 
     def __post_init__(self) -> None:
         """Create the readiness check."""
-        self.ready = Readiness(self.settings, self.models)
+        self.check_readiness = ReadinessCheck(self.settings, self.models)
 
-    def lane(self, tenant: Tenant) -> AbstractAsyncContextManager[object]:
+    def get_call_slot(self, tenant: Tenant) -> AbstractAsyncContextManager[object]:
         """Return the context manager to enter for each call of the judge; tenants take turns."""
-        return self.gate.lane(tenant.name)
+        return self.call_limit.get_slot(tenant.name)
 
-    def model(self, name: str | None = None) -> Judge | BaseChatModel:
+    def find_judge(self, name: str | None = None) -> Judge | BaseChatModel:
         """Return the judge with a name, the first by default.
 
         Raises:
             ServeError: If there is no judge of this name (404), or no judge at all (503).
         """
         if not self.models:
-            raise ServeError(503, f"the server has no judge; its operator must name one. {HOW_TO_NAME_A_JUDGE}")
+            raise ServeError(503, f"the server has no judge; its operator must name one. {NO_JUDGE_MESSAGE}")
         chosen = next(iter(self.models)) if name is None else name
         if chosen not in self.models:
             raise ServeError(
@@ -86,33 +86,33 @@ class Service:
             )
         return self.models[chosen]
 
-    def client(self, tenant: Tenant, name: str | None = None) -> JudgeClient:
+    def create_client(self, tenant: Tenant, name: str | None = None) -> JudgeClient:
         """Create a client of a judge that uses the tenant's share of the call limit.
 
         Raises:
             ServeError: As `find_judge` does.
         """
-        return JudgeClient(self.model(name), gate=self.lane(tenant))
+        return JudgeClient(self.find_judge(name), gate=self.get_call_slot(tenant))
 
 
-def service_of(request: Request) -> Service:
+def get_service(request: Request) -> Service:
     """Return the service of the app that received a request."""
     return cast("Service", request.app.state.service)
 
 
-def tenant_of(request: Request) -> Tenant:
+def get_tenant(request: Request) -> Tenant:
     """Return the tenant of a request; requests without a valid key were refused before."""
     return cast("Tenant", request.state.tenant)
 
 
-async def _service(request: Request) -> Service:
-    return service_of(request)
+async def _provide_service(request: Request) -> Service:
+    return get_service(request)
 
 
-async def _tenant(request: Request) -> Tenant:
-    return tenant_of(request)
+async def _provide_tenant(request: Request) -> Tenant:
+    return get_tenant(request)
 
 
-TheService = Annotated[Service, Depends(_service)]
-TheTenant = Annotated[Tenant, Depends(_tenant)]
+TheService = Annotated[Service, Depends(_provide_service)]
+TheTenant = Annotated[Tenant, Depends(_provide_tenant)]
 """Dependencies of routes. They are coroutines because FastAPI runs a plain function in a thread each time."""

@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     import uvicorn
     from fastapi import FastAPI
 
-SETTINGS = "GREVAL_SERVE_SETTINGS"
+SETTINGS_VARIABLE = "GREVAL_SERVE_SETTINGS"
 """The environment variable that passes the settings to the processes, as JSON."""
-PACKAGES = ("fastapi", "langserve", "prometheus_client", "sse_starlette", "uvicorn")
+REQUIRED_PACKAGES = ("fastapi", "langserve", "prometheus_client", "sse_starlette", "uvicorn")
 BACKLOG = 4096
-HEAD = 16 * 1024
+MAX_HEAD_BYTES = 16 * 1024
 """The most bytes of a request line and its headers."""
-KEEP_ALIVE = 75
+KEEP_ALIVE_SECONDS = 75
 """The seconds for which a connection is kept between requests: longer than proxies and clients keep theirs, so that
 none of them sends a request into a connection that is being closed."""
-GRACE = 30
+SHUTDOWN_SECONDS = 30
 """The seconds that requests in flight have to end when the server stops."""
 
 
@@ -40,14 +40,14 @@ def app() -> FastAPI:
     """
     from greval.serve.app import create_app
 
-    told = os.environ.get(SETTINGS)
+    told = os.environ.get(SETTINGS_VARIABLE)
     if told is None:
-        message = f"{SETTINGS}: not set; start the server with greval serve"
+        message = f"{SETTINGS_VARIABLE}: not set; start the server with greval serve"
         raise GrevalError(message)
     return create_app(Settings.model_validate_json(told))
 
 
-def run(settings: Settings, told: Callable[[str], None] = print) -> None:
+def run_server(settings: Settings, announce: Callable[[str], None] = print) -> None:
     """Serve until a signal ends the server; calls in flight are finished or stored.
 
     `announce` is called with the address once connections are accepted.
@@ -57,42 +57,42 @@ def run(settings: Settings, told: Callable[[str], None] = print) -> None:
             settings cannot be used.
         MissingExtraError: If the server's packages are not installed.
     """
-    needed()
+    check_packages()
     import uvicorn
     from uvicorn.supervisors import Multiprocess
 
-    from greval.serve.prometheus import shared_figures
+    from greval.serve.prometheus import share_counters
 
-    checked(settings)
-    _there(settings)
-    _make(settings.runs)
-    listening = listen(settings)
-    os.environ[SETTINGS] = settings.model_dump_json()
-    _room_for_files()
-    config = config_of("greval.serve.start:app", factory=True, workers=settings.workers, log_config=LOGGING)
+    check_exposure(settings)
+    _check_settings(settings)
+    _create_runs_folder(settings.runs)
+    listening = open_socket(settings)
+    os.environ[SETTINGS_VARIABLE] = settings.model_dump_json()
+    _raise_file_limit()
+    config = build_uvicorn_config("greval.serve.start:app", factory=True, workers=settings.workers, log_config=LOGGING)
     if not settings.judges:
         ERRORS.warning("no judge is named: computed metrics alone can be used; name one with --judge")
-    told(address(settings, listening))
+    announce(format_address(settings, listening))
     with suppress(KeyboardInterrupt):  # Ctrl-C is the usual way to end a server
         if settings.workers > 1:
-            with shared_figures():
+            with share_counters():
                 Multiprocess(config, sockets=[listening]).run()
         else:
             uvicorn.Server(config).run(sockets=[listening])
 
 
-def needed() -> None:
+def check_packages() -> None:
     """Check that the server's packages are installed.
 
     Raises:
         MissingExtraError: If one is missing, with the command that installs it.
     """
-    for package in PACKAGES:
+    for package in REQUIRED_PACKAGES:
         if find_spec(package) is None:
             raise MissingExtraError("server", package)
 
 
-def checked(settings: Settings) -> None:
+def check_exposure(settings: Settings) -> None:
     """Refuse to listen on a network without keys.
 
     Raises:
@@ -106,7 +106,7 @@ def checked(settings: Settings) -> None:
         raise GrevalError(message)
 
 
-def _there(settings: Settings) -> None:
+def _check_settings(settings: Settings) -> None:
     """Check that the files, folders and judges of the settings can be used.
 
     Without this check only the clients would see the errors, never the operator.
@@ -115,9 +115,9 @@ def _there(settings: Settings) -> None:
         if not settings.keys.is_file():
             message = f"{settings.keys}: no file of keys is there; make it with: greval keys add NAME --file FILE"
             raise GrevalError(message)
-        from greval.serve.middleware.api_keys import KeyFile
+        from greval.serve.middleware.api_keys import ApiKeyFile
 
-        KeyFile(settings.keys).read()
+        ApiKeyFile(settings.keys).read()
     for folder in settings.library:
         if not folder.is_dir():
             message = f"{folder}: is no folder; name one that holds metric files with --library"
@@ -126,7 +126,7 @@ def _there(settings: Settings) -> None:
         check_judge(judge)
 
 
-def config_of(app: Any, **more: Any) -> uvicorn.Config:  # noqa: ANN401 - an app or where it is found; uvicorn's options
+def build_uvicorn_config(app: Any, **more: Any) -> uvicorn.Config:  # noqa: ANN401 - an app or where it is found; uvicorn's options
     """Build uvicorn's configuration: small heads, short timeouts, no websockets, and greval's own logs."""
     import uvicorn
 
@@ -140,15 +140,15 @@ def config_of(app: Any, **more: Any) -> uvicorn.Config:  # noqa: ANN401 - an app
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        timeout_keep_alive=KEEP_ALIVE,
-        timeout_graceful_shutdown=GRACE,
-        timeout_worker_healthcheck=GRACE,
-        h11_max_incomplete_event_size=HEAD,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+        timeout_worker_healthcheck=SHUTDOWN_SECONDS,
+        h11_max_incomplete_event_size=MAX_HEAD_BYTES,
         **more,
     )
 
 
-def listen(settings: Settings) -> socket.socket:
+def open_socket(settings: Settings) -> socket.socket:
     """Return a socket that listens on the address.
 
     Raises:
@@ -168,13 +168,13 @@ def listen(settings: Settings) -> socket.socket:
     return listening
 
 
-def address(settings: Settings, listening: socket.socket) -> str:
+def format_address(settings: Settings, listening: socket.socket) -> str:
     """Return the URL to open in a browser."""
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     return f"http://{host}:{listening.getsockname()[1]}"
 
 
-def _make(runs: Path) -> None:
+def _create_runs_folder(runs: Path) -> None:
     try:
         runs.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -182,7 +182,7 @@ def _make(runs: Path) -> None:
         raise GrevalError(message) from error
 
 
-def _room_for_files() -> None:
+def _raise_file_limit() -> None:
     """Raise the limit of open files to the system's maximum: the usual soft limit is 1,024 connections."""
     import resource
 

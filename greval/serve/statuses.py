@@ -8,7 +8,7 @@ from typing import Any
 from greval.serve.problems import MEDIA_TYPE, Problem
 
 
-def may_answer(*statuses: int) -> dict[int | str, dict[str, Any]]:
+def describe_errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Return the error responses of a route for FastAPI's `responses`.
 
     Example:

@@ -20,27 +20,27 @@ class PatientProtocol(H11Protocol):
     _reader: asyncio.TimerHandle | None = None
 
     @property
-    def _idle(self) -> bool:
+    def _is_idle(self) -> bool:
         """Return whether no request is being served."""
         return self.cycle is None or self.cycle.response_complete
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn's own
         """Start the timeout of the first request."""
         super().connection_made(transport)
-        self._wait()
+        self._start_timer()
 
     def data_received(self, data: bytes) -> None:
         """Process data; the timeout runs while a head is incomplete or no request is being served."""
         super().data_received(data)
-        if self._idle:
-            self._wait()
+        if self._is_idle:
+            self._start_timer()
         else:
-            self._forget()
+            self._cancel_timer()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Cancel the timeouts."""
-        self._forget()
-        self._read_on()
+        self._cancel_timer()
+        self._cancel_reader_timer()
         super().connection_lost(exc)
 
     def pause_writing(self) -> None:
@@ -50,7 +50,7 @@ class PatientProtocol(H11Protocol):
 
     def resume_writing(self) -> None:
         """Cancel that timeout, because the client reads."""
-        self._read_on()
+        self._cancel_reader_timer()
         super().resume_writing()
 
     def shutdown(self) -> None:
@@ -67,33 +67,33 @@ class PatientProtocol(H11Protocol):
         app: Any = self.app
         return cast("Service", app.state.service)
 
-    def _wait(self) -> None:
+    def _start_timer(self) -> None:
         if self._timer is None and not self.transport.is_closing():
-            self._timer = self.loop.call_later(self._patience, self._give_up)
+            self._timer = self.loop.call_later(self._patience, self._abort_if_idle)
 
-    def _forget(self) -> None:
+    def _cancel_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
-    def _give_up(self) -> None:
+    def _abort_if_idle(self) -> None:
         self._timer = None
-        if self._idle:
+        if self._is_idle:
             self.transport.abort()
 
     def _watch_reader(self, unread: int) -> None:
         """Abort the connection if the client reads nothing of its response in time; any progress is enough."""
 
-        def look() -> None:
+        def check_progress() -> None:
             left = self.transport.get_write_buffer_size()
             if left >= unread:
                 self.transport.abort()
             else:
                 self._watch_reader(left)
 
-        self._reader = self.loop.call_later(self._patience, look)
+        self._reader = self.loop.call_later(self._patience, check_progress)
 
-    def _read_on(self) -> None:
+    def _cancel_reader_timer(self) -> None:
         if self._reader is not None:
             self._reader.cancel()
             self._reader = None

@@ -20,7 +20,7 @@ DRAWS_AT_ONCE = 2_000_000
 """The number of draws per batch, which bounds the bootstrap's memory to about 100 MB."""
 
 
-def one_by_one(sums: Floats, sizes: Integers, *, resamples: int = RESAMPLES) -> Floats:
+def resample_clusters(sums: Floats, sizes: Integers, *, resamples: int = RESAMPLES) -> Floats:
     """Return the means of bootstrap resamples that draw each cluster individually, with scipy and in batches.
 
     Args:
@@ -50,7 +50,7 @@ def one_by_one(sums: Floats, sizes: Integers, *, resamples: int = RESAMPLES) -> 
     return np.asarray(drawn.bootstrap_distribution)
 
 
-def different(sums: Floats, sizes: Integers) -> tuple[tuple[Floats, Integers], Integers]:
+def group_equal_clusters(sums: Floats, sizes: Integers) -> tuple[tuple[Floats, Integers], Integers]:
     """Return the distinct clusters (sums and sizes), sorted, and the multiplicity of each."""
     import numpy as np
 
@@ -60,7 +60,7 @@ def different(sums: Floats, sizes: Integers) -> tuple[tuple[Floats, Integers], I
     return (sums[first], sizes[first]), np.diff(np.r_[first, len(sums)])
 
 
-def by_kind(sums: Floats, sizes: Integers, times: Integers, *, resamples: int = RESAMPLES) -> Floats:
+def resample_counts(sums: Floats, sizes: Integers, times: Integers, *, resamples: int = RESAMPLES) -> Floats:
     """Return the means of bootstrap resamples that draw the multiplicity of each distinct cluster (multinomial).
 
     The distribution is that of `resample_clusters`, for a fraction of the work if there are few distinct clusters.
@@ -81,7 +81,7 @@ def by_kind(sums: Floats, sizes: Integers, times: Integers, *, resamples: int = 
     return np.concatenate([(draws @ sums) / (draws @ sizes) for draws in drawn])
 
 
-def resampled(sums: Floats, sizes: Integers) -> Floats:
+def resample_means(sums: Floats, sizes: Integers) -> Floats:
     """Return the means of bootstrap resamples, by the cheaper method; few distinct clusters allow more resamples.
 
     The result does not depend on the order of the clusters, and negating all sums negates all means.
@@ -92,22 +92,22 @@ def resampled(sums: Floats, sizes: Integers) -> Floats:
     """
     import numpy as np
 
-    found, mirrored = different(sums, sizes), different(-sums, sizes)
-    turn = -1.0 if _content(mirrored) > _content(found) else 1.0
+    found, mirrored = group_equal_clusters(sums, sizes), group_equal_clusters(-sums, sizes)
+    turn = -1.0 if _to_sortable(mirrored) > _to_sortable(found) else 1.0
     (kinds, of_size), times = mirrored if turn < 0 else found
     resamples = MANY_RESAMPLES if len(kinds) <= FEW_KINDS else RESAMPLES
     if len(kinds) <= min(FEW_KINDS, len(sums) - 1):
-        return turn * by_kind(kinds, of_size, times, resamples=resamples)
-    return turn * one_by_one(np.repeat(kinds, times), np.repeat(of_size, times), resamples=resamples)
+        return turn * resample_counts(kinds, of_size, times, resamples=resamples)
+    return turn * resample_clusters(np.repeat(kinds, times), np.repeat(of_size, times), resamples=resamples)
 
 
-def _content(clusters: tuple[tuple[Floats, Integers], Integers]) -> list[list[float]]:
+def _to_sortable(clusters: tuple[tuple[Floats, Integers], Integers]) -> list[list[float]]:
     """Return clusters as lists that can be ordered, to choose the same one of two mirror images."""
     (kinds, sizes), times = clusters
     return [kinds.tolist(), sizes.tolist(), times.tolist()]
 
 
-def percentile(means: Floats, *, level: float) -> tuple[float, float]:
+def percentile_interval(means: Floats, *, level: float) -> tuple[float, float]:
     """Compute the percentile interval of a bootstrap distribution.
 
     Source:
@@ -119,7 +119,7 @@ def percentile(means: Floats, *, level: float) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def expanded(level: float, clusters: int) -> float:
+def expand_level(level: float, clusters: int) -> float:
     """Return the level at which the percentile interval of few clusters has the coverage `level`.
 
     The bootstrap of n observations has a variance that is too small by the factor (n - 1) / n, and does not have the
@@ -144,7 +144,7 @@ def expanded(level: float, clusters: int) -> float:
     return 2 * float(ndtr(sqrt(clusters / (clusters - 1)) * t)) - 1
 
 
-def bca(means: Floats, sums: Floats, sizes: Integers, *, level: float) -> tuple[float, float] | None:
+def bca_interval(means: Floats, sums: Floats, sizes: Integers, *, level: float) -> tuple[float, float] | None:
     """Compute the bias-corrected and accelerated (BCa) interval of a bootstrap distribution.
 
     Undefined (None) if the clusters do not differ, or if all resamples are on one side of the mean.

@@ -7,8 +7,8 @@ from math import nan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from greval.errors import MissingExtraError
-from greval.stats.measured import Counted, Measured, measured
-from greval.stats.resampling import Sample, sparse
+from greval.stats.measured import Measured, ValueBasis, bootstrap_values
+from greval.stats.resampling import BootstrapSample, build_sparse
 
 if TYPE_CHECKING:
     from greval.stats.bootstrap import Floats, Integers
@@ -33,20 +33,20 @@ class Choices(NamedTuple):
     ordered: bool
 
 
-def confusion(choices: Choices) -> Floats:
+def confusion_matrix(choices: Choices) -> Floats:
     """Return scikit-learn's confusion matrix, with a row for each true category; shape (size, size).
 
     Raises:
         MissingExtraError: If scikit-learn is not installed.
     """
     labels = [*range(choices.size)]
-    found: Floats = _sklearn().confusion_matrix(
+    found: Floats = _load_sklearn_metrics().confusion_matrix(
         choices.truth, choices.given, labels=labels, sample_weight=choices.weights
     )
     return found
 
 
-def compared(choices: Choices, *, level: float) -> dict[str, Measured]:
+def compare_choices(choices: Choices, *, level: float) -> dict[str, Measured]:
     """Compute every agreement figure of two sides with its intervals.
 
     The values are scikit-learn's, except for AC1; the intervals come from the same formulas applied to the
@@ -65,17 +65,17 @@ def compared(choices: Choices, *, level: float) -> dict[str, Measured]:
 
     n, size = len(choices.truth), choices.size
     cells = choices.truth * size + choices.given
-    rows = sparse((np.arange(n), cells), choices.weights, (n, size * size))
+    rows = build_sparse((np.arange(n), cells), choices.weights, (n, size * size))
     several = choices.ordered and size > 2  # noqa: PLR2004 - with two categories all kappas agree
 
     def statistic(sums: Floats) -> dict[str, Floats]:
-        return figures(sums.reshape(-1, size, size), ordered=several)
+        return compute_resampled_figures(sums.reshape(-1, size, size), ordered=several)
 
-    sample = Sample(rows, choices.things, choices.questions)
-    return measured(sample, statistic, _counted(choices), values=by_sklearn(choices), level=level)
+    sample = BootstrapSample(rows, choices.things, choices.questions)
+    return bootstrap_values(sample, statistic, _build_basis(choices), values=compute_figures(choices), level=level)
 
 
-def by_sklearn(choices: Choices) -> dict[str, float]:
+def compute_figures(choices: Choices) -> dict[str, float]:
     """Compute the agreement figures of the sample itself, with scikit-learn; NaN if undefined.
 
     Macro and weighted averages leave out the categories for which the figure is undefined.
@@ -85,7 +85,7 @@ def by_sklearn(choices: Choices) -> dict[str, float]:
     """
     import numpy as np
 
-    metrics = _sklearn()
+    metrics = _load_sklearn_metrics()
     sides, size = (choices.truth, choices.given), choices.size
     how = {"labels": [*range(size)], "sample_weight": choices.weights}
     single = len(np.union1d(*sides)) < 2  # noqa: PLR2004 - kappa is 0 / 0 then
@@ -93,7 +93,7 @@ def by_sklearn(choices: Choices) -> dict[str, float]:
     found = {"accuracy": float(metrics.accuracy_score(*sides, sample_weight=choices.weights))}
     for name in kappas:
         found[name] = nan if single else float(metrics.cohen_kappa_score(*sides, weights=KAPPAS[name], **how))
-    found["ac1"] = float(ac1(confusion(choices)[None])[0])
+    found["ac1"] = float(gwet_ac1(confusion_matrix(choices)[None])[0])
     for average in ("macro", "weighted"):
         scores = metrics.precision_recall_fscore_support(*sides, average=average, zero_division=np.nan, **how)
         found |= {f"{average} {part}": float(score) for part, score in zip(PARTS, scores[:3], strict=True)}
@@ -103,7 +103,7 @@ def by_sklearn(choices: Choices) -> dict[str, float]:
     return found
 
 
-def figures(tables: Floats, *, ordered: bool) -> dict[str, Floats]:
+def compute_resampled_figures(tables: Floats, *, ordered: bool) -> dict[str, Floats]:
     """Compute the agreement figures of many confusion matrices at once; NaN if undefined.
 
     Args:
@@ -119,19 +119,19 @@ def figures(tables: Floats, *, ordered: bool) -> dict[str, Floats]:
     true, said, right = tables.sum(axis=2), tables.sum(axis=1), np.einsum("bkk->bk", tables)
     total = true.sum(axis=1)
     apart = np.abs(np.subtract.outer(np.arange(size), np.arange(size))).astype(float)
-    found = {"accuracy": _ratio(right.sum(axis=1), total), "kappa": _kappa(tables, (apart > 0).astype(float))}
+    found = {"accuracy": _divide(right.sum(axis=1), total), "kappa": _compute_kappa(tables, (apart > 0).astype(float))}
     if ordered:
-        found |= {"kappa linear": _kappa(tables, apart), "kappa quadratic": _kappa(tables, apart**2)}
-    found["ac1"] = ac1(tables)
-    each = dict(zip(PARTS, (_ratio(right, said), _ratio(right, true), _ratio(2 * right, true + said)), strict=True))
+        found |= {"kappa linear": _compute_kappa(tables, apart), "kappa quadratic": _compute_kappa(tables, apart**2)}
+    found["ac1"] = gwet_ac1(tables)
+    each = dict(zip(PARTS, (_divide(right, said), _divide(right, true), _divide(2 * right, true + said)), strict=True))
     for part, scores in each.items():
-        found[f"macro {part}"] = _mean(scores, np.ones_like(scores))
-        found[f"weighted {part}"] = _mean(scores, true)
+        found[f"macro {part}"] = _average_defined(scores, np.ones_like(scores))
+        found[f"weighted {part}"] = _average_defined(scores, true)
         found |= {f"{part} {place}": scores[:, place] for place in range(size)}
     return found
 
 
-def ac1(tables: Floats) -> Floats:
+def gwet_ac1(tables: Floats) -> Floats:
     """Compute Gwet's AC1 of many tables of two raters: (p - e) / (1 - e), with e = sum_k q_k (1 - q_k) / (size - 1).
 
     p is the share of items on which both agree; q_k is the mean of both raters' shares of category k. NaN for an
@@ -152,13 +152,13 @@ def ac1(tables: Floats) -> Floats:
     import numpy as np
 
     total = tables.sum(axis=(1, 2))
-    shares = _ratio(tables.sum(axis=1) + tables.sum(axis=2), 2 * total[:, None])
+    shares = _divide(tables.sum(axis=1) + tables.sum(axis=2), 2 * total[:, None])
     chance = (shares * (1 - shares)).sum(axis=1) / (tables.shape[-1] - 1)
-    agreed = _ratio(np.einsum("bkk->b", tables), total)
-    return _ratio(agreed - chance, 1 - chance)
+    agreed = _divide(np.einsum("bkk->b", tables), total)
+    return _divide(agreed - chance, 1 - chance)
 
 
-def _kappa(tables: Floats, apart: Floats) -> Floats:
+def _compute_kappa(tables: Floats, apart: Floats) -> Floats:
     """Compute Cohen's weighted kappa: 1 - observed disagreement / disagreement expected by chance.
 
     Source:
@@ -167,10 +167,10 @@ def _kappa(tables: Floats, apart: Floats) -> Floats:
     import numpy as np
 
     seen = np.einsum("bij,ij->b", tables, apart) * tables.sum(axis=(1, 2))
-    return 1 - _ratio(seen, np.einsum("bi,ij,bj->b", tables.sum(axis=2), apart, tables.sum(axis=1), optimize=True))
+    return 1 - _divide(seen, np.einsum("bi,ij,bj->b", tables.sum(axis=2), apart, tables.sum(axis=1), optimize=True))
 
 
-def _ratio(above: Floats, below: Floats) -> Floats:
+def _divide(above: Floats, below: Floats) -> Floats:
     """Divide element by element; NaN if the divisor is 0."""
     import numpy as np
 
@@ -179,17 +179,17 @@ def _ratio(above: Floats, below: Floats) -> Floats:
     return found
 
 
-def _mean(scores: Floats, weights: Floats) -> Floats:
+def _average_defined(scores: Floats, weights: Floats) -> Floats:
     """Return the weighted mean over the categories for which the figure is defined."""
     import numpy as np
 
     known = ~np.isnan(scores)
     weights = weights * known
     weights = np.where(weights.sum(axis=1, keepdims=True) > 0, weights, known)  # as in scikit-learn
-    return _ratio(np.where(known, scores * weights, 0.0).sum(axis=1), weights.sum(axis=1))
+    return _divide(np.where(known, scores * weights, 0.0).sum(axis=1), weights.sum(axis=1))
 
 
-def _counted(choices: Choices) -> Callable[[str], Counted]:
+def _build_basis(choices: Choices) -> Callable[[str], ValueBasis]:
     """Return a function that returns the number of choices of a figure and why it may be undefined."""
     import numpy as np
 
@@ -197,24 +197,24 @@ def _counted(choices: Choices) -> Callable[[str], Counted]:
     said = np.bincount(choices.given, minlength=choices.size)
     n = len(choices.truth)
 
-    def counted(name: str) -> Counted:
+    def describe_basis(name: str) -> ValueBasis:
         part, _, place = name.partition(" ")
         if not place.isdecimal():
             why = "both sides use one and the same category only" if name.startswith("kappa") else "nothing to count"
-            return Counted(n=n, why=why, share=name == "accuracy")
+            return ValueBasis(n=n, why=why, share=name == "accuracy")
         at = int(place)
         match part:
             case "precision":
-                return Counted(n=int(said[at]), why="the judge never chose it", share=True)
+                return ValueBasis(n=int(said[at]), why="the judge never chose it", share=True)
             case "recall":
-                return Counted(n=int(true[at]), why="people never chose it", share=True)
+                return ValueBasis(n=int(true[at]), why="people never chose it", share=True)
             case _:
-                return Counted(n=int(true[at]), why="neither side chose it")
+                return ValueBasis(n=int(true[at]), why="neither side chose it")
 
-    return counted
+    return describe_basis
 
 
-def _sklearn() -> Any:  # noqa: ANN401 - scikit-learn is untyped
+def _load_sklearn_metrics() -> Any:  # noqa: ANN401 - scikit-learn is untyped
     """Import scikit-learn's metrics.
 
     Raises:

@@ -8,11 +8,11 @@ from typing import Literal, NamedTuple
 
 Correction = Literal["bonferroni", "holm"]
 ALPHA = 0.05
-SAME = 1e-9
+ROUNDING = 1e-9
 """The relative rounding error of a p value."""
 
 
-class Corrected(NamedTuple):
+class CorrectedP(NamedTuple):
     """A corrected p value, the factor it was multiplied by, and whether its test could have been rejected."""
 
     p: float
@@ -20,7 +20,7 @@ class Corrected(NamedTuple):
     capable: bool
 
 
-def corrected(ps: Sequence[float], how: Correction = "bonferroni") -> tuple[float, ...]:
+def correct_p_values(ps: Sequence[float], how: Correction = "bonferroni") -> tuple[float, ...]:
     """Return the p values of a family of tests, corrected to control the family-wise error rate.
 
     Args:
@@ -41,7 +41,7 @@ def corrected(ps: Sequence[float], how: Correction = "bonferroni") -> tuple[floa
 
 def correct_discrete(
     ps: Sequence[float], least: Sequence[float], how: Correction = "bonferroni", *, alpha: float = ALPHA
-) -> tuple[Corrected, ...]:
+) -> tuple[CorrectedP, ...]:
     """Return the p values of a family of discrete tests, corrected only for those that could be rejected (Tarone).
 
     A test with few differing questions cannot have a p below some minimum. Let K be the smallest
@@ -68,7 +68,7 @@ def correct_discrete(
         >>> correct_discrete([0.015625, 0.25, 1.0, 1.0], [0.015625, 0.25, 1.0, 1.0])[0]
         CorrectedP(p=0.015625, tests=1, capable=True)
     """
-    found = [Corrected(1.0, 1, capable=False)] * len(ps)
+    found = [CorrectedP(1.0, 1, capable=False)] * len(ps)
     order = sorted(range(len(ps)), key=ps.__getitem__)
     tests, reached = count_capable(least, alpha), 0.0
     for place, which in enumerate(order):
@@ -76,7 +76,7 @@ def correct_discrete(
             tests = count_capable((least[other] for other in order[place:]), alpha)
         p = min(1.0, ps[which] * tests)
         reached = p if how == "bonferroni" else max(reached, p)
-        found[which] = Corrected(reached, tests, capable=least[which] * tests <= alpha * (1 + SAME))
+        found[which] = CorrectedP(reached, tests, capable=least[which] * tests <= alpha * (1 + ROUNDING))
     return tuple(found)
 
 
@@ -92,4 +92,4 @@ def count_capable(least: Iterable[float], alpha: float) -> int:
         2
     """
     levels = sorted(least)
-    return next(k for k in range(1, len(levels) + 2) if bisect_right(levels, alpha / k * (1 + SAME)) <= k)
+    return next(k for k in range(1, len(levels) + 2) if bisect_right(levels, alpha / k * (1 + ROUNDING)) <= k)

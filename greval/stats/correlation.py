@@ -6,19 +6,19 @@ from math import nan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from greval.records.record import Record
-from greval.stats.measured import Counted, Measured, measured
-from greval.stats.rank_correlation import by_rank
-from greval.stats.resampling import Sample, sparse
+from greval.stats.measured import Measured, ValueBasis, bootstrap_values
+from greval.stats.rank_correlation import compare_ranks
+from greval.stats.resampling import BootstrapSample, build_sparse
 
 if TYPE_CHECKING:
     from greval.stats.bootstrap import Floats, Integers
 
-FEWEST = 2
+MIN_PAIRS = 2
 ROUNDING = 1e-12
 """A variance below this share of the mean square is due to rounding."""
 
 
-class Numbers(NamedTuple):
+class NumberPairs(NamedTuple):
     """The numbers of people and of the judge, with the weight, item and question of each pair."""
 
     people: Floats
@@ -28,7 +28,7 @@ class Numbers(NamedTuple):
     questions: Integers
 
 
-class Spread(Record):
+class NumberSpread(Record):
     """The distribution of numbers; `sd` divides by n - 1 and is undefined for one number. Extremes have no interval."""
 
     n: int
@@ -39,7 +39,7 @@ class Spread(Record):
     max: float
 
 
-def compared(numbers: Numbers, *, level: float, ranks: bool = True) -> dict[str, Measured]:
+def compare_numbers(numbers: NumberPairs, *, level: float, ranks: bool = True) -> dict[str, Measured]:
     """Compute every agreement figure of two sides of numbers with its intervals.
 
     The names are "bias" (mean of judge - people), "mae" (mean absolute error), "pearson"; with `ranks`
@@ -51,32 +51,34 @@ def compared(numbers: Numbers, *, level: float, ranks: bool = True) -> dict[str,
         level: The confidence level of the intervals.
         ranks: Whether to add the rank statistics, which ignore weights.
     """
-    rows, middle = _moments(numbers)
+    rows, middle = _collect_moments(numbers)
 
     def statistic(sums: Floats) -> dict[str, Floats]:
-        return figures(sums, middle)
+        return compute_figures(sums, middle)
 
-    sample = Sample(rows, numbers.things, numbers.questions)
+    sample = BootstrapSample(rows, numbers.things, numbers.questions)
     values = {name: float(value[0]) for name, value in statistic(rows.sum(axis=0).reshape(1, -1)).items()}
     if ranks:
-        values["pearson"] = _pearson(numbers)
-    found = measured(sample, statistic, lambda name: _told(numbers, name), values=values, level=level)
+        values["pearson"] = _compute_pearson(numbers)
+    found = bootstrap_values(sample, statistic, lambda name: _describe_basis(numbers, name), values=values, level=level)
     if not ranks:
         return found
-    return found | by_rank(numbers.people, numbers.judge, sample, lambda name: _told(numbers, name), level=level)
+    return found | compare_ranks(
+        numbers.people, numbers.judge, sample, lambda name: _describe_basis(numbers, name), level=level
+    )
 
 
-def spreads(numbers: Numbers, found: dict[str, Measured]) -> tuple[Spread, Spread]:
+def extract_spreads(numbers: NumberPairs, found: dict[str, Measured]) -> tuple[NumberSpread, NumberSpread]:
     """Return the distributions of people's and of the judge's numbers, and remove their figures from `found`."""
-    return _spread("people", numbers.people, found), _spread("judge", numbers.judge, found)
+    return _extract_spread("people", numbers.people, found), _extract_spread("judge", numbers.judge, found)
 
 
-def _spread(name: str, side: Floats, found: dict[str, Measured]) -> Spread:
+def _extract_spread(name: str, side: Floats, found: dict[str, Measured]) -> NumberSpread:
     figures = {part: found.pop(f"{name} {part}") for part in ("mean", "median", "sd")}
-    return Spread(n=len(side), **figures, min=float(side.min()), max=float(side.max()))
+    return NumberSpread(n=len(side), **figures, min=float(side.min()), max=float(side.max()))
 
 
-def figures(sums: Floats, middle: tuple[float, float]) -> dict[str, Floats]:
+def compute_figures(sums: Floats, middle: tuple[float, float]) -> dict[str, Floats]:
     """Compute the figures of many resamples; NaN if undefined.
 
     Args:
@@ -104,7 +106,7 @@ def figures(sums: Floats, middle: tuple[float, float]) -> dict[str, Floats]:
         }
 
 
-def _moments(numbers: Numbers) -> tuple[Any, tuple[float, float]]:
+def _collect_moments(numbers: NumberPairs) -> tuple[Any, tuple[float, float]]:
     """Return the addends of each pair, and the medians that were subtracted first to avoid a loss of digits."""
     import numpy as np
 
@@ -113,10 +115,10 @@ def _moments(numbers: Numbers) -> tuple[Any, tuple[float, float]]:
     columns = np.stack([np.ones_like(x), x, y, x * x, y * y, x * y, np.abs(numbers.judge - numbers.people)])
     count, width = len(x), len(columns)
     entries = np.repeat(np.arange(count), width), np.tile(np.arange(width), count)
-    return sparse(entries, (columns * numbers.weights).T.ravel(), (count, width)), middle
+    return build_sparse(entries, (columns * numbers.weights).T.ravel(), (count, width)), middle
 
 
-def _pearson(numbers: Numbers) -> float:
+def _compute_pearson(numbers: NumberPairs) -> float:
     """Compute Pearson's correlation with scipy; NaN if one side does not vary."""
     from scipy import stats
 
@@ -126,10 +128,10 @@ def _pearson(numbers: Numbers) -> float:
     return float(stats.pearsonr(*sides).statistic)
 
 
-def _told(numbers: Numbers, name: str) -> Counted:
+def _describe_basis(numbers: NumberPairs, name: str) -> ValueBasis:
     """Return the number of pairs of a figure and why it may be undefined."""
     n = len(numbers.people)
-    if n < FEWEST:
-        return Counted(n=n, why="needs at least two things")
+    if n < MIN_PAIRS:
+        return ValueBasis(n=n, why="needs at least two things")
     constant = "people" if numbers.people.min() == numbers.people.max() else "the judge"
-    return Counted(n=n, why=f"{constant} gave one and the same number only" if "sd" not in name else "no spread")
+    return ValueBasis(n=n, why=f"{constant} gave one and the same number only" if "sd" not in name else "no spread")

@@ -5,22 +5,22 @@ from __future__ import annotations
 from math import fsum, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
-from greval.stats.bootstrap import bca, expanded, percentile, resampled
+from greval.stats.bootstrap import bca_interval, expand_level, percentile_interval, resample_means
 from greval.stats.interval import Interval
 
 if TYPE_CHECKING:
     from greval.stats.bootstrap import Floats, Integers
 
 
-FEW = 8
+MIN_BOOTSTRAP_CLUSTERS = 8
 """The minimum number of clusters for the bootstrap; fewer represent a distribution too poorly to resample them."""
 
 
-ENOUGH = 30
+MIN_BCA_CLUSTERS = 30
 """The minimum number of clusters for BCa; with fewer, noise in the acceleration lowers its coverage."""
 
 
-class Clusters(NamedTuple):
+class ClusterSums(NamedTuple):
     """The sum of the values or differences of each cluster of questions, and its number of questions."""
 
     sums: Floats
@@ -47,7 +47,7 @@ class Clusters(NamedTuple):
         return unit * sqrt(squares * n / (n - 1)) / int(self.sizes.sum()) if n > 1 else 0.0
 
 
-def clustered(differences: Floats, codes: Integers | None) -> Clusters:
+def sum_by_cluster(differences: Floats, codes: Integers | None) -> ClusterSums:
     """Sum differences by cluster.
 
     Args:
@@ -62,12 +62,14 @@ def clustered(differences: Floats, codes: Integers | None) -> Clusters:
     import numpy as np
 
     if codes is None:
-        return Clusters(differences, np.ones(len(differences), dtype=np.int64))
+        return ClusterSums(differences, np.ones(len(differences), dtype=np.int64))
     _, places = np.unique(codes, return_inverse=True)
-    return Clusters(np.bincount(places, weights=differences).astype(np.float64), np.bincount(places).astype(np.int64))
+    return ClusterSums(
+        np.bincount(places, weights=differences).astype(np.float64), np.bincount(places).astype(np.int64)
+    )
 
 
-class Intervals(NamedTuple):
+class DifferenceIntervals(NamedTuple):
     """Three intervals of one difference; None if undefined."""
 
     interval: Interval | None
@@ -75,7 +77,9 @@ class Intervals(NamedTuple):
     bca: Interval | None
 
 
-def intervals(found: Clusters, *, level: float, ends: tuple[float, float] | None = None) -> Intervals:
+def compute_difference_intervals(
+    found: ClusterSums, *, level: float, ends: tuple[float, float] | None = None
+) -> DifferenceIntervals:
     """Compute the bootstrap intervals of a mean difference: expanded percentile, plain percentile, BCa.
 
     Whole clusters are drawn. The first and the BCa interval use the level of
@@ -91,24 +95,24 @@ def intervals(found: Clusters, *, level: float, ends: tuple[float, float] | None
     """
     means = found.sums / found.sizes
     if len(means) < 2 or means.min() == means.max():  # noqa: PLR2004 - a variance needs two
-        return Intervals(alike(float(means[0]), len(means), level=level, ends=ends), None, None)
-    drawn = resampled(*found)
-    if len(means) < FEW:
-        low, high = percentile(drawn, level=level)
+        return DifferenceIntervals(bounded_interval(float(means[0]), len(means), level=level, ends=ends), None, None)
+    drawn = resample_means(*found)
+    if len(means) < MIN_BOOTSTRAP_CLUSTERS:
+        low, high = percentile_interval(drawn, level=level)
         plainly = Interval(low=low, high=high, level=level, method="percentile")
-        return Intervals(student(found, level=level).within(ends), plainly, None)
-    wide = expanded(level, len(means))
-    low, high = percentile(drawn, level=wide)
-    plain = percentile(drawn, level=level)
-    corrected = bca(drawn, *found, level=wide) if len(means) >= ENOUGH else None
-    return Intervals(
+        return DifferenceIntervals(student_interval(found, level=level).clip(ends), plainly, None)
+    wide = expand_level(level, len(means))
+    low, high = percentile_interval(drawn, level=wide)
+    plain = percentile_interval(drawn, level=level)
+    corrected = bca_interval(drawn, *found, level=wide) if len(means) >= MIN_BCA_CLUSTERS else None
+    return DifferenceIntervals(
         Interval(low=low, high=high, level=level, method="expanded percentile"),
         Interval(low=plain[0], high=plain[1], level=level, method="percentile"),
         corrected and Interval(low=corrected[0], high=corrected[1], level=level, method="bca"),
     )
 
 
-def student(found: Clusters, *, level: float) -> Interval:
+def student_interval(found: ClusterSums, *, level: float) -> Interval:
     """Compute Student's interval of a mean difference, with the standard error linearised over clusters.
 
     Example:
@@ -124,7 +128,7 @@ def student(found: Clusters, *, level: float) -> Interval:
     return Interval(low=mean - half, high=mean + half, level=level, method="t")
 
 
-def alike(value: float, n: int, *, level: float, ends: tuple[float, float] | None) -> Interval | None:
+def bounded_interval(value: float, n: int, *, level: float, ends: tuple[float, float] | None) -> Interval | None:
     """Compute the interval of a mean whose n observations are all equal.
 
     At confidence `level`, at most a share 1 - (1 - level)^(1/n) of the population differs from the observed value
@@ -142,4 +146,4 @@ def alike(value: float, n: int, *, level: float, ends: tuple[float, float] | Non
         return None
     share = 1 - (1 - level) ** (1 / n)
     low, high = value - share * (value - ends[0]), value + share * (ends[1] - value)
-    return Interval(low=low, high=high, level=level, method="bounded").within(ends)
+    return Interval(low=low, high=high, level=level, method="bounded").clip(ends)

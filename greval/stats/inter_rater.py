@@ -9,8 +9,8 @@ from itertools import product
 from math import fsum, nan
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from greval.stats.measured import Counted, Measured, measured
-from greval.stats.resampling import Sample, sparse
+from greval.stats.measured import Measured, ValueBasis, bootstrap_values
+from greval.stats.resampling import BootstrapSample, build_sparse
 
 if TYPE_CHECKING:
     from greval.stats.bootstrap import Floats, Integers
@@ -33,7 +33,7 @@ class Ratings(NamedTuple):
     distance: Distance
 
 
-def reliability(ratings: Ratings, *, level: float) -> dict[str, Measured]:
+def compute_reliability(ratings: Ratings, *, level: float) -> dict[str, Measured]:
     """Compute alpha and, for categories, AC1 over all raters, with their intervals.
 
     Alpha, and the observed agreement of AC1, use only items with at least two ratings.
@@ -41,36 +41,36 @@ def reliability(ratings: Ratings, *, level: float) -> dict[str, Measured]:
     import numpy as np
 
     twice = sum(len(unit) >= PAIR for unit in ratings.units)
-    told = Counted(n=twice, why="no thing has two people's values" if not twice else "all values are equal")
+    told = ValueBasis(n=twice, why="no thing has two people's values" if not twice else "all values are equal")
     places = np.arange(len(ratings.units))
     found: dict[str, Measured] = {}
-    for name, (rows, formula) in _formulas(ratings).items():
+    for name, (rows, formula) in _build_formulas(ratings).items():
         values = {name: float(formula(rows.sum(axis=0).reshape(1, -1))[0])}
-        statistic = partial(_named, name, formula)
-        sample = Sample(rows, places, ratings.questions)
-        found |= measured(sample, statistic, lambda _: told, values=values, level=level)
+        statistic = partial(_evaluate_formula, name, formula)
+        sample = BootstrapSample(rows, places, ratings.questions)
+        found |= bootstrap_values(sample, statistic, lambda _: told, values=values, level=level)
     return found
 
 
-def _named(name: str, formula: Callable[[Floats], Floats], sums: Floats) -> dict[str, Floats]:
+def _evaluate_formula(name: str, formula: Callable[[Floats], Floats], sums: Floats) -> dict[str, Floats]:
     return {name: formula(sums)}
 
 
-def _formulas(ratings: Ratings) -> dict[str, tuple[Any, Callable[[Floats], Floats]]]:
+def _build_formulas(ratings: Ratings) -> dict[str, tuple[Any, Callable[[Floats], Floats]]]:
     """Return the addends of each item and the formula on their sums, for each coefficient."""
     if not ratings.size:
-        return {"alpha": (_moments(ratings.units), interval_alpha)}
+        return {"alpha": (_collect_moments(ratings.units), interval_alpha)}
     size, distance = ratings.size, ratings.distance
     return {
         "alpha": (
-            _coincidences(ratings.units, size),
-            lambda sums: alpha(sums.reshape(-1, size, size), ordinal=distance == "ordinal"),
+            _count_coincidences(ratings.units, size),
+            lambda sums: krippendorff_alpha(sums.reshape(-1, size, size), ordinal=distance == "ordinal"),
         ),
-        "ac1": (_shares(ratings.units, size), several_ac1),
+        "ac1": (_collect_shares(ratings.units, size), multi_rater_ac1),
     }
 
 
-def alpha(tables: Floats, *, ordinal: bool) -> Floats:
+def krippendorff_alpha(tables: Floats, *, ordinal: bool) -> Floats:
     """Compute Krippendorff's alpha of many coincidence matrices, for nominal or ordinal categories.
 
     alpha = 1 - (n - 1) sum_ck o_ck d_ck / sum_ck n_c n_k d_ck. o_ck is how often the values c and k were paired within
@@ -96,7 +96,7 @@ def alpha(tables: Floats, *, ordinal: bool) -> Floats:
         middle = np.cumsum(given, axis=1) - given / 2
         apart = (middle[:, :, None] - middle[:, None, :]) ** 2
     seen = np.einsum("bij,bij->b", tables, apart)
-    return _one_less(seen * (n - 1), np.einsum("bi,bj,bij->b", given, given, apart, optimize=True))
+    return _one_minus_ratio(seen * (n - 1), np.einsum("bi,bj,bij->b", given, given, apart, optimize=True))
 
 
 def interval_alpha(sums: Floats) -> Floats:
@@ -109,10 +109,10 @@ def interval_alpha(sums: Floats) -> Floats:
         Krippendorff (2013), see `krippendorff_alpha`.
     """
     n, total, squares, seen = sums.T
-    return _one_less(seen * (n - 1), 2 * (n * squares - total**2))
+    return _one_minus_ratio(seen * (n - 1), 2 * (n * squares - total**2))
 
 
-def several_ac1(sums: Floats) -> Floats:
+def multi_rater_ac1(sums: Floats) -> Floats:
     """Compute Gwet's AC1 of several raters with missing ratings.
 
     AC1 = (p - e) / (1 - e). p is the mean share of agreeing pairs of raters, over the items with two or more ratings.
@@ -134,7 +134,7 @@ def several_ac1(sums: Floats) -> Floats:
         return np.where(twice > 0, (agreed / twice - chance) / (1 - chance), nan)
 
 
-def _coincidences(units: Sequence[Sequence[float]], size: int) -> Any:  # noqa: ANN401 - scipy is untyped
+def _count_coincidences(units: Sequence[Sequence[float]], size: int) -> Any:  # noqa: ANN401 - scipy is untyped
     """Count how often each pair of values occurs within each item, divided by its number of ratings minus 1."""
     found: list[tuple[int, int, float]] = []
     for row, unit in enumerate(units):
@@ -142,10 +142,10 @@ def _coincidences(units: Sequence[Sequence[float]], size: int) -> Any:  # noqa: 
         for one, other in product(counts, repeat=PAIR) if len(unit) >= PAIR else ():
             met = counts[one] * (counts[other] - (one == other))
             found.append((row, one * size + other, met / (len(unit) - 1)))
-    return _matrix(found, (len(units), size * size))
+    return _build_matrix(found, (len(units), size * size))
 
 
-def _shares(units: Sequence[Sequence[float]], size: int) -> Any:  # noqa: ANN401 - scipy is untyped
+def _collect_shares(units: Sequence[Sequence[float]], size: int) -> Any:  # noqa: ANN401 - scipy is untyped
     """Return a row per item: 1 if it has two ratings, its share of agreeing pairs, 1, and its category shares."""
     found: list[tuple[int, int, float]] = []
     for row, unit in enumerate(units):
@@ -157,10 +157,10 @@ def _shares(units: Sequence[Sequence[float]], size: int) -> Any:  # noqa: ANN401
         if n >= PAIR:
             agreed = sum(count * (count - 1) for count in counts.values()) / (n * (n - 1))
             found += [(row, 0, 1.0), (row, 1, agreed)]
-    return _matrix(found, (len(units), 3 + size))
+    return _build_matrix(found, (len(units), 3 + size))
 
 
-def _moments(units: Sequence[Sequence[float]]) -> Any:  # noqa: ANN401 - scipy is untyped
+def _collect_moments(units: Sequence[Sequence[float]]) -> Any:  # noqa: ANN401 - scipy is untyped
     """Return a row per item with two ratings: their number n, sum, sum of squares, and disagreement.
 
     The disagreement is the sum of the squared differences of all ordered pairs of ratings, divided by n - 1.
@@ -174,19 +174,19 @@ def _moments(units: Sequence[Sequence[float]]) -> Any:  # noqa: ANN401 - scipy i
             n, total, squares = len(unit), fsum(values), fsum(value**2 for value in values)
             apart = 2 * (n * squares - total**2) / (n - 1) if len(set(unit)) > 1 else 0.0
             found += [(row, column, part) for column, part in enumerate((float(n), total, squares, apart))]
-    return _matrix(found, (len(units), 4))
+    return _build_matrix(found, (len(units), 4))
 
 
-def _matrix(found: Sequence[tuple[int, int, float]], shape: tuple[int, int]) -> Any:  # noqa: ANN401 - scipy is untyped
+def _build_matrix(found: Sequence[tuple[int, int, float]], shape: tuple[int, int]) -> Any:  # noqa: ANN401 - scipy is untyped
     """Build a sparse matrix from its entries."""
     import numpy as np
 
     rows, columns, values = zip(*found, strict=True) if found else ((), (), ())
     entries = np.array(rows, dtype=np.int64), np.array(columns, dtype=np.int64)
-    return sparse(entries, np.array(values, dtype=float), shape)
+    return build_sparse(entries, np.array(values, dtype=float), shape)
 
 
-def _one_less(above: Floats, below: Floats) -> Floats:
+def _one_minus_ratio(above: Floats, below: Floats) -> Floats:
     """Return `1 - above / below`, or NaN if `below` is 0."""
     import numpy as np
 

@@ -30,7 +30,7 @@ class Interval(Record):
     level: Annotated[float, Field(gt=0, lt=1)] = LEVEL
     method: IntervalMethod
 
-    def within(self, ends: tuple[float, float] | None) -> Interval:
+    def clip(self, ends: tuple[float, float] | None) -> Interval:
         """Return the interval clipped to the ends; its coverage does not change, because no mean is outside the ends.
 
         Example:
@@ -42,7 +42,7 @@ class Interval(Record):
         return self.model_copy(update={"low": max(self.low, ends[0]), "high": min(self.high, ends[1])})
 
 
-def wilson(mean: float, n: float, *, low: float = 0.0, high: float = 1.0, level: float = LEVEL) -> Interval:
+def wilson_interval(mean: float, n: float, *, low: float = 0.0, high: float = 1.0, level: float = LEVEL) -> Interval:
     """Compute the Wilson score interval of a share, or of the mean of values that are either `low` or `high`.
 
     (p + z^2 / 2n ± z sqrt(p (1 - p) / n + z^2 / 4n^2)) / (1 + z^2 / n), with p the mean scaled to 0 to 1 and
@@ -71,4 +71,4 @@ def wilson(mean: float, n: float, *, low: float = 0.0, high: float = 1.0, level:
     centre = (p + z * z / (2 * n)) / scale
     half = z / scale * sqrt(max(p * (1 - p), 0.0) / n + z * z / (4 * n * n))
     lower, upper = (low + end * (high - low) for end in (centre - half, centre + half))
-    return Interval(low=min(lower, mean), high=max(upper, mean), level=level, method="wilson").within((low, high))
+    return Interval(low=min(lower, mean), high=max(upper, mean), level=level, method="wilson").clip((low, high))

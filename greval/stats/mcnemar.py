@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from greval.records.record import Record
 
-FEW = 25
+EXACT_BELOW = 25
 """Below this number of discordant pairs the test is exact, otherwise chi-square with continuity correction."""
 
 
-class McNemar(Record):
+class McNemarTest(Record):
     """The result of McNemar's test.
 
     `exact_p` is the two-sided p of the binomial test, `mid_p` its less conservative form, `chi2` and `chi2_p`
@@ -25,7 +25,7 @@ class McNemar(Record):
     chi2_p: float
 
 
-def mcnemar(only_a: int, only_b: int) -> McNemar:
+def mcnemar(only_a: int, only_b: int) -> McNemarTest:
     """Test whether two shares of the same questions differ.
 
     Only the discordant pairs carry information: under the null hypothesis each falls on either side with probability
@@ -48,12 +48,12 @@ def mcnemar(only_a: int, only_b: int) -> McNemar:
 
     n = only_a + only_b
     if n == 0:
-        return McNemar(discordant=0, exact=True, p=1.0, exact_p=1.0, mid_p=1.0, chi2=0.0, chi2_p=1.0)
+        return McNemarTest(discordant=0, exact=True, p=1.0, exact_p=1.0, mid_p=1.0, chi2=0.0, chi2_p=1.0)
     exact = float(stats.binomtest(only_a, n).pvalue)
     fewer = min(only_a, only_b)
     mid = min(exact, float(2 * stats.binom.cdf(fewer, n, 0.5) - stats.binom.pmf(fewer, n, 0.5)))
     chi2 = max(abs(only_a - only_b) - 1, 0) ** 2 / n
     chi2_p = float(stats.chi2.sf(chi2, 1))
-    few = n < FEW
+    few = n < EXACT_BELOW
     p = exact if few else chi2_p
-    return McNemar(discordant=n, exact=few, p=p, exact_p=exact, mid_p=mid, chi2=chi2, chi2_p=chi2_p)
+    return McNemarTest(discordant=n, exact=few, p=p, exact_p=exact, mid_p=mid, chi2=chi2, chi2_p=chi2_p)

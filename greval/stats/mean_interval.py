@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from math import inf
 from typing import TYPE_CHECKING
 
-from greval.stats.difference import Clusters, alike, student
-from greval.stats.interval import LEVEL, Interval, wilson
+from greval.stats.difference import ClusterSums, bounded_interval, student_interval
+from greval.stats.interval import LEVEL, Interval, wilson_interval
 from greval.stats.number_range import NumberRange
 
 if TYPE_CHECKING:
     from greval.stats.bootstrap import Floats, Integers
 
-NEAR = 1e-12
+ROUNDING = 1e-12
 """Means that differ by no more than this share of the largest one, or of the scale, differ by rounding only."""
 
 
@@ -56,25 +56,25 @@ def mean_interval(
     """
     import numpy as np
 
-    found = Clusters(np.asarray(sums, dtype=float), np.asarray(sizes, dtype=np.int64))
+    found = ClusterSums(np.asarray(sums, dtype=float), np.asarray(sizes, dtype=np.int64))
     alone = bool((found.sizes == 1).all())
     if numbers.binary and alone and numbers.ends and bool(np.isin(found.sums, numbers.ends).all()):
         low, high = numbers.ends
-        return wilson(found.mean, len(found.sums), low=low, high=high, level=level)
+        return wilson_interval(found.mean, len(found.sums), low=low, high=high, level=level)
     means = found.sums / found.sizes
-    if not numbers.holds(means.min(), means.max()):
+    if not numbers.contains(means.min(), means.max()):
         return None
     mean = found.mean
     width = numbers.ends[1] - numbers.ends[0] if numbers.ends else 0.0
-    equal = len(means) == 1 or means.max() - means.min() <= NEAR * max(abs(means).max(), width)
+    equal = len(means) == 1 or means.max() - means.min() <= ROUNDING * max(abs(means).max(), width)
     if equal or (numbers.ends and mean in numbers.ends):  # rounding can move a mean to an end
-        return alike(mean, len(means), level=level, ends=numbers.ends)
+        return bounded_interval(mean, len(means), level=level, ends=numbers.ends)
     if numbers.ends is None:
-        return student(found, level=level).within((numbers.low, inf))
+        return student_interval(found, level=level).clip((numbers.low, inf))
     return effective_wilson(found, numbers.ends, level=level)
 
 
-def effective_wilson(found: Clusters, ends: tuple[float, float], *, level: float = LEVEL) -> Interval:
+def effective_wilson(found: ClusterSums, ends: tuple[float, float], *, level: float = LEVEL) -> Interval:
     """Compute Wilson's interval of a mean of bounded values, with the effective sample size from their variance.
 
     p is the mean scaled to 0 to 1. The effective sample size is p (1 - p) / variance, times
@@ -104,9 +104,9 @@ def effective_wilson(found: Clusters, ends: tuple[float, float], *, level: float
     from scipy.special import ndtri
 
     low, high = ends
-    centre = student(found, level=level)
+    centre = student_interval(found, level=level)
     half = (centre.high - centre.low) / 2
     spread = (found.mean - low) * (high - found.mean)
     effective = spread * (float(ndtri(0.5 + level / 2)) / half) ** 2
-    interval = wilson(found.mean, effective, low=low, high=high, level=level)
+    interval = wilson_interval(found.mean, effective, low=low, high=high, level=level)
     return interval.model_copy(update={"method": "wilson, effective n"})

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import Field
 
 from greval.records.record import Record
-from greval.stats.interval import Interval, wilson
-from greval.stats.resampling import Sample, Statistic, intervals
+from greval.stats.interval import Interval, wilson_interval
+from greval.stats.resampling import BootstrapSample, Statistic, compute_intervals
 
 if TYPE_CHECKING:
     from greval.stats.bootstrap import Integers
 
 
-class Figure(Record):
+class MeasuredValue(Record):
     """A value of `n` observations.
 
     `interval` resamples single items, `clustered` all items of a question together. Each is missing (None)
@@ -38,10 +38,10 @@ class Undefined(Record):
     reason: str
 
 
-Measured = Annotated[Figure | Undefined, Field(discriminator="status")]
+Measured = Annotated[MeasuredValue | Undefined, Field(discriminator="status")]
 
 
-class Counted(Record):
+class ValueBasis(Record):
     """What is needed of a value besides its formula.
 
     `n` is its number of observations, `why` the reason to report if it is undefined. `share` is whether it is a plain
@@ -53,10 +53,10 @@ class Counted(Record):
     share: bool = False
 
 
-def measured(
-    sample: Sample,
+def bootstrap_values(
+    sample: BootstrapSample,
     statistic: Statistic,
-    counted: Callable[[str], Counted],
+    describe_basis: Callable[[str], ValueBasis],
     *,
     values: Mapping[str, float],
     level: float,
@@ -66,19 +66,19 @@ def measured(
     Args:
         sample: The observations.
         statistic: A function that computes every value of many resamples at once.
-        counted: A function that returns the basis of a value by its name.
+        describe_basis: A function that returns the basis of a value by its name.
         values: The values of the sample itself, NaN if undefined.
         level: The confidence level.
     """
-    single = intervals(sample.rows, statistic, sample.things, level=level)
-    together = intervals(sample.rows, statistic, sample.questions, level=level) if sample.is_clustered else {}
-    return stated(values, counted, sample, (single, together), level=level)
+    single = compute_intervals(sample.rows, statistic, sample.things, level=level)
+    together = compute_intervals(sample.rows, statistic, sample.questions, level=level) if sample.is_clustered else {}
+    return build_values(values, describe_basis, sample, (single, together), level=level)
 
 
-def stated(
+def build_values(
     values: Mapping[str, float],
-    counted: Callable[[str], Counted],
-    sample: Sample,
+    describe_basis: Callable[[str], ValueBasis],
+    sample: BootstrapSample,
     ends: tuple[Mapping[str, Interval], Mapping[str, Interval]],
     *,
     level: float,
@@ -90,19 +90,19 @@ def stated(
     questions = len(set(sample.questions.tolist())) if sample.is_clustered else 0
     found: dict[str, Measured] = {}
     for name, value in values.items():
-        told = counted(name)
+        told = describe_basis(name)
         if isnan(value):
             found[name] = Undefined(n=told.n, reason=told.why)
             continue
         single, together = (known.get(name) for known in ends)
         if told.share and value in {0.0, 1.0} and single is None and together is None:
-            single = wilson(value, told.n, level=level)
-            together = wilson(value, min(told.n, questions), level=level) if questions else None
-        found[name] = Figure(value=value, n=told.n, interval=single, clustered=together)
+            single = wilson_interval(value, told.n, level=level)
+            together = wilson_interval(value, min(told.n, questions), level=level) if questions else None
+        found[name] = MeasuredValue(value=value, n=told.n, interval=single, clustered=together)
     return found
 
 
-def codes(names: list[str]) -> Integers:
+def encode_names(names: list[str]) -> Integers:
     """Encode names as integers; equal names have equal codes.
 
     Example:

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from math import hypot, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
-from greval.stats.prediction_powered import Side, mean, omitted, reach
-from greval.stats.sampling import Drawn, Spread
+from greval.stats.prediction_powered import EstimateTerm, bound_unit_errors, compute_jackknife_totals, weighted_mean
+from greval.stats.sampling import EstimateSpread, WeightedSample
 
 if TYPE_CHECKING:
     from greval.stats.sampling import Floats
 
 
-class Rates(NamedTuple):
+class JudgeRates(NamedTuple):
     """The judge's rate of yes if people say yes (sensitivity), and of no if people say no (specificity)."""
 
     sensitivity: float
@@ -25,7 +25,7 @@ class Rates(NamedTuple):
         return self.sensitivity + self.specificity - 1
 
 
-class Corrected(NamedTuple):
+class CorrectedRate(NamedTuple):
     """A rate corrected for the judge's errors; `low` and `high` are the ends of its interval.
 
     `bound` is True if the labels showed no error; the interval then is a bound on errors that were not observed.
@@ -34,10 +34,10 @@ class Corrected(NamedTuple):
     value: float
     low: float
     high: float
-    rates: tuple[Rates, ...]
+    rates: tuple[JudgeRates, ...]
     bound: bool = False
 
-    def plus(self, half: float) -> Corrected:
+    def widen(self, half: float) -> CorrectedRate:
         """Return the estimate with a wider interval, which adds an independent error with the given half-width.
 
         Source:
@@ -48,18 +48,18 @@ class Corrected(NamedTuple):
         return self._replace(low=self.value - low, high=self.value + high)
 
 
-class _Side(NamedTuple):
+class _RateEstimate(NamedTuple):
     """One rate: its value, the judge's rates, and the jackknife totals of both rates by unit."""
 
     value: float
-    rates: Rates
+    rates: JudgeRates
     said_yes: Floats
     said_no: Floats
 
 
 def rogan_gladen(
-    drawn: Drawn, sides: Sequence[Side], labels: Floats, verdicts: Floats, *, level: float
-) -> Corrected | str:
+    drawn: WeightedSample, sides: Sequence[EstimateTerm], labels: Floats, verdicts: Floats, *, level: float
+) -> CorrectedRate | str:
     """Estimate a rate, or the difference of two, from the judge's rate of yes and its errors.
 
     (judged + specificity - 1) / (sensitivity + specificity - 1). Sensitivity and specificity are estimated from the
@@ -80,58 +80,66 @@ def rogan_gladen(
     Source:
         Rogan and Gladen, American Journal of Epidemiology 1978; Fieller, JRSS B 1954.
     """
-    found = [_side(drawn, side, labels, verdicts) for side in sides]
+    found = [_estimate_rate(drawn, side, labels, verdicts) for side in sides]
     if told := next((one for one in found if isinstance(one, str)), None):
         return told
     rates = [one for one in found if not isinstance(one, str)]
-    ends = [_fieller(drawn, side, one, level) for side, one in zip(sides, rates, strict=True)]
+    ends = [_compute_fieller_limits(drawn, side, one, level) for side, one in zip(sides, rates, strict=True)]
     if None in ends:
         gains = ", ".join(f"{one.rates.gain:.2f}" for one in rates)
         return f"the judge may be no better than chance: sensitivity + specificity - 1 is {gains}, not clearly above 0"
     value = sum(side.sign * one.value for side, one in zip(sides, rates, strict=True))
     first = ends[0]
-    spread = _linear(drawn, sides, rates)
+    spread = _linearise(drawn, sides, rates)
     if len(sides) == 1 and first is not None:
-        return Corrected(value, *first, rates=(rates[0].rates,), bound=spread.bound)
-    half = spread.half(level)
-    return Corrected(value, value - half, value + half, tuple(one.rates for one in rates), spread.bound)
+        return CorrectedRate(value, *first, rates=(rates[0].rates,), bound=spread.bound)
+    half = spread.compute_half_width(level)
+    return CorrectedRate(value, value - half, value + half, tuple(one.rates for one in rates), spread.bound)
 
 
-def _side(drawn: Drawn, side: Side, labels: Floats, verdicts: Floats) -> _Side | str:
+def _estimate_rate(drawn: WeightedSample, side: EstimateTerm, labels: Floats, verdicts: Floats) -> _RateEstimate | str:
     """Estimate one rate with the terms of its error, or return why it is undefined."""
-    yes, no = (Side(side.shares * (labels == value), 0.0) for value in (1.0, 0.0))
+    yes, no = (EstimateTerm(side.shares * (labels == value), 0.0) for value in (1.0, 0.0))
     if not yes.shares.any() or not no.shares.any():
         return f"people gave only {'0' if not yes.shares.any() else '1'}: how often the judge is wrong is half unknown"
-    rates = Rates(mean(drawn, [yes], verdicts), 1 - mean(drawn, [no], verdicts))
+    rates = JudgeRates(weighted_mean(drawn, [yes], verdicts), 1 - weighted_mean(drawn, [no], verdicts))
     if rates.gain <= 0:
         return f"the judge is no better than chance: sensitivity + specificity - 1 is {rates.gain:.2f}"
     value = (side.judged + rates.specificity - 1) / rates.gain
-    return _Side(value, rates, omitted(drawn, [yes], verdicts), omitted(drawn, [no], verdicts))
+    return _RateEstimate(
+        value, rates, compute_jackknife_totals(drawn, [yes], verdicts), compute_jackknife_totals(drawn, [no], verdicts)
+    )
 
 
-def _linear(drawn: Drawn, sides: Sequence[Side], found: Sequence[_Side]) -> Spread:
+def _linearise(drawn: WeightedSample, sides: Sequence[EstimateTerm], found: Sequence[_RateEstimate]) -> EstimateSpread:
     """Compute the variance of the linearised estimate."""
     import numpy as np
 
-    added, far = np.zeros(drawn.units), np.zeros(drawn.units)
+    added, far = np.zeros(drawn.unit_count), np.zeros(drawn.unit_count)
     for side, one in zip(sides, found, strict=True):
         added -= side.sign * ((1 - one.value) * one.said_no + one.value * one.said_yes) / one.rates.gain
-        far = np.maximum(far, reach(drawn, [side], 1 / one.rates.gain))
-    return drawn.spread(added, far)
+        far = np.maximum(far, bound_unit_errors(drawn, [side], 1 / one.rates.gain))
+    return drawn.compute_spread(added, far)
 
 
-def _fieller(drawn: Drawn, side: Side, found: _Side, level: float) -> tuple[float, float] | None:
+def _compute_fieller_limits(
+    drawn: WeightedSample, side: EstimateTerm, found: _RateEstimate, level: float
+) -> tuple[float, float] | None:
     """Compute Fieller's limits: the rates t at which judged - (1 - t) (1 - specificity) - t sensitivity may be 0.
 
     The variance of this expression is quadratic in t. Undefined (None) if the gain is not significantly above 0.
     """
     yes, no, t, gain = found.said_yes, found.said_no, found.value, found.rates.gain
-    of_yes, of_no, both = drawn.covariance(yes, yes), drawn.covariance(no, no), drawn.covariance(yes, no)
-    spread = _linear(drawn, [side], [found])
+    of_yes, of_no, both = (
+        drawn.compute_covariance(yes, yes),
+        drawn.compute_covariance(no, no),
+        drawn.compute_covariance(yes, no),
+    )
+    spread = _linearise(drawn, [side], [found])
     told = (1 - t) ** 2 * of_no + t**2 * of_yes + 2 * t * (1 - t) * both
     unseen = max(0.0, spread.variance * gain**2 - told)
     of_yes, of_no, both = of_yes + unseen, of_no + unseen, both + unseen
-    square = spread.half(level) ** 2 / spread.variance if spread.variance > 0 else 0.0
+    square = spread.compute_half_width(level) ** 2 / spread.variance if spread.variance > 0 else 0.0
     start = gain * t
     a = gain**2 - square * (of_yes + of_no - 2 * both)
     b = start * gain - square * (of_no - both)

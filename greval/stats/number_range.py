@@ -22,7 +22,7 @@ class NumberRange(NamedTuple):
         """Both ends, or None without an upper end."""
         return None if self.high is None else (self.low, self.high)
 
-    def holds(self, lowest: float, highest: float) -> bool:
+    def contains(self, lowest: float, highest: float) -> bool:
         """Return whether the lowest and the highest observed number are within the ends."""
         return self.low <= lowest and (self.high is None or highest <= self.high)
 

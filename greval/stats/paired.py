@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 RESAMPLES = 9_999
 SEED = 20260102
-MOST_OUTCOMES = 100_000
+MAX_ENUMERATED = 100_000
 """Up to this number of different sums the test enumerates all sign flips; beyond it they are sampled."""
-ALIKE = 40
+MIN_REPEATS = 40
 """From this mean number of differences per size on, it is cheaper to sample how many are flipped than which."""
 DRAWS_AT_ONCE = 2_000_000
 DIGITS = 12
@@ -24,7 +24,7 @@ DIGITS = 12
 BITS = 8
 
 
-def sign_flips(differences: Sequence[float] | Floats, *, resamples: int = RESAMPLES) -> float:
+def sign_flip_test(differences: Sequence[float] | Floats, *, resamples: int = RESAMPLES) -> float:
     """Compute the two-sided p of the paired permutation test of a mean of zero.
 
     Under the null hypothesis of no difference, each difference is as likely with the other sign. p is the
@@ -47,19 +47,19 @@ def sign_flips(differences: Sequence[float] | Floats, *, resamples: int = RESAMP
     import numpy as np
 
     found = np.round(np.asarray(differences, dtype=float), DIGITS)
-    sizes, times = _sizes(found)
+    sizes, times = _count_sizes(found)
     if not len(sizes):
         return 1.0
     reached = abs(float(found.sum())) * (1 - 1e-9)
-    if _is_counted(times):
-        sums, weights = _all_sums(sizes, times)
+    if _is_enumerable(times):
+        sums, weights = _enumerate_sums(sizes, times)
         return min(1.0, float(weights[np.abs(sums) >= reached].sum()))
-    draw = _by_kind if times.sum() >= ALIKE * len(sizes) else _by_bits
+    draw = _draw_by_size if times.sum() >= MIN_REPEATS * len(sizes) else _draw_by_byte
     hits = sum(int((np.abs(sums) >= reached).sum()) for sums in draw(sizes, times, resamples))
     return (1 + hits) / (1 + resamples)
 
 
-def least_sign_flips(differences: Sequence[float] | Floats, *, resamples: int = RESAMPLES) -> float:
+def min_sign_flip_p(differences: Sequence[float] | Floats, *, resamples: int = RESAMPLES) -> float:
     """Return a lower bound of the p of `sign_flip_test` for differences of these sizes.
 
     With m differences other than zero, two of the 2^m sign flips put all on one side: 2^(1 - m).
@@ -73,12 +73,12 @@ def least_sign_flips(differences: Sequence[float] | Floats, *, resamples: int = 
         >>> min_sign_flip_p([1.0, -1.0, 1.0, 0.0]), min_sign_flip_p([0.0])
         (0.25, 1.0)
     """
-    times = _sizes(differences)[1]
+    times = _count_sizes(differences)[1]
     least = float(min(1.0, 2.0 ** (1 - int(times.sum()))))
-    return least if _is_counted(times) else min(least, 1 / (1 + resamples))
+    return least if _is_enumerable(times) else min(least, 1 / (1 + resamples))
 
 
-def _sizes(differences: Sequence[float] | Floats) -> tuple[Floats, Integers]:
+def _count_sizes(differences: Sequence[float] | Floats) -> tuple[Floats, Integers]:
     """Return the distinct sizes of the differences other than zero, and the count of each."""
     import numpy as np
 
@@ -87,14 +87,14 @@ def _sizes(differences: Sequence[float] | Floats) -> tuple[Floats, Integers]:
     return sizes, times
 
 
-def _is_counted(times: Integers) -> bool:
+def _is_enumerable(times: Integers) -> bool:
     """Return whether there are few enough different sums to enumerate them."""
     import numpy as np
 
-    return bool(np.log2(times + 1.0).sum() <= np.log2(MOST_OUTCOMES))
+    return bool(np.log2(times + 1.0).sum() <= np.log2(MAX_ENUMERATED))
 
 
-def _all_sums(sizes: Floats, times: Integers) -> tuple[Floats, Floats]:
+def _enumerate_sums(sizes: Floats, times: Integers) -> tuple[Floats, Floats]:
     """Return every sum that sign flips can have, and its probability."""
     import numpy as np
     from scipy import stats
@@ -107,7 +107,7 @@ def _all_sums(sizes: Floats, times: Integers) -> tuple[Floats, Floats]:
     return sums, weights
 
 
-def _by_kind(sizes: Floats, times: Integers, resamples: int) -> list[Floats]:
+def _draw_by_size(sizes: Floats, times: Integers, resamples: int) -> list[Floats]:
     """Sample the number of differences of each size that keep their sign."""
     import numpy as np
 
@@ -115,7 +115,7 @@ def _by_kind(sizes: Floats, times: Integers, resamples: int) -> list[Floats]:
     return [(2 * plus - times) @ sizes]
 
 
-def _by_bits(sizes: Floats, times: Integers, resamples: int) -> list[Floats]:
+def _draw_by_byte(sizes: Floats, times: Integers, resamples: int) -> list[Floats]:
     """Sample a sign for each difference, eight at a time: a random byte selects one of their 256 sums."""
     import numpy as np
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
-from greval.stats.interval import Interval, IntervalMethod, wilson
-from greval.stats.sampling import NEAR, Drawn, Spread
+from greval.stats.interval import Interval, IntervalMethod, wilson_interval
+from greval.stats.sampling import NEAR, EstimateSpread, WeightedSample
 
 if TYPE_CHECKING:
     from greval.stats.sampling import Floats
@@ -19,7 +19,7 @@ NEAR_ALL = 1e-9
 
 
 @dataclass(frozen=True)
-class Side:
+class EstimateTerm:
     """One of the means that an estimate adds up: of a method, of a group, or of all items.
 
     Args:
@@ -33,15 +33,15 @@ class Side:
     sign: float = 1.0
 
 
-class Estimated(NamedTuple):
+class MeanEstimate(NamedTuple):
     """An estimate with its variance; `power` is the weight of the judge's values in it."""
 
     value: float
-    spread: Spread
+    spread: EstimateSpread
     power: float = 0.0
 
 
-def mean(drawn: Drawn, sides: Sequence[Side], values: Floats) -> float:
+def weighted_mean(drawn: WeightedSample, sides: Sequence[EstimateTerm], values: Floats) -> float:
     """Compute the weighted mean of labelled items (Hájek's estimator), or the signed sum of several.
 
     Source:
@@ -50,7 +50,7 @@ def mean(drawn: Drawn, sides: Sequence[Side], values: Floats) -> float:
     return sum(side.sign * float((weights := drawn.weights * side.shares) @ values / weights.sum()) for side in sides)
 
 
-def scores(drawn: Drawn, sides: Sequence[Side], values: Floats) -> Floats:
+def linearise_scores(drawn: WeightedSample, sides: Sequence[EstimateTerm], values: Floats) -> Floats:
     """Return the linearised value of each labelled item: its contribution to the error of `weighted_mean`."""
     found = 0.0 * values
     for side in sides:
@@ -59,15 +59,15 @@ def scores(drawn: Drawn, sides: Sequence[Side], values: Floats) -> Floats:
     return found
 
 
-def reach(drawn: Drawn, sides: Sequence[Side], width: float) -> Floats:
+def bound_unit_errors(drawn: WeightedSample, sides: Sequence[EstimateTerm], width: float) -> Floats:
     """Return a bound on the error of each unit's total if the value of one of its items can be off by `width`."""
     found = 0.0 * drawn.weights
     for side in sides:
         found += width * side.shares / (drawn.weights @ side.shares)
-    return drawn.greatest(found)
+    return drawn.max_by_unit(found)
 
 
-def omitted(drawn: Drawn, sides: Sequence[Side], values: Floats) -> Floats:
+def compute_jackknife_totals(drawn: WeightedSample, sides: Sequence[EstimateTerm], values: Floats) -> Floats:
     """Return the jackknife totals of `weighted_mean` by unit.
 
     The total of a unit is how much lower the mean is without the unit, minus the average of its stratum.
@@ -82,21 +82,23 @@ def omitted(drawn: Drawn, sides: Sequence[Side], values: Floats) -> Floats:
     """
     import numpy as np
 
-    found = np.zeros(drawn.units)
+    found = np.zeros(drawn.unit_count)
     for side in sides:
-        share = drawn.share_of(side.shares)
+        share = drawn.compute_unit_shares(side.shares)
         counting = share > 0
         count = np.maximum(np.bincount(drawn.stratum, counting, minlength=len(drawn.sizes)), 1)
-        totals = drawn.totals(scores(drawn, [side], values))
+        totals = drawn.sum_by_unit(linearise_scores(drawn, [side], values))
         middle, usual = (
             np.bincount(drawn.stratum, one)[drawn.stratum] / count[drawn.stratum] for one in (totals, share)
         )
-        kept = 1 - drawn.stretch(counting) * (share - usual)
+        kept = 1 - drawn.compute_stretch(counting) * (share - usual)
         found += np.where(counting, middle + (totals - middle) / np.maximum(kept, NEAR), 0.0)
     return found
 
 
-def labels_only(drawn: Drawn, sides: Sequence[Side], labels: Floats, *, width: float) -> Estimated:
+def estimate_from_labels(
+    drawn: WeightedSample, sides: Sequence[EstimateTerm], labels: Floats, *, width: float
+) -> MeanEstimate:
     """Estimate a mean from the labels alone.
 
     Args:
@@ -105,13 +107,21 @@ def labels_only(drawn: Drawn, sides: Sequence[Side], labels: Floats, *, width: f
         labels: The label of each item by people.
         width: The maximum difference of two values.
     """
-    spread = drawn.spread(omitted(drawn, sides, labels), reach(drawn, sides, width))
-    return Estimated(mean(drawn, sides, labels), spread)
+    spread = drawn.compute_spread(
+        compute_jackknife_totals(drawn, sides, labels), bound_unit_errors(drawn, sides, width)
+    )
+    return MeanEstimate(weighted_mean(drawn, sides, labels), spread)
 
 
-def prediction_powered(
-    drawn: Drawn, sides: Sequence[Side], labels: Floats, verdicts: Floats, *, width: float, power: float | None = None
-) -> Estimated:
+def estimate_prediction_powered(
+    drawn: WeightedSample,
+    sides: Sequence[EstimateTerm],
+    labels: Floats,
+    verdicts: Floats,
+    *,
+    width: float,
+    power: float | None = None,
+) -> MeanEstimate:
     """Estimate a mean from the judge's values of all items and the labels of some.
 
     The estimate is the mean of the labels, plus `power` times the difference between the judge's mean over all items
@@ -143,16 +153,20 @@ def prediction_powered(
         >>> round(found.value, 3), round(found.power, 3)
         (0.667, 0.667)
     """
-    far = reach(drawn, sides, width)
-    fit = _fitted(drawn, sides, labels, verdicts) if power is None else _Power(power, power, fitted=0)
-    off = sum(side.sign * side.judged for side in sides) - mean(drawn, sides, verdicts)
-    changed = (fit.without - fit.power) * off / drawn.stretch(far > 0)
-    totals = omitted(drawn, sides, labels) - fit.without * omitted(drawn, sides, verdicts) - changed
-    value = mean(drawn, sides, labels) + fit.power * off
-    return Estimated(value, drawn.spread(totals, far, fitted=fit.fitted), fit.power)
+    far = bound_unit_errors(drawn, sides, width)
+    fit = _fit_power(drawn, sides, labels, verdicts) if power is None else _FittedPower(power, power, fitted=0)
+    off = sum(side.sign * side.judged for side in sides) - weighted_mean(drawn, sides, verdicts)
+    changed = (fit.without - fit.power) * off / drawn.compute_stretch(far > 0)
+    totals = (
+        compute_jackknife_totals(drawn, sides, labels)
+        - fit.without * compute_jackknife_totals(drawn, sides, verdicts)
+        - changed
+    )
+    value = weighted_mean(drawn, sides, labels) + fit.power * off
+    return MeanEstimate(value, drawn.compute_spread(totals, far, fitted=fit.fitted), fit.power)
 
 
-class _Power(NamedTuple):
+class _FittedPower(NamedTuple):
     """The power, its values fitted without each unit, and the number of fitted parameters."""
 
     power: float
@@ -160,26 +174,26 @@ class _Power(NamedTuple):
     fitted: int
 
 
-def _fitted(drawn: Drawn, sides: Sequence[Side], labels: Floats, verdicts: Floats) -> _Power:
+def _fit_power(drawn: WeightedSample, sides: Sequence[EstimateTerm], labels: Floats, verdicts: Floats) -> _FittedPower:
     """Fit the power with the smallest variance, and fit it again without each unit."""
     import numpy as np
 
-    of_labels, of_verdicts = (drawn.totals(scores(drawn, sides, one)) for one in (labels, verdicts))
-    own = drawn.covariance(of_verdicts, of_verdicts)
-    far = reach(drawn, sides, float(np.ptp(verdicts)))
+    of_labels, of_verdicts = (drawn.sum_by_unit(linearise_scores(drawn, sides, one)) for one in (labels, verdicts))
+    own = drawn.compute_covariance(of_verdicts, of_verdicts)
+    far = bound_unit_errors(drawn, sides, float(np.ptp(verdicts)))
     if own <= (NEAR * float(far.max())) ** 2:
-        return _Power(0.0, 0.0, fitted=0)
-    both = drawn.covariance(of_labels, of_verdicts)
-    labels_off, verdicts_off = drawn.centred(of_labels), drawn.centred(of_verdicts)
+        return _FittedPower(0.0, 0.0, fitted=0)
+    both = drawn.compute_covariance(of_labels, of_verdicts)
+    labels_off, verdicts_off = drawn.centre_totals(of_labels), drawn.centre_totals(of_verdicts)
     size = drawn.sizes[drawn.stratum]
-    each = size / (size - 1) * drawn.stretch(far > 0) * verdicts_off
+    each = size / (size - 1) * drawn.compute_stretch(far > 0) * verdicts_off
     left = own - each * verdicts_off
     without = np.where(left > NEAR_ALL * own, (both - each * labels_off) / np.where(left > NEAR_ALL * own, left, 1), 0)
-    return _Power(both / own, without, fitted=1)
+    return _FittedPower(both / own, without, fitted=1)
 
 
-def covering(
-    found: Estimated, *, level: float, ends: tuple[float, float] | None, share: bool
+def compute_interval(
+    found: MeanEstimate, *, level: float, ends: tuple[float, float] | None, share: bool
 ) -> tuple[float, Interval, bool]:
     """Return an estimate with its interval, both within the scale, and whether any of them had to be clipped.
 
@@ -205,10 +219,10 @@ def covering(
     from scipy.special import ndtri
 
     value, variance = found.value, found.spread.variance
-    half = found.spread.half(level)
+    half = found.spread.compute_half_width(level)
     if share and 0 < value < 1 and variance > 0:
         labels = int(value * (1 - value) * (float(ndtri(0.5 + level / 2)) / half) ** 2)
-        held = wilson(value, max(1, labels), level=level)
+        held = wilson_interval(value, max(1, labels), level=level)
         return value, held.model_copy(update={"method": "bounded"}) if found.spread.bound else held, False
     low, high = ends or (-inf, inf)
     value = min(max(value, low), high)

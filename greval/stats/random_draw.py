@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
 
-TIED = 1 - 1e-9
+TIE_FACTOR = 1 - 1e-9
 """The factor for ties: sums of the same numbers in another order differ by rounding and count as equal."""
 
 
@@ -45,7 +45,7 @@ def find_unlike_column(values: Floats, chosen: Flags, groups: Integers | None = 
     """
     import numpy as np
 
-    off = _centred(values, groups)
+    off = _centre_values(values, groups)
     size = np.sqrt((off**2).sum(axis=0))
     off = off[:, size > 0] / size[size > 0]
     if not off.shape[1] or chosen.all() or not chosen.any():
@@ -53,12 +53,12 @@ def find_unlike_column(values: Floats, chosen: Flags, groups: Integers | None = 
     seen = abs(off[chosen].sum(axis=0))
     rng = np.random.default_rng(np.frombuffer(np.packbits(chosen).tobytes(), dtype=np.uint8))
     for _ in range(ceil(1 / level) - 1):
-        if abs(off[_drawn_again(rng, chosen, groups)].sum(axis=0)).max() >= TIED * seen.max():
+        if abs(off[_redraw_rows(rng, chosen, groups)].sum(axis=0)).max() >= TIE_FACTOR * seen.max():
             return None
     return int(np.flatnonzero(size > 0)[seen.argmax()])
 
 
-def _centred(values: Floats, groups: Integers | None) -> Floats:
+def _centre_values(values: Floats, groups: Integers | None) -> Floats:
     """Subtract the mean of each column, or its mean in the row's group."""
     import numpy as np
 
@@ -70,7 +70,7 @@ def _centred(values: Floats, groups: Integers | None) -> Floats:
     return found
 
 
-def _drawn_again(rng: np.random.Generator, chosen: Flags, groups: Integers | None) -> Integers:
+def _redraw_rows(rng: np.random.Generator, chosen: Flags, groups: Integers | None) -> Integers:
     """Draw as many row indices as were selected, within each group if there are groups."""
     import numpy as np
 

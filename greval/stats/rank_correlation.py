@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 
 from greval.stats.bootstrap import RESAMPLES, SEED
 from greval.stats.interval import Interval
-from greval.stats.measured import Counted, Measured, measured, stated
-from greval.stats.resampling import Sample, read_off, sparse
+from greval.stats.measured import Measured, ValueBasis, bootstrap_values, build_values
+from greval.stats.resampling import BootstrapSample, build_sparse, read_intervals
 
 if TYPE_CHECKING:
     from greval.stats.bootstrap import Floats, Integers
 
-MOST_CELLS = 16_384
+MAX_CELLS = 16_384
 """Up to this number of cells, pairs are counted in a table; beyond it, each resample is ranked individually."""
-MOST_RANKED = 2_000_000
-FEWEST_RESAMPLES = 400
+MAX_RANKED = 2_000_000
+MIN_RESAMPLES = 400
 
 
-def by_rank(
-    people: Floats, judge: Floats, sample: Sample, counted: Callable[[str], Counted], *, level: float
+def compare_ranks(
+    people: Floats, judge: Floats, sample: BootstrapSample, describe_basis: Callable[[str], ValueBasis], *, level: float
 ) -> dict[str, Measured]:
     """Compute "spearman", "kendall" (tau-b), "people median" and "judge median" with their intervals.
 
@@ -32,26 +32,26 @@ def by_rank(
         people: The numbers of people, shape (items,).
         judge: The judge's numbers of the same items.
         sample: The items and questions of the pairs; its rows are not used.
-        counted: A function that returns the basis of a figure by its name.
+        describe_basis: A function that returns the basis of a figure by its name.
         level: The confidence level.
     """
     import numpy as np
 
-    values = directly(people, judge)
+    values = compute_rank_figures(people, judge)
     axes, places = zip(*(np.unique(side, return_inverse=True) for side in (people, judge)), strict=True)
     shape = len(axes[0]), len(axes[1])
-    if shape[0] * shape[1] > MOST_CELLS:
-        return _ranked_one_by_one((people, judge), sample, counted, values=values, level=level)
+    if shape[0] * shape[1] > MAX_CELLS:
+        return _resample_ranks((people, judge), sample, describe_basis, values=values, level=level)
     cells = places[0] * shape[1] + places[1]
-    rows = sparse((np.arange(len(cells)), cells), np.ones(len(cells)), (len(cells), shape[0] * shape[1]))
+    rows = build_sparse((np.arange(len(cells)), cells), np.ones(len(cells)), (len(cells), shape[0] * shape[1]))
 
     def statistic(sums: Floats) -> dict[str, Floats]:
-        return of_tables(np.round(sums).reshape(-1, *shape), axes[0], axes[1])
+        return compute_table_figures(np.round(sums).reshape(-1, *shape), axes[0], axes[1])
 
-    return measured(sample._replace(rows=rows), statistic, counted, values=values, level=level)
+    return bootstrap_values(sample._replace(rows=rows), statistic, describe_basis, values=values, level=level)
 
 
-def directly(people: Floats, judge: Floats) -> dict[str, float]:
+def compute_rank_figures(people: Floats, judge: Floats) -> dict[str, float]:
     """Compute the four rank statistics of the sample itself; a correlation is NaN if a side does not vary.
 
     Example:
@@ -69,7 +69,7 @@ def directly(people: Floats, judge: Floats) -> dict[str, float]:
     return {**found, "people median": float(np.median(people)), "judge median": float(np.median(judge))}
 
 
-def of_tables(tables: Floats, rows: Floats, columns: Floats) -> dict[str, Floats]:
+def compute_table_figures(tables: Floats, rows: Floats, columns: Floats) -> dict[str, Floats]:
     """Compute the four rank statistics of many contingency tables; NaN if undefined.
 
     Args:
@@ -82,14 +82,14 @@ def of_tables(tables: Floats, rows: Floats, columns: Floats) -> dict[str, Floats
     """
     people, judge = tables.sum(axis=2), tables.sum(axis=1)
     return {
-        "spearman": _spearman(tables, people, judge),
-        "kendall": _kendall(tables, people, judge),
-        "people median": _median(people, rows),
-        "judge median": _median(judge, columns),
+        "spearman": _compute_spearman(tables, people, judge),
+        "kendall": _compute_kendall(tables, people, judge),
+        "people median": _compute_medians(people, rows),
+        "judge median": _compute_medians(judge, columns),
     }
 
 
-def _spearman(tables: Floats, people: Floats, judge: Floats) -> Floats:
+def _compute_spearman(tables: Floats, people: Floats, judge: Floats) -> Floats:
     """Compute Spearman's correlation: Pearson's correlation of mid-ranks."""
     import numpy as np
 
@@ -97,10 +97,10 @@ def _spearman(tables: Floats, people: Floats, judge: Floats) -> Floats:
     ranks = [np.cumsum(counts, axis=1) - counts / 2 - n / 2 for counts in (people, judge)]
     together = np.einsum("bij,bi,bj->b", tables, *ranks, optimize=True)
     spread = np.einsum("bi,bi->b", people, ranks[0] ** 2) * np.einsum("bj,bj->b", judge, ranks[1] ** 2)
-    return _ratio(together, spread)
+    return _divide_by_root(together, spread)
 
 
-def _kendall(tables: Floats, people: Floats, judge: Floats) -> Floats:
+def _compute_kendall(tables: Floats, people: Floats, judge: Floats) -> Floats:
     """Compute Kendall's tau-b: (concordant - discordant) / sqrt(pairs not tied in x * pairs not tied in y).
 
     Source:
@@ -115,10 +115,10 @@ def _kendall(tables: Floats, people: Floats, judge: Floats) -> Floats:
     surplus = np.einsum("bij,bij->b", tables, before - later)
     n = people.sum(axis=1)
     free = [(n**2 - (counts**2).sum(axis=1)) / 2 for counts in (people, judge)]
-    return _ratio(surplus, free[0] * free[1])
+    return _divide_by_root(surplus, free[0] * free[1])
 
 
-def _median(counts: Floats, values: Floats) -> Floats:
+def _compute_medians(counts: Floats, values: Floats) -> Floats:
     """Compute the medians of values with counts."""
     import numpy as np
 
@@ -128,7 +128,7 @@ def _median(counts: Floats, values: Floats) -> Floats:
     return found
 
 
-def _ratio(above: Floats, squared: Floats) -> Floats:
+def _divide_by_root(above: Floats, squared: Floats) -> Floats:
     """Divide by a square root; NaN if it is 0."""
     import numpy as np
 
@@ -136,21 +136,21 @@ def _ratio(above: Floats, squared: Floats) -> Floats:
     return found
 
 
-def _ranked_one_by_one(
+def _resample_ranks(
     sides: tuple[Floats, Floats],
-    sample: Sample,
-    counted: Callable[[str], Counted],
+    sample: BootstrapSample,
+    describe_basis: Callable[[str], ValueBasis],
     *,
     values: dict[str, float],
     level: float,
 ) -> dict[str, Measured]:
     """Compute the rank statistics with intervals from resamples that are ranked individually."""
-    single = _intervals(sides, sample.things, level)
-    together = _intervals(sides, sample.questions, level) if sample.is_clustered else {}
-    return stated(values, counted, sample, (single, together), level=level)
+    single = _compute_intervals(sides, sample.things, level)
+    together = _compute_intervals(sides, sample.questions, level) if sample.is_clustered else {}
+    return build_values(values, describe_basis, sample, (single, together), level=level)
 
 
-def _intervals(sides: tuple[Floats, Floats], clusters: Integers, level: float) -> dict[str, Interval]:
+def _compute_intervals(sides: tuple[Floats, Floats], clusters: Integers, level: float) -> dict[str, Interval]:
     """Resample whole clusters, and rank each resample."""
     import numpy as np
 
@@ -159,10 +159,10 @@ def _intervals(sides: tuple[Floats, Floats], clusters: Integers, level: float) -
     if len(members) < 2:  # noqa: PLR2004 - a variance needs two
         return {}
     rng = np.random.default_rng(SEED)
-    times = min(RESAMPLES, max(FEWEST_RESAMPLES, MOST_RANKED // len(order)))
+    times = min(RESAMPLES, max(MIN_RESAMPLES, MAX_RANKED // len(order)))
     draws: list[dict[str, float]] = []
     for _ in range(times):
         drawn = np.concatenate([members[n] for n in rng.integers(0, len(members), len(members))])
-        draws.append(directly(sides[0][drawn], sides[1][drawn]))
+        draws.append(compute_rank_figures(sides[0][drawn], sides[1][drawn]))
     figures = {name: np.array([draw[name] for draw in draws]) for name in draws[0]}
-    return read_off(figures, len(members), level=level)
+    return read_intervals(figures, len(members), level=level)

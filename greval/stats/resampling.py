@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from greval.stats.bootstrap import DRAWS_AT_ONCE, RESAMPLES, SEED, expanded
+from greval.stats.bootstrap import DRAWS_AT_ONCE, RESAMPLES, SEED, expand_level
 from greval.stats.interval import Interval
 
 if TYPE_CHECKING:
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 else:
     Statistic = Callable
 
-FEWEST = 2
-UNDEFINED_AT_MOST = 0.05
+MIN_CLUSTERS = 2
+MAX_UNDEFINED = 0.05
 """If the figure is undefined in a larger share of the resamples, the others are biased and no interval is returned."""
 
 
-class Sample(NamedTuple):
+class BootstrapSample(NamedTuple):
     """Observations: the addends of each (a sparse row), its item and its question, by number."""
 
     rows: Any
@@ -39,14 +39,14 @@ class Sample(NamedTuple):
         return len(set(self.questions.tolist())) < len(set(self.things.tolist()))
 
 
-def sparse(entries: tuple[Integers, Integers], values: Floats, shape: tuple[int, int]) -> Any:  # noqa: ANN401 - scipy is untyped
+def build_sparse(entries: tuple[Integers, Integers], values: Floats, shape: tuple[int, int]) -> Any:  # noqa: ANN401 - scipy is untyped
     """Build a sparse matrix from the rows, columns and values of its entries; duplicate entries are summed."""
     from scipy import sparse as sp
 
     return sp.csr_array(sp.coo_array((values, entries), shape=shape))
 
 
-def intervals(rows: Any, statistic: Statistic, clusters: Integers, *, level: float) -> dict[str, Interval]:  # noqa: ANN401
+def compute_intervals(rows: Any, statistic: Statistic, clusters: Integers, *, level: float) -> dict[str, Interval]:  # noqa: ANN401
     """Compute the expanded percentile intervals of figures; those that are constant or often undefined are left out.
 
     Args:
@@ -62,15 +62,17 @@ def intervals(rows: Any, statistic: Statistic, clusters: Integers, *, level: flo
     """
     import numpy as np
 
-    kinds, times = different(rows, clusters)
+    kinds, times = group_equal_rows(rows, clusters)
     count = int(times.sum())
-    if count < FEWEST or len(times) < FEWEST:
+    if count < MIN_CLUSTERS or len(times) < MIN_CLUSTERS:
         return {}
-    parts = [statistic(sums) for sums in _drawn(kinds, times)]
-    return read_off({name: np.concatenate([part[name] for part in parts]) for name in parts[0]}, count, level=level)
+    parts = [statistic(sums) for sums in _draw_sums(kinds, times)]
+    return read_intervals(
+        {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}, count, level=level
+    )
 
 
-def read_off(figures: Mapping[str, Floats], clusters: int, *, level: float) -> dict[str, Interval]:
+def read_intervals(figures: Mapping[str, Floats], clusters: int, *, level: float) -> dict[str, Interval]:
     """Compute the expanded percentile intervals from the figures of resamples, NaN if undefined.
 
     Args:
@@ -80,11 +82,11 @@ def read_off(figures: Mapping[str, Floats], clusters: int, *, level: float) -> d
     """
     import numpy as np
 
-    wide = expanded(level, clusters)
+    wide = expand_level(level, clusters)
     found: dict[str, Interval] = {}
     for name, drawn in figures.items():
         known = drawn[~np.isnan(drawn)]
-        if len(known) < (1 - UNDEFINED_AT_MOST) * len(drawn):
+        if len(known) < (1 - MAX_UNDEFINED) * len(drawn):
             continue
         low, high = np.quantile(known, [0.5 - wide / 2, 0.5 + wide / 2])
         if low < high:
@@ -92,7 +94,7 @@ def read_off(figures: Mapping[str, Floats], clusters: int, *, level: float) -> d
     return found
 
 
-def different(rows: Any, clusters: Integers) -> tuple[Any, Integers]:  # noqa: ANN401 - scipy is untyped
+def group_equal_rows(rows: Any, clusters: Integers) -> tuple[Any, Integers]:  # noqa: ANN401 - scipy is untyped
     """Sum rows by cluster, and return the distinct sums with their multiplicities, in a canonical order.
 
     Example:
@@ -104,7 +106,7 @@ def different(rows: Any, clusters: Integers) -> tuple[Any, Integers]:  # noqa: A
     import numpy as np
 
     names, places = np.unique(clusters, return_inverse=True)
-    belongs = sparse((places, np.arange(len(places))), np.ones(len(places)), (len(names), len(places)))
+    belongs = build_sparse((places, np.arange(len(places))), np.ones(len(places)), (len(names), len(places)))
     summed = (belongs @ rows).tocsr()
     summed.sort_indices()
     at: dict[tuple[bytes, bytes], list[int]] = {}
@@ -115,7 +117,7 @@ def different(rows: Any, clusters: Integers) -> tuple[Any, Integers]:  # noqa: A
     return summed[first], np.array([len(at[mark]) for mark in order], dtype=np.int64)
 
 
-def _drawn(kinds: Any, times: Integers) -> Iterator[Floats]:  # noqa: ANN401 - scipy is untyped
+def _draw_sums(kinds: Any, times: Integers) -> Iterator[Floats]:  # noqa: ANN401 - scipy is untyped
     """Yield the sums of resamples in batches, one resample per row."""
     import numpy as np
 

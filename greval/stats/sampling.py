@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
 
-PAIR = 2
+MIN_UNITS = 2
 """The minimum number of units of a stratum, because a variance needs two."""
 NEAR = 1e-12
 DF_WITHOUT_SPREAD = 3.0
 """With these degrees of freedom, n labels without an error bound the error rate by about 3 / n (rule of three)."""
 
 
-class Spread(NamedTuple):
+class EstimateSpread(NamedTuple):
     """The variance of an estimate, and its degrees of freedom.
 
     `bound` is True if the variance is a bound on unobserved errors rather than an estimate: the coverage of an interval
@@ -31,21 +31,21 @@ class Spread(NamedTuple):
     df: float
     bound: bool = False
 
-    def half(self, level: float) -> float:
+    def compute_half_width(self, level: float) -> float:
         """Return half the length of Student's interval."""
         from scipy.special import stdtrit
 
         return float(stdtrit(self.df, 0.5 + level / 2)) * sqrt(self.variance)
 
-    def plus(self, variance: float) -> Spread:
+    def add_variance(self, variance: float) -> EstimateSpread:
         """Return the spread with another variance added, which is known exactly."""
         total = self.variance + variance
         df = self.df * (total / self.variance) ** 2 if self.variance > 0 else self.df
-        return Spread(total, df, self.bound and variance < self.variance)
+        return EstimateSpread(total, df, self.bound and variance < self.variance)
 
 
 @dataclass(frozen=True)
-class Drawn:
+class WeightedSample:
     """The sampling design of labelled items; create it with `build_weighted_sample`.
 
     `weights` has one entry per item, scaled to add up to the number of all items.
@@ -64,39 +64,39 @@ class Drawn:
     clustered: bool = False
 
     @property
-    def units(self) -> int:
+    def unit_count(self) -> int:
         """The number of sampled units."""
         return len(self.stratum)
 
-    def totals(self, scores: Floats) -> Floats:
+    def sum_by_unit(self, scores: Floats) -> Floats:
         """Sum the weighted scores of items by unit."""
         import numpy as np
 
-        return np.bincount(self.unit, self.weights * scores, minlength=self.units).astype(np.float64)
+        return np.bincount(self.unit, self.weights * scores, minlength=self.unit_count).astype(np.float64)
 
-    def greatest(self, scores: Floats) -> Floats:
+    def max_by_unit(self, scores: Floats) -> Floats:
         """Return the highest weighted score of each unit, at least 0."""
         import numpy as np
 
-        found = np.zeros(self.units)
+        found = np.zeros(self.unit_count)
         np.maximum.at(found, self.unit, self.weights * scores)
         return found
 
-    def share_of(self, shares: Floats) -> Floats:
+    def compute_unit_shares(self, shares: Floats) -> Floats:
         """Return the share of each unit in the total weight, from the share of each item."""
-        totals = self.totals(shares)
+        totals = self.sum_by_unit(shares)
         found: Floats = totals / totals.sum()
         return found
 
-    def stretch(self, counting: NDArray[np.bool_]) -> Floats:
+    def compute_stretch(self, counting: NDArray[np.bool_]) -> Floats:
         """Return n / (n - 1) for each unit, with n the number of counting units of its stratum, at least 2."""
         import numpy as np
 
-        several = np.maximum(np.bincount(self.stratum, counting, minlength=len(self.sizes)), PAIR)
+        several = np.maximum(np.bincount(self.stratum, counting, minlength=len(self.sizes)), MIN_UNITS)
         found: Floats = (several / (several - 1))[self.stratum]
         return found
 
-    def centred(self, totals: Floats) -> Floats:
+    def centre_totals(self, totals: Floats) -> Floats:
         """Return the unit totals minus their stratum's mean, scaled by the root of the share that was not sampled.
 
         If the probabilities differ within a stratum, the mean is Hájek's, which weights each unit by
@@ -109,14 +109,14 @@ class Drawn:
         found: Floats = np.sqrt(self.rest) * (totals - mean[self.stratum])
         return found
 
-    def covariance(self, one: Floats, other: Floats) -> float:
+    def compute_covariance(self, one: Floats, other: Floats) -> float:
         """Compute the sampling covariance of two weighted sums from their unit totals."""
         import numpy as np
 
-        products = np.bincount(self.stratum, self.centred(one) * self.centred(other))
+        products = np.bincount(self.stratum, self.centre_totals(one) * self.centre_totals(other))
         return float((self.sizes / (self.sizes - 1) * products).sum())
 
-    def spread(self, totals: Floats, far: Floats, *, fitted: int = 0) -> Spread:
+    def compute_spread(self, totals: Floats, far: Floats, *, fitted: int = 0) -> EstimateSpread:
         """Compute the variance of a weighted sum, and its degrees of freedom.
 
         The variance is that of a stratified sample without replacement (Cochran), with Hájek's approximation
@@ -138,10 +138,10 @@ class Drawn:
         """
         import numpy as np
 
-        centred = self.centred(totals)
+        centred = self.centre_totals(totals)
         second, fourth = (np.bincount(self.stratum, centred**power) / self.sizes for power in (2, 4))
         count = np.bincount(self.stratum, far > 0)  # units with an item that counts; the others are all 0
-        several = np.maximum(count, PAIR)
+        several = np.maximum(count, MIN_UNITS)
         seen = self.sizes * several / (several - 1) * second
         unseen = np.bincount(self.stratum, self.rest * far**2) / (count + 2)
         square = second**2  # 0 if totals are so close that their squares underflow
@@ -151,16 +151,23 @@ class Drawn:
         variances = np.maximum(seen, unseen)
         total = float(variances.sum())
         if total <= 0:
-            return Spread(0.0, float(self.sizes.sum()))
+            return EstimateSpread(0.0, float(self.sizes.sum()))
         df = np.where(seen < unseen, DF_WITHOUT_SPREAD, df)
         joined = total**2 / float((variances**2 / df).sum())
         left = max(DF_WITHOUT_SPREAD, float((several - 1).sum()) - fitted)
-        return Spread(total, min(joined, left) if fitted else joined, bool(2 * variances[seen < unseen].sum() > total))
+        return EstimateSpread(
+            total, min(joined, left) if fitted else joined, bool(2 * variances[seen < unseen].sum() > total)
+        )
 
 
-def drawn(
-    weights: Floats, strata: Integers | None = None, units: Integers | None = None, *, whole: int, complete: bool = True
-) -> Drawn:
+def build_weighted_sample(
+    weights: Floats,
+    strata: Integers | None = None,
+    units: Integers | None = None,
+    *,
+    population: int,
+    complete: bool = True,
+) -> WeightedSample:
     """Build the sampling design of labelled items.
 
     The variance of a stratum with a single unit cannot be estimated. Such a stratum is merged with the one whose
@@ -170,7 +177,7 @@ def drawn(
         weights: The inverse inclusion probability of each item; only ratios matter.
         strata: The stratum number of each item; None for a single stratum.
         units: The sampling unit of each item, such as its question; None if items are sampled individually.
-        whole: The number of items that the sample was drawn from.
+        population: The number of items that the sample was drawn from.
         complete: Whether units were labelled completely; if not, the variance has no finite-population correction.
 
     Example:
@@ -181,24 +188,24 @@ def drawn(
     """
     import numpy as np
 
-    scaled = weights * (whole / weights.sum())
+    scaled = weights * (population / weights.sum())
     _, first, unit = np.unique(
         np.arange(len(weights)) if units is None else units, return_index=True, return_inverse=True
     )
     of_thing = np.zeros(len(weights), dtype=np.int64) if strata is None else strata
-    stratum, joined = _joined(of_thing[first], scaled[first])
+    stratum, joined = _merge_strata(of_thing[first], scaled[first])
     rest = np.clip(1 - 1 / scaled[first], 0.0, 1.0) if complete else np.ones(len(first))
     sizes = np.bincount(stratum).astype(np.int64)
-    return Drawn(scaled, unit.astype(np.int64), stratum, rest, sizes, joined, units is not None)
+    return WeightedSample(scaled, unit.astype(np.int64), stratum, rest, sizes, joined, units is not None)
 
 
-def _joined(strata: Integers, weights: Floats) -> tuple[Integers, int]:
+def _merge_strata(strata: Integers, weights: Floats) -> tuple[Integers, int]:
     """Merge strata of a single unit with the nearest by weight; return the strata from 0 on, and the number merged."""
     import numpy as np
 
     names, found = np.unique(strata, return_inverse=True)
     count = len(names)
-    while len(sizes := np.bincount(found)) > 1 and sizes.min() < PAIR:
+    while len(sizes := np.bincount(found)) > 1 and sizes.min() < MIN_UNITS:
         alone = int(sizes.argmin())
         means = np.bincount(found, np.log(weights)) / sizes
         apart = np.abs(means - means[alone])

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from greval._util.arguments import several
+from greval._util.arguments import require_iterable
 from greval.errors import DefinitionError
 from greval.records.metric import Metric
-from greval.records.outline import outline
+from greval.records.outline import format_outline
 from greval.records.record import Record
 from greval.records.result import Result, Usage
 from greval.records.scale import Scale
 from greval.stats.interval import Interval
 from greval.stats.number_range import find_number_range
-from greval.stats.tally import Tally
+from greval.stats.tally import ResultTally
 
 METHOD = "method"
 NO_VALUE = "(none)"
@@ -69,19 +69,19 @@ class Grouping:
         self._wanted = (by,) if isinstance(by, str) else tuple(by)
         self._methods: set[str] = set()
 
-    def name(self, method: str, tags: Mapping[str, str]) -> str:
+    def name_group(self, method: str, tags: Mapping[str, str]) -> str:
         """Return the name of a result's group."""
         self._methods.add(method)
         names = self._wanted or (METHOD,)
         return " · ".join((method if name == METHOD else tags.get(name)) or NO_VALUE for name in names)
 
     @property
-    def by(self) -> tuple[str, ...]:
+    def group_fields(self) -> tuple[str, ...]:
         """The fields that the results so far are grouped by; empty for a single group."""
         return self._wanted or ((METHOD,) if len(self._methods) > 1 else ())
 
 
-class Tallies:
+class ResultTallies:
     """Tallies of results by metric and group.
 
     Args:
@@ -98,16 +98,16 @@ class Tallies:
 
     def __init__(self, scales: Mapping[str, Scale]) -> None:
         self._ranges = {metric: find_number_range(scale) for metric, scale in scales.items()}
-        self._tallies: dict[tuple[str, str], Tally] = {}
+        self._tallies: dict[tuple[str, str], ResultTally] = {}
 
     def add(self, metric: str, group: str, outline: str, costs: Sequence[int | None]) -> None:
         """Add a result by its outline and the fields of its usage."""
         tally = self._tallies.get((metric, group))
         if tally is None:
-            tally = self._tallies[metric, group] = Tally(self._ranges.get(metric))
+            tally = self._tallies[metric, group] = ResultTally(self._ranges.get(metric))
         tally.add(outline, costs)
 
-    def summaries(self, *, grouped: bool = True) -> tuple[Summary, ...]:
+    def build_summaries(self, *, grouped: bool = True) -> tuple[Summary, ...]:
         """Return a summary for each metric, in the order of the scales, and for each of its groups, by name.
 
         Args:
@@ -116,7 +116,7 @@ class Tallies:
         metrics = dict.fromkeys([*self._ranges, *(metric for metric, _ in self._tallies)])
         order = {metric: place for place, metric in enumerate(metrics)}
         found = sorted(self._tallies, key=lambda key: (order[key[0]], key[1]))
-        return tuple(_summary(self._tallies[key], key[0], key[1] if grouped else "") for key in found)
+        return tuple(_build_summary(self._tallies[key], key[0], key[1] if grouped else "") for key in found)
 
 
 def summarise(
@@ -149,10 +149,12 @@ def summarise(
         >>> summary.mean, summary.interval.low
         (1.5, 0.0)
     """
-    several(results, "results", "run.results() with the definitions of its metrics; run.summary() gives the same")
-    several(metrics, "metrics", "[load('correctness')]")
+    require_iterable(
+        results, "results", "run.results() with the definitions of its metrics; run.summary() gives the same"
+    )
+    require_iterable(metrics, "metrics", "[load('correctness')]")
     scales = {metric.name: metric.scale for metric in metrics}
-    tallies = Tallies(scales)
+    tallies = ResultTallies(scales)
     grouping = Grouping(() if callable(by) else by)
     for result in results:
         if result.metric not in scales:
@@ -160,15 +162,15 @@ def summarise(
                 f"metrics: a result is of {result.metric!r}, whose definition is not given; its scale decides the "
                 f"interval. Give it too, such as [load({result.metric!r})]; run.summary() knows those of its run"
             )
-        group = by(result) if callable(by) else grouping.name(result.method, result.tags)
+        group = by(result) if callable(by) else grouping.name_group(result.method, result.tags)
         costs = tuple(getattr(result.usage, name) for name in Usage.model_fields)
-        tallies.add(result.metric, group, outline(result), costs)
-    return tallies.summaries(grouped=callable(by) or bool(grouping.by))
+        tallies.add(result.metric, group, format_outline(result), costs)
+    return tallies.build_summaries(grouped=callable(by) or bool(grouping.group_fields))
 
 
-def _summary(tally: Tally, metric: str, group: str) -> Summary:
-    tally.settle()
-    spread = tally.spread()
+def _build_summary(tally: ResultTally, metric: str, group: str) -> Summary:
+    tally.count_pending()
+    spread = tally.compute_spread()
     return Summary(
         metric=metric,
         group=group,
@@ -179,14 +181,14 @@ def _summary(tally: Tally, metric: str, group: str) -> Summary:
         items=tally.items,
         items_failed=tally.items_failed,
         distribution=dict(tally.distribution),
-        counted=tally.counted,
+        counted=tally.number_count,
         mean=tally.mean,
         median=spread and spread.median,
         standard_deviation=spread and spread.deviation,
         minimum=spread and spread.lowest,
         maximum=spread and spread.highest,
         p95=spread.p95 if spread and tally.is_open else None,
-        interval=tally.interval(spread),
+        interval=tally.compute_interval(spread),
         usage=tally.usage,
         failures=dict(tally.failures),
         skips=dict(tally.skips),

@@ -8,17 +8,17 @@ from collections.abc import Sequence
 from math import fsum
 from typing import NamedTuple
 
-from greval.records.outline import Outline, read
+from greval.records.outline import Outline, read_outline
 from greval.records.result import Usage
 from greval.stats.interval import Interval
 from greval.stats.mean_interval import mean_interval
 from greval.stats.number_range import NumberRange
 
-MOST_KINDS = 4096
+MAX_OUTLINES = 4096
 """The number of different outlines that are buffered; a run of verdicts has a few dozen."""
 
 
-class Spread(NamedTuple):
+class TallySpread(NamedTuple):
     """The distribution of numbers: median, sample standard deviation (n - 1), extremes and 95th percentile.
 
     `deviation` is missing (None) for a single number. Quantiles are linearly interpolated.
@@ -31,7 +31,7 @@ class Spread(NamedTuple):
     p95: float
 
 
-class Tally:
+class ResultTally:
     """The totals of the results of one metric and group; `add` takes each result by its outline and its cost.
 
     Every number is kept, 8 bytes each, so that median and quantiles are exact; so are the sum and the
@@ -76,16 +76,16 @@ class Tally:
                 totals[place] = (totals[place] or 0) + cost
             elif cost is not None and totals[place] is None:
                 totals[place] = 0
-        if len(kinds) >= MOST_KINDS:
-            self.settle()
+        if len(kinds) >= MAX_OUTLINES:
+            self.count_pending()
 
-    def settle(self) -> None:
+    def count_pending(self) -> None:
         """Count the buffered outlines; the totals are complete only after this."""
         for text, times in self._kinds.items():
-            self._count(read(text), times)
+            self._count_outline(read_outline(text), times)
         self._kinds = {}
 
-    def _count(self, found: Outline, times: int) -> None:
+    def _count_outline(self, found: Outline, times: int) -> None:
         self.statuses[found.status] += times
         self.items_failed += found.items_failed * times
         self.items += len(found.values) * times
@@ -107,16 +107,16 @@ class Tally:
         return Usage(**dict(zip(Usage.model_fields, self._costs, strict=True)))
 
     @property
-    def counted(self) -> int:
+    def number_count(self) -> int:
         """The number of judgements that read as a number."""
         return sum(self._sizes)
 
     @property
     def mean(self) -> float | None:
         """The mean of these numbers, or None without numbers."""
-        return fsum(self._sums) / self.counted if self._sums else None
+        return fsum(self._sums) / self.number_count if self._sums else None
 
-    def spread(self) -> Spread | None:
+    def compute_spread(self) -> TallySpread | None:
         """Compute the distribution of the numbers, or None without numbers; their order does not matter."""
         if not self._numbers:
             return None
@@ -126,9 +126,9 @@ class Tally:
         lowest, highest = float(ranked[0]), float(ranked[-1])
         median, p95 = (float(number) for number in np.quantile(ranked, (0.5, 0.95)))
         deviation = 0.0 if lowest == highest else float(ranked.std(ddof=1))  # equal numbers can give a tiny one
-        return Spread(median, deviation if len(ranked) > 1 else None, lowest, highest, p95)
+        return TallySpread(median, deviation if len(ranked) > 1 else None, lowest, highest, p95)
 
-    def interval(self, spread: Spread | None) -> Interval | None:
+    def compute_interval(self, spread: TallySpread | None) -> Interval | None:
         """Return the 95 % interval of the mean by the scale, see `greval.stats.mean_interval`.
 
         Args:
@@ -138,6 +138,6 @@ class Tally:
             The interval. None without numbers, if the scale has no numbers or is not known, or if a
             number is outside its ends, so that it is not the scale of these numbers.
         """
-        if spread is None or self._range is None or not self._range.holds(spread.lowest, spread.highest):
+        if spread is None or self._range is None or not self._range.contains(spread.lowest, spread.highest):
             return None
         return mean_interval(self._sums, self._sizes, self._range)

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from greval.stats.bootstrap import Floats, Integers
 
 FOLDS = 10
-MOST_THRESHOLDS = 200
-MOST_CATEGORIES = 10
+MAX_THRESHOLDS = 200
+MAX_CATEGORIES = 10
 
 
 class Threshold(NamedTuple):
@@ -25,7 +25,7 @@ class Threshold(NamedTuple):
     above: int
 
 
-def best_threshold(numbers: Floats, truth: Integers, size: int) -> Threshold:
+def find_best_threshold(numbers: Floats, truth: Integers, size: int) -> Threshold:
     """Find the threshold, and the categories below and above it, with the highest kappa.
 
     At most 200 quantiles are tried as thresholds, and the ten most frequent categories. If none
@@ -43,12 +43,12 @@ def best_threshold(numbers: Floats, truth: Integers, size: int) -> Threshold:
     """
     import numpy as np
 
-    levels = np.unique(np.quantile(numbers, np.linspace(0, 1, MOST_THRESHOLDS), method="lower"))
+    levels = np.unique(np.quantile(numbers, np.linspace(0, 1, MAX_THRESHOLDS), method="lower"))
     below = np.zeros((len(levels), size))
     np.add.at(below, (np.searchsorted(levels, numbers), truth), 1.0)
     below = np.cumsum(below, axis=0)
     every, n = below[-1], float(len(numbers))
-    common = np.argsort(-every, kind="stable")[:MOST_CATEGORIES].tolist()
+    common = np.argsort(-every, kind="stable")[:MAX_CATEGORIES].tolist()
     best, kappa = Threshold(float(levels[-1]), common[0], common[0]), 0.0
     low = below.sum(axis=1)
     for one, other in permutations(common, 2):
@@ -61,7 +61,7 @@ def best_threshold(numbers: Floats, truth: Integers, size: int) -> Threshold:
     return best
 
 
-def folds(clusters: Integers) -> list[NDArray[np.bool_]]:
+def split_folds(clusters: Integers) -> list[NDArray[np.bool_]]:
     """Return the mask of held-out observations of each cross-validation fold; whole clusters are held out together.
 
     With fewer than two clusters there are no folds.

@@ -27,7 +27,7 @@ from greval import (
     evaluate,
     evaluate_config,
     forecast,
-    load,
+    load_metric,
     panel,
     probe,
     summarise,
@@ -35,7 +35,7 @@ from greval import (
 from greval.testing import ScriptedJudge
 
 CASE = {"question": "Who?", "expected_answer": "Ada", "answer": "Ada"}
-METRIC = load("correctness")
+METRIC = load_metric("correctness")
 LOADS = r"'correctness': is no metric; load\('correctness'\)"
 JUDGES = r"'openai:m': is no judge; give Judge\('openai:m'\)"
 SEVERAL = "cases: several are wanted, got {}; give them as read_cases"
@@ -93,12 +93,12 @@ def test_several_runs_in_place_of_one(call, example):
 
 def test_a_run_in_place_of_its_results(tmp_path):
     """A folder, a run or a store is told how to give its results."""
-    run = evaluate([CASE], [load("exact_match")], out=tmp_path)
+    run = evaluate([CASE], [load_metric("exact_match")], out=tmp_path)
     with Store.open(str(tmp_path)) as store:
         for wrong in (str(tmp_path), tmp_path, run, store):
             with pytest.raises(DataError, match=r"results: several are wanted, got .*; give them as run.results\(\)"):
                 summarise(wrong)
-        known = [load("exact_match")]
+        known = [load_metric("exact_match")]
         assert summarise(store.results(), known) == summarise(run.results(), known) == run.summary()
 
 
@@ -114,7 +114,7 @@ def test_a_store_by_the_name_of_its_folder(tmp_path):
 
 def test_a_shard_by_its_name(tmp_path):
     """A shard may be written as on the command line; what is none is told before anything is made."""
-    cases, metrics = [{**CASE, "id": f"q{n}"} for n in range(20)], [load("exact_match")]
+    cases, metrics = [{**CASE, "id": f"q{n}"} for n in range(20)], [load_metric("exact_match")]
     parts = [evaluate(cases, metrics, out=tmp_path / part[0], shard=part) for part in ("1/2", "2/2")]
     ids = [{result.sample_id for result in run.results()} for run in parts]
     assert ids[0] == {one["id"] for one in cases if Shard.parse("1/2").holds(one["id"])}

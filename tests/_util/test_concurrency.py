@@ -8,7 +8,7 @@ import gc
 import pytest
 from virtual_time import in_virtual_time
 
-from greval._util.concurrency import YOUNG, all_of, beside, rare_collections
+from greval._util.concurrency import GC_THRESHOLD, reduce_collections, run_in_background, run_workers
 from greval.errors import StoreError
 
 
@@ -27,7 +27,7 @@ async def test_the_first_error_ends_all():
     """One worker's error ends the others and is raised as itself, also out of groups in groups."""
     ended = []
     with pytest.raises(StoreError, match="full"):
-        await all_of([lasts(ended), all_of([lasts(ended), fails(StoreError("full"))])])
+        await run_workers([lasts(ended), run_workers([lasts(ended), fails(StoreError("full"))])])
     assert len(ended) == 2
 
 
@@ -39,12 +39,12 @@ async def test_all_come_to_their_end():
         await asyncio.sleep(0)
         done.append(n)
 
-    await all_of(works(n) for n in range(5))
+    await run_workers(works(n) for n in range(5))
     assert sorted(done) == [0, 1, 2, 3, 4]
 
 
 async def broken(ended):
-    async with beside(lasts(ended)):
+    async with run_in_background(lasts(ended)):
         await asyncio.sleep(0)
         raise ValueError("ours")
 
@@ -52,7 +52,7 @@ async def broken(ended):
 async def test_what_goes_on_beside_ends_with_the_run():
     """It is left when the run ends, also where that ends with an error."""
     ended = []
-    async with beside(lasts(ended)):
+    async with run_in_background(lasts(ended)):
         await asyncio.sleep(0)
     with pytest.raises(ValueError, match="ours"):
         await broken(ended)
@@ -63,7 +63,7 @@ async def test_what_goes_on_beside_ends_with_the_run():
 async def test_what_goes_wrong_beside_is_told():
     """An error beside the run is the run's error."""
     with pytest.raises(StoreError, match="no space"):
-        async with beside(fails(StoreError("no space"))):
+        async with run_in_background(fails(StoreError("no space"))):
             await asyncio.sleep(0.01)
 
 
@@ -78,7 +78,7 @@ async def test_a_cancellation_while_it_ends_is_kept():
             await asyncio.sleep(0.05)
 
     async def run():
-        async with beside(stubborn()):
+        async with run_in_background(stubborn()):
             await asyncio.sleep(0)
 
     task = asyncio.create_task(run())
@@ -92,11 +92,11 @@ async def test_a_cancellation_while_it_ends_is_kept():
 def test_collections_are_as_before_afterwards():
     """Within a run collections are rare, afterwards they are as they were; a run in a run changes nothing."""
     before = gc.get_threshold()
-    with rare_collections():
-        assert gc.get_threshold()[0] == YOUNG
+    with reduce_collections():
+        assert gc.get_threshold()[0] == GC_THRESHOLD
         assert gc.get_freeze_count() > 0
-        with rare_collections():
+        with reduce_collections():
             pass
-        assert gc.get_threshold()[0] == YOUNG
+        assert gc.get_threshold()[0] == GC_THRESHOLD
     assert gc.get_threshold() == before
     assert gc.get_freeze_count() == 0

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from greval.cli.agreement import agreement
 from greval.errors import DataError
 from greval.trust.agreement import Agreement
-from greval.trust.annotations import keep, write_annotations
+from greval.trust.annotations import keep_annotations, write_annotations
 
 app = typer.Typer()
 app.command("agreement")(agreement)
@@ -25,7 +25,7 @@ def run(tmp_path_factory):
     texts = [f"{'word ' * (1 + n * 7 % 13)}" for n in range(40)]
     tags = [{"kind": "single" if n % 2 else "multi"} for n in range(40)]
     folder = write(tmp_path_factory.mktemp("cli") / "run", "graded", JUDGE, texts=texts, tags=tags)
-    keep(folder, [*said("graded", "ana", ANA), *said("graded", "bob", BOB)])
+    keep_annotations(folder, [*said("graded", "ana", ANA), *said("graded", "bob", BOB)])
     return folder
 
 

@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 from greval import Judge, evaluate, read_metric, write_metric
 from greval.cli.align import align
 from greval.errors import DataError, JudgeError
-from greval.trust.alignment import Alignment, Foreseen
-from greval.trust.annotations import keep
+from greval.trust.alignment import Alignment, AlignmentForecast
+from greval.trust.annotations import keep_annotations
 
 COUNT = 44
 app = typer.Typer()
@@ -55,7 +55,7 @@ def scene(fault_server, tmp_path, monkeypatch):
         fault_server.plan = answers(truth, helps=helps)
         run = tmp_path / "run"
         evaluate([case(number) for number in truth], [TONE], Judge("openai:test"), out=run)
-        keep(run, labels(TONE, truth))
+        keep_annotations(run, labels(TONE, truth))
         words = (tmp_path / "tone.yaml", "--run", run, *judge, *words)
         done = CliRunner(env={"COLUMNS": str(width)}).invoke(app, [str(word) for word in words])
         assert done.exit_code == code, (done.output, done.exception)
@@ -113,7 +113,7 @@ def test_a_dry_run_asks_nothing(scene):
     before = scene.server.calls
     assert "tone: 44 labelled things of 44 questions; at most:" in out
     assert "nothing was asked" in out
-    told = Foreseen.model_validate(json.loads(scene("--dry-run", "--format", "json").stdout))
+    told = AlignmentForecast.model_validate(json.loads(scene("--dry-run", "--format", "json").stdout))
     assert scene.server.calls == before
     assert f"{told.calls} calls of openai:test to judge, {told.written} calls to write" in out
     assert not (scene.folder / "run" / "align").exists()

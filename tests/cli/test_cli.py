@@ -19,7 +19,7 @@ from fault_server import KEY, FaultServer, error, gives, held, ok, says
 from waiting import until
 
 import greval
-from greval.cli.progress_bar import Bar
+from greval.cli.progress_bar import ProgressBar
 from greval.judging.local import MODELS
 from greval.runs.progress import Progress
 
@@ -273,7 +273,7 @@ def test_a_library_of_ones_own(greval_says, fault_server):
 
 def test_progress_is_a_line_every_few_seconds_where_there_is_no_terminal(capsys):
     """A log file gets a line every five seconds and one at the end, not one for each result."""
-    with Bar() as bar:
+    with ProgressBar() as bar:
         for seconds in range(12):
             bar.show(Progress(total=20, done=seconds + 1, seconds=float(seconds)))
     lines = capsys.readouterr().err.splitlines()
@@ -282,7 +282,7 @@ def test_progress_is_a_line_every_few_seconds_where_there_is_no_terminal(capsys)
 
 def test_the_last_line_of_progress_is_told_once(capsys):
     """Where the end was told already it is not told again."""
-    with Bar() as bar:
+    with ProgressBar() as bar:
         bar.show(Progress(total=2, done=1, seconds=6.0))
         bar.show(Progress(total=2, done=2, seconds=12.0))
     assert [line.split(",")[0] for line in capsys.readouterr().err.splitlines()] == ["1/2 done", "2/2 done"]
@@ -469,7 +469,7 @@ def test_metrics_list_and_show(greval_says, monkeypatch):
     assert code == 0
     assert {line.split()[0] for line in out.splitlines() if re.match(r"[a-z]", line)} >= set(greval.predefined())
     shown = greval_says("metrics", "show", "answer_completeness")[1]
-    assert greval.parse_metric(shown) == greval.load("answer_completeness")
+    assert greval.parse_metric(shown) == greval.load_metric("answer_completeness")
     assert "computed: true" in greval_says("metrics", "show", "latency")[1]
 
 

@@ -16,8 +16,8 @@ import pytest
 from framework_folder import CONFIG, ROWS, calls, make_folder
 from waiting import SECONDS
 
-from greval.cli import _unforeseen
-from greval.cli.console import Page, visible
+from greval.cli import _format_unexpected_error
+from greval.cli.console import ReportConsole, escape_control_characters
 
 pytestmark = [pytest.mark.usefixtures("empty_folder"), pytest.mark.long]
 PROGRAM = Path(sys.executable).with_name("greval")
@@ -231,9 +231,9 @@ def test_texts_are_shown_as_they_are(greval_says, judge):
 def test_visible_leaves_text_alone():
     """Letters of any script, tabs and newlines stay; a page keeps its own width."""
     text = "Grüße\t日本\n👩‍🔬 a"
-    assert visible(text) == text
-    assert visible("\x7f\x9b") == "␡\\u009b"
-    page = Page(width=30)
+    assert escape_control_characters(text) == text
+    assert escape_control_characters("\x7f\x9b") == "␡\\u009b"
+    page = ReportConsole(width=30)
     page.print("a text")
     assert page.width == 30
 
@@ -389,6 +389,6 @@ def test_an_output_that_has_no_such_letter(greval_says, judge):
 
 def test_what_nobody_foresaw():
     """A fault of greval itself is a line that says that nothing is lost and how to report it."""
-    told = _unforeseen(ValueError("odd"))
+    told = _format_unexpected_error(ValueError("odd"))
     assert told.startswith("a fault of greval: ValueError: odd; what was judged before is kept; greval --debug")
     assert "\n" not in told

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from greval.cli.estimate import estimate
 from greval.errors import DataError
 from greval.records.annotation import Annotation
-from greval.trust.annotations import keep, read_annotations, write_annotations
+from greval.trust.annotations import keep_annotations, read_annotations, write_annotations
 from greval.trust.estimates import Estimate
 
 app = typer.Typer()
@@ -123,7 +123,7 @@ def test_annotations_kept_in_the_run_are_the_default(run):
         Annotation(sample_id=f"q{n}", method="walk", metric="right", annotator="ana", value=int(n % 3 > 0))
         for n in range(40)
     ]
-    path = keep(run, answers)
+    path = keep_annotations(run, answers)
     assert "from labels of 40" in said(run, "-m", "right", "--drawn-by", "items").stdout
     path.unlink()
 

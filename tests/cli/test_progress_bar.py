@@ -8,7 +8,7 @@ import pytest
 from tone_metrics import TONE, by_metric, cases
 
 from greval import evaluate
-from greval.cli.progress_bar import EVENT_SECONDS, EVERY_SECONDS, Bar, line
+from greval.cli.progress_bar import EVENT_SECONDS, LINE_SECONDS, ProgressBar, format_progress
 from greval.records.result import Usage
 from greval.runs.progress import Progress
 from greval.testing import ScriptedJudge
@@ -31,7 +31,7 @@ def shown(bar, folder):
 
 def test_events_are_json_lines(tmp_path, capsys):
     """Each line on stdout is an object with its event: failures as they come, and the end with its figures."""
-    run = shown(Bar(json=True), tmp_path)
+    run = shown(ProgressBar(json=True), tmp_path)
     told = capsys.readouterr()
     assert told.err == ""
     assert told.out.isascii()
@@ -48,7 +48,7 @@ def test_events_are_json_lines(tmp_path, capsys):
 
 def test_events_of_progress_are_spaced(capsys):
     """A progress event comes once a second at most, with all figures of the snapshot."""
-    bar = Bar(json=True)
+    bar = ProgressBar(json=True)
     for n in range(50):
         bar.show(Progress(done=n, scored=n, seconds=n * EVENT_SECONDS / 10, usage=Usage(calls=n)))
     events = [json.loads(text) for text in capsys.readouterr().out.splitlines()]
@@ -59,7 +59,7 @@ def test_events_of_progress_are_spaced(capsys):
 
 def test_quiet_prints_nothing(tmp_path, capsys):
     """A quiet run says nothing, whatever happens."""
-    bar = Bar(quiet=True)
+    bar = ProgressBar(quiet=True)
     bar.show(Progress(done=1, seconds=100))
     shown(bar, tmp_path)
     told = capsys.readouterr()
@@ -68,11 +68,11 @@ def test_quiet_prints_nothing(tmp_path, capsys):
 
 def test_lines_where_there_is_no_terminal(tmp_path, capsys):
     """Elsewhere a line comes every few seconds, and one at the end, on stderr: stdout is the report's."""
-    bar = Bar()
+    bar = ProgressBar()
     for n in range(1, 4):
-        bar.show(Progress(total=9, done=n, scored=n, seconds=n * EVERY_SECONDS))
+        bar.show(Progress(total=9, done=n, scored=n, seconds=n * LINE_SECONDS))
     assert capsys.readouterr().err.splitlines()[0].startswith("1/9 done, 0 failed")
-    shown(Bar(), tmp_path)
+    shown(ProgressBar(), tmp_path)
     told = capsys.readouterr()
     assert told.out == ""
     assert "a notice" in told.err
@@ -82,7 +82,7 @@ def test_lines_where_there_is_no_terminal(tmp_path, capsys):
 def test_each_new_row_is_passed_on(tmp_path):
     """Who else wants the rows gets them."""
     rows = []
-    shown(Bar(quiet=True, also=rows.append), tmp_path)
+    shown(ProgressBar(quiet=True, also=rows.append), tmp_path)
     assert sorted(row.sample_id for row in rows) == ["q0", "q1", "q2", "q2", "q3"]
 
 
@@ -107,11 +107,11 @@ def test_each_new_row_is_passed_on(tmp_path):
 )
 def test_a_line(snapshot, text):
     """A snapshot in one line: only what there is to tell."""
-    assert line(snapshot) == text
+    assert format_progress(snapshot) == text
 
 
 def test_a_run_that_is_over_has_no_time_left():
     """The last line tells no time that is left, also where rows could not be read or the run was stopped."""
     snapshot = Progress(total=10, done=4, scored=4, seconds=8.0)
-    assert line(snapshot).endswith("about 12 s left")
-    assert "left" not in line(snapshot, over=True)
+    assert format_progress(snapshot).endswith("about 12 s left")
+    assert "left" not in format_progress(snapshot, finished=True)

@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import greval
-from greval.datasets import NEIGHBOURS, Reading, RowFault, read_cases
-from greval.datasets.field_names import FIELD_OF
+from greval.datasets import FIELD_ALIASES, CaseReader, RowFault, read_cases
+from greval.datasets.field_names import FIELD_BY_NAME
 from greval.errors import DataError
 from greval.records.case import Case
 
@@ -53,7 +53,7 @@ anything = st.recursive(
 )
 
 
-def wrote(folder: Path, name: str, content: bytes | str | list[dict]) -> Reading:
+def wrote(folder: Path, name: str, content: bytes | str | list[dict]) -> CaseReader:
     """Write a file, rows as JSON lines, and read it."""
     if isinstance(content, list):
         content = "\n".join(json.dumps(row) for row in content)
@@ -61,14 +61,14 @@ def wrote(folder: Path, name: str, content: bytes | str | list[dict]) -> Reading
     return read_cases(folder / name)
 
 
-def only(reading: Reading) -> Case:
+def only(reading: CaseReader) -> Case:
     """Give the one case of a file without faults."""
     (case,) = reading
     assert isinstance(case, Case), case
     return case
 
 
-def fault(reading: Reading) -> str:
+def fault(reading: CaseReader) -> str:
     """Give the message of the one row of a file, a faulty one."""
     (row,) = reading
     assert isinstance(row, RowFault), row
@@ -109,7 +109,7 @@ def test_a_file_of_arbitrary_bytes_raises_nothing_but_data_errors(tmp_path, endi
 
 
 @SAME_FOLDER
-@given(st.dictionaries(st.sampled_from([*FIELD_OF, "gold.essential_docs", "tags.x", "other"]), anything))
+@given(st.dictionaries(st.sampled_from([*FIELD_BY_NAME, "gold.essential_docs", "tags.x", "other"]), anything))
 def test_any_json_in_any_field_is_a_case_or_a_fault_that_can_be_printed(tmp_path, row):
     """Whatever a row holds, the next one is read, and all that is told can be written as UTF-8."""
     reading = wrote(tmp_path, "a.jsonl", [row, {"id": "last", "question": "q"}])
@@ -191,10 +191,10 @@ def test_parquet_without_pyarrow_says_what_to_install(tmp_path):
 VALUES = {"id": "row-1", "question": "Q?", "answer": "A.", "expected_answer": "E.", "chunks": ["one", "two"]}
 
 
-@pytest.mark.parametrize("tool", NEIGHBOURS)
+@pytest.mark.parametrize("tool", FIELD_ALIASES)
 def test_the_names_of_each_neighbour_are_read(tmp_path, tool):
     """Each name stands for its field, and the mapping tells so."""
-    for name, own in NEIGHBOURS[tool].items():
+    for name, own in FIELD_ALIASES[tool].items():
         reading = wrote(
             tmp_path, "a.jsonl", [{name: "Q?"} if own == "question" else {"question": "Q?", name: VALUES[own]}]
         )
@@ -208,7 +208,7 @@ def test_greval_s_name_wins_and_the_other_is_told(tmp_path):
     row = {"reference": "no", "expected_answer": "yes", "question": "q", "answer": None, "response": "a", "level": 3}
     reading = wrote(tmp_path, "a.jsonl", [{**row, "anwser": "x"}])
     assert only(reading) == Case(id="row-1", question="q", expected_answer="yes", answer="a")
-    assert reading.ignored == ("reference", "level", "anwser")
+    assert reading.ignored_columns == ("reference", "level", "anwser")
     told = (
         "read response as answer; ignored reference (expected_answer is there), level, anwser (did you mean answer?); "
         "to group by it, name it tags.level."
@@ -437,7 +437,7 @@ def test_whole_files_are_read_without_a_fault(data_set, name, file, mapped, reco
     assert len(rows) == path.read_bytes().count(b"\n") > 0
     assert all(isinstance(row, Case) and getattr(row, recorded) for row in rows)
     assert dict(reading.mapping) == mapped
-    assert reading.ignored
+    assert reading.ignored_columns
 
 
 @pytest.mark.parametrize("ending", ["ndjson", "json", "csv", "tsv", "parquet"])

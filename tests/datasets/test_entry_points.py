@@ -17,7 +17,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 from pydantic import BaseModel
 from served_metrics import app_of, client_of
 
-from greval import Case, DataError, DataWarning, evaluate, load, read_cases
+from greval import Case, DataError, DataWarning, evaluate, load_metric, read_cases
 from greval.runs.store import Store
 
 METRICS = ("token_f1", "recall@5", "edge_recall", "latency")
@@ -342,7 +342,7 @@ def judged(source, name, folder):
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            run = evaluate(source, [load(metric) for metric in METRICS], out=folder)
+            run = evaluate(source, [load_metric(metric) for metric in METRICS], out=folder)
     except DataError as error:
         return Found(error=plain(str(error), name))
     with Store.open(run.folder) as store:

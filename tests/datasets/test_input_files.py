@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from greval import Case, DataError, DataWarning, evaluate, load, read_cases, with_gold
+from greval import Case, DataError, DataWarning, evaluate, load_metric, read_cases, with_gold
 from greval.cli.app import app
-from greval.datasets.row_faults import describe_unread
+from greval.datasets.row_faults import describe_row_faults
 from greval.metrics.columns.trec_files import read_qrels, read_trec
 from greval.metrics.computed import COMPUTED
 from greval.runs.store import Store
@@ -125,7 +125,7 @@ def test_a_group_that_no_case_has_is_an_error_in_every_command(command, tags):
     for row in rows:
         row["gold"] = {"essential_docs": ["d1"]}
     Path("cases.json").write_text(json.dumps(rows))
-    evaluate(read_cases("cases.json"), [load("recall@5")], out="run")
+    evaluate(read_cases("cases.json"), [load_metric("recall@5")], out="run")
     code, _, message = says(*command)
     assert code != 0
     assert "no tag 'nosuch' is there" in message
@@ -148,7 +148,7 @@ def test_bad_rows_are_told_once_for_each_fault_on_stderr():
 
 def test_more_than_five_faults_are_counted():
     """The first five faults are told, then how many rows more."""
-    told = describe_unread([f"a.csv:{n}: fault {n % 7}" for n in range(14)], count=100)
+    told = describe_row_faults([f"a.csv:{n}: fault {n % 7}" for n in range(14)], count=100)
     assert [line.split(" (")[0] for line in told[:5]] == [f"a.csv:{n}: fault {n}" for n in range(5)]
     assert told[5:] == ["and 90 more rows"]
 

@@ -13,8 +13,8 @@ from jsonschema import Draft202012Validator
 
 from greval import evaluate
 from greval.errors import MalformedVerdictError
-from greval.judging.answer_schema import answer_schema, read_items, read_verdict, schema_name
-from greval.judging.prompt import system_text
+from greval.judging.answer_schema import build_answer_schema, format_schema_name, parse_item_verdicts, parse_verdict
+from greval.judging.prompt import format_system_text
 from greval.records.metric import CategoricalMetric, ManyCategoricalMetric, ManyValueMetric, ValueMetric
 from greval.records.result import Judgement
 from greval.testing import ScriptedJudge
@@ -66,7 +66,7 @@ def walk(schema):
 @pytest.mark.parametrize("many", [False, True])
 def test_schema_is_strict(metric, many):
     """Every schema is valid, and within what strict mode takes: all fields required, no others, no defaults."""
-    schema = answer_schema(metric, many=many)
+    schema = build_answer_schema(metric, many=many)
     Draft202012Validator.check_schema(schema)
     for part in walk(schema):
         assert "default" not in part
@@ -78,7 +78,7 @@ def test_schema_is_strict(metric, many):
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
 def test_reason_comes_before_the_value(metric):
     """The judge gives its reason first, and notes before or after both as they ask."""
-    names = [*answer_schema(metric, many=False)["properties"]]
+    names = [*build_answer_schema(metric, many=False)["properties"]]
     assert names.index("reason") < names.index("value")
     if metric is NOTED:
         assert names == ["elements", "reason", "value", "advice"]
@@ -86,21 +86,21 @@ def test_reason_comes_before_the_value(metric):
 
 def test_values_are_enumerated():
     """Categories and ranges of up to 11 levels are enums; wider ranges have ends."""
-    assert answer_schema(TONE, many=False)["properties"]["value"]["enum"] == ["Höflich", "Grob"]
-    assert answer_schema(DEPTH, many=False)["properties"]["value"]["enum"] == [1, 2, 3, 4, 5]
-    wide = answer_schema(WIDE, many=False)["properties"]["value"]
+    assert build_answer_schema(TONE, many=False)["properties"]["value"]["enum"] == ["Höflich", "Grob"]
+    assert build_answer_schema(DEPTH, many=False)["properties"]["value"]["enum"] == [1, 2, 3, 4, 5]
+    wide = build_answer_schema(WIDE, many=False)["properties"]["value"]
     assert (wide["minimum"], wide["maximum"], "enum" in wide) == (-50, 50, False)
 
 
 def test_reason_length():
     """Models that enforce a schema by grammar can be given a longest reason."""
-    assert answer_schema(TONE, many=False, reason_length=99)["properties"]["reason"]["maxLength"] == 99
+    assert build_answer_schema(TONE, many=False, reason_length=99)["properties"]["reason"]["maxLength"] == 99
 
 
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
 def test_nothing_is_without_end_where_reasons_are_bounded(metric):
     """With a longest reason every text and list has an end: a small model under a grammar would fill it up for ever."""
-    for part in walk(answer_schema(metric, many=False, reason_length=99)):
+    for part in walk(build_answer_schema(metric, many=False, reason_length=99)):
         assert part["type"] != "string" or "enum" in part or part["maxLength"] <= 2 * 99
         assert part["type"] != "array" or part["maxItems"] <= 10
 
@@ -108,16 +108,16 @@ def test_nothing_is_without_end_where_reasons_are_bounded(metric):
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
 def test_what_the_schema_allows_can_be_read(metric):
     """An answer that keeps to the schema is a verdict."""
-    answer = sample(answer_schema(metric, many=False), {})
-    Draft202012Validator(answer_schema(metric, many=False)).validate(answer)
-    assert isinstance(read_verdict(metric, answer), Judgement)
+    answer = sample(build_answer_schema(metric, many=False), {})
+    Draft202012Validator(build_answer_schema(metric, many=False)).validate(answer)
+    assert isinstance(parse_verdict(metric, answer), Judgement)
 
 
 @given(st.text(min_size=1, max_size=120), st.text(min_size=1, max_size=120))
 def test_schema_names(one, other):
     """Any name becomes one that every provider takes, and unlike names stay unlike."""
-    assert re.fullmatch(r"[A-Za-z0-9_-]{1,64}", schema_name(one))
-    assert (schema_name(one) == schema_name(other)) == (one == other)
+    assert re.fullmatch(r"[A-Za-z0-9_-]{1,64}", format_schema_name(one))
+    assert (format_schema_name(one) == format_schema_name(other)) == (one == other)
 
 
 @given(JSON)
@@ -125,11 +125,11 @@ def test_reading_never_breaks(answer):
     """Whatever stands in the JSON, it is a judgement or a malformed verdict."""
     for metric in METRICS:
         try:
-            assert isinstance(read_verdict(metric, answer), Judgement)
+            assert isinstance(parse_verdict(metric, answer), Judgement)
         except MalformedVerdictError as error:
             assert error.kind in {"malformed", "off_scale"}
         try:
-            found = read_items(metric, answer, {1: "a", 2: "b"})
+            found = parse_item_verdicts(metric, answer, {1: "a", 2: "b"})
         except MalformedVerdictError as error:
             assert error.kind == "malformed"
         else:
@@ -140,7 +140,7 @@ def test_reading_never_breaks(answer):
 def test_off_scale_is_never_moved(value):
     """A value outside the range, or of another type, is an error: nothing is clamped, rounded or guessed."""
     with pytest.raises(MalformedVerdictError) as told:
-        read_verdict(DEPTH, {"reason": "r", "value": value})
+        parse_verdict(DEPTH, {"reason": "r", "value": value})
     assert told.value.kind == "off_scale"
 
 
@@ -148,20 +148,20 @@ def test_off_scale_is_never_moved(value):
 def test_category_is_never_guessed(value):
     """A category counts under its exact name only."""
     with pytest.raises(MalformedVerdictError) as told:
-        read_verdict(TONE, {"reason": "r", "value": value})
+        parse_verdict(TONE, {"reason": "r", "value": value})
     assert told.value.kind == "off_scale"
 
 
 def test_category_in_either_unicode_form():
     """A name is the same name in composed and decomposed letters."""
-    assert read_verdict(TONE, {"reason": "r", "value": "Ho\u0308flich"}).value == "Höflich"
+    assert parse_verdict(TONE, {"reason": "r", "value": "Ho\u0308flich"}).value == "Höflich"
 
 
 def test_half_steps_are_read_from_the_text_of_a_judge():
     """A half step is a value of its scale, between two levels or as text it is none; a run has its mean and report."""
     levels = {0: "Wrong.", 0.5: "Nearly wrong.", 3: "Right."}
     half = ValueMetric(name="half", needs=["answer"], range=(0, 3), step=0.5, levels=levels, **BASE)
-    assert "0, 0.5, 1, 1.5, 2, 2.5, 3" in system_text(half, many=False)
+    assert "0, 0.5, 1, 1.5, 2, 2.5, 3" in format_system_text(half, many=False)
     judge = ScriptedJudge([{"reason": "r", "value": value} for value in (0.5, 2, 2.0, 2.5)])
     with TemporaryDirectory() as folder:
         cases = [{"id": f"q{n}", "question": "?", "answer": f"a{n}"} for n in range(4)]
@@ -171,12 +171,12 @@ def test_half_steps_are_read_from_the_text_of_a_judge():
         assert 0 <= summary.interval.low < summary.interval.high <= 3
     for value in (0.3, "0.5", 3.5):
         with pytest.raises(MalformedVerdictError, match=r"is not a multiple of 0\.5 from 0 to 3"):
-            read_verdict(half, {"reason": "r", "value": value})
+            parse_verdict(half, {"reason": "r", "value": value})
 
 
 def test_whole_float_is_an_integer():
     """JSON knows one kind of number: 3.0 is 3."""
-    judgement = read_verdict(DEPTH, {"reason": "r", "value": 3.0})
+    judgement = parse_verdict(DEPTH, {"reason": "r", "value": 3.0})
     assert (judgement.value, type(judgement.value), judgement.number) == (3, int, 3.0)
 
 
@@ -195,7 +195,7 @@ NOTED_ANSWER = {
 
 def test_notes_and_shares():
     """Notes come back as asked, and shares are counted in code over all that match."""
-    judgement = read_verdict(NOTED, NOTED_ANSWER)
+    judgement = parse_verdict(NOTED, NOTED_ANSWER)
     assert judgement.reason == "Two of four."
     assert judgement.notes["elements"] == NOTED_ANSWER["elements"]
     assert judgement.notes["advice"] == "Say when."
@@ -205,7 +205,7 @@ def test_notes_and_shares():
 
 def test_share_of_nothing_is_no_number():
     """Where there is nothing to count there is a count of none and no share."""
-    judgement = read_verdict(NOTED, {**NOTED_ANSWER, "elements": []})
+    judgement = parse_verdict(NOTED, {**NOTED_ANSWER, "elements": []})
     assert judgement.notes["coverage"] == {"count": 0, "of": 0}
 
 
@@ -223,7 +223,7 @@ def test_share_of_nothing_is_no_number():
 def test_wrong_notes(change, kind, told):
     """A note that is missing, of the wrong type or off its words is told by its name."""
     with pytest.raises(MalformedVerdictError, match=told) as error:
-        read_verdict(NOTED, {**NOTED_ANSWER, **change})
+        parse_verdict(NOTED, {**NOTED_ANSWER, **change})
     assert error.value.kind == kind
 
 
@@ -235,7 +235,7 @@ def entry(item, value="Yes"):
 def test_items_stand_alone():
     """One item is scored, one off the scale, one missing, one twice; an invented one counts for nothing."""
     listed = [entry(4), entry(2, "Maybe"), entry(9), entry(1), entry(4), "noise", entry("3"), entry(True)]
-    found = read_items(CHUNKS, {"judgements": listed}, {1: "a", 2: "b", 3: "c", 4: "d"})
+    found = parse_item_verdicts(CHUNKS, {"judgements": listed}, {1: "a", 2: "b", 3: "c", 4: "d"})
     assert found[1][0] == 3
     assert (found[1][1].item, found[1][1].value, found[1][1].number) == ("a", "Yes", 1.0)
     kinds = {number: verdict.kind for number, (_, verdict) in found.items() if number != 1}
@@ -247,4 +247,4 @@ def test_items_stand_alone():
 def test_no_list_at_all(answer):
     """An answer without a list of judgements is malformed as a whole."""
     with pytest.raises(MalformedVerdictError):
-        read_items(CHUNKS, answer, {1: "a"})
+        parse_item_verdicts(CHUNKS, answer, {1: "a"})

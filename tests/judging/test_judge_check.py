@@ -11,7 +11,7 @@ import pytest
 from fault_server import FaultServer, error, gives, hangs, ok, says
 from virtual_time import in_virtual_time
 
-from greval import Judge, JudgeError, check
+from greval import Judge, JudgeError, check_judge
 from greval.testing import ScriptedJudge
 
 GOOD = {"reason": "Umber is darker.", "value": "Umber"}
@@ -19,7 +19,7 @@ GOOD = {"reason": "Umber is darker.", "value": "Umber"}
 
 def found(model):
     """Check a judge from synchronous code."""
-    return asyncio.run(check(model))
+    return asyncio.run(check_judge(model))
 
 
 @pytest.fixture
@@ -114,7 +114,7 @@ def test_a_server_that_tells_no_tokens(fault_server, judge):
 async def test_a_server_that_cannot_be_used_is_asked_once(judge, plan, words):
     """Where the first call cannot get through, no further call is made, and nothing is claimed."""
     async with FaultServer(plan) as server:
-        told = await check(judge.model_copy(update={"base_url": server.url}))
+        told = await check_judge(judge.model_copy(update={"base_url": server.url}))
     assert (told.reachable, server.calls) == (False, 1)
     assert words in told.message
     assert told.message

@@ -8,7 +8,7 @@ import fault_server as fault
 import pytest
 
 from greval import Case, Judge, JudgeError, compile_metric, draft, parse_metric, write_metric
-from greval.judging.metric_draft import _schema
+from greval.judging.metric_draft import _build_schema
 from greval.testing import ScriptedJudge
 
 STEPS = ["Read the answer.", "Weigh what it says."]
@@ -167,7 +167,7 @@ def test_drafting_within_a_running_loop():
 @pytest.mark.parametrize(("bounds", "names"), [(None, ()), (None, ("Good", "Poor")), ((1, 5), ())])
 def test_the_embedded_model_is_given_an_end(bounds, names):
     """Under a grammar without an end a small model writes without end: each of its lists and texts is bounded."""
-    schema = _schema(bounds, names, brief=True)
+    schema = _build_schema(bounds, names, brief=True)
     scale = schema["properties"]["levels" if bounds else "categories"]
     assert all("maxItems" in part for part in (schema["properties"]["needs"], schema["properties"]["steps"], scale))
     assert "maxLength" in schema["properties"]["instructions"]

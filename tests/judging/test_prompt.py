@@ -15,7 +15,7 @@ from prompt_fences import ANY, BASE, FILLED, HOSTILE, PLAIN, TEMPLATES, TEXTS, a
 from waiting import bounded
 
 from greval.judging.model.judge import Judge
-from greval.judging.prompt import neutral
+from greval.judging.prompt import neutralise_fences
 from greval.records.case import Case, Chunk, Traversal, Triple
 from greval.records.metric import CategoricalMetric, ManyCategoricalMetric
 from greval.runs.runnable import compile_metric
@@ -163,9 +163,9 @@ def test_examples_do_not_change_either(question, answer):
 @MANY_EXAMPLES
 def test_neutral(text):
     """Neutralising leaves no fence, changes openers only, and done twice is done once."""
-    calm = neutral(text)
+    calm = neutralise_fences(text)
     assert fences(calm) == []
-    assert neutral(calm) == calm
+    assert neutralise_fences(calm) == calm
     assert len(calm) == len(text)
     assert all(a == b or (a in "<＜﹤≮˂ᐸ" and b == "‹") for a, b in zip(text, calm, strict=True))
 
@@ -173,7 +173,7 @@ def test_neutral(text):
 @given(text=st.lists(ANY.map(lambda text: text.replace("<", "")) | st.sampled_from(TEMPLATES), max_size=5).map("".join))
 def test_neutral_leaves_the_rest_alone(text):
     """A text without our words after an opener is not touched, whatever markup it holds."""
-    assert neutral(text) == text
+    assert neutralise_fences(text) == text
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_neutral_leaves_the_rest_alone(text):
 )
 def test_markup_of_others_is_left_alone(text):
     """Code, HTML and comparisons stay as they are."""
-    assert neutral(text) == text
+    assert neutralise_fences(text) == text
 
 
 @pytest.mark.parametrize(
@@ -203,14 +203,14 @@ def test_markup_of_others_is_left_alone(text):
 )
 def test_letters_that_look_alike(text):
     """Words of ours in letters of other scripts that look the same open no fence either."""
-    assert neutral(text) == "‹" + text[1:]
+    assert neutralise_fences(text) == "‹" + text[1:]
 
 
 @pytest.mark.parametrize("text", ["<" * 200_000, "<" + "\u200b" * 400_000, ("<" + " " * 99) * 4_000, "<ite" * 80_000])
 def test_neutral_takes_no_time(text):
     """No text makes neutralising slow: its cost is that of the text's length."""
     with bounded():
-        assert neutral(text) == text
+        assert neutralise_fences(text) == text
 
 
 def test_what_goes_over_the_wire(fault_server):

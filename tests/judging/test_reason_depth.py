@@ -15,17 +15,17 @@ from served_metrics import CASE, app_of, client_of
 from served_runs import ended, started, uploaded
 from strategies import metrics
 
-from greval import Judge, Result, ValueMetric, evaluate, load
+from greval import Judge, Result, ValueMetric, evaluate, load_metric
 from greval.errors import DefinitionError, MalformedVerdictError
-from greval.judging.answer_schema import answer_schema, read_verdict, verdict_parts
-from greval.judging.metric_judge import Asking, answer_limit
-from greval.judging.model.answer_format import native
+from greval.judging.answer_schema import build_answer_schema, list_verdict_parts, parse_verdict
+from greval.judging.metric_judge import MetricJudge, compute_answer_limit
+from greval.judging.model.answer_format import build_schema_arguments
 from greval.judging.model.client import JudgeClient
-from greval.judging.model.openai_direct import body_of
-from greval.judging.prompt import example_texts, system_text
+from greval.judging.model.openai_direct import build_body
+from greval.judging.prompt import format_examples, format_system_text
 from greval.metrics.computed import COMPUTED
-from greval.records.metric import ManyCategoricalMetric, define, set_reason_depth
-from greval.runs.forecast import forecast, output_per_verdict
+from greval.records.metric import ManyCategoricalMetric, build_metric, set_reason_depth
+from greval.runs.forecast import estimate_output_tokens, forecast
 from greval.runs.runnable import compile_metric
 from greval.testing import ScriptedJudge
 
@@ -61,12 +61,12 @@ def test_what_is_asked_for_each_depth():
     parts = {}
     for name in ("correctness", "chunk_evaluation"):
         for depth in ("detailed", "steps"):
-            (one,) = set_reason_depth([load(name)], depth)
+            (one,) = set_reason_depth([load_metric(name)], depth)
             for place in ("before", "after"):
                 for form in (False, True) if one.over else (False,):
                     title = f"{name}, {depth}, reason {place}, {'many' if form else 'single'}"
-                    text = system_text(one, many=form, example=True, reason=place)
-                    schema = answer_schema(one, many=form, reason=place, reason_length=160)
+                    text = format_system_text(one, many=form, example=True, reason=place)
+                    schema = build_answer_schema(one, many=form, reason=place, reason_length=160)
                     parts[title] = f"{text[text.index('Answer with') :]}\n{json.dumps(schema)}"
     same(GOLDEN / "reason-depths.txt", titled(parts))
 
@@ -77,7 +77,7 @@ def test_a_brief_metric_is_written_and_marked_as_one_without_a_depth(made):
     written = made.model_dump(mode="json")
     assert written.get("reason_depth", "brief") == made.reason_depth
     assert ("reason_depth" in written) == (made.reason_depth != "brief")
-    assert define(written) == made
+    assert build_metric(written) == made
 
 
 @given(st.lists(st.text(min_size=1).filter(str.strip), min_size=1, max_size=9), st.sampled_from(["before", "after"]))
@@ -86,9 +86,9 @@ def test_findings_are_read_in_the_order_of_the_steps(found, place):
     one = metric(steps=[f"Step {n}." for n, _ in enumerate(found)])
     named = {f"step_{n}": text for n, text in enumerate(found, 1)}
     answer = {"findings": dict(reversed(named.items())), "reason": "r", "value": 0}
-    assert read_verdict(one, answer).findings == tuple(text.strip() for text in found)
-    schema = answer_schema(one, many=False, reason=place)
-    assert [*schema["properties"]] == [*verdict_parts(one, place)] == schema["required"]
+    assert parse_verdict(one, answer).findings == tuple(text.strip() for text in found)
+    schema = build_answer_schema(one, many=False, reason=place)
+    assert [*schema["properties"]] == [*list_verdict_parts(one, place)] == schema["required"]
     assert [*schema["properties"]["findings"]["properties"]] == [*named]
 
 
@@ -106,14 +106,14 @@ def test_findings_are_read_in_the_order_of_the_steps(found, place):
 def test_findings_that_do_not_fit_the_steps_are_malformed(findings, place):
     """One finding for each step and no other: anything else is no verdict."""
     with pytest.raises(MalformedVerdictError, match=place) as caught:
-        read_verdict(metric(), {**GOOD, "findings": findings})
+        parse_verdict(metric(), {**GOOD, "findings": findings})
     assert caught.value.kind == "malformed"
 
 
 @pytest.mark.parametrize("depth", ["brief", "detailed"])
 def test_other_depths_have_no_findings(depth):
     """Findings that were not asked for are not taken."""
-    assert read_verdict(metric(depth), GOOD).findings == ()
+    assert parse_verdict(metric(depth), GOOD).findings == ()
 
 
 @pytest.mark.parametrize("tier", ["schema", "tools", "text"])
@@ -171,9 +171,9 @@ def test_examples_show_a_finding_for_each_step():
     with pytest.raises(ValueError, match="findings: give one for each of the 2 steps, got 1"):
         metric("brief", examples=[{**example, "findings": ["a"]}])
     told = {**example, "findings": [*FOUND.values()]}
-    (shown,) = [answer for _, answer in example_texts(metric("steps", examples=[told]), many=False)]
+    (shown,) = [answer for _, answer in format_examples(metric("steps", examples=[told]), many=False)]
     assert json.loads(shown) == {"findings": FOUND, "reason": "r", "value": 1}
-    (shown,) = [answer for _, answer in example_texts(metric("brief", examples=[told]), many=False)]
+    (shown,) = [answer for _, answer in format_examples(metric("brief", examples=[told]), many=False)]
     assert json.loads(shown) == {"reason": "r", "value": 1}
 
 
@@ -214,22 +214,22 @@ def test_a_forecast_counts_on_longer_answers(tmp_path):
     for depth in DEPTHS:
         told = forecast([case], [metric("brief")], ScriptedJudge([GOOD]), out=tmp_path, reason_depth=depth)
         found[depth] = told.expected[0].output_tokens
-        assert found[depth] == output_per_verdict(metric(depth))
+        assert found[depth] == estimate_output_tokens(metric(depth))
     assert found["brief"] == 60
-    assert found["brief"] < found["steps"] < output_per_verdict(metric(steps=["s"] * 9))
+    assert found["brief"] < found["steps"] < estimate_output_tokens(metric(steps=["s"] * 9))
     assert found["brief"] < found["detailed"]
 
 
 def test_the_embedded_model_may_write_as_much_as_the_depth_needs():
     """Its longest answer grows with the depth; a limit that was set holds, and brief questions are as they were."""
-    limits = {depth: Asking(metric(depth), JudgeClient(Judge("local"))).question.max_tokens for depth in DEPTHS}
+    limits = {depth: MetricJudge(metric(depth), JudgeClient(Judge("local"))).question.max_tokens for depth in DEPTHS}
     assert limits == {"brief": None, "detailed": 1504, "steps": 1344}
-    assert answer_limit(metric("brief")) == 1024
-    assert Asking(metric(), JudgeClient(Judge("local", max_tokens=99))).question.max_tokens is None
-    assert Asking(metric(), JudgeClient(Judge("openai:x"))).question.max_tokens is None
-    question = Asking(metric(), JudgeClient(Judge("local"))).question
+    assert compute_answer_limit(metric("brief")) == 1024
+    assert MetricJudge(metric(), JudgeClient(Judge("local", max_tokens=99))).question.max_tokens is None
+    assert MetricJudge(metric(), JudgeClient(Judge("openai:x"))).question.max_tokens is None
+    question = MetricJudge(metric(), JudgeClient(Judge("local"))).question
     model = ChatOpenAI(model="x", api_key="k", max_completion_tokens=1024)
-    assert body_of(model, [], native(model, question))["max_completion_tokens"] == 1344
+    assert build_body(model, [], build_schema_arguments(model, question))["max_completion_tokens"] == 1344
 
 
 @pytest.mark.usefixtures("empty_folder")

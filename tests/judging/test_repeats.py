@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from greval.errors import JudgeError
-from greval.judging.repeats import merged
+from greval.judging.repeats import merge_repeats
 from greval.records.metric import CategoricalMetric, ManyCategoricalMetric, ValueMetric
 from greval.records.result import Failed, Failure, Judgement, Scored
 from greval.runs.runnable import compile_metric
@@ -39,7 +39,7 @@ def scored(*values, items=(None,)):
 def test_majority_or_none(values):
     """The most frequent category counts, with its votes and flip rate; a tie for it is no majority."""
     counts = Counter(values).most_common()
-    outcome = merged(TONE, [scored(value) for value in values])
+    outcome = merge_repeats(TONE, [scored(value) for value in values])
     if len(counts) > 1 and counts[0][1] == counts[1][1]:
         assert (outcome.status, outcome.error.kind, outcome.error.item) == ("failed", "no_majority", None)
         return
@@ -52,7 +52,7 @@ def test_majority_or_none(values):
 @given(st.lists(st.integers(1, 5), min_size=1, max_size=9))
 def test_mean_of_values(values):
     """On a value scale the mean counts, never outside of what was given, with the reason nearest to it."""
-    (judgement,) = merged(DEPTH, [scored(value) for value in values]).judgements
+    (judgement,) = merge_repeats(DEPTH, [scored(value) for value in values]).judgements
     assert judgement.value == judgement.number == pytest.approx(fmean(values))
     assert min(values) <= judgement.value <= max(values)
     assert judgement.votes == {str(value): count for value, count in Counter(values).items()}
@@ -64,14 +64,14 @@ def test_mean_of_values(values):
 @given(st.permutations([scored("Polite"), scored("Polite"), scored("Rude"), BROKEN]))
 def test_order_and_failures_do_not_vote(outcomes):
     """Repeats that failed have no vote, and the order of the repeats changes nothing."""
-    (judgement,) = merged(TONE, outcomes).judgements
+    (judgement,) = merge_repeats(TONE, outcomes).judgements
     assert (judgement.value, judgement.votes) == ("Polite", {"Polite": 2, "Rude": 1})
     assert judgement.flip_rate == pytest.approx(1 / 3)
 
 
 def test_all_failed():
     """Where every repeat failed, so did the case, for the first reason."""
-    assert merged(TONE, [BROKEN, BROKEN]) == BROKEN
+    assert merge_repeats(TONE, [BROKEN, BROKEN]) == BROKEN
 
 
 def test_items_are_merged_each_by_itself():
@@ -79,7 +79,7 @@ def test_items_are_merged_each_by_itself():
     lost = Failure(kind="missing_item", message="none", item="c")
     first = scored("Yes", "Yes", items="ab").model_copy(update={"failures": (lost,)})
     second = scored("Yes", "No", items="ab").model_copy(update={"failures": (lost,)})
-    outcome = merged(CHUNKS, [first, second])
+    outcome = merge_repeats(CHUNKS, [first, second])
     assert [(j.item, j.value, j.flip_rate) for j in outcome.judgements] == [("a", "Yes", 0.0)]
     assert [(f.item, f.kind) for f in outcome.failures] == [("b", "no_majority"), ("c", "missing_item")]
 
@@ -87,7 +87,7 @@ def test_items_are_merged_each_by_itself():
 def test_every_item_lost():
     """Where no item has a verdict the outcome is failed and keeps the failure of each."""
     lost = tuple(Failure(kind="missing_item", message="none", item=item) for item in "ab")
-    outcome = merged(CHUNKS, [Failed(error=lost[0], failures=lost)] * 2)
+    outcome = merge_repeats(CHUNKS, [Failed(error=lost[0], failures=lost)] * 2)
     assert (outcome.status, outcome.failures) == ("failed", lost)
 
 

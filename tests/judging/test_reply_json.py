@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from greval.errors import MalformedVerdictError
-from greval.judging.reply_json import find, locate, parse, probability
+from greval.judging.reply_json import compute_probability, find_last_object, find_value, parse_last_object
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 PLAIN = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="{}"), max_size=30)
@@ -26,20 +26,20 @@ OBJECTS = st.dictionaries(TEXTS, CONTENT, max_size=4)
 @given(OBJECTS, st.booleans(), st.sampled_from([None, 2]))
 def test_parse_reads_what_json_writes(content, ascii_only, indent):
     """Whatever object is written as JSON is read as itself."""
-    assert parse(json.dumps(content, ensure_ascii=ascii_only, indent=indent)) == content
+    assert parse_last_object(json.dumps(content, ensure_ascii=ascii_only, indent=indent)) == content
 
 
 @given(OBJECTS, PLAIN, PLAIN, st.sampled_from(["{}", "```json\n{}\n```", "```\n{}```", "<answer>{}</answer>"]))
 def test_parse_ignores_what_stands_around(content, before, after, frame):
     """Prose and code fences around the object change nothing."""
     written = frame.replace("{}", json.dumps(content))
-    assert parse(f"{before}{written}{after}") == content
+    assert parse_last_object(f"{before}{written}{after}") == content
 
 
 @given(OBJECTS, OBJECTS, PLAIN)
 def test_parse_takes_the_last_object(draft, final, between):
     """Of several complete objects the last counts: models think first."""
-    assert parse(f"{json.dumps(draft)}{between}{json.dumps(final)}") == final
+    assert parse_last_object(f"{json.dumps(draft)}{between}{json.dumps(final)}") == final
 
 
 @given(OBJECTS, OBJECTS.filter(bool), st.data())
@@ -47,7 +47,7 @@ def test_parse_passes_over_an_unfinished_object(whole, cut, data):
     """An object that was begun and not finished does not hide the complete one before it."""
     flat = json.dumps(dict.fromkeys(cut, 1))
     part = flat[: data.draw(st.integers(1, len(flat) - 1))]
-    assert parse(json.dumps(whole) + part) == whole
+    assert parse_last_object(json.dumps(whole) + part) == whole
 
 
 @given(st.text(st.sampled_from('{}[]":,\\ \n01aeux-.tfn\ud83d'), max_size=40) | TEXTS)
@@ -58,7 +58,7 @@ def test_parse_passes_over_an_unfinished_object(whole, cut, data):
 def test_parse_never_breaks(text):
     """Any text at all is an object or a malformed verdict, never another error."""
     try:
-        assert isinstance(parse(text), dict)
+        assert isinstance(parse_last_object(text), dict)
     except MalformedVerdictError as error:
         assert error.kind == "malformed"
 
@@ -82,13 +82,13 @@ def test_parse_never_breaks(text):
 def test_parse_says_what_is_wrong(text, told):
     """What is no strict JSON object is malformed, with what is wrong with it."""
     with pytest.raises(MalformedVerdictError, match=told):
-        parse(text)
+        parse_last_object(text)
 
 
 def test_locate():
     """The place is that of the last complete object, or None."""
-    assert locate('{"a": 1} {"b": {"c": 2}} {') == (9, 24)
-    assert locate("nothing") is None
+    assert find_last_object('{"a": 1} {"b": {"c": 2}} {') == (9, 24)
+    assert find_last_object("nothing") is None
 
 
 @given(CONTENT, st.sampled_from([None, 1]), st.booleans())
@@ -96,7 +96,7 @@ def test_find_every_value(content, indent, ascii_only):
     """The text at the place of a path is the JSON of the value at that path, for every path."""
     text = json.dumps({"it": content}, indent=indent, ensure_ascii=ascii_only)
     for path, value in paths(content, ("it",)):
-        assert json.loads(text[slice(*find(text, path))]) == value
+        assert json.loads(text[slice(*find_value(text, path))]) == value
 
 
 def paths(content, path):
@@ -110,7 +110,7 @@ def paths(content, path):
 @pytest.mark.parametrize("path", [("x",), ("value", 0), ("value", "a"), ("list", 2), ("list", "0"), (0,)])
 def test_find_nothing(path):
     """Where a path leads nowhere, nothing is found."""
-    assert find('{"value": 1, "list": [1, {"a": 2}]}', path) is None
+    assert find_value('{"value": 1, "list": [1, {"a": 2}]}', path) is None
 
 
 def tokens_of(text, cuts, logprobs, *, as_bytes=False):
@@ -146,7 +146,7 @@ def test_probability_is_that_of_the_value(reason, value, cuts, logprobs, as_byte
         if place < end and place + step > start:
             expected += token["logprob"]
         place += step
-    assert probability(tokens, ("value",)) == pytest.approx(math.exp(expected))
+    assert compute_probability(tokens, ("value",)) == pytest.approx(math.exp(expected))
 
 
 def test_probability_in_a_list():
@@ -157,9 +157,9 @@ def test_probability_in_a_list():
         *[("evant", math.log(0.5)), ('"', 0.0), ("}]}", -9.0)],
     ]
     tokens = [{"token": token, "logprob": log} for token, log in pieces]
-    assert probability(tokens, ("judgements", 0, "value")) == pytest.approx(0.9)
-    assert probability(tokens, ("judgements", 1, "value")) == pytest.approx(0.25)
-    assert probability(tokens, ("judgements", 2, "value")) is None
+    assert compute_probability(tokens, ("judgements", 0, "value")) == pytest.approx(0.9)
+    assert compute_probability(tokens, ("judgements", 1, "value")) == pytest.approx(0.25)
+    assert compute_probability(tokens, ("judgements", 2, "value")) is None
 
 
 @pytest.mark.parametrize(
@@ -174,4 +174,4 @@ def test_probability_in_a_list():
 )
 def test_probability_unknown(tokens):
     """Where the tokens hold no such value or no probability there is None, not a guess."""
-    assert probability(tokens, ("value",)) is None
+    assert compute_probability(tokens, ("value",)) is None

@@ -95,11 +95,11 @@ def test_calls_that_hang_are_bounded():
                 await method(SAMPLE)
 
     async def run():
-        await asyncio.gather(*(give_up() for _ in range(functions_module.MOST_LEFT)))
-        with pytest.raises(MethodError, match=f"{functions_module.MOST_LEFT} earlier calls"):
+        await asyncio.gather(*(give_up() for _ in range(functions_module.MAX_ABANDONED)))
+        with pytest.raises(MethodError, match=f"{functions_module.MAX_ABANDONED} earlier calls"):
             await method(SAMPLE)
         release.set()
-        await asyncio.gather(*map(asyncio.wrap_future, [*method._left]))
+        await asyncio.gather(*map(asyncio.wrap_future, [*method._abandoned]))
         return await method(SAMPLE)
 
     assert asyncio.run(run()).answer == "late"

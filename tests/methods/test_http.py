@@ -17,10 +17,10 @@ from greval import Sample
 from greval.errors import MethodError
 from greval.methods.endpoint import Endpoint, read_endpoint
 from greval.methods.http import HttpMethod
-from greval.methods.json_path import Path
+from greval.methods.json_path import JsonPath
 from greval.methods.loading import load_method
-from greval.methods.reply_mapping import ReplyForm
-from greval.methods.templates import fill, fill_url
+from greval.methods.reply_mapping import ReplyMapping
+from greval.methods.templates import fill_content, fill_url
 
 SAMPLE = Sample(
     id="q1",
@@ -108,12 +108,12 @@ def test_edges_as_objects():
     """Edges may be objects; a path may go through every item of a list."""
     edges = {"traversal.traversed_edges": "data.rows"}
     parts = {"source": "a", "label": "is", "target": "b"}
-    form = ReplyForm(edges | {f"traversal.traversed_edges.{part}": path for part, path in parts.items()})
+    form = ReplyMapping(edges | {f"traversal.traversed_edges.{part}": path for part, path in parts.items()})
     assert form.read(REPLY) == {"traversal": {"traversed_edges": [["Tern", "led by", "7"]]}}
-    assert ReplyForm({"chunks": "data.hits[*].body", "chunks.text": "content"}).read(REPLY) == {
+    assert ReplyMapping({"chunks": "data.hits[*].body", "chunks.text": "content"}).read(REPLY) == {
         "chunks": [{"text": "One."}, {"text": "Two."}]
     }
-    assert ReplyForm({"chunks": "data.hits[*].body.content"}).read(REPLY) == {"chunks": ["One.", "Two."]}
+    assert ReplyMapping({"chunks": "data.hits[*].body.content"}).read(REPLY) == {"chunks": ["One.", "Two."]}
 
 
 def test_an_error_in_a_good_reply(server):
@@ -150,7 +150,7 @@ def test_the_body_holds_the_sample_as_data(server):
 def test_no_question_breaks_out(question, tag):
     """Whatever a sample holds, the body keeps its shape, and the address its host and path."""
     sample = Sample(question=question, tags={"t": tag})
-    filled = fill({"a": "{question}", "b": "x{question}y{tags.t}", "c": ["{tags.t}"]}, sample, {"K": "k"})
+    filled = fill_content({"a": "{question}", "b": "x{question}y{tags.t}", "c": ["{tags.t}"]}, sample, {"K": "k"})
     assert json.loads(json.dumps(filled)) == {"a": question, "b": f"x{question}y{tag}", "c": [tag]}
     url = fill_url("http://host/{tags.t}/ask?q={question}", sample)
     assert url.startswith("http://host/")
@@ -371,19 +371,19 @@ def test_a_path_finds_what_it_names(steps, leaf):
     for step in reversed(steps):
         content = [*["other"] * step, content] if isinstance(step, int) else {step: content, f"{step}2": 0}
     text = "$" + "".join(f"[{step}]" if isinstance(step, int) else f'["{step}"]' for step in steps)
-    assert Path.parse(text).find(content) == leaf
+    assert JsonPath.parse(text).find(content) == leaf
 
 
 @pytest.mark.parametrize("text", ["", " ", "?", "a..b", ".a", "a[", "a[x]", "a[*", "a]b", '["a]', "a.$"])
 def test_what_is_no_path(text):
     """What cannot be read as a path is refused."""
     with pytest.raises(MethodError, match="is no path"):
-        Path.parse(text)
+        JsonPath.parse(text)
 
 
 def test_each_within_each():
     """Two stars give one flat list; an optional path that leads nowhere gives nothing."""
     content = {"a": [{"b": [{"c": 1}, {"c": 2}]}, {"b": []}, {"b": [{"c": 3}]}]}
-    assert Path.parse("a[*].b[*].c").find(content) == [1, 2, 3]
-    assert Path.parse("a[*].x.c?").find(content) is None
-    assert Path.parse("$").find(content) is content
+    assert JsonPath.parse("a[*].b[*].c").find(content) == [1, 2, 3]
+    assert JsonPath.parse("a[*].x.c?").find(content) is None
+    assert JsonPath.parse("$").find(content) is content

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from greval.errors import DefinitionError
-from greval.metrics.dependencies import built_on, missing, ordered
-from greval.records.metric import ComputedMetric, define
+from greval.metrics.dependencies import list_dependency_names, list_missing_dependencies, order_metrics
+from greval.records.metric import ComputedMetric, build_metric
 from greval.records.result import Skipped
 from greval.records.scale import MeasureScale
 
@@ -22,7 +22,7 @@ SCALES = {
 
 def metric(name, uses=None, *, over="chunks", scale="words"):
     content = {"name": name, "description": "d", "over": over, "needs": ["chunks", "triples"], "steps": ["s"]}
-    return define({**content, "scale": SCALES[scale], "uses": uses or {}})
+    return build_metric({**content, "scale": SCALES[scale], "uses": uses or {}})
 
 
 def use(name, *values, field="chunks"):
@@ -31,7 +31,7 @@ def use(name, *values, field="chunks"):
 
 def faults_of(*metrics):
     with pytest.raises(DefinitionError) as caught:
-        ordered(metrics)
+        order_metrics(metrics)
     return caught.value.faults
 
 
@@ -41,14 +41,14 @@ def test_order(pairs, random):
     builds = {max(pair): min(pair) for pair in pairs if pair[0] != pair[1]}
     given_metrics = [metric(f"m{n}", use(f"m{builds[n]}") if n in builds else None) for n in range(10)]
     random.shuffle(given_metrics)
-    names = [found.name for found in ordered(given_metrics)]
+    names = [found.name for found in order_metrics(given_metrics)]
     assert sorted(names) == [f"m{n}" for n in range(10)]
     assert all(names.index(f"m{before}") < names.index(f"m{after}") for after, before in builds.items())
 
 
 def test_same_metric_twice():
     """A metric that is given twice is run once; an other one of the same name is refused."""
-    assert len(ordered([metric("a"), metric("a")])) == 1
+    assert len(order_metrics([metric("a"), metric("a")])) == 1
     assert faults_of(metric("a"), metric("a", scale="levels")) == (
         "a: two different metrics have this name; rename one",
     )
@@ -57,9 +57,9 @@ def test_same_metric_twice():
 def test_missing():
     """What is built on and not given is named once, in the order of use."""
     both = {**use("b"), **use("a", field="triples")}
-    assert missing([metric("x", both), metric("y", use("b"))]) == ("b", "a")
-    assert missing([metric("x", use("y")), metric("y")]) == ()
-    assert built_on(metric("x", both)) == ("b", "a")
+    assert list_missing_dependencies([metric("x", both), metric("y", use("b"))]) == ("b", "a")
+    assert list_missing_dependencies([metric("x", use("y")), metric("y")]) == ()
+    assert list_dependency_names(metric("x", both)) == ("b", "a")
     assert faults_of(metric("x", use("tone")), metric("tones")) == (
         "x: uses.chunks.judged_by: 'tone' is not among the metrics; did you mean tones?",
     )
@@ -104,4 +104,4 @@ def test_unfit(source, values, fault):
 
 def test_levels_can_be_used():
     """The levels of a value scale are named as text, also those that are not described."""
-    assert len(ordered([metric("m", use("a", "1", "2")), metric("a", scale="levels")])) == 2
+    assert len(order_metrics([metric("m", use("a", "1", "2")), metric("a", scale="levels")])) == 2

@@ -10,8 +10,8 @@ import pytest
 from greval.errors import DefinitionError
 from greval.metrics.computed import COMPUTED
 from greval.metrics.files import write_metric
-from greval.metrics.library import load, load_folder, predefined, predefined_folder, with_dependencies
-from greval.records.metric import ComputedMetric, JudgedMetric, define
+from greval.metrics.library import add_dependencies, find_predefined_folder, load_folder, load_metric, predefined
+from greval.records.metric import ComputedMetric, JudgedMetric, build_metric
 
 JUDGED = (
     *("answer_alignment", "answer_completeness", "answer_quality", "chunk_evaluation", "completeness"),
@@ -22,7 +22,7 @@ JUDGED = (
 def metric(name, **changes):
     scale = {"categories": {"Good": "g", "Bad": "b"}}
     content = {"name": name, "description": "d", "over": "chunks", "needs": ["chunks"], "steps": ["s"], "scale": scale}
-    return define({**content, **changes})
+    return build_metric({**content, **changes})
 
 
 def keep(folder, *metrics):
@@ -53,14 +53,14 @@ class TestPredefined:
 
     def test_complete(self):
         """Everything that a predefined metric builds on is predefined, and fits."""
-        assert {found.name for found in with_dependencies(predefined().values())} == {*predefined()}
+        assert {found.name for found in add_dependencies(predefined().values())} == {*predefined()}
 
 
 class TestLoad:
     @pytest.mark.parametrize("name", [*JUDGED, *COMPUTED])
     def test_by_name(self, name):
         """Each predefined metric is found by its name."""
-        assert load(name) == predefined()[name]
+        assert load_metric(name) == predefined()[name]
 
     @pytest.mark.parametrize(
         "name", ["ndcg@5", "ndcg@5-exponential", "edge_recall-undirected", "fuzzy_containment@0.85"]
@@ -68,14 +68,14 @@ class TestLoad:
     def test_any_setting(self, name):
         """A computed metric is found with settings that are not listed too, the same one each time."""
         assert name not in predefined()
-        assert load(name) is load(name)
-        assert load(name).name == name
+        assert load_metric(name) is load_metric(name)
+        assert load_metric(name).name == name
 
     def test_by_path(self, tmp_path):
         """A file is loaded by its path, as text or as Path, whatever its own name."""
         file = tmp_path / "anything.yaml"
         file.write_text(write_metric(metric("tone")))
-        assert load(file) == load(str(file)) == metric("tone")
+        assert load_metric(file) == load_metric(str(file)) == metric("tone")
 
     def test_folders_first(self, tmp_path):
         """A folder's metric goes before a predefined one of the same name, the first folder before the second."""
@@ -83,42 +83,42 @@ class TestLoad:
         for folder, told in ((first, "one"), (second, "two")):
             folder.mkdir()
             keep(folder, metric("latency", description=told))
-        assert load("latency", first, second).description == "one"
-        assert load("latency", second, first).description == "two"
+        assert load_metric("latency", first, second).description == "one"
+        assert load_metric("latency", second, first).description == "two"
 
     def test_composed(self, tmp_path):
         """A name is found however its letters, or those of the file's name, are composed."""
         name = "qualité"
         (tmp_path / f"{unicodedata.normalize('NFD', name)}.yaml").write_text(write_metric(metric(name)))
-        assert load(name, tmp_path) == load(unicodedata.normalize("NFD", name), tmp_path) == metric(name)
+        assert load_metric(name, tmp_path) == load_metric(unicodedata.normalize("NFD", name), tmp_path) == metric(name)
         assert [*load_folder(tmp_path)] == [name]
 
     def test_unknown(self, tmp_path):
         """An unknown name is told with where was looked and the nearest name there."""
         keep(tmp_path, metric("politeness"))
-        assert faults_of(load, "politness", tmp_path) == (
+        assert faults_of(load_metric, "politness", tmp_path) == (
             f"politness: no such metric in {tmp_path} and the predefined metrics; did you mean politeness?",
         )
-        assert faults_of(load, "corectness") == (
+        assert faults_of(load_metric, "corectness") == (
             "corectness: no such metric in the predefined metrics; did you mean correctness?",
         )
-        assert "; known: answer_alignment, " in faults_of(load, "x")[0]
+        assert "; known: answer_alignment, " in faults_of(load_metric, "x")[0]
 
     @pytest.mark.parametrize("name", ["", "../x", "a\x00b", "x" * 300, "/etc/passwd", "~"])
     def test_odd_names(self, name):
         """A name that can be none is unknown like any other, and opens no file."""
-        assert "no such metric" in faults_of(load, name)[0]
+        assert "no such metric" in faults_of(load_metric, name)[0]
 
     def test_other_name_inside(self, tmp_path):
         """A file of a folder must hold the metric that its name says."""
         (tmp_path / "tone.yaml").write_text(write_metric(metric("tones")))
         expected = f"{tmp_path / 'tone.yaml'}: name: is 'tones', but the file's is 'tone'; make them equal"
-        assert faults_of(load, "tone", tmp_path) == (expected,)
+        assert faults_of(load_metric, "tone", tmp_path) == (expected,)
         assert faults_of(load_folder, tmp_path) == (expected,)
 
     def test_no_folder(self, tmp_path):
         """A folder that is not there is told, not taken for an empty one."""
-        for call in (load_folder, lambda folder: load("tone", folder)):
+        for call in (load_folder, lambda folder: load_metric("tone", folder)):
             assert faults_of(call, tmp_path / "none") == (
                 f"{tmp_path / 'none'}: is no folder; give the folder that holds your metric files",
             )
@@ -160,7 +160,7 @@ class TestFolder:
 class TestDependencies:
     def test_predefined(self):
         """What a predefined metric builds on is added, before it."""
-        names = [found.name for found in with_dependencies([load("latency"), load("answer_completeness")])]
+        names = [found.name for found in add_dependencies([load_metric("latency"), load_metric("answer_completeness")])]
         assert {*names} == {"latency", "chunk_evaluation", "triple_evaluation", "answer_completeness"}
         assert names[-1] == "answer_completeness"
 
@@ -170,24 +170,24 @@ class TestDependencies:
         second = metric("second", uses={"chunks": use})
         third = metric("third", uses={"chunks": {**use, "judged_by": "second"}})
         keep(tmp_path, metric("first"), second)
-        assert [found.name for found in with_dependencies([third], tmp_path)] == ["first", "second", "third"]
+        assert [found.name for found in add_dependencies([third], tmp_path)] == ["first", "second", "third"]
 
     def test_given_goes_first(self):
         """A metric that is given is not looked for, also where a predefined one has its name."""
         mine = metric("chunk_evaluation")
         user = metric("user", uses={"chunks": {"judged_by": "chunk_evaluation", "as": ["Good"]}})
-        assert with_dependencies([user, mine]) == (mine, user)
+        assert add_dependencies([user, mine]) == (mine, user)
 
     def test_unknown(self):
         """A metric that cannot be found is told with the nearest name, and all of them at once."""
         both = {"chunks": {"judged_by": "chunk_eval", "as": ["a"]}, "triples": {"judged_by": "nothing", "as": ["a"]}}
         user = metric("user", needs=["chunks", "triples"], uses=both)
-        faults = faults_of(with_dependencies, [user])
+        faults = faults_of(add_dependencies, [user])
         assert faults[0].endswith("did you mean chunk_evaluation?")
         assert len(faults) == 2
 
 
 def test_folder_of_the_checkout():
     """The predefined files are those beside the package, or inside it where it is installed."""
-    assert predefined_folder().name == "metric_library"
-    assert isinstance(predefined_folder(), Path)
+    assert find_predefined_folder().name == "metric_library"
+    assert isinstance(find_predefined_folder(), Path)

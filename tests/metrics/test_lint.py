@@ -7,8 +7,8 @@ from hypothesis import HealthCheck, given, settings
 from strategies import metrics
 
 from greval.metrics.library import predefined
-from greval.metrics.lint import lint
-from greval.records.metric import define
+from greval.metrics.lint import lint_metric
+from greval.records.metric import build_metric
 
 GOOD = {"Polite": {"means": "Courteous throughout.", "score": 1}, "Rude": {"means": "Insults someone.", "score": 0}}
 LEVELS = {"range": [0, 1], "better": "higher", "levels": {"0": "Rude.", "1": "Polite."}}
@@ -16,7 +16,7 @@ LEVELS = {"range": [0, 1], "better": "higher", "levels": {"0": "Rude.", "1": "Po
 
 def remarks(**changes):
     base = {"name": "tone", "description": "Whether it is polite.", "needs": ["answer"], "steps": ["Read the answer."]}
-    return lint(define({**base, "scale": {"categories": GOOD}, **changes}))
+    return lint_metric(build_metric({**base, "scale": {"categories": GOOD}, **changes}))
 
 
 def described(one, other):
@@ -26,7 +26,7 @@ def described(one, other):
 @pytest.mark.parametrize("name", [*predefined()])
 def test_predefined(name):
     """There is nothing to remark on a predefined metric."""
-    assert lint(predefined()[name]) == []
+    assert lint_metric(predefined()[name]) == []
 
 
 def test_good():
@@ -39,7 +39,7 @@ def test_good():
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_any_metric(metric):
     """Every definition, in any script, gets remarks that begin with a place."""
-    assert all(": " in remark for remark in lint(metric))
+    assert all(": " in remark for remark in lint_metric(metric))
 
 
 @pytest.mark.parametrize(

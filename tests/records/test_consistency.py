@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from greval import CategoricalMetric, ValueMetric, compile_metric, load, parse_metric, write_metric
+from greval import CategoricalMetric, ValueMetric, compile_metric, load_metric, parse_metric, write_metric
 from greval.records.consistency import find_contradictions
-from greval.records.fingerprint import fingerprint
-from greval.records.metric import define
+from greval.records.fingerprint import compute_fingerprint
+from greval.records.metric import build_metric
 from greval.testing import ScriptedJudge
 
 NOTES = {
@@ -91,7 +91,7 @@ def test_nothing_to_count_is_held_against_nothing():
     """Without a share there is nothing to contradict; nor without `better`."""
     assert not find_contradictions(graded(*FOUR), "Best", {"coverage": {"count": 0, "of": 0}})
     assert not find_contradictions(graded(*FOUR), "Best", {})
-    free = define(
+    free = build_metric(
         {
             **graded(*FOUR).model_dump(mode="json"),
             "notes": {**NOTES, "coverage": {"share": "parts", "where": {"there": "yes"}}},
@@ -115,13 +115,17 @@ def test_an_order_is_needed():
 
 def test_what_a_share_is_held_against_decides_no_verdict():
     """Holding a share against the verdict changes no fingerprint: nothing is judged anew for it."""
-    plain = define(
+    plain = build_metric(
         {
             **graded(*FOUR).model_dump(mode="json"),
             "notes": {**NOTES, "coverage": {"share": "parts", "where": {"there": "yes"}}},
         }
     )
-    assert fingerprint(plain, {}) == fingerprint(graded(*FOUR), {}) == fingerprint(graded(*FOUR, better="lower"), {})
+    assert (
+        compute_fingerprint(plain, {})
+        == compute_fingerprint(graded(*FOUR), {})
+        == compute_fingerprint(graded(*FOUR, better="lower"), {})
+    )
     assert parse_metric(write_metric(graded(*FOUR))) == graded(*FOUR) != plain
 
 
@@ -141,7 +145,7 @@ def test_the_coverage_of_a_real_run_is_told():
     def judge(messages):
         return of_chunks if '<item n="1">' in messages[1].text else answer
 
-    metric = load("answer_completeness")
+    metric = load_metric("answer_completeness")
     result = compile_metric(metric, ScriptedJudge(judge)).invoke(
         {"question": "Who?", "answer": "Ada.", "chunks": ["Ada wrote it."], "triples": []}
     )

@@ -10,7 +10,13 @@ from hypothesis import strategies as st
 
 from greval.judging.model.judge import Judge
 from greval.records.case import Case
-from greval.records.fingerprint import DIGITS, case_key, content_key, digest, fingerprint
+from greval.records.fingerprint import (
+    HASH_DIGITS,
+    compute_case_key,
+    compute_content_key,
+    compute_fingerprint,
+    hash_json,
+)
 from greval.records.metric import CategoricalMetric, ComputedMetric, ManyCategoricalMetric, Use
 from greval.records.result import Judgement
 from greval.records.scale import MeasureScale
@@ -37,14 +43,16 @@ def test_digest_knows_no_order_of_keys(content, random):
     """The same content has the same digest, whatever the order of its keys."""
     names = [*content]
     random.shuffle(names)
-    assert digest({name: content[name] for name in names}) == digest(content)
+    assert hash_json({name: content[name] for name in names}) == hash_json(content)
 
 
 @given(JSON, JSON)
 def test_digest_tells_contents_apart(one, other):
     """Different JSON has different digests, half surrogates included."""
-    assert (digest(one) == digest(other)) == (json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True))
-    assert len(digest("\ud83d")) == DIGITS
+    assert (hash_json(one) == hash_json(other)) == (
+        json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+    )
+    assert len(hash_json("\ud83d")) == HASH_DIGITS
 
 
 @pytest.mark.parametrize(
@@ -64,13 +72,17 @@ def test_digest_tells_contents_apart(one, other):
 )
 def test_an_edited_metric_is_another(change):
     """Every part of a definition is part of its fingerprint."""
-    assert fingerprint(CategoricalMetric(**{**PARTS, **change}), {}) != fingerprint(METRIC, {})
+    assert compute_fingerprint(CategoricalMetric(**{**PARTS, **change}), {}) != compute_fingerprint(METRIC, {})
 
 
 def test_the_same_metric_is_the_same():
     """A definition that is written down and read back keeps its fingerprint."""
     again = CategoricalMetric.model_validate(METRIC.model_dump(mode="json"))
-    assert fingerprint(again, {}) == fingerprint(METRIC, {}) != fingerprint(METRIC, {}, {"other": "mark"})
+    assert (
+        compute_fingerprint(again, {})
+        == compute_fingerprint(METRIC, {})
+        != compute_fingerprint(METRIC, {}, {"other": "mark"})
+    )
 
 
 @pytest.mark.parametrize(
@@ -125,7 +137,7 @@ def test_computed_metric_has_a_fingerprint():
         scale=MeasureScale(unit="letters"),
         compute=lambda case: (Judgement(value=len(case.answer), reason="counted"),),
     )
-    assert compile_metric(metric).fingerprint == fingerprint(metric, {})
+    assert compile_metric(metric).fingerprint == compute_fingerprint(metric, {})
 
 
 CASE = Case(id="q1", method="walk", question="Who?", answer="Ada.", expected_answer="Ada Lovelace")
@@ -133,7 +145,7 @@ CASE = Case(id="q1", method="walk", question="Who?", answer="Ada.", expected_ans
 
 def key_of(case, mark="mark"):
     """Give the key of a judgement."""
-    return case_key(case, content_key(case, METRIC, mark))
+    return compute_case_key(case, compute_content_key(case, METRIC, mark))
 
 
 @pytest.mark.parametrize(
@@ -161,5 +173,7 @@ def test_case_key_by_definition():
 def test_content_key_does_not_tell_who_is_judged():
     """The same content of two samples and methods has one key; other content has another."""
     twin = CASE.model_copy(update={"id": "q2", "method": "chunks"})
-    assert content_key(CASE, METRIC, "m") == content_key(twin, METRIC, "m")
-    assert content_key(CASE, METRIC, "m") != content_key(twin.model_copy(update={"answer": "Bob."}), METRIC, "m")
+    assert compute_content_key(CASE, METRIC, "m") == compute_content_key(twin, METRIC, "m")
+    assert compute_content_key(CASE, METRIC, "m") != compute_content_key(
+        twin.model_copy(update={"answer": "Bob."}), METRIC, "m"
+    )

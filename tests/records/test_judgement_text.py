@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import cases
 
-from greval import compile_metric, evaluate, load
-from greval.judging.answer_schema import read_items
-from greval.judging.prompt import case_text, neutral, number_ids
+from greval import compile_metric, evaluate, load_metric
+from greval.judging.answer_schema import parse_item_verdicts
+from greval.judging.prompt import format_case_text, list_numbered_ids, neutralise_fences
 from greval.records.case import Case
-from greval.records.judgement_text import cited_items, find_cited_items, write_details
-from greval.records.metric import ManyCategoricalMetric, define
-from greval.records.metric_input import items
+from greval.records.judgement_text import find_cited_items, format_details, list_cited_items
+from greval.records.metric import ManyCategoricalMetric, build_metric
+from greval.records.metric_input import list_judged_items
 from greval.records.result import Judgement
 from greval.testing import ScriptedJudge
 
@@ -53,7 +53,7 @@ def test_items_are_found_by_the_numbers_that_were_shown(text, found):
 
 def test_nothing_is_cited_if_nothing_was_numbered():
     """Without numbers in the question there is nothing to name."""
-    assert cited_items(Judgement(value=1, reason="chunk 1")) == {}
+    assert list_cited_items(Judgement(value=1, reason="chunk 1")) == {}
 
 
 NEEDS = (["context"], ["chunks"], ["question", "triples", "chunks"], ["question", "context"])
@@ -63,15 +63,15 @@ NEEDS = (["context"], ["chunks"], ["question", "triples", "chunks"], ["question"
 @given(st.sampled_from(NEEDS), st.sampled_from([None, "chunks", "triples"]), cases(), st.booleans())
 def test_each_number_that_is_shown_has_its_id(needs, over, case, together):
     """Whatever the case: number n of a kind stands before the text of the n-th id, and no other number is shown."""
-    metric = define({**BASE, "needs": [*needs, *([over] if over else [])], "over": over})
+    metric = build_metric({**BASE, "needs": [*needs, *([over] if over else [])], "over": over})
     chunks, triples = (
         [*(found or ()), *more] for found, more in ((case.chunks, MORE.chunks), (case.triples, MORE.triples))
     )
     case = case.model_copy(update={"chunks": tuple(chunks), "triples": tuple(triples)})
-    batch = items(metric, case) if together else items(metric, case)[:1]
-    ids = number_ids(metric, case, batch)
+    batch = list_judged_items(metric, case) if together else list_judged_items(metric, case)[:1]
+    ids = list_numbered_ids(metric, case, batch)
     shown = {}
-    for kind, number, content in NUMBERED.findall(case_text(metric, case, batch)):
+    for kind, number, content in NUMBERED.findall(format_case_text(metric, case, batch)):
         shown.setdefault(kind, []).append((int(number), content))
     if len(batch) == 1:
         shown.pop("item")
@@ -82,7 +82,7 @@ def test_each_number_that_is_shown_has_its_id(needs, over, case, together):
     for kind, told in ids.items():
         assert told == tuple(item.id for item in texts[kind])
         for item, (_, content) in zip(texts[kind], shown[kind], strict=True):
-            assert not hasattr(item, "text") or content == neutral(item.text)
+            assert not hasattr(item, "text") or content == neutralise_fences(item.text)
 
 
 def test_numbers_are_those_of_the_items_that_were_left(tmp_path):
@@ -110,14 +110,14 @@ def test_numbers_are_those_of_the_items_that_were_left(tmp_path):
         return verdict
 
     run = evaluate(
-        [{**case, "triples": []}], [load("answer_completeness")], ScriptedJudge(answer), out=tmp_path / "run"
+        [{**case, "triples": []}], [load_metric("answer_completeness")], ScriptedJudge(answer), out=tmp_path / "run"
     )
     rows = {row.metric: row.judgements for row in run.results()}
     (judgement,) = rows["answer_completeness"]
     assert judgement.shown_ids == {"chunk": ("c2",)}
-    assert cited_items(judgement) == {"chunk 1": "c2"}
-    assert [cited_items(one) for one in rows["chunk_evaluation"]] == [{"item 2": "c2"}] * 2
-    assert "chunk 1 is c2" in write_details(judgement.findings, judgement.notes, cited_items(judgement))
+    assert list_cited_items(judgement) == {"chunk 1": "c2"}
+    assert [list_cited_items(one) for one in rows["chunk_evaluation"]] == [{"item 2": "c2"}] * 2
+    assert "chunk 1 is c2" in format_details(judgement.findings, judgement.notes, list_cited_items(judgement))
 
 
 def test_an_item_judged_alone_has_no_number_to_name():
@@ -136,7 +136,7 @@ def test_items_of_a_list_share_what_was_shown():
         name="m", description="d", over="chunks", needs=["chunks"], steps=["s"], categories={"A": "a", "B": "b"}
     )
     listed_ = [{"item": n, "reason": "r", "value": "A"} for n in (2, 1)]
-    told = read_items(metric, {"judgements": listed_}, {1: "x", 2: "y"}, shown_ids={"item": ("x", "y")})
+    told = parse_item_verdicts(metric, {"judgements": listed_}, {1: "x", 2: "y"}, shown_ids={"item": ("x", "y")})
     assert [judgement.shown_ids for _, judgement in told.values()] == [{"item": ("x", "y")}] * 2
 
 
@@ -154,7 +154,7 @@ def test_details_are_lines():
         },
         shown_ids=IDS,
     )
-    assert write_details(judgement.findings, judgement.notes, cited_items(judgement)) == (
+    assert format_details(judgement.findings, judgement.notes, list_cited_items(judgement)) == (
         "step 1: Ada is named.",
         "step 2: No other.",
         "advice: Say when.",

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from pydantic import ValidationError
 from strategies import metrics
 
-from greval.records.fingerprint import fingerprint
+from greval.records.fingerprint import compute_fingerprint
 from greval.records.metric import (
     PROMPT_FIELDS,
     CategoricalMetric,
@@ -18,7 +18,7 @@ from greval.records.metric import (
     ManyCategoricalMetric,
     ManyValueMetric,
     ValueMetric,
-    define,
+    build_metric,
 )
 from greval.records.needs import FIELDS
 from greval.records.result import Skipped
@@ -39,10 +39,10 @@ def content(**changes):
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_round_trip(metric):
     """A definition that is written as JSON defines the same metric, of the same class and fingerprint."""
-    again = define(json.loads(json.dumps(metric.model_dump(mode="json"))))
+    again = build_metric(json.loads(json.dumps(metric.model_dump(mode="json"))))
     assert again == metric
     assert type(again) is type(metric)
-    assert fingerprint(again, {}) == fingerprint(metric, {})
+    assert compute_fingerprint(again, {}) == compute_fingerprint(metric, {})
 
 
 @pytest.mark.parametrize(
@@ -56,13 +56,13 @@ def test_round_trip(metric):
 )
 def test_classes(scale, over, kind):
     """The scale and `over` decide the class."""
-    assert type(define(content(scale=scale, over=over, needs=["chunks", "triples"]))) is kind
+    assert type(build_metric(content(scale=scale, over=over, needs=["chunks", "triples"]))) is kind
 
 
 @pytest.mark.parametrize("parts", [TWO, {**TWO, "ordered": False}, RANGE, {**RANGE, "better": "lower"}])
 def test_parts_of_a_scale(parts):
     """In Python the parts of a scale may stand for the scale."""
-    assert define({**content(scale=None), **parts}) == define(content(scale=parts))
+    assert build_metric({**content(scale=None), **parts}) == build_metric(content(scale=parts))
 
 
 def test_keywords():
@@ -77,14 +77,14 @@ def test_keywords():
 
 def test_frozen():
     """A metric cannot be changed."""
-    metric = define(content())
+    metric = build_metric(content())
     with pytest.raises(ValidationError, match="frozen"):
         metric.name = "n"
 
 
 def test_needs():
     """What is needed twice is needed once, tags are named, and the order stays."""
-    assert define(content(needs=["answer", "tags.year", "question", "answer"])).needs == (
+    assert build_metric(content(needs=["answer", "tags.year", "question", "answer"])).needs == (
         "answer",
         "tags.year",
         "question",
@@ -131,7 +131,7 @@ def test_prompt_fields():
 def test_misfits(changes, faults):
     """Parts that do not fit together are refused, all at once, each with its place."""
     with pytest.raises(ValidationError) as caught:
-        define(content(**changes))
+        build_metric(content(**changes))
     told = caught.value.errors()[0]["msg"].removeprefix("Value error, ").splitlines()
     assert len(told) == len(faults)
     assert all(line.startswith(fault) for line, fault in zip(told, faults, strict=True))
@@ -159,7 +159,7 @@ def test_misfits(changes, faults):
 def test_refused(changes, why):
     """A definition that lacks or misnames something is refused with the reason."""
     with pytest.raises(ValidationError, match=why):
-        define(content(**changes))
+        build_metric(content(**changes))
 
 
 def test_every_class_is_judged():

@@ -9,7 +9,14 @@ from hypothesis import strategies as st
 from greval.errors import DataError
 from greval.records.case import Case, Chunk, Triple
 from greval.records.metric import CategoricalMetric, ManyCategoricalMetric
-from greval.records.metric_input import items, keep, lacking, listed, narrowed, seen
+from greval.records.metric_input import (
+    explain_missing_needs,
+    keep_items,
+    list_items,
+    list_judged_items,
+    narrow_case,
+    select_metric_input,
+)
 
 BASE = {"name": "m", "description": "d", "steps": ["s"], "categories": {"Yes": "y", "No": "n"}}
 CASE = Case(
@@ -46,16 +53,16 @@ def needing(*needs, **more):
 )
 def test_lacking(needs, case, told):
     """What a metric needs and a case lacks is told by name; an empty answer is an answer."""
-    assert lacking(needing(*needs), case) == told
+    assert explain_missing_needs(needing(*needs), case) == told
 
 
 def test_narrowed_to_nothing_is_a_finding():
     """An answer is judged even where nothing relevant was retrieved, but without items there is nothing to judge."""
     bare = Case(question="q", answer="a", chunks=[])
     uses = {"chunks": {"judged_by": "other", "as": ["Yes"]}}
-    assert lacking(needing("answer", "chunks", uses=uses), bare) is None
-    assert lacking(needing("answer", "context", uses=uses), bare) is None
-    assert lacking(needing("question", "chunks", over="chunks", uses=uses), bare) == "chunks is empty"
+    assert explain_missing_needs(needing("answer", "chunks", uses=uses), bare) is None
+    assert explain_missing_needs(needing("answer", "context", uses=uses), bare) is None
+    assert explain_missing_needs(needing("question", "chunks", over="chunks", uses=uses), bare) == "chunks is empty"
 
 
 IDS = st.sampled_from(["a", "b", "c"])
@@ -65,7 +72,7 @@ IDS = st.sampled_from(["a", "b", "c"])
 def test_items_once_each(ids):
     """Each id is judged once, at its first place."""
     case = Case(question="q", chunks=[Chunk(id=id_, text=f"of {id_}", score=n) for n, id_ in enumerate(ids)])
-    found = items(needing("question", "chunks", over="chunks"), case)
+    found = list_judged_items(needing("question", "chunks", over="chunks"), case)
     assert [item.id for item in found] == [*dict.fromkeys(ids)]
 
 
@@ -85,21 +92,21 @@ def test_items_once_each(ids):
 def test_one_id_for_two_texts(over, twice):
     """An id that names two different texts is an error of the data, told with the id."""
     with pytest.raises(DataError, match="'x' names two different texts"):
-        items(needing("question", over, over=over), Case(question="q", **{over: twice}))
+        list_judged_items(needing("question", over, over=over), Case(question="q", **{over: twice}))
 
 
 def test_listed():
     """What is not recorded or no list gives nothing."""
-    assert [item.id for item in listed("triples", CASE)] == ["t1"]
-    assert (listed(None, CASE), listed("chunks", Case(question="q"))) == ((), ())
+    assert [item.id for item in list_items("triples", CASE)] == ["t1"]
+    assert (list_items(None, CASE), list_items("chunks", Case(question="q"))) == ((), ())
 
 
 def test_keep():
     """Only the named items are kept, in their order, and the case itself does not change."""
-    kept = keep(CASE, "chunks", frozenset({"c2", "c9"}))
+    kept = keep_items(CASE, "chunks", frozenset({"c2", "c9"}))
     assert [chunk.id for chunk in kept.chunks] == ["c2"]
     assert [chunk.id for chunk in CASE.chunks] == ["c1", "c2"]
-    assert keep(Case(question="q"), "chunks", frozenset()).chunks is None
+    assert keep_items(Case(question="q"), "chunks", frozenset()).chunks is None
 
 
 def test_narrowed():
@@ -109,13 +116,13 @@ def test_narrowed():
         "context",
         uses={"chunks": {"judged_by": "rel", "as": ["Yes"]}, "triples": {"judged_by": "grade", "as": ["1"]}},
     )
-    case = narrowed(metric, CASE, {"rel": {"c1": "No", "c2": "Yes"}, "grade": {"t1": 1}})
+    case = narrow_case(metric, CASE, {"rel": {"c1": "No", "c2": "Yes"}, "grade": {"t1": 1}})
     assert ([chunk.id for chunk in case.chunks], [triple.id for triple in case.triples]) == (["c2"], ["t1"])
-    assert narrowed(metric, CASE, {}).chunks == ()
+    assert narrow_case(metric, CASE, {}).chunks == ()
 
 
 def test_seen():
     """Only what the metric shows to the judge is seen: other fields and tags are left out."""
-    assert seen(needing("answer"), CASE) == {"answer": "Ada."}
-    assert seen(needing("answer", "tags.kind"), CASE) == {"answer": "Ada.", "tags.kind": "person"}
-    assert {*seen(needing("context"), CASE)} == {"chunks", "triples"}
+    assert select_metric_input(needing("answer"), CASE) == {"answer": "Ada."}
+    assert select_metric_input(needing("answer", "tags.kind"), CASE) == {"answer": "Ada.", "tags.kind": "person"}
+    assert {*select_metric_input(needing("context"), CASE)} == {"chunks", "triples"}

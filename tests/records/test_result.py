@@ -6,7 +6,7 @@ import pickle
 
 import pytest
 
-from greval import GrevalError, Judge, compile_metric, load
+from greval import GrevalError, Judge, compile_metric, load_metric
 from greval.errors import OutcomeError
 from greval.records.result import Failed, Failure, Judgement, Result, Scored, Skipped
 
@@ -51,5 +51,5 @@ def test_a_server_that_is_down_is_what_is_raised():
     """The first lines of the README, with nobody at the address."""
     judge = Judge("openai:any", base_url="http://127.0.0.1:9/v1", max_retries=0)
     with pytest.raises(OutcomeError, match="correctness: connection: ") as raised:
-        compile_metric(load("correctness"), judge).invoke(CASE).value  # noqa: B018 - it raises
+        compile_metric(load_metric("correctness"), judge).invoke(CASE).value  # noqa: B018 - it raises
     assert raised.value.kind == "connection"

@@ -20,9 +20,9 @@ from greval import (
     ValueMetric,
     evaluate,
 )
-from greval.analysis.spending import spendings, told
-from greval.analysis.summary import build
-from greval.cli.progress_bar import Bar, line
+from greval.analysis.spending import compute_spending, format_spending
+from greval.analysis.summary import build_report
+from greval.cli.progress_bar import ProgressBar, format_progress
 from greval.records.result import Failed, Failure, Result, Scored, Skipped, Usage
 from greval.report.console import render
 from greval.runs.progress import Progress
@@ -86,7 +86,7 @@ def test_long_names_are_short_on_the_page_only(tmp_path):
     long, hashed = "q" * 4000 + "1", "0123456789abcdef" * 4
     given = [Case(id=long, question="?", answer="please"), Case(id=hashed, question="?", answer="no")]
     with finished(tmp_path, given=given) as store:
-        report = build(store, show=2)
+        report = build_report(store, show=2)
     page = printed(report, width=200)
     assert f"{'q' * 30}...{'q' * 29}1 " in page
     assert "q" * 31 not in page
@@ -98,7 +98,7 @@ def test_long_names_are_short_on_the_page_only(tmp_path):
 def test_methods_are_told_apart_by_themselves(tmp_path):
     """Where there are several methods, the report groups by them without being asked."""
     with finished(tmp_path) as store:
-        report = build(store)
+        report = build_report(store)
     assert report.by == ("method",)
     assert [(s.group, s.planned, s.scored, s.skipped, s.failed) for s in report.summaries] == [
         ("a", 2, 2, 0, 0),
@@ -109,7 +109,7 @@ def test_methods_are_told_apart_by_themselves(tmp_path):
 def test_one_method_needs_no_groups(tmp_path):
     """Where there is one method only, the report has no groups, unless they are asked for."""
     with finished(tmp_path, given=[Case(id="1", question="?", answer="please", method="a")]) as store:
-        alone, asked = build(store), build(store, by=["method"])
+        alone, asked = build_report(store), build_report(store, by=["method"])
     assert (alone.by, [summary.group for summary in alone.summaries]) == ((), [""])
     assert (asked.by, [summary.group for summary in asked.summaries]) == (("method",), ["a"])
 
@@ -117,7 +117,7 @@ def test_one_method_needs_no_groups(tmp_path):
 def test_any_tag_groups(tmp_path):
     """Groups are named by the values of tags; a case without the tag has a group of its own."""
     with finished(tmp_path) as store:
-        report = build(store, by=["kind", "method"])
+        report = build_report(store, by=["kind", "method"])
     assert [summary.group for summary in report.summaries] == ["(none) · b", "x · a", "x · b", "y · a"]
 
 
@@ -126,7 +126,7 @@ def test_a_run_has_the_summary_of_its_report(tmp_path):
     run = evaluate([Case(id="1", question="?", answer="please", method="a", tags={"kind": "x"})], [WORDS], out=tmp_path)
     with Store.open(tmp_path) as store:
         for by in ((), ("method",), ("kind", "method")):
-            assert run.summary(by) == build(store, by=by).summaries
+            assert run.summary(by) == build_report(store, by=by).summaries
     assert run.summary("kind") == run.summary(["kind"])
     assert [summary.group for summary in run.summary("kind")] == ["x"]
     with pytest.raises(DataError, match=r"no tag 'kin' is there; did you mean kind\?"):
@@ -137,7 +137,7 @@ def test_a_wide_page_shows_how_numbers_are_spread(tmp_path):
     """On a wide page median, standard deviation and ends follow the mean; a narrow one leaves them out."""
     cases = [Case(id=str(n), question="?", answer="x" * n) for n in (1, 2, 6)]
     with finished(tmp_path, metrics=(WORDS,), given=cases) as store:
-        wide, narrow = printed(build(store), width=160), printed(build(store), width=100)
+        wide, narrow = printed(build_report(store), width=160), printed(build_report(store), width=100)
     assert wide.splitlines()[1].split()[-4:] == ["median", "sd", "min", "max"]
     assert wide.splitlines()[2].split()[-4:] == ["2", "2.65", "1", "6"]
     assert "median" not in narrow
@@ -146,7 +146,7 @@ def test_a_wide_page_shows_how_numbers_are_spread(tmp_path):
 def test_what_is_missing_is_told_with_the_way_to_mend_it(tmp_path):
     """Failures, skips and rows that are no cases stand below the table."""
     with finished(tmp_path) as store:
-        store_report = build(store)
+        store_report = build_report(store)
     text = printed(store_report.model_copy(update={"unread": tuple(f"f:{n}: bad {n}" for n in range(7))}))
     assert "tone (b): failures: error 1; run the same command again" in text
     assert "tone (b): 1 skipped: answer is not recorded" in text
@@ -160,14 +160,14 @@ def test_an_unfinished_run_says_how_much_is_left(tmp_path):
         pass
     with Store.create(tmp_path) as store:
         store._db.execute("UPDATE plans SET planned = 5")
-        text = printed(build(store))
+        text = printed(build_report(store))
     assert "tone: 4 not judged yet; run the same command again to go on" in text
 
 
 def test_a_mean_stands_with_its_interval_and_its_number(tmp_path):
     """The mean is printed with what it is of; equal values have the interval of their scale."""
     with finished(tmp_path) as store:
-        text = printed(build(store))
+        text = printed(build_report(store))
     assert "0.50 [0.09, 0.91] n=2" in text
     assert "1.00 [0.21, 1.00] n=1" in text
 
@@ -177,7 +177,7 @@ def test_many_values_are_told_by_their_ends_and_middle(tmp_path):
     share = WORDS.model_copy(update={"name": "share", "scale": MeasureScale(high=100.0)})
     cases = [Case(id=str(n), question="?", answer="x" * n) for n in range(1, 10)]
     with finished(tmp_path, metrics=(WORDS, share, DEPTH), given=cases) as store:
-        text = printed(build(store))
+        text = printed(build_report(store))
     assert "p50 5, p95 8.6" in text
     assert "min 1, median 5, max 9" in text
     assert "7: 9" in text
@@ -186,7 +186,7 @@ def test_many_values_are_told_by_their_ends_and_middle(tmp_path):
 def test_verdicts_are_shown_as_the_judge_wrote_them(tmp_path):
     """Markup in a reason is text, and failures and skips are among the verdicts."""
     with finished(tmp_path) as store:
-        text = printed(build(store, show=10))
+        text = printed(build_report(store, show=10))
     assert "[bold]It says please[/bold]" in text
     assert "failed: error" in text
     assert "skipped" in text
@@ -196,7 +196,7 @@ def test_a_run_without_a_judge_has_a_report(tmp_path):
     """Computed metrics are reported without naming a judge."""
     evaluate([{"question": "?", "answer": "one"}], [WORDS], out=tmp_path)
     with Store.open(tmp_path) as store:
-        report = build(store)
+        report = build_report(store)
     assert report.judge is None
     assert ", judge" not in printed(report)
 
@@ -205,20 +205,23 @@ def test_the_progress_line_says_all_that_counts():
     """Done, kept, failed, tokens, time and time left stand in one line."""
     usage = Usage(calls=3, input_tokens=1200, output_tokens=34)
     snapshot = Progress(total=10, done=4, kept=1, scored=3, failed=1, usage=usage, seconds=90.0)
-    assert line(snapshot) == "4/10 done (1 from before), 1 failed, 1,234 tokens, 1 min 30 s, about 3 min 0 s left"
-    assert line(Progress(done=2)) == "2 done, 0 failed, 0 tokens, 0 s"
+    assert (
+        format_progress(snapshot)
+        == "4/10 done (1 from before), 1 failed, 1,234 tokens, 1 min 30 s, about 3 min 0 s left"
+    )
+    assert format_progress(Progress(done=2)) == "2 done, 0 failed, 0 tokens, 0 s"
 
 
 def test_progress_goes_to_stderr_and_not_when_quiet(capsys):
     """Plain lines come every few seconds where there is no terminal, and none when quiet."""
-    with Bar() as bar:
+    with ProgressBar() as bar:
         bar.show(Progress(total=2, done=1, seconds=6.0))
         bar.show(Progress(total=2, done=2, seconds=7.0))
     told = capsys.readouterr()
     assert told.out == ""
     assert [text.split(",")[0] for text in told.err.splitlines()] == ["1/2 done", "2/2 done"]
-    with Bar(quiet=True) as bar:
-        bar.say("hello")
+    with ProgressBar(quiet=True) as bar:
+        bar.print_line("hello")
         bar.show(Progress(total=2, done=1, seconds=6.0))
     assert capsys.readouterr().err == ""
 
@@ -275,9 +278,9 @@ def test_a_report_says_what_the_results_say(rows, by):
         with Store.open(Path(folder)) as store:
             if by != "method" and rows and not any(by in result.tags for result in rows):
                 with pytest.raises(DataError, match=f"no tag '{by}' is there; there are: method"):
-                    build(store, by=[by])
+                    build_report(store, by=[by])
                 return
-            report = build(store, by=[by])
+            report = build_report(store, by=[by])
             newest = [*store.results()]
     last = {(r.sample_id, r.method, r.metric, r.repeat): place for place, r in enumerate(rows)}
     assert newest == [rows[place] for place in sorted(last.values())]
@@ -303,7 +306,7 @@ def test_what_was_asked_again_was_paid_for(tmp_path):
                 Result(metric="m", fingerprint="f", judge="j", tier="schema", outcome=outcome, usage=usage),
             )
     with Store.open(tmp_path) as store:
-        (summary,) = build(store).summaries
+        (summary,) = build_report(store).summaries
     assert (summary.planned, summary.scored, summary.failed) == (1, 1, 0)
     assert summary.usage == Usage(calls=7, input_tokens=70)
 
@@ -313,7 +316,7 @@ def test_more_unreadable_rows_than_are_kept_are_counted(tmp_path):
     with Store.create(tmp_path) as store:
         store.put_fact("unread", [f"f:{n}: bad {n}" for n in range(1000)])
         store.put_fact("unread_count", 7_000_000)
-        report = build(store)
+        report = build_report(store)
     assert len(report.unread) == 1000
     assert report.unread_count == 7_000_000
     assert "not a case: and 6,999,995 more rows" in printed(report)
@@ -340,5 +343,5 @@ def test_the_cost_is_told_by_metric_and_group(price, said):
     rest = {"counted": 0, "mean": None, "interval": None, "failures": {}, "skips": {}}
     groups = [Summary(metric="tone", group=name, usage=usage, **empty, **rest) for name in ("a", "b")]
     silent = Summary(metric="latency", usage=Usage(), **empty, **rest)
-    assert told(spendings([*groups, silent], price)).startswith(said)
-    assert told(spendings([silent], price)) is None
+    assert format_spending(compute_spending([*groups, silent], price)).startswith(said)
+    assert format_spending(compute_spending([silent], price)) is None

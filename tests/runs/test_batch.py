@@ -15,7 +15,7 @@ from greval.cli.app import app
 from greval.errors import JudgeError
 from greval.judging.model.judge import Judge
 from greval.records.metric import CategoricalMetric, ManyCategoricalMetric
-from greval.runs.batch import collect, status, submit
+from greval.runs.batch import collect, read_status, submit
 from greval.runs.manifest import read_spending
 from greval.runs.store import Store
 
@@ -62,7 +62,7 @@ def cases(n):
 
 async def done(folder):
     """Wait until nothing more will come."""
-    while not all(state.done for state in [*(await status(folder)).values()]):
+    while not all(state.is_done for state in [*(await read_status(folder)).values()]):
         pass
 
 

@@ -12,10 +12,10 @@ from traced_runs import Tracing
 from waiting import SECONDS
 
 from greval.errors import DataError, DefinitionError, JudgeError, StoppedError
-from greval.judging.model.budget import Guard
+from greval.judging.model.budget import RunGuard
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge
-from greval.metrics.library import load
+from greval.metrics.library import load_metric
 from greval.records.result import Result, Usage
 from greval.runs.evaluation import evaluate
 from greval.runs.runnable import compile_metric
@@ -176,11 +176,13 @@ def test_what_is_not_found_is_told():
 
 def test_a_given_definition_comes_before_the_library():
     """A definition that is given takes the place of the predefined one of its name, and changes the fingerprint."""
-    chunks = load("chunk_evaluation").model_copy(update={"description": "Mine."})
+    chunks = load_metric("chunk_evaluation").model_copy(update={"description": "Mine."})
     judge = Judge("openai:m")
-    plain = compile_metric(load("answer_completeness"), judge)
-    assert compile_metric(load("answer_completeness"), judge, built_on=[PASSAGES]).fingerprint == plain.fingerprint
-    assert compile_metric(load("answer_completeness"), judge, built_on=[chunks]).fingerprint != plain.fingerprint
+    plain = compile_metric(load_metric("answer_completeness"), judge)
+    assert (
+        compile_metric(load_metric("answer_completeness"), judge, built_on=[PASSAGES]).fingerprint == plain.fingerprint
+    )
+    assert compile_metric(load_metric("answer_completeness"), judge, built_on=[chunks]).fingerprint != plain.fingerprint
 
 
 def test_what_is_no_case_or_judge_is_raised_as_it_is(monkeypatch):
@@ -190,7 +192,7 @@ def test_what_is_no_case_or_judge_is_raised_as_it_is(monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(JudgeError, match="OPENAI_API_KEY"):
         compiled(Judge("openai:m")).invoke(cases(1)[0])
-    guard = Guard(max_calls=1)
+    guard = RunGuard(max_calls=1)
     with pytest.raises(StoppedError, match="the cap of 1 calls"):
         compiled(JudgeClient(ScriptedJudge(by_metric), guard=guard)).invoke(cases(1)[0])
 

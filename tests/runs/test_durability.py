@@ -13,7 +13,7 @@ from tone_metrics import TONE, cases
 from virtual_time import in_virtual_time, now
 
 from greval import Judge, evaluate_async
-from greval.judging.model.retries import FIRST_SECONDS
+from greval.judging.model.retries import FIRST_BACKOFF_SECONDS
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 import durability
@@ -58,4 +58,4 @@ async def test_hangs_cost_one_deadline(tmp_path):
         judge = Judge("openai:fake", base_url=server.url, timeout=30)
         run = await evaluate_async(cases(COUNT), [TONE], judge, out=tmp_path, concurrency=8)
     assert (run.progress.scored, server.calls) == (COUNT, COUNT + COUNT // 50)
-    assert 30 <= now() - start <= 30 + FIRST_SECONDS
+    assert 30 <= now() - start <= 30 + FIRST_BACKOFF_SECONDS

@@ -23,9 +23,9 @@ from greval import (
     StoreError,
     evaluate,
     evaluate_async,
-    load,
+    load_metric,
 )
-from greval.analysis.summary import build
+from greval.analysis.summary import build_report
 from greval.metrics.computed import COMPUTED
 from greval.testing import ScriptedJudge
 
@@ -230,7 +230,7 @@ def test_the_predefined_completeness_brings_what_it_builds_on(tmp_path):
         }
 
     case = Case(id="q", question="Who?", answer="Ada.", chunks=["Ada wrote it."], triples=[("Ada", "wrote", "it")])
-    run = evaluate([case], [load("answer_completeness")], ScriptedJudge(answer), out=tmp_path)
+    run = evaluate([case], [load_metric("answer_completeness")], ScriptedJudge(answer), out=tmp_path)
     rows = {row.metric: row for row in run.results()}
     assert set(rows) == {"chunk_evaluation", "triple_evaluation", "answer_completeness"}
     assert rows["answer_completeness"].judgements[0].notes["coverage"] == {"count": 1, "of": 2, "share": 0.5}
@@ -327,10 +327,10 @@ async def test_a_stopped_run_tells_how_much_is_left(tmp_path):
     stop.set()
     await evaluate_async(cases(9), [TONE], ScriptedJudge(by_metric), out=tmp_path, stop=stop)
     with Store.open(tmp_path) as store:
-        assert build(store).pending == {"tone": 9}
+        assert build_report(store).pending == {"tone": 9}
     await evaluate_async(iter(cases(9)), [TONE], ScriptedJudge(by_metric), out=tmp_path)
     with Store.open(tmp_path) as store:
-        assert build(store).pending == {}
+        assert build_report(store).pending == {}
 
 
 def test_callbacks_of_the_config_see_every_call(tmp_path):

@@ -11,7 +11,7 @@ from tone_metrics import BUILT, PASSAGES, TONE, by_metric, cases
 
 from greval import Case, Judge, RowFault, evaluate
 from greval.judging.model.prices import Price, Prices
-from greval.judging.model.tokens import estimated
+from greval.judging.model.tokens import estimate_tokens
 from greval.metrics.computed import COMPUTED
 from greval.report.forecast import render
 from greval.runs.forecast import forecast
@@ -35,7 +35,7 @@ def check(server, folder, given, metrics, **options):
     run = evaluate(given, metrics, judge, out=folder, on_unread=lambda _: None, **options)
     asked = server.bodies[before:]
     assert sum(part.calls for part in told.expected) == len(asked)
-    tokens = sum(estimated(message["content"]) for body in asked for message in body["messages"])
+    tokens = sum(estimate_tokens(message["content"]) for body in asked for message in body["messages"])
     assert sum(part.input_tokens for part in told.expected) == tokens
     progress = run.progress
     assert sum(part.kept for part in told.expected) == progress.kept

@@ -15,9 +15,9 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.semconv._incubating.attributes import gen_ai_attributes
 from opentelemetry.semconv.attributes import error_attributes
 
-from greval import compile_metric, load
+from greval import compile_metric, load_metric
 from greval.records.result import Failed, Failure, Judgement, Result, Scored, Skipped
-from greval.runs.otel import Events, attributes_of, emit
+from greval.runs.otel import Events, emit, list_attributes
 from greval.testing import ScriptedJudge
 
 KNOWN = {
@@ -58,7 +58,9 @@ def row(outcome, **fields):
 def test_a_judgement_is_an_event_of_the_convention(exporter, provider):
     """A verdict of a real metric arrives with its score, reason, place and fingerprint."""
     judge = ScriptedJudge([{"reason": "Same person.", "value": 1}])
-    result = compile_metric(load("correctness"), judge).invoke({**CASE, "tags": {"gen_ai.response.id": "chatcmpl-7"}})
+    result = compile_metric(load_metric("correctness"), judge).invoke(
+        {**CASE, "tags": {"gen_ai.response.id": "chatcmpl-7"}}
+    )
     Events(provider)(result)
     [event] = records(exporter)
     assert event.event_name == "gen_ai.evaluation.result"
@@ -148,7 +150,7 @@ def test_each_judgement_and_each_failure_is_one_event(judgements, failures):
         result = row(Scored(judgements=judgements, failures=failures))
     else:
         result = row(Failed(error=Failure(kind="server", message="down"), failures=failures))
-    events = [*attributes_of(result)]
+    events = [*list_attributes(result)]
     assert len(events) == len(result.judgements) + len(result.failures)
     for event in events:
         assert {name for name in event if not name.startswith("greval.")} <= KNOWN
@@ -157,7 +159,7 @@ def test_each_judgement_and_each_failure_is_one_event(judgements, failures):
 
 def test_nothing_is_emitted_unless_asked(exporter, provider):
     """Judging alone emits no event."""
-    compile_metric(load("correctness"), ScriptedJudge([{"reason": "Same.", "value": 1}])).invoke(CASE)
+    compile_metric(load_metric("correctness"), ScriptedJudge([{"reason": "Same.", "value": 1}])).invoke(CASE)
     assert records(exporter) == []
 
 

@@ -25,7 +25,7 @@ from greval import (
     StoreError,
     compile_metric,
     evaluate,
-    load,
+    load_metric,
     predefined,
     read_cases,
 )
@@ -40,7 +40,7 @@ from cluster import CONCURRENCY, Killer, Provider, rows, within, written
 ray = pytest.importorskip("ray")
 pytestmark = pytest.mark.cluster
 
-METRIC = load("correctness")
+METRIC = load_metric("correctness")
 WORKERS = 2
 
 
@@ -170,7 +170,7 @@ def test_computed_metrics_travel(cluster, tmp_path):
 def test_a_folder_counts_what_the_last_call_planned(cluster, tmp_path):
     """A shorter file in the same folder counts its own cases; those of the longer one stay in the log."""
     judge = Judge("openai:fake", base_url="http://127.0.0.1:9/v1")
-    words = [load("token_f1")]
+    words = [load_metric("token_f1")]
     for count in (10, 4):
         evaluate_on_ray(written(tmp_path, count), words, judge, out=tmp_path / "run", shards=2)
     with Store.open(tmp_path / "run") as store:
@@ -215,7 +215,7 @@ def test_without_ray_it_says_what_to_install(tmp_path):
 @pytest.mark.parametrize("name", [name for name, metric in predefined().items() if name not in COMPUTED])
 def test_definitions_travel(name):
     """A judged metric comes out of a pickle as it went in."""
-    assert pickle.loads(pickle.dumps(load(name))) == load(name)  # noqa: S301 - our own
+    assert pickle.loads(pickle.dumps(load_metric(name))) == load_metric(name)  # noqa: S301 - our own
 
 
 def test_the_page_runs(cluster, fault_server, tmp_path, monkeypatch):

@@ -16,10 +16,10 @@ from typer.testing import CliRunner
 
 from greval import Case, Judge, evaluate, forecast, merge
 from greval.cli.app import app
-from greval.judging.model.budget import HIGHER_CAP, Spending, describe_cap
+from greval.judging.model.budget import RAISE_CAP_HINT, RunSpending, format_cap_reason
 from greval.judging.model.prices import Price, Prices
 from greval.report.forecast import render
-from greval.runs.manifest import SPENT, read_spending, sum_spending
+from greval.runs.manifest import SPENDING, read_spending, sum_spending
 from greval.runs.store import Store
 from greval.testing import ScriptedJudge
 
@@ -93,7 +93,7 @@ def test_rows_without_a_note_count(tmp_path):
     for name, given_cases in (("a", cases(4)), ("b", cases(8)[4:])):
         evaluate(given_cases, [TONE], judge, out=tmp_path / name, prices=PRICES)
     with Store.create(tmp_path / "a") as store:
-        store.put_fact(SPENT, None)
+        store.put_fact(SPENDING, None)
     assert spent(tmp_path / "a").calls == 4
     assert spent(tmp_path / "a").cost == pytest.approx(4 * A_CALL)
     merge(tmp_path / "all", [tmp_path / "a", tmp_path / "b"])
@@ -116,9 +116,9 @@ def test_the_message_says_what_was_spent_before_and_what_goes_on(tmp_path):
     first = evaluate(cases(9), [TONE], judge, out=tmp_path, max_calls=3)
     assert first.why == "the cap of 3 calls is reached (--max-calls); a higher cap goes on"
     again = evaluate(cases(9), [TONE], judge, out=tmp_path, max_calls=3)
-    assert again.why == describe_cap(Spending(calls=3), max_calls=3)
+    assert again.why == format_cap_reason(RunSpending(calls=3), max_calls=3)
     assert "earlier commands on this run made 3 of them" in again.why
-    cost = describe_cap(Spending(calls=3, cost=0.36), max_cost=0.4)
+    cost = format_cap_reason(RunSpending(calls=3, cost=0.36), max_cost=0.4)
     assert "the cap of $0.4 is reached (--max-cost); earlier commands on this run spent $0.3600 of it" in cost
 
 
@@ -143,7 +143,7 @@ def test_the_command_line_says_the_same_in_forecast_message_and_help(fault_serve
     done = invoke(app, [*command, "-o", "run", "--max-calls", "5", "-q"])
     assert (done.exit_code, fault_server.calls) == (3, 5)
     assert "earlier commands on this run made 4 of them" in done.stderr
-    assert HIGHER_CAP in done.stderr
+    assert RAISE_CAP_HINT in done.stderr
     assert "run the same command again" not in done.stderr
     for name in ("evaluate", "eval", "align", "probe"):
         told = re.sub(r"\s+", " ", invoke(app, [name, "--help"]).stdout)
@@ -183,4 +183,4 @@ def test_spending_survives_a_run_that_is_cancelled(tmp_path):
     with pytest.raises(RuntimeError):
         evaluate(cases(9), [TONE], ScriptedJudge(by_metric), out=tmp_path, concurrency=1, on_progress=fail)
     with Store.open(tmp_path) as store:
-        assert Spending.model_validate(store.fact(SPENT)).calls >= 3
+        assert RunSpending.model_validate(store.fact(SPENDING)).calls >= 3

@@ -14,10 +14,10 @@ from langchain_core.runnables import Runnable, RunnableLambda, RunnableParallel
 from traced_runs import Tracing
 
 from greval.errors import DataError, DataWarning, JudgeError
-from greval.judging.metric_runnable import _end
+from greval.judging.metric_runnable import _stop_background_loop
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge
-from greval.metrics.library import load
+from greval.metrics.library import load_metric
 from greval.records.case import Case
 from greval.records.metric import CategoricalMetric, ComputedMetric, ValueMetric
 from greval.records.result import Failed, Judgement, Result, Scored, Skipped, Usage
@@ -154,7 +154,7 @@ def test_a_background_loop_that_ended_is_begun_anew(fault_server):
     """What the end of a process does to the background loop closes all of it, and a later call begins another."""
     runnable = compile_metric(TONE, Judge("openai:fake", base_url=fault_server.url))
     assert runnable.invoke(CASE).judgements
-    _end()
+    _stop_background_loop()
     assert runnable.invoke(CASE).judgements
 
 
@@ -165,7 +165,7 @@ def test_the_end_gives_up_what_hangs(fault_server):
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(runnable.invoke, CASE)
         fault_server.wait()
-        _end()
+        _stop_background_loop()
         with pytest.raises(CancelledError):
             waiting.result(10)
 
@@ -381,7 +381,7 @@ def test_a_response_that_the_method_failed_to_give_is_a_failure_of_the_method_an
     """Neither an empty answer nor a skip: the row is failed with the method's error, for computed metrics too."""
     judge = ScriptedJudge([])
     broken = {"question": "Who?", "answer": "Ada.", "usage": {"latency": 1.0}, "error": "TimeoutError: no answer"}
-    for metric in (load("completeness"), load("latency")):
+    for metric in (load_metric("completeness"), load_metric("latency")):
         result = compile_metric(metric, judge).invoke(broken)
         assert [failure.kind for failure in result.failures] == ["method"]
         assert "TimeoutError: no answer" in result.failures[0].message

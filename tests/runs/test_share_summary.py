@@ -15,7 +15,7 @@ from rich.console import Console
 from served_runs import ended, serving, started, uploaded
 
 from greval import CategoricalMetric, ManyCategoricalMetric, ValueMetric, evaluate, write_metric
-from greval.analysis.summary import build
+from greval.analysis.summary import build_report
 from greval.errors import DataError
 from greval.records.result import Judgement, Result, Scored
 from greval.report.console import render
@@ -101,7 +101,7 @@ def test_contradictions_are_counted(run):
         "odd": 0,
     }
     with Store.open(run.folder) as store:
-        report = build(store, show=14)
+        report = build_report(store, show=14)
         told = store.frame()["contradictions"].dropna()
     assert len(told) == 2
     assert sum(bool(verdict.contradictions) for verdict in report.verdicts) == 2
@@ -110,7 +110,7 @@ def test_contradictions_are_counted(run):
 def test_groups_are_those_of_the_report(run):
     """Shares have the groups of the summaries beside them; a tag that no case has is refused."""
     with Store.open(run.folder) as store:
-        report = build(store, by=["kind"])
+        report = build_report(store, by=["kind"])
     assert report.shares == run.shares(["kind"])
     assert [one.group for one in report.shares] == ["even", "odd"] * 2
     even = [hits / of for n, (hits, of) in enumerate(SHARES.values()) if n % 2 == 0]
@@ -144,10 +144,10 @@ def test_the_console_shows_what_the_judge_wrote(run):
     """Verdicts have findings, notes, ids and contradictions; shares stand in a table of their own."""
     out = StringIO()
     with Store.open(Path("run")) as store:
-        render(build(store, show=4), Console(width=120, file=out))
+        render(build_report(store, show=4), Console(width=120, file=out))
         text = "\n".join(line.rstrip() for line in out.getvalue().splitlines())
         by = StringIO()
-        render(build(store, by=["kind"]), Console(width=120, file=by))
+        render(build_report(store, by=["kind"]), Console(width=120, file=by))
     grouped = "\n".join(line.rstrip() for line in by.getvalue().splitlines())
     same(GOLDEN / "report-notes.txt", titled({"with verdicts": text, "by kind": grouped}))
 

@@ -19,8 +19,8 @@ from tone_metrics import BUILT, PASSAGES, TONE, by_metric, cases
 from virtual_time import in_virtual_time, now
 from waiting import until
 
-from greval import Case, ComputedMetric, Judge, Judgement, MeasureScale, Store, evaluate, evaluate_async, load
-from greval.judging.model.reply_cache import Replies
+from greval import Case, ComputedMetric, Judge, Judgement, MeasureScale, Store, evaluate, evaluate_async, load_metric
+from greval.judging.model.reply_cache import ReplyCache
 from greval.records.result import Usage
 from greval.testing import ScriptedJudge
 
@@ -160,7 +160,7 @@ def test_repeats_before_a_kill_are_not_asked_again(fault_server, tmp_path):
     script = [sys.executable, "-c", textwrap.dedent(KILLED), fault_server.url, str(tmp_path), str(SUPPORT)]
     with subprocess.Popen(script) as process:
         until(lambda: fault_server.calls == 5)
-        with Replies(tmp_path / "replies.sqlite") as replies, Store.open(tmp_path) as store:
+        with ReplyCache(tmp_path / "replies.sqlite") as replies, Store.open(tmp_path) as store:
             until(lambda: replies.size().replies == 4)
             until(lambda: len([*store.results()]) == 1)
         process.send_signal(signal.SIGKILL)
@@ -349,7 +349,7 @@ def test_a_case_that_says_more_is_kept_beside_the_judgements_that_hold_for_it_to
     judge = Judge("openai:fake", base_url=fault_server.url)
     case = {"id": "q1", "question": "Who?", "expected_answer": "Ada.", "answer": "Ada.", "chunks": ["old"]}
     for chunk in ("old", "new", "new"):
-        evaluate([{**case, "chunks": [chunk]}], [load("correctness")], judge, out=tmp_path)
+        evaluate([{**case, "chunks": [chunk]}], [load_metric("correctness")], judge, out=tmp_path)
     assert fault_server.calls == 1
     with Store.open(tmp_path) as store:
         assert [kept.chunks[0].text for kept in store.cases()] == ["new"]
@@ -361,7 +361,7 @@ def test_metrics_of_several_commands_stand_side_by_side(tmp_path):
     """A second command in the same folder adds its metrics; what the first was made of stays known."""
     case = {"id": "q1", "question": "Who?", "usage": {"latency": 1.0, "llm_calls": 2}}
     for name in ("latency", "llm_calls", "latency"):
-        evaluate([case], [load(name)], out=tmp_path)
+        evaluate([case], [load_metric(name)], out=tmp_path)
     with Store.open(tmp_path) as store:
         assert [metric["name"] for metric in store.fact("metrics")] == ["latency", "llm_calls"]
         assert store.count_planned() == {"latency": 1, "llm_calls": 1}

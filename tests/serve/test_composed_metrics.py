@@ -13,7 +13,7 @@ from langserve import RemoteRunnable
 from served_metrics import app_of, client_of, tone
 from serving import served
 
-from greval import Judge, Result, compile_metric, evaluate, load
+from greval import Judge, Result, compile_metric, evaluate, load_metric
 from greval.records.result import Usage
 
 NAME = "answer_completeness"
@@ -107,7 +107,7 @@ def rows_of(result):
 
 
 def by_runnable(cases, judge, _):
-    return [row for found in compile_metric(load(NAME), judge).batch(cases) for row in rows_of(found)]
+    return [row for found in compile_metric(load_metric(NAME), judge).batch(cases) for row in rows_of(found)]
 
 
 def by_langserve(cases, judge, folder):
@@ -122,7 +122,7 @@ def by_rest(cases, judge, folder):
 
 
 def by_evaluate(cases, judge, folder):
-    run = evaluate(cases, [load(NAME)], judge, out=folder / "run")
+    run = evaluate(cases, [load_metric(NAME)], judge, out=folder / "run")
     return [*run.results()], run.progress.usage
 
 
@@ -189,7 +189,7 @@ async def test_every_way_of_asking_gives_the_same(tmp_path, fault_server, judge)
     (given,) = CASES["some irrelevant"]
     with served(app_of(tmp_path, {"x": judge})) as server:
         found = []
-        for runnable in (compile_metric(load(NAME), judge), RemoteRunnable(f"{server.url}/metrics/{NAME}")):
+        for runnable in (compile_metric(load_metric(NAME), judge), RemoteRunnable(f"{server.url}/metrics/{NAME}")):
             found += [
                 await asyncio.to_thread(runnable.invoke, given),
                 await runnable.ainvoke(given),
@@ -208,7 +208,7 @@ async def test_every_way_of_asking_gives_the_same(tmp_path, fault_server, judge)
 def test_the_log_of_a_run_holds_each_row_once(tmp_path, fault_server, judge):
     """In a run the results that others build on are rows of their own, and no row holds another."""
     fault_server.plan = Plan()
-    run = evaluate(CASES["some irrelevant"], [load(NAME)], judge, out=tmp_path / "run")
+    run = evaluate(CASES["some irrelevant"], [load_metric(NAME)], judge, out=tmp_path / "run")
     rows = [row.model_dump() for row in run.results()]
     assert [row["metric"] for row in rows if "built_on" not in row] == [*BELOW, NAME]
 

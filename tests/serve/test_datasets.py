@@ -18,7 +18,7 @@ from serving import served
 from waiting import SECONDS, until
 
 from greval.serve.app import create_app
-from greval.serve.jobs.queue import LEFT
+from greval.serve.jobs.queue import LEFTOVER_SECONDS
 from greval.serve.settings import Limits, Settings
 from greval.serve.state import file_receiver as receiving
 from greval.serve.state.uploads import Uploads
@@ -108,7 +108,7 @@ def test_a_file_that_is_too_large_leaves_nothing(tmp_path):
 def test_a_line_is_not_read_without_end(client):
     """A line that would fill the memory is refused, also where it comes in many parts."""
     part = b"x" * (1 << 20)
-    parts = (part for _ in range(receiving.LONGEST_LINE // len(part) + 2))
+    parts = (part for _ in range(receiving.MAX_LINE_BYTES // len(part) + 2))
     answer = client.post("/v1/datasets?name=mine", content=parts, headers=JSONL)
     assert (answer.status_code, "write one case a line" in answer.text) == (413, True)
 
@@ -162,14 +162,14 @@ async def test_a_client_that_goes_away_late_leaves_the_whole(tmp_path, monkeypat
         monkeypatch.setattr(os, "fsync", slow)  # the disk, at the boundary: from here on it takes its time
 
     uploads = Uploads(tmp_path)
-    taking = asyncio.create_task(uploads.take("mine", ".jsonl", parts(), 10_000))
+    taking = asyncio.create_task(uploads.receive("mine", ".jsonl", parts(), 10_000))
     await asyncio.to_thread(until, lambda: [*tmp_path.glob(".new-*/.dataset.json.*")])
     taking.cancel()
     gone.set()
     with pytest.raises(asyncio.CancelledError):
         await taking
-    (found,) = uploads.all()
-    assert len([*uploads.reading(found.id)]) == 9
+    (found,) = uploads.list_datasets()
+    assert len([*uploads.open_cases(found.id)]) == 9
     assert [file.name for file in tmp_path.iterdir()] == [found.id]
 
 
@@ -178,7 +178,7 @@ def test_what_a_killed_server_left_half_made_goes_away(tmp_path):
     old, new = tmp_path / "runs" / "ana" / ".datasets" / ".new-1", tmp_path / "runs" / ".new-2"
     for folder in (old, new):
         folder.mkdir(parents=True)
-    yesterday = time.time() - 2 * LEFT
+    yesterday = time.time() - 2 * LEFTOVER_SECONDS
     os.utime(old, (yesterday, yesterday))
     with serving(tmp_path / "runs"):
         until(lambda: not old.exists())

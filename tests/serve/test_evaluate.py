@@ -16,7 +16,7 @@ from served_metrics import CASE, app_of, client_of, says, tone
 from serving import served
 from waiting import SECONDS, until
 
-from greval import Judge, Result, compile_metric, evaluate, load
+from greval import Judge, Result, compile_metric, evaluate, load_metric
 from greval.testing import ScriptedJudge
 
 CHUNKS = [{"id": "c1", "text": "Ada wrote it."}, {"id": "c2", "text": "Bread rises."}]
@@ -53,7 +53,7 @@ def test_results_are_those_of_a_run(tmp_path, fault_server, monkeypatch):
     cases = [{**CASE, "chunks": CHUNKS, "triples": [["Ada", "wrote", "it"]]}, {**CASE, "id": "q2", "answer": None}]
     names = ["answer_completeness", "token_f1", "correctness"]
     rows = ask(client_of(app_of(tmp_path, {"x": judge})), cases, names).json()["results"]
-    run = evaluate(cases, [load(name) for name in names], judge, out=tmp_path / "run")
+    run = evaluate(cases, [load_metric(name) for name in names], judge, out=tmp_path / "run")
     expected = {(row.sample_id, row.metric): row.replace(latency=0.0) for row in run.results()}
     found = [without_time(row) for row in rows]
     assert {(row.sample_id, row.metric): row for row in found} == expected
@@ -261,8 +261,8 @@ def test_who_goes_away_is_not_judged_for(tmp_path, fault_server, monkeypatch):
             head = f"POST /v1/evaluate HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Type: application/json\r\n"
             line.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n{body}".encode())
             until(lambda: fault_server.calls == 2)
-        until(lambda: fault_server.connections == 0 or not server.service.gate.inside)
-        until(lambda: not server.service.gate.inside and not server.service.gate.waiting)
+        until(lambda: fault_server.connections == 0 or not server.service.call_limit.in_flight)
+        until(lambda: not server.service.call_limit.in_flight and not server.service.call_limit.waiting_count)
         fault_server.plan = ok()
         time.sleep(0.1)
         assert fault_server.calls == 2
@@ -293,7 +293,7 @@ def test_clients_at_the_same_time_get_their_own(tmp_path):
 def test_the_result_is_the_local_runnables(tmp_path):
     """A row over REST is what the local runnable gives for the case."""
     row = ask(client_of(app_of(tmp_path)), [CASE], ["correctness"]).json()["results"][0]
-    local = compile_metric(load("correctness"), says()).invoke(CASE)
+    local = compile_metric(load_metric("correctness"), says()).invoke(CASE)
     assert without_time(row) == local.replace(latency=0.0)
 
 

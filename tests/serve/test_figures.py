@@ -15,13 +15,13 @@ from served_runs import ended, rows, serving, started, two_tenants, uploaded
 from waiting import SECONDS, until
 
 from greval.analysis.comparison import compare
-from greval.analysis.summary import build
+from greval.analysis.summary import build_report
 from greval.runs.store import FILE, Store
-from greval.runs.store.disk import lock
-from greval.serve.state.figure_cache import Figuring
+from greval.runs.store.disk import lock_folder
+from greval.serve.state.figure_cache import FigureCache
 from greval.trust.agreement import agreement
-from greval.trust.annotations.files import FIELDS, keep, kept, write_annotations
-from greval.trust.argilla.ledger import folder_of
+from greval.trust.annotations.files import FIELDS, keep_annotations, read_run_annotations, write_annotations
+from greval.trust.argilla.ledger import get_ledger_folder
 from greval.trust.estimates import estimate
 
 JSONL = {"Content-Type": "application/jsonl"}
@@ -79,7 +79,7 @@ def test_a_report_is_the_library_s_own(client, runs):
     run = compared(client)
     with Store.open(runs / run) as store:
         for by in ((), ("kind",), ("method", "kind")):
-            assert get(client, f"/v1/runs/{run}/report", by=by) == plain(build(store, by=by), runs / run)
+            assert get(client, f"/v1/runs/{run}/report", by=by) == plain(build_report(store, by=by), runs / run)
 
 
 def test_a_comparison_is_the_library_s_own(client, runs):
@@ -123,7 +123,7 @@ def test_agreement_and_estimate_are_the_library_s_own(client, runs):
 )
 def test_a_log_of_another_version_is_told_without_a_path(client, runs, method, path):
     """A run that this version cannot read is a 409 that names the run, and no folder of the server."""
-    keep(write(runs / "judged", "right", VERDICTS), said("right", "ana", ANA))
+    keep_annotations(write(runs / "judged", "right", VERDICTS), said("right", "ana", ANA))
     with closing(sqlite3.connect(runs / "judged" / FILE)) as log:
         log.execute("PRAGMA user_version = 7")
     sent = {"content": lines_of(said("right", "ana", ANA)), "headers": JSONL} if method == "PUT" else {}
@@ -148,7 +148,7 @@ def test_annotations_take_the_place_of_older_ones(client, runs, tmp_path):
     found = [*first["annotations"], *rest["annotations"]]
     assert rest["next"] is None
     assert sorted(one["value"] for one in found) == sorted(["No", *ANA[1:]])
-    assert len(kept(runs / "judged").annotations) == 8
+    assert len(read_run_annotations(runs / "judged").annotations) == 8
 
 
 def test_rows_that_are_no_annotations_keep_nothing(client, runs):
@@ -171,7 +171,7 @@ def test_annotations_that_somebody_writes_are_left_alone(client, runs):
     """While a pull writes annotations of a run, a file of them is refused for the moment."""
     write(runs / "judged", "right", VERDICTS)
     sent = lines_of(said("right", "ana", ANA))
-    with lock(folder_of(runs / "judged")):
+    with lock_folder(get_ledger_folder(runs / "judged")):
         assert client.put("/v1/runs/judged/annotations", content=sent, headers=JSONL).status_code == 409
     assert client.put("/v1/runs/judged/annotations", content=sent, headers=JSONL).status_code == 200
 
@@ -209,7 +209,7 @@ def test_runs_of_others_are_no_baseline(tmp_path):
 
 async def test_a_figure_is_worked_out_once():
     """Who asks while a figure is worked out, also after going away, gets the same one; a failure is tried again."""
-    figuring, calls, free = Figuring(), [], threading.Event()
+    figuring, calls, free = FigureCache(), [], threading.Event()
 
     def make():
         calls.append(1)
@@ -218,17 +218,17 @@ async def test_a_figure_is_worked_out_once():
             return "{}"
         raise ValueError
 
-    first = asyncio.create_task(figuring.give("a", make))
-    second = asyncio.create_task(figuring.give("a", make))
+    first = asyncio.create_task(figuring.get_json("a", make))
+    second = asyncio.create_task(figuring.get_json("a", make))
     await asyncio.to_thread(until, lambda: calls)
     first.cancel()
     free.set()
     assert await second == "{}"
-    assert await figuring.give("a", make) == "{}"
+    assert await figuring.get_json("a", make) == "{}"
     assert len(calls) == 1
     for _ in range(2):
         with pytest.raises(ValueError):  # noqa: PT011 - it has no words
-            await figuring.give("b", make)
+            await figuring.get_json("b", make)
     assert len(calls) == 3
     figuring.close()
 

@@ -325,7 +325,7 @@ def test_who_goes_away_is_not_judged_for(tmp_path, judge, fault_server, way):
             line.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n{body}".encode())
             calls = 2 if way == "batch" else 1
             until(lambda: fault_server.calls == calls)
-        until(lambda: not server.service.gate.inside and not server.service.gate.waiting)
+        until(lambda: not server.service.call_limit.in_flight and not server.service.call_limit.waiting_count)
         assert fault_server.calls == calls
 
 

@@ -10,12 +10,12 @@ from threading import Barrier
 import pytest
 from served_metrics import CASE, app_of, client_of, says, tone
 
-from greval import load, parse_metric, predefined
-from greval.metrics.library import predefined_folder
+from greval import load_metric, parse_metric, predefined
+from greval.metrics.library import find_predefined_folder
 from greval.records.metric import JudgedMetric
 from greval.serve.middleware.api_keys import add_key
 from greval.serve.problems import ServeError
-from greval.serve.state.metric_library import MOST_OWN, Library
+from greval.serve.state.metric_library import MAX_OWN_METRICS, MetricLibrary
 from greval.testing import ScriptedJudge
 
 DRAFT = {
@@ -83,7 +83,7 @@ def test_lists_are_filtered(client):
 
 def test_a_computed_metric_is_shown_with_any_setting(client):
     """`ndcg@5` is found though the list names `ndcg@10` only."""
-    assert client.get("/v1/metrics/ndcg@5").json()["description"] == load("ndcg@5").description
+    assert client.get("/v1/metrics/ndcg@5").json()["description"] == load_metric("ndcg@5").description
     assert client.get("/v1/metrics/ndcg@0").status_code == 404
 
 
@@ -254,7 +254,7 @@ def test_workers_do_not_write_over_each_other(tmp_path):
     ready = Barrier(8)
 
     def make(n):
-        library = Library()
+        library = MetricLibrary()
         ready.wait()
         try:
             library.add(tmp_path, tone().replace("Courteous.", f"Courteous {n}."))
@@ -269,7 +269,7 @@ def test_workers_do_not_write_over_each_other(tmp_path):
 
 def test_replacing_at_once_leaves_one_whole_text(tmp_path):
     """Of requests that replace a metric at once each is answered, and one of the texts stays as it was sent."""
-    library = Library()
+    library = MetricLibrary()
     library.add(tmp_path, tone())
     texts = [tone().replace("Courteous.", f"Courteous {n}. " + "x" * n * 1_000) for n in range(16)]
     with ThreadPoolExecutor(8) as pool:
@@ -282,11 +282,11 @@ def test_a_client_keeps_so_many_metrics(client, tmp_path):
     """Where a client has as many metrics as it may, a further one is refused, and one that is there is replaced."""
     own = tmp_path / "runs" / ".metrics"
     own.mkdir(parents=True)
-    for n in range(MOST_OWN):
+    for n in range(MAX_OWN_METRICS):
         (own / f"m{n}.yaml").write_text(tone(f"m{n}"), encoding="utf-8")
     answer = create(client, tone())
     assert answer.status_code == 409
-    assert f"{MOST_OWN} metrics, which is the most" in answer.json()["detail"]
+    assert f"{MAX_OWN_METRICS} metrics, which is the most" in answer.json()["detail"]
     assert create(client, tone("m0"), replace=True).status_code == 201
 
 
@@ -307,7 +307,7 @@ def test_tenants_do_not_see_each_others_metrics(tmp_path):
 def test_the_servers_folders_are_served_as_they_are_now(tmp_path):
     """A metric of `--library` is served; a changed file counts at once, a faulty one harms no other."""
     library = tmp_path / "library"
-    shutil.copytree(predefined_folder(), library)
+    shutil.copytree(find_predefined_folder(), library)
     file = library / "tone.yaml"
     file.write_text(tone(), encoding="utf-8")
     client = client_of(app_of(tmp_path, library=(library,)))

@@ -15,7 +15,7 @@ from waiting import SECONDS
 from greval.serve.app import create_app
 from greval.serve.settings import Settings
 from greval.testing import ScriptedJudge
-from greval.trust.annotations.files import keep
+from greval.trust.annotations.files import keep_annotations
 
 RUN = "judged"
 VERDICTS = ["Yes", "Yes", "No", "Yes", "No", "No", "Yes", "No"]
@@ -52,7 +52,7 @@ def url(tmp_path_factory):
     """Give the address of a server with a data set and an annotated run."""
     runs = tmp_path_factory.mktemp("served") / "runs"
     write(runs / RUN, "right", VERDICTS)
-    keep(runs / RUN, said("right", "ana", VERDICTS))
+    keep_annotations(runs / RUN, said("right", "ana", VERDICTS))
     app = create_app(Settings(runs=runs), {"scripted": ScriptedJudge([YES])})
     with served(app) as server, httpx.Client(base_url=server.url, timeout=SECONDS) as client:
         uploaded(client, rows(2))

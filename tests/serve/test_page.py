@@ -10,10 +10,10 @@ from fastapi.testclient import TestClient
 
 from greval.records.result import FailureKind
 from greval.serve.app import create_app
-from greval.serve.routes.page import POLICY, shipped
+from greval.serve.routes.page import CONTENT_SECURITY_POLICY, load_files
 from greval.serve.settings import Settings
 
-FILES = shipped()
+FILES = load_files()
 SCRIPTS = {path: file.content.decode() for path, file in FILES.items() if path.endswith(".js")}
 STYLES = {path: file.content.decode() for path, file in FILES.items() if path.endswith(".css")}
 INDEX = FILES["index.html"].content.decode()
@@ -34,8 +34,8 @@ def test_the_page_is_at_the_root(client):
     answer = client.get("/")
     assert answer.status_code == 200
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
-    assert answer.headers["content-security-policy"] == POLICY
-    assert "script-src" not in POLICY
+    assert answer.headers["content-security-policy"] == CONTENT_SECURITY_POLICY
+    assert "script-src" not in CONTENT_SECURITY_POLICY
     assert answer.headers["x-content-type-options"] == "nosniff"
 
 

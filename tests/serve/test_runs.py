@@ -19,12 +19,12 @@ import greval
 from greval.judging.model.judge import Judge
 from greval.runs.progress import Progress
 from greval.runs.store import FILE, Store
-from greval.serve.ids import now
+from greval.serve.ids import utc_now
 from greval.serve.jobs import manager
-from greval.serve.jobs.event_stream import events
-from greval.serve.jobs.queue import ORDER
+from greval.serve.jobs.event_stream import stream_events
+from greval.serve.jobs.queue import SPEC_FILE
 from greval.serve.jobs.records import RunInfo
-from greval.serve.jobs.requests import MOST_QUEUED
+from greval.serve.jobs.requests import MAX_QUEUED
 from greval.serve.problems import ServeError
 from greval.serve.settings import Limits
 from greval.testing import ScriptedJudge
@@ -64,7 +64,7 @@ def test_a_run_gives_what_the_command_line_gives(client, tmp_path):
     info = ended(client, run)
     assert (info["status"], info["judge"], info["metrics"]) == ("finished", "scripted", ["correctness", "exact_match"])
     assert info["progress"]["done"] == info["progress"]["total"] == 10
-    metrics = [greval.load(name) for name in ("correctness", "exact_match")]
+    metrics = [greval.load_metric(name) for name in ("correctness", "exact_match")]
     there = greval.evaluate(rows(5), metrics, ScriptedJudge([YES]), out=tmp_path / "other")
     mine = greval.Run(tmp_path / "runs" / run, there.progress)
 
@@ -206,7 +206,7 @@ def test_a_run_is_followed_to_its_end(tmp_path):
 
 async def test_a_stream_without_news_is_kept_open():
     """Where nothing is new a comment is sent; a run that is taken away ends the stream, as the server's end does."""
-    info = RunInfo(id="a", name="a", status="running", created=now(), progress=Progress(total=2, done=1))
+    info = RunInfo(id="a", name="a", status="running", created=utc_now(), progress=Progress(total=2, done=1))
     looks = iter([info, info, info])
 
     def look():
@@ -214,12 +214,12 @@ async def test_a_stream_without_news_is_kept_open():
             return found
         raise ServeError(404, "gone")
 
-    told = [part async for part in events(look, asyncio.Event(), heartbeat=0.0)]
+    told = [part async for part in stream_events(look, asyncio.Event(), heartbeat=0.0)]
     assert told[0].startswith("event: progress\ndata: {")
     assert told[1:] == [": nothing new\n\n"] * 3
     stopping = asyncio.Event()
     stopping.set()
-    assert [part async for part in events(look, stopping)] == []
+    assert [part async for part in stream_events(look, stopping)] == []
 
 
 def test_a_cancel_in_another_process_is_seen(tmp_path):
@@ -227,7 +227,7 @@ def test_a_cancel_in_another_process_is_seen(tmp_path):
     with serving(tmp_path / "runs", judges=slow()) as client:
         run = started(client, uploaded(client, rows(100)), concurrency=1)
         waited(client, run, lambda info: (info["progress"] or {}).get("done", 0) >= 2)
-        other = manager.Runs(client.app.state.service)
+        other = manager.JobManager(client.app.state.service)
         other.cancel(tmp_path / "runs" / run)
         assert ended(client, run)["why"] == "it was cancelled"
 
@@ -275,9 +275,9 @@ def test_a_run_that_waits_is_cancelled_too(tmp_path):
     """Runs beyond those at once wait in order; one that waits can be cancelled and never asks anything."""
     with serving(tmp_path / "runs", judges=slow(0.1)) as client:
         data = uploaded(client, rows(40))
-        runs = [started(client, data, concurrency=1, name=f"run{n}") for n in range(manager.AT_ONCE_EACH + 2)]
+        runs = [started(client, data, concurrency=1, name=f"run{n}") for n in range(manager.MAX_TENANT_JOBS + 2)]
         first, *_, third, last = runs
-        waited(client, runs[manager.AT_ONCE_EACH - 1], lambda info: info["status"] == "running")
+        waited(client, runs[manager.MAX_TENANT_JOBS - 1], lambda info: info["status"] == "running")
         assert [client.get(f"/v1/runs/{run}").json()["status"] for run in (third, last)] == ["queued", "queued"]
         client.post(f"/v1/runs/{third}/cancel")
         assert ended(client, third)["status"] == "stopped"
@@ -333,7 +333,7 @@ def test_nobody_fills_the_queue(tmp_path):
     with two_tenants(tmp_path) as (client, ana, ben):
         queue = tmp_path / "runs" / ".queue"
         queue.mkdir(parents=True)
-        for n in range(MOST_QUEUED):
+        for n in range(MAX_QUEUED):
             (queue / f"{n}-run").write_text(f"ana/run{n}")
         asked = {"metrics": ["exact_match"]}
         for headers, status in ((ana, 429), (ben, 202)):
@@ -411,8 +411,8 @@ def test_a_metric_counts_as_it_was(tmp_path):
 def test_runs_of_the_command_line_are_there_too(client, tmp_path):
     """A run that the command line made in the same folder is listed and read, and goes on there only."""
     runs = tmp_path / "runs"
-    greval.evaluate(rows(2), [greval.load("exact_match")], out=runs / "mine")
-    greval.evaluate(rows(3), [greval.load("correctness")], ScriptedJudge([YES]), out=runs / "cut", max_calls=1)
+    greval.evaluate(rows(2), [greval.load_metric("exact_match")], out=runs / "mine")
+    greval.evaluate(rows(3), [greval.load_metric("correctness")], ScriptedJudge([YES]), out=runs / "cut", max_calls=1)
     (runs / "no run").mkdir()
     (runs / "broken").mkdir()
     (runs / "broken" / "results.sqlite").write_text("no log")
@@ -483,7 +483,7 @@ def test_a_run_that_breaks_says_why(client, tmp_path):
     info = ended(client, started(client, data))
     assert (info["status"], str(tmp_path) in info["why"]) == ("failed", False)
     assert "mine" in info["why"]
-    order = json.loads((tmp_path / "runs" / info["id"] / ORDER).read_text())
+    order = json.loads((tmp_path / "runs" / info["id"] / SPEC_FILE).read_text())
     assert order["asked"]["dataset"] == data
 
 
@@ -493,7 +493,7 @@ def test_a_fault_of_the_server_s_own_is_told_without_its_words(tmp_path, caplog)
         data = uploaded(client, rows(4))
         run, other = started(client, data, max_calls=1), started(client, data)
         ended(client, run)
-        file = tmp_path / "runs" / run / ORDER
+        file = tmp_path / "runs" / run / SPEC_FILE
         file.write_text(json.dumps({**json.loads(file.read_text()), "definitions": [{"name": "no metric"}]}))
         client.post(f"/v1/runs/{run}/resume")
         info = ended(client, run)

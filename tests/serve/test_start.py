@@ -25,7 +25,7 @@ from greval.judging.model.judge import Judge
 from greval.records.result import Failed, Failure, Result, Usage
 from greval.serve.app import create_app
 from greval.serve.settings import Limits, Settings
-from greval.serve.start import SETTINGS, app, checked, run
+from greval.serve.start import SETTINGS_VARIABLE, app, check_exposure, run_server
 
 
 def test_figures(tmp_path):
@@ -131,15 +131,15 @@ def test_other_addresses_need_keys(tmp_path, monkeypatch):
     """A server that others could reach does not start without keys, and says how to make one."""
     monkeypatch.chdir(tmp_path)
     with pytest.raises(GrevalError, match=r"0\.0\.0\.0.*without a key.*greval keys add"):
-        checked(Settings(host="0.0.0.0"))  # noqa: S104 - what must be refused
+        check_exposure(Settings(host="0.0.0.0"))  # noqa: S104 - what must be refused
     with pytest.raises(GrevalError, match=r"keys\.json: no file of keys is there.*greval keys add"):
-        run(Settings(keys=tmp_path / "keys.json"))
+        run_server(Settings(keys=tmp_path / "keys.json"))
     with pytest.raises(GrevalError, match=r"nowhere: is no folder.*--library"):
-        run(Settings(library=[tmp_path / "nowhere"]))
+        run_server(Settings(library=[tmp_path / "nowhere"]))
     (tmp_path / "keys.json").write_text("{}", encoding="utf-8")
     with pytest.raises(GrevalError, match=r"255\.1\.1\.1.*--host or --port"):
-        run(Settings(host="255.1.1.1", keys=tmp_path / "keys.json"))
-    with pytest.raises(GrevalError, match=SETTINGS):
+        run_server(Settings(host="255.1.1.1", keys=tmp_path / "keys.json"))
+    with pytest.raises(GrevalError, match=SETTINGS_VARIABLE):
         app()
 
 
@@ -160,7 +160,7 @@ def test_a_judge_that_cannot_be_used_is_refused_at_start(tmp_path, monkeypatch, 
     (tmp_path / "keys.json").write_text("{}", encoding="utf-8")
     nowhere = Settings(host="255.1.1.1", keys=tmp_path / "keys.json", runs=tmp_path / "runs", judges=judges)
     with pytest.raises(JudgeError, match=re.escape(told)):
-        run(nowhere)
+        run_server(nowhere)
     assert not (tmp_path / "runs").exists()
 
 
@@ -168,7 +168,7 @@ def test_without_the_packages_the_extra_is_named(monkeypatch):
     """Where the server's packages are not installed, the error says what to install."""
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     with pytest.raises(MissingExtraError, match=r"uvicorn is not installed: pip install 'greval\[server\]'"):
-        run(Settings())
+        run_server(Settings())
 
 
 def test_the_command_refuses_other_addresses_without_keys(tmp_path):

@@ -13,9 +13,9 @@ from sklearn import metrics
 from greval.stats import confusion, correlation
 from greval.stats import inter_rater as alpha
 from greval.stats import rank_correlation as ranks
-from greval.stats.measured import Counted, Figure, Undefined
-from greval.stats.resampling import Sample, intervals, sparse
-from greval.stats.threshold import best_threshold, folds
+from greval.stats.measured import MeasuredValue, Undefined, ValueBasis
+from greval.stats.resampling import BootstrapSample, build_sparse, compute_intervals
+from greval.stats.threshold import find_best_threshold, split_folds
 
 LEVEL = 0.95
 unhurried = settings(deadline=None)  # a busy machine makes no law false
@@ -33,7 +33,7 @@ def numbers(people, judge, questions=None):
     """Give two columns of numbers."""
     places = np.arange(len(people))
     columns = (np.array(side, dtype=float) for side in (people, judge))
-    return correlation.Numbers(*columns, np.ones(len(people)), places, places if questions is None else questions)
+    return correlation.NumberPairs(*columns, np.ones(len(people)), places, places if questions is None else questions)
 
 
 tables = st.integers(2, 5).flatmap(
@@ -50,8 +50,10 @@ def test_figures_of_resamples_equal_scikit_learn(drawn):
     """The formulas that give intervals are scikit-learn's: report, averages and all kappas, with weights."""
     size, rows = drawn
     columns = choices([row[:2] for row in rows], size, weights=[row[2] for row in rows])
-    theirs = confusion.by_sklearn(columns)
-    ours = confusion.figures(confusion.confusion(columns)[None].astype(float), ordered=size > 2)
+    theirs = confusion.compute_figures(columns)
+    ours = confusion.compute_resampled_figures(
+        confusion.confusion_matrix(columns)[None].astype(float), ordered=size > 2
+    )
     assert ours.keys() == theirs.keys()
     for name, value in theirs.items():
         assert float(ours[name][0]) == pytest.approx(value, abs=1e-12, nan_ok=True), name
@@ -65,8 +67,8 @@ def test_kappas_equal_statsmodels(drawn):
     size, rows = drawn
     columns = choices([row[:2] for row in rows], size)
     assume(len({*columns.truth, *columns.given}) > 1)
-    ours = confusion.by_sklearn(columns)
-    counts = confusion.confusion(columns)
+    ours = confusion.compute_figures(columns)
+    counts = confusion.confusion_matrix(columns)
     assert ours["kappa"] == pytest.approx(inter_rater.cohens_kappa(counts, return_results=False))
     for name, power in (("kappa linear", 1), ("kappa quadratic", 2)) if size > 2 else ():
         assert ours[name] == pytest.approx(
@@ -94,7 +96,7 @@ def test_alpha_equals_krippendorff(drawn, distance):
     table = np.array([[*map(float, unit), *[nan] * (columns - len(unit))] for unit in units]).T
     theirs = krippendorff.alpha(table, level_of_measurement=distance, value_domain=[*range(size)])
     ratings = alpha.Ratings(units, np.arange(len(units)), 0 if distance == "interval" else size, distance)
-    assert alpha.reliability(ratings, level=LEVEL)["alpha"].value == pytest.approx(theirs, abs=1e-9)
+    assert alpha.compute_reliability(ratings, level=LEVEL)["alpha"].value == pytest.approx(theirs, abs=1e-9)
 
 
 @given(raters)
@@ -104,7 +106,7 @@ def test_ac1_follows_gwets_formula(drawn):
     size, units = drawn
     twice = [unit for unit in units if len(unit) > 1]
     rated = [unit for unit in units if unit]
-    found = alpha.reliability(alpha.Ratings(units, np.arange(len(units)), size, "nominal"), level=LEVEL)["ac1"]
+    found = alpha.compute_reliability(alpha.Ratings(units, np.arange(len(units)), size, "nominal"), level=LEVEL)["ac1"]
     if not twice:
         assert isinstance(found, Undefined)
         return
@@ -118,9 +120,9 @@ def test_ac1_follows_gwets_formula(drawn):
 def test_ac1_of_two_raters_is_that_of_several():
     """The formula for a table of two raters and the one for several give the same."""
     pairs = [(0, 0), (0, 1), (1, 1), (2, 1), (2, 2), (0, 2)]
-    table = confusion.confusion(choices(pairs, 3))[None].astype(float)
-    several = alpha.reliability(alpha.Ratings(pairs, np.arange(6), 3, "nominal"), level=LEVEL)["ac1"]
-    assert float(confusion.ac1(table)[0]) == pytest.approx(several.value)
+    table = confusion.confusion_matrix(choices(pairs, 3))[None].astype(float)
+    several = alpha.compute_reliability(alpha.Ratings(pairs, np.arange(6), 3, "nominal"), level=LEVEL)["ac1"]
+    assert float(confusion.gwet_ac1(table)[0]) == pytest.approx(several.value)
 
 
 few = st.lists(st.tuples(st.integers(1, 5), st.integers(1, 4)), min_size=2, max_size=40)
@@ -132,7 +134,7 @@ many = st.lists(st.tuples(st.floats(-9, 9, width=32), st.floats(-9, 9, width=32)
 def test_numbers_equal_scipy_and_numpy(pairs):
     """Means, spread, error, bias and the three correlations equal scipy's and numpy's."""
     people, judge = (np.array(side, dtype=float) for side in zip(*pairs, strict=True))
-    found = correlation.compared(numbers(people, judge), level=LEVEL)
+    found = correlation.compare_numbers(numbers(people, judge), level=LEVEL)
     expected = {
         "people mean": people.mean(),
         "judge sd": judge.std(ddof=1),
@@ -158,8 +160,8 @@ def test_correlations_of_tables_equal_scipy(pairs):
     table = np.zeros((1, 5, 4))
     for one, other in pairs:
         table[0, one - 1, other - 1] += 1
-    ours = ranks.of_tables(table, np.arange(1.0, 6), np.arange(1.0, 5))
-    for name, value in ranks.directly(people, judge).items():
+    ours = ranks.compute_table_figures(table, np.arange(1.0, 6), np.arange(1.0, 5))
+    for name, value in ranks.compute_rank_figures(people, judge).items():
         assert float(ours[name][0]) == pytest.approx(value, nan_ok=True), name
 
 
@@ -168,8 +170,8 @@ def test_moments_give_scipys_pearson():
     rng = np.random.default_rng(1)
     x = 1e6 + rng.normal(size=50)
     columns = numbers(x, x + rng.normal(size=50))
-    rows, middle = correlation._moments(columns)
-    ours = correlation.figures(rows.sum(axis=0).reshape(1, -1), middle)["pearson"][0]
+    rows, middle = correlation._collect_moments(columns)
+    ours = correlation.compute_figures(rows.sum(axis=0).reshape(1, -1), middle)["pearson"][0]
     assert ours == pytest.approx(stats.pearsonr(columns.people, columns.judge).statistic, abs=1e-9)
 
 
@@ -180,8 +182,8 @@ def test_rank_intervals_are_the_same_both_ways():
     people = rng.integers(1, 6, 150).astype(float)
     judge = np.clip(people + rng.integers(-2, 3, 150), 1, 5)
     columns = numbers(people, judge)
-    by_table = correlation.compared(columns, level=LEVEL)
-    single = ranks._intervals((people, judge), columns.things, LEVEL)
+    by_table = correlation.compare_numbers(columns, level=LEVEL)
+    single = ranks._compute_intervals((people, judge), columns.things, LEVEL)
     for name in ("spearman", "kendall"):
         assert by_table[name].interval.low == pytest.approx(single[name].low, abs=0.02)
         assert by_table[name].interval.high == pytest.approx(single[name].high, abs=0.02)
@@ -191,13 +193,16 @@ def test_a_bootstrap_holds_the_truth():
     """The 95 % interval of kappa holds the true kappa in about 95 of 100 samples of 100."""
     rng = np.random.default_rng(3)
     shares = np.array([[0.4, 0.1], [0.15, 0.35]])
-    true = float(confusion.figures(shares[None], ordered=False)["kappa"][0])
+    true = float(confusion.compute_resampled_figures(shares[None], ordered=False)["kappa"][0])
     hits = 0
     for _ in range(200):
         cells = rng.choice(4, size=100, p=shares.ravel())
-        rows = sparse((np.arange(100), cells), np.ones(100), (100, 4))
-        found = intervals(
-            rows, lambda s: confusion.figures(s.reshape(-1, 2, 2), ordered=False), np.arange(100), level=LEVEL
+        rows = build_sparse((np.arange(100), cells), np.ones(100), (100, 4))
+        found = compute_intervals(
+            rows,
+            lambda s: confusion.compute_resampled_figures(s.reshape(-1, 2, 2), ordered=False),
+            np.arange(100),
+            level=LEVEL,
         )["kappa"]
         hits += found.low <= true <= found.high
     assert 180 <= hits <= 200
@@ -207,7 +212,7 @@ def test_clusters_widen_the_interval():
     """Where the things of a question are copies of each other, the interval by question is wider by far."""
     pairs = [(n % 2, (n % 2) ^ (n % 5 == 0)) for n in range(30) for _ in range(10)]
     columns = choices(pairs, 2, questions=np.repeat(np.arange(30), 10))
-    found = confusion.compared(columns, level=LEVEL)["kappa"]
+    found = confusion.compare_choices(columns, level=LEVEL)["kappa"]
     width = found.interval.high - found.interval.low
     assert found.clustered.high - found.clustered.low > 2.5 * width
 
@@ -215,13 +220,13 @@ def test_clusters_widen_the_interval():
 def test_the_order_of_things_changes_no_interval():
     """The same things in another order have the same figures and intervals."""
     pairs = [(n * 7 % 3, n * 5 % 3) for n in range(60)]
-    one = confusion.compared(choices(pairs, 3), level=LEVEL)
-    assert one == confusion.compared(choices(pairs[::-1], 3), level=LEVEL)
+    one = confusion.compare_choices(choices(pairs, 3), level=LEVEL)
+    assert one == confusion.compare_choices(choices(pairs[::-1], 3), level=LEVEL)
 
 
 def test_one_category_leaves_kappa_undefined():
     """Two sides that only ever say one thing: kappa says why it cannot tell, a share still has an interval."""
-    found = confusion.compared(choices([(0, 0)] * 20, 3), level=LEVEL)
+    found = confusion.compare_choices(choices([(0, 0)] * 20, 3), level=LEVEL)
     assert found["accuracy"].value == 1
     assert 0.8 < found["accuracy"].interval.low < 0.9
     for name in ("kappa", "kappa linear", "kappa quadratic"):
@@ -233,8 +238,8 @@ def test_one_category_leaves_kappa_undefined():
 
 def test_a_single_thing_has_no_interval_and_no_correlation():
     """One thing: shares have Wilson's interval, means none, and what needs two says so."""
-    found = correlation.compared(numbers([3], [4]), level=LEVEL)
-    assert found["bias"] == Figure(value=1.0, n=1)
+    found = correlation.compare_numbers(numbers([3], [4]), level=LEVEL)
+    assert found["bias"] == MeasuredValue(value=1.0, n=1)
     assert {found[name].reason for name in ("pearson", "spearman", "kendall", "people sd")} == {
         "needs at least two things"
     }
@@ -242,8 +247,8 @@ def test_a_single_thing_has_no_interval_and_no_correlation():
 
 def test_alpha_without_pairs_or_spread_is_undefined():
     """No thing with two values, or all values equal: alpha is undefined, with the reason."""
-    alone = alpha.reliability(alpha.Ratings([[0], [1]], np.arange(2), 2, "nominal"), level=LEVEL)
-    equal = alpha.reliability(alpha.Ratings([[0.1] * 3, [0.1] * 2], np.arange(2), 0, "interval"), level=LEVEL)
+    alone = alpha.compute_reliability(alpha.Ratings([[0], [1]], np.arange(2), 2, "nominal"), level=LEVEL)
+    equal = alpha.compute_reliability(alpha.Ratings([[0.1] * 3, [0.1] * 2], np.arange(2), 0, "interval"), level=LEVEL)
     assert alone["alpha"].reason == "no thing has two people's values"
     assert equal["alpha"].reason == "all values are equal"
 
@@ -253,17 +258,17 @@ def test_alpha_without_pairs_or_spread_is_undefined():
 def test_nothing_is_ever_nan(drawn):
     """Whatever the data, a figure is a finite number or says why it is none."""
     size, rows = drawn
-    for one in confusion.compared(choices([row[:2] for row in rows], size), level=LEVEL).values():
+    for one in confusion.compare_choices(choices([row[:2] for row in rows], size), level=LEVEL).values():
         assert isinstance(one, Undefined) or not isnan(one.value)
 
 
 def test_ranks_of_a_constant_side_are_undefined():
     """A constant side is told also where there are too many different numbers for a table."""
     columns = numbers([1.0] * 50, [*range(50)])
-    sample = Sample(None, columns.things, columns.questions)
-    values = ranks.directly(columns.people, columns.judge)
-    found = ranks._ranked_one_by_one(
-        (columns.people, columns.judge), sample, lambda _: Counted(n=50, why="equal"), values=values, level=LEVEL
+    sample = BootstrapSample(None, columns.things, columns.questions)
+    values = ranks.compute_rank_figures(columns.people, columns.judge)
+    found = ranks._resample_ranks(
+        (columns.people, columns.judge), sample, lambda _: ValueBasis(n=50, why="equal"), values=values, level=LEVEL
     )
     assert found["spearman"] == Undefined(n=50, reason="equal")
     assert found["judge median"].interval.low < 24.5 < found["judge median"].interval.high
@@ -272,11 +277,11 @@ def test_ranks_of_a_constant_side_are_undefined():
 def test_the_threshold_is_found_and_folds_keep_clusters_whole():
     """A category that follows a number is told by its threshold; no cluster is in two folds."""
     size = np.arange(100.0)
-    found = best_threshold(size, (size > 41).astype(np.int64), 2)
+    found = find_best_threshold(size, (size > 41).astype(np.int64), 2)
     assert (found.below, found.above) == (0, 1)
     assert 40 <= found.at <= 42
     clusters = np.arange(100) // 7
-    held = folds(clusters)
+    held = split_folds(clusters)
     assert np.array(held).sum(axis=0).tolist() == [1] * 100
     assert all(len(set(clusters[fold]) & set(clusters[~fold])) == 0 for fold in held)
-    assert folds(np.zeros(5, dtype=np.int64)) == []
+    assert split_folds(np.zeros(5, dtype=np.int64)) == []

@@ -9,8 +9,16 @@ from hypothesis import strategies as st
 from statsmodels.stats.weightstats import DescrStatsW
 
 from greval.stats.misclassification import rogan_gladen
-from greval.stats.prediction_powered import Estimated, Side, covering, labels_only, mean, omitted, prediction_powered
-from greval.stats.sampling import Spread, drawn
+from greval.stats.prediction_powered import (
+    EstimateTerm,
+    MeanEstimate,
+    compute_interval,
+    compute_jackknife_totals,
+    estimate_from_labels,
+    estimate_prediction_powered,
+    weighted_mean,
+)
+from greval.stats.sampling import EstimateSpread, build_weighted_sample
 
 TINY = 1e-9
 """So near are values that labels without a fault are believed."""
@@ -19,14 +27,19 @@ RATES = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=8, max_size=4
 
 def whole(verdicts, places):
     """Give the mean of all things, for a sample of some."""
-    return [Side(np.ones(len(places)), float(np.mean(verdicts)))]
+    return [EstimateTerm(np.ones(len(places)), float(np.mean(verdicts)))]
 
 
 def every_sample(labels, verdicts, count):
     """Give each sample of so many things, laid out as drawn at random."""
     for chosen in combinations(range(len(labels)), count):
         places = np.array(chosen)
-        yield drawn(np.ones(count), whole=len(labels)), whole(verdicts, places), labels[places], verdicts[places]
+        yield (
+            build_weighted_sample(np.ones(count), population=len(labels)),
+            whole(verdicts, places),
+            labels[places],
+            verdicts[places],
+        )
 
 
 LABELS = np.array([1.0, 3.0, 4.0, 4.0, 5.0, 2.0, 2.5])
@@ -37,7 +50,8 @@ VERDICTS = np.array([2.0, 3.0, 3.0, 5.0, 4.0, 2.0, 1.0])
 def test_estimate_and_variance_are_right_over_all_samples(power):
     """Over all samples that can be drawn the estimate is the truth on average, and so is its variance."""
     found = [
-        (prediction_powered(*sample, width=TINY, power=power), sample) for sample in every_sample(LABELS, VERDICTS, 4)
+        (estimate_prediction_powered(*sample, width=TINY, power=power), sample)
+        for sample in every_sample(LABELS, VERDICTS, 4)
     ]
     values = np.array([one.value for one, _ in found])
     assert values.mean() == pytest.approx(LABELS.mean())
@@ -51,8 +65,8 @@ def test_variance_of_strata_is_right_over_all_samples():
     for one in combinations(parts[0], 2):
         for other in combinations(parts[1], 2):
             places = np.array([*one, *other])
-            sample = drawn(np.array([1.5, 1.5, 2.0, 2.0]), np.array([0, 0, 1, 1]), whole=7)
-            found = labels_only(sample, whole(VERDICTS, places), LABELS[places], width=TINY)
+            sample = build_weighted_sample(np.array([1.5, 1.5, 2.0, 2.0]), np.array([0, 0, 1, 1]), population=7)
+            found = estimate_from_labels(sample, whole(VERDICTS, places), LABELS[places], width=TINY)
             values.append(found.value)
             variances.append(found.spread.variance)
     assert np.mean(values) == pytest.approx(LABELS.mean())
@@ -66,8 +80,8 @@ def test_questions_drawn_whole_are_clusters():
     found = []
     for chosen in combinations(range(5), 3):
         places = np.flatnonzero(np.isin(question, chosen))
-        sample = drawn(np.ones(6), units=question[places], whole=10)
-        found.append(labels_only(sample, whole(labels, places), labels[places], width=TINY))
+        sample = build_weighted_sample(np.ones(6), units=question[places], population=10)
+        found.append(estimate_from_labels(sample, whole(labels, places), labels[places], width=TINY))
     assert np.mean([one.spread.variance for one in found]) == pytest.approx(np.var([one.value for one in found]))
 
 
@@ -79,7 +93,12 @@ def test_each_thing_by_its_own_chance():
     values, variances = [], []
     for _ in range(3000):
         places = np.flatnonzero(rng.random(300) < chances)
-        found = labels_only(drawn(1 / chances[places], whole=300), whole(labels, places), labels[places], width=TINY)
+        found = estimate_from_labels(
+            build_weighted_sample(1 / chances[places], population=300),
+            whole(labels, places),
+            labels[places],
+            width=TINY,
+        )
         values.append(found.value)
         variances.append(found.spread.variance)
     assert np.mean(values) == pytest.approx(labels.mean(), abs=0.01)
@@ -91,12 +110,12 @@ def test_same_as_ppi_python():
     rng = np.random.default_rng(3)
     labels = (rng.random(400) < 0.6).astype(float)
     verdicts = np.where(rng.random(400) < 0.2, 1 - labels, labels)
-    sample = drawn(np.ones(60), whole=400)
+    sample = build_weighted_sample(np.ones(60), population=400)
     sides = whole(verdicts, range(60))
     for power, value in ((1.0, 0.6175), (0.5, 0.60041667)):
-        found = prediction_powered(sample, sides, labels[:60], verdicts[:60], width=1, power=power)
+        found = estimate_prediction_powered(sample, sides, labels[:60], verdicts[:60], width=1, power=power)
         assert found.value == pytest.approx(value, abs=1e-8)
-    tuned = prediction_powered(sample, sides, labels[:60], verdicts[:60], width=1)
+    tuned = estimate_prediction_powered(sample, sides, labels[:60], verdicts[:60], width=1)
     theirs = (0.60129759 - labels[:60].mean()) / (verdicts.mean() - verdicts[:60].mean())
     pairs = np.cov(labels[:60], verdicts[:60])
     assert tuned.power == pytest.approx(pairs[0, 1] / pairs[1, 1])
@@ -109,10 +128,10 @@ def test_weighted_mean_is_that_of_statsmodels(labels, seed):
     """The weighted mean equals that of statsmodels; of equal weights the error is that of a sample."""
     weights = np.random.default_rng(seed).uniform(1, 5, len(labels))
     values = np.array(labels)
-    sample = drawn(weights, whole=10**9)
-    assert mean(sample, whole(values, values), values) == pytest.approx(DescrStatsW(values, weights).mean)
-    plain = drawn(np.ones(len(labels)), whole=10**9)
-    found = plain.covariance(*[omitted(plain, whole(values, values), values)] * 2)
+    sample = build_weighted_sample(weights, population=10**9)
+    assert weighted_mean(sample, whole(values, values), values) == pytest.approx(DescrStatsW(values, weights).mean)
+    plain = build_weighted_sample(np.ones(len(labels)), population=10**9)
+    found = plain.compute_covariance(*[compute_jackknife_totals(plain, whole(values, values), values)] * 2)
     assert found**0.5 == pytest.approx(DescrStatsW(values).std_mean, abs=1e-6)
 
 
@@ -121,20 +140,26 @@ def test_weighted_mean_is_that_of_statsmodels(labels, seed):
 def test_laws_of_prediction_powered_estimates(pairs, factor):
     """A judge that is right needs no labels; a constant error of the judge, and the weights' unit, change nothing."""
     labels, verdicts = (np.array(side, dtype=float) for side in zip(*pairs, strict=True))
-    sample = drawn(np.ones(len(labels)), whole=500)
-    sides = [Side(np.ones(len(labels)), 0.37)]
+    sample = build_weighted_sample(np.ones(len(labels)), population=500)
+    sides = [EstimateTerm(np.ones(len(labels)), 0.37)]
     if labels.min() < labels.max():
-        right = prediction_powered(sample, sides, labels, labels, width=1)
+        right = estimate_prediction_powered(sample, sides, labels, labels, width=1)
         assert (right.value, right.power) == (pytest.approx(0.37), pytest.approx(1.0))
-    found = prediction_powered(sample, sides, labels, verdicts, width=1)
-    shifted = prediction_powered(sample, [Side(np.ones(len(labels)), 0.87)], labels, verdicts + 0.5, width=1)
-    scaled = prediction_powered(drawn(np.full(len(labels), factor), whole=500), sides, labels, verdicts, width=1)
+    found = estimate_prediction_powered(sample, sides, labels, verdicts, width=1)
+    shifted = estimate_prediction_powered(
+        sample, [EstimateTerm(np.ones(len(labels)), 0.87)], labels, verdicts + 0.5, width=1
+    )
+    scaled = estimate_prediction_powered(
+        build_weighted_sample(np.full(len(labels), factor), population=500), sides, labels, verdicts, width=1
+    )
     for other in (shifted, scaled):
         assert other.value == pytest.approx(found.value)
         assert other.spread.variance == pytest.approx(found.spread.variance)
-    at_this_power = prediction_powered(sample, sides, labels, verdicts, width=1, power=found.power)
+    at_this_power = estimate_prediction_powered(sample, sides, labels, verdicts, width=1, power=found.power)
     assert at_this_power.value == pytest.approx(found.value)
-    assert at_this_power.spread.variance <= labels_only(sample, sides, labels, width=1).spread.variance * (1 + 1e-9)
+    assert at_this_power.spread.variance <= estimate_from_labels(sample, sides, labels, width=1).spread.variance * (
+        1 + 1e-9
+    )
 
 
 def by_leaving_out(estimate, stratum, rest):
@@ -169,8 +194,8 @@ def test_variance_of_labels_is_that_of_the_jackknife(units):
     unit = np.repeat(np.arange(len(units)), [len(things) for _, things in units])
     labels = np.array([label for _, things in units for label, _ in things])
     weights = np.where(stratum == 0, 2.0, 5.0)[unit]
-    sample = drawn(weights, stratum[unit], unit, whole=int(weights.sum()))
-    found = labels_only(sample, whole(labels, labels), labels, width=TINY)
+    sample = build_weighted_sample(weights, stratum[unit], unit, population=int(weights.sum()))
+    found = estimate_from_labels(sample, whole(labels, labels), labels, width=TINY)
     expected = by_leaving_out(
         lambda kept: float((weights * kept[unit]) @ labels / (weights * kept[unit]).sum()), stratum, {0: 0.5, 1: 0.8}
     )
@@ -188,7 +213,7 @@ def test_variance_of_ppi_is_that_of_the_jackknife_with_the_power_fitted_again(un
     """The power is fitted anew without each question: the variance is that of n such estimates, with n - 2 degrees."""
     labels, verdicts = (np.array([unit[side] for unit in units]) for side in (0, 1))
     n = len(units)
-    sample = drawn(np.ones(3 * n), units=np.repeat(np.arange(n), 3), whole=12 * n)
+    sample = build_weighted_sample(np.ones(3 * n), units=np.repeat(np.arange(n), 3), population=12 * n)
 
     def estimate(kept):
         y, f = (values[kept > 0].mean(axis=1) for values in (labels, verdicts))
@@ -197,7 +222,9 @@ def test_variance_of_ppi_is_that_of_the_jackknife_with_the_power_fitted_again(un
     questions = verdicts.mean(axis=1)
     if min(np.ptp(np.delete(questions, place)) for place in range(n)) < 1e-3:
         return
-    found = prediction_powered(sample, [Side(np.ones(3 * n), judged)], labels.ravel(), verdicts.ravel(), width=TINY)
+    found = estimate_prediction_powered(
+        sample, [EstimateTerm(np.ones(3 * n), judged)], labels.ravel(), verdicts.ravel(), width=TINY
+    )
     expected = by_leaving_out(estimate, np.zeros(n, dtype=int), {0: 0.75})
     assert found.value == pytest.approx(estimate(np.ones(n)))
     assert found.spread.variance == pytest.approx(expected, rel=1e-6, abs=1e-9)
@@ -210,14 +237,14 @@ def test_variance_of_rogan_gladen_is_that_of_the_jackknife():
     n, judged = 60, 0.5
     labels = (rng.random((n, 4)) < 0.5).astype(float)
     verdicts = np.where(rng.random((n, 4)) < 0.15, 1 - labels, labels)
-    sample = drawn(np.ones(4 * n), units=np.repeat(np.arange(n), 4), whole=10**7)
+    sample = build_weighted_sample(np.ones(4 * n), units=np.repeat(np.arange(n), 4), population=10**7)
 
     def estimate(kept):
         y, f = labels[kept > 0].ravel(), verdicts[kept > 0].ravel()
         yes, no = f[y == 1].mean(), f[y == 0].mean()
         return (judged - no) / (yes - no)
 
-    sides = [Side(np.ones(4 * n), judged), Side(np.ones(4 * n), 0.0, -1.0)]
+    sides = [EstimateTerm(np.ones(4 * n), judged), EstimateTerm(np.ones(4 * n), 0.0, -1.0)]
     found = rogan_gladen(sample, sides[:1], labels.ravel(), verdicts.ravel(), level=0.95)
     expected = by_leaving_out(estimate, np.zeros(n, dtype=int), {0: 1.0})
     assert found.value == pytest.approx(estimate(np.ones(n)))
@@ -227,21 +254,21 @@ def test_variance_of_rogan_gladen_is_that_of_the_jackknife():
 def test_an_interval_of_what_was_not_seen_is_a_bound():
     """Without a fault among the labels the interval is called bounded, of a share as of a mean and of Rogan-Gladen."""
     labels = np.array([1.0, 0.0] * 25)
-    sample, sides = drawn(np.ones(50), whole=10**6), [Side(np.ones(50), 0.5)]
-    found = prediction_powered(sample, sides, labels, labels, width=1)
+    sample, sides = build_weighted_sample(np.ones(50), population=10**6), [EstimateTerm(np.ones(50), 0.5)]
+    found = estimate_prediction_powered(sample, sides, labels, labels, width=1)
     assert found.spread.bound
     for share in (True, False):
-        assert covering(found, level=0.95, ends=(0.0, 1.0), share=share)[1].method == "bounded"
+        assert compute_interval(found, level=0.95, ends=(0.0, 1.0), share=share)[1].method == "bounded"
     assert rogan_gladen(sample, sides, labels, labels, level=0.95).bound
     wrong = np.r_[1 - labels[:8], labels[8:]]
-    assert not prediction_powered(sample, sides, labels, wrong, width=1).spread.bound
+    assert not estimate_prediction_powered(sample, sides, labels, wrong, width=1).spread.bound
     assert not rogan_gladen(sample, sides, labels, wrong, level=0.95).bound
 
 
 def test_all_labelled_leaves_no_doubt():
     """Where everything is labelled the estimate is the mean of the labels, without an error."""
-    sample = drawn(np.ones(7), whole=7)
-    found = prediction_powered(sample, whole(VERDICTS, range(7)), LABELS, VERDICTS, width=4)
+    sample = build_weighted_sample(np.ones(7), population=7)
+    found = estimate_prediction_powered(sample, whole(VERDICTS, range(7)), LABELS, VERDICTS, width=4)
     assert found.value == pytest.approx(LABELS.mean())
     assert found.spread.variance == 0
 
@@ -250,22 +277,28 @@ def test_all_labelled_leaves_no_doubt():
 def test_no_fault_seen_is_no_proof(count, share):
     """Labels that all agree with the judge leave room for a share of faults of about 3 by their number."""
     ones = np.ones(count)
-    found = labels_only(drawn(ones, whole=10**6), [Side(ones, 1.0)], ones, width=1)
-    assert found.spread.half(0.95) == pytest.approx(share, rel=0.15)
+    found = estimate_from_labels(
+        build_weighted_sample(ones, population=10**6), [EstimateTerm(ones, 1.0)], ones, width=1
+    )
+    assert found.spread.compute_half_width(0.95) == pytest.approx(share, rel=0.15)
 
 
 def test_a_small_part_of_a_sample_is_known_badly():
     """Two labels of a group are two labels, however many others there are."""
     shares = np.r_[np.ones(2), np.zeros(198)]
-    found = labels_only(drawn(np.ones(200), whole=2000), [Side(shares, 1.0)], np.ones(200), width=1)
-    assert found.spread.half(0.95) > 0.5
+    found = estimate_from_labels(
+        build_weighted_sample(np.ones(200), population=2000), [EstimateTerm(shares, 1.0)], np.ones(200), width=1
+    )
+    assert found.spread.compute_half_width(0.95) > 0.5
 
 
 def test_a_group_has_the_error_of_its_own_labels():
     """The labels of a group count as a random sample of it: its error is that of their own number."""
     labels = np.array([1.0, 2.0, 4.0, 4.0, *[3.0] * 36])
     shares = np.r_[np.ones(4), np.zeros(36)]
-    found = labels_only(drawn(np.ones(40), whole=400), [Side(shares, 3.0)], labels, width=TINY)
+    found = estimate_from_labels(
+        build_weighted_sample(np.ones(40), population=400), [EstimateTerm(shares, 3.0)], labels, width=TINY
+    )
     assert found.value == pytest.approx(2.75)
     assert found.spread.variance == pytest.approx(0.9 * np.var(labels[:4], ddof=1) / 4)
     assert found.spread.df <= 3
@@ -273,23 +306,27 @@ def test_a_group_has_the_error_of_its_own_labels():
 
 def test_single_labels_of_a_stratum_are_joined():
     """A stratum with one label counts with that of the nearest weight, and this is told."""
-    sample = drawn(np.array([1.0, 1.0, 5.0, 9.0, 9.0]), np.array([0, 0, 1, 2, 2]), whole=100)
+    sample = build_weighted_sample(np.array([1.0, 1.0, 5.0, 9.0, 9.0]), np.array([0, 0, 1, 2, 2]), population=100)
     assert (sample.joined, sample.sizes.tolist()) == (1, [2, 3])
 
 
 def test_spread_needs_no_spread():
     """A variance that is added counts as known."""
-    assert Spread(1.0, 5.0).plus(1.0) == Spread(2.0, 20.0)
-    assert Spread(0.0, 5.0).plus(1.0) == Spread(1.0, 5.0)
-    assert [Spread(1.0, 3.0, bound=True).plus(more).bound for more in (0.1, 2.0)] == [True, False]
+    assert EstimateSpread(1.0, 5.0).add_variance(1.0) == EstimateSpread(2.0, 20.0)
+    assert EstimateSpread(0.0, 5.0).add_variance(1.0) == EstimateSpread(1.0, 5.0)
+    assert [EstimateSpread(1.0, 3.0, bound=True).add_variance(more).bound for more in (0.1, 2.0)] == [True, False]
 
 
 def rates(labels, verdicts, judged, level=0.95):
     """Give Rogan and Gladen's estimate of a random sample of a large whole."""
     said = np.array(labels, dtype=float)
-    sides = [Side(np.ones(len(said)), judged)]
+    sides = [EstimateTerm(np.ones(len(said)), judged)]
     return rogan_gladen(
-        drawn(np.ones(len(said)), whole=10**7), sides, said, np.array(verdicts, dtype=float), level=level
+        build_weighted_sample(np.ones(len(said)), population=10**7),
+        sides,
+        said,
+        np.array(verdicts, dtype=float),
+        level=level,
     )
 
 
@@ -311,8 +348,8 @@ def test_rogan_gladen_of_a_difference_by_hand():
         [1] * 90 + [0] * 10 + [1] * 20 + [0] * 80 + [1] * 80 + [0] * 20 + [1] * 10 + [0] * 90, dtype=float
     )
     method = (np.arange(400) < 200).astype(float)
-    sides = [Side(method, 0.48), Side(1 - method, 0.24, -1.0)]
-    found = rogan_gladen(drawn(np.ones(400), whole=10**7), sides, labels, verdicts, level=0.95)
+    sides = [EstimateTerm(method, 0.48), EstimateTerm(1 - method, 0.24, -1.0)]
+    found = rogan_gladen(build_weighted_sample(np.ones(400), population=10**7), sides, labels, verdicts, level=0.95)
     assert found.value == pytest.approx(0.4 - 0.2)
     one = (0.36 * 0.16 + 0.16 * 0.09) / 100 / 0.49
     other = (0.64 * 0.09 + 0.04 * 0.16) / 100 / 0.49
@@ -336,13 +373,19 @@ def test_rogan_gladen_says_where_it_is_undefined(labels, verdicts, told):
 
 def test_intervals_stay_on_the_scale():
     """An estimate beyond the scale is set to its end, and so told; shares have Wilson's interval."""
-    value, interval, cut = covering(Estimated(1.02, Spread(1e-4, 50.0)), level=0.95, ends=(0.0, 1.0), share=True)
+    value, interval, cut = compute_interval(
+        MeanEstimate(1.02, EstimateSpread(1e-4, 50.0)), level=0.95, ends=(0.0, 1.0), share=True
+    )
     assert (value, interval.high, cut) == (1.0, 1.0, True)
     assert interval.low == pytest.approx(0.98, abs=0.001)
-    value, interval, cut = covering(Estimated(0.97, Spread(4e-4, 50.0)), level=0.95, ends=(0.0, 1.0), share=True)
+    value, interval, cut = compute_interval(
+        MeanEstimate(0.97, EstimateSpread(4e-4, 50.0)), level=0.95, ends=(0.0, 1.0), share=True
+    )
     assert (interval.method, cut) == ("wilson", False)
     assert interval.high < 1
-    _, interval, cut = covering(Estimated(3.0, Spread(0.04, 1e9)), level=0.95, ends=None, share=False)
+    _, interval, cut = compute_interval(
+        MeanEstimate(3.0, EstimateSpread(0.04, 1e9)), level=0.95, ends=None, share=False
+    )
     assert (interval.low, interval.high, cut) == (
         pytest.approx(2.608, abs=0.001),
         pytest.approx(3.392, abs=0.001),

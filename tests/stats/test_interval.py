@@ -6,15 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from greval.stats.difference import clustered, student
-from greval.stats.interval import wilson
+from greval.stats.difference import student_interval, sum_by_cluster
+from greval.stats.interval import wilson_interval
 
 
 @given(st.integers(1, 500).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
 def test_wilson_is_scipys(counted):
     """Wilson's interval equals scipy's own for every share."""
     hits, n = counted
-    ours = wilson(hits / n, n)
+    ours = wilson_interval(hits / n, n)
     theirs = stats.binomtest(hits, n).proportion_ci(method="wilson")
     assert ours.low == pytest.approx(theirs.low, abs=1e-12)
     assert ours.high == pytest.approx(theirs.high, abs=1e-12)
@@ -22,8 +22,8 @@ def test_wilson_is_scipys(counted):
 
 def test_no_mean_of_a_scale_lies_beyond_its_ends():
     """Student's interval of shares near 1 ends at 1; one of a measure without an end is left as it is."""
-    interval = student(clustered(np.array([1.0, 1.0, 1.0, 0.8]), None), level=0.95)
+    interval = student_interval(sum_by_cluster(np.array([1.0, 1.0, 1.0, 0.8]), None), level=0.95)
     assert interval.high > 1
-    assert interval.within((0.0, 1.0)).high == 1.0
-    assert interval.within((0.0, 1.0)).low == interval.low
-    assert interval.within(None) == interval
+    assert interval.clip((0.0, 1.0)).high == 1.0
+    assert interval.clip((0.0, 1.0)).low == interval.low
+    assert interval.clip(None) == interval

@@ -11,12 +11,12 @@ from scaled_results import SCALES, SECONDS, categories
 from scipy import optimize, stats
 from statsmodels.stats.proportion import proportion_confint
 
-from greval.records.outline import outline
+from greval.records.outline import format_outline
 from greval.records.result import Judgement, Result, Scored
-from greval.stats.difference import alike, clustered
+from greval.stats.difference import bounded_interval, sum_by_cluster
 from greval.stats.mean_interval import effective_wilson, mean_interval
 from greval.stats.number_range import NumberRange, find_number_range
-from greval.stats.summary import Tallies
+from greval.stats.summary import ResultTallies
 
 cases = st.sampled_from([*SCALES]).flatmap(
     lambda name: st.tuples(
@@ -30,12 +30,12 @@ cases = st.sampled_from([*SCALES]).flatmap(
 
 def summary_of(scale, given):
     """Summarise results of one metric, one for each list of numbers."""
-    tallies = Tallies({"m": scale})
+    tallies = ResultTallies({"m": scale})
     for numbers in given:
         judgements = tuple(Judgement(value=str(number), number=number, reason="r") for number in numbers)
         result = Result(metric="m", fingerprint="f", judge="j", tier="schema", outcome=Scored(judgements=judgements))
-        tallies.add("m", "", outline(result), ())
-    (summary,) = tallies.summaries()
+        tallies.add("m", "", format_outline(result), ())
+    (summary,) = tallies.build_summaries()
     return summary
 
 
@@ -136,7 +136,7 @@ def test_equal_values_have_the_bound_of_clopper_and_pearson(n, value):
     found = mean_interval([float(value)] * n, [1] * n, NumberRange(1, 5))
     assert found.method == "bounded"
     assert (found.low, found.high) == pytest.approx((value - share * (value - 1), value + share * (5 - value)))
-    assert found == alike(value, n, level=0.95, ends=(1, 5))
+    assert found == bounded_interval(value, n, level=0.95, ends=(1, 5))
 
 
 @pytest.mark.parametrize("items", [[3.0] * 4, [1.0, 5.0]])
@@ -144,7 +144,7 @@ def test_cases_of_one_mean_count_as_cases(items):
     """Items of one case are one observation: equal case means are bounded by the number of cases, also a single one."""
     for n in (1, 12):
         found = mean_interval([sum(items)] * n, [len(items)] * n, NumberRange(1, 5))
-        assert found == alike(3.0, n, level=0.95, ends=(1, 5))
+        assert found == bounded_interval(3.0, n, level=0.95, ends=(1, 5))
 
 
 @pytest.mark.parametrize("high", [5.0, None])
@@ -192,7 +192,7 @@ def test_sums_are_exact_in_any_order():
     draw = np.random.default_rng(9)
     seconds = draw.lognormal(0.0, 3.0, 1000)
     orders = [seconds, seconds[::-1], *(draw.permutation(seconds) for _ in range(40))]
-    assert len({clustered(order, None).mean for order in orders}) == 1
+    assert len({sum_by_cluster(order, None).mean for order in orders}) == 1
     assert len({mean_interval(order, [1] * 1000, NumberRange(0, None)).model_dump_json() for order in orders}) == 1
 
 
@@ -231,5 +231,5 @@ def test_intervals_of_clustered_items_cover_their_level(k):
 def test_the_effective_sample_size_of_0_and_1_is_about_their_number():
     """For independent 0/1 values of a large sample the interval comes to Wilson's own."""
     data = np.array([1.0] * 700 + [0.0] * 300)
-    found = effective_wilson(clustered(data, None), (0.0, 1.0))
+    found = effective_wilson(sum_by_cluster(data, None), (0.0, 1.0))
     assert (found.low, found.high) == pytest.approx(proportion_confint(700, 1000, method="wilson"), abs=2e-4)

@@ -11,12 +11,12 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestPower
 
 from greval.stats import paired
-from greval.stats.bootstrap import MANY_RESAMPLES, bca, expanded, percentile, resampled
-from greval.stats.correction import correct_discrete, corrected, count_capable
-from greval.stats.difference import alike, clustered, intervals, student
+from greval.stats.bootstrap import MANY_RESAMPLES, bca_interval, expand_level, percentile_interval, resample_means
+from greval.stats.correction import correct_discrete, correct_p_values, count_capable
+from greval.stats.difference import bounded_interval, compute_difference_intervals, student_interval, sum_by_cluster
 from greval.stats.effect import cohens_dz, cohens_g, odds_ratio, rank_biserial
-from greval.stats.mcnemar import FEW, mcnemar
-from greval.stats.paired import least_sign_flips, sign_flips, wilcoxon
+from greval.stats.mcnemar import EXACT_BELOW, mcnemar
+from greval.stats.paired import min_sign_flip_p, sign_flip_test, wilcoxon
 from greval.stats.power import detectable_mean, detectable_share
 
 counts = st.integers(0, 60)
@@ -33,7 +33,7 @@ def test_mcnemar_is_statsmodels(only_a, only_b):
         assert (found.p, found.mid_p, found.chi2_p) == (1, 1, 1)
         return
     assert found.exact_p == pytest.approx(theirs(table, exact=True).pvalue)
-    assert found.exact == (only_a + only_b < FEW)
+    assert found.exact == (only_a + only_b < EXACT_BELOW)
     assert found.p == (found.exact_p if found.exact else found.chi2_p)
     assert 0 < found.mid_p <= found.exact_p <= 1
     if only_a != only_b:  # on an even split statsmodels' correction overshoots and gives a p below 1
@@ -59,18 +59,18 @@ def test_mcnemar_gives_the_published_figures(data_set):
 def test_sign_flips_are_counted_out(differences):
     """Few differences give the exact p of scipy's paired permutation test."""
     if not any(differences):
-        assert sign_flips(differences) == 1
+        assert sign_flip_test(differences) == 1
         return
     test = stats.permutation_test((differences,), np.sum, permutation_type="samples", n_resamples=np.inf)
-    assert sign_flips(differences) == pytest.approx(min(1.0, test.pvalue))
+    assert sign_flip_test(differences) == pytest.approx(min(1.0, test.pvalue))
 
 
-@pytest.mark.parametrize("draw", [paired._by_kind, paired._by_bits])
+@pytest.mark.parametrize("draw", [paired._draw_by_size, paired._draw_by_byte])
 def test_drawn_flips_come_near_the_exact_p(draw):
     """Both ways to draw flips have the mean and the spread of the sums that they are drawn from."""
     sizes, times = np.array([0.5, 1.0, 3.0]), np.array([7, 4, 2])
     sums = np.concatenate(draw(sizes, times, 40_000))
-    everything, weights = paired._all_sums(sizes, times)
+    everything, weights = paired._enumerate_sums(sizes, times)
     assert len(sums) == 40_000
     assert set(np.round(sums, 6)) <= set(np.round(everything, 6))
     for bound in (0.0, 3.0, 6.0, 9.5):
@@ -83,9 +83,9 @@ def test_many_differences_are_drawn_like_scipys():
     rng = np.random.default_rng(5)
     differences = rng.normal(0.15, 1.0, 150)
     test = stats.permutation_test((differences,), np.mean, permutation_type="samples", rng=rng, n_resamples=39_999)
-    assert sign_flips(differences, resamples=39_999) == pytest.approx(test.pvalue, abs=0.012)
-    assert sign_flips(differences + 5) == pytest.approx(1 / 10_000)
-    assert sign_flips(differences + 5, resamples=99) == pytest.approx(1 / 100)
+    assert sign_flip_test(differences, resamples=39_999) == pytest.approx(test.pvalue, abs=0.012)
+    assert sign_flip_test(differences + 5) == pytest.approx(1 / 10_000)
+    assert sign_flip_test(differences + 5, resamples=99) == pytest.approx(1 / 100)
 
 
 @settings(deadline=None, max_examples=20)
@@ -94,7 +94,7 @@ def test_order_and_direction_change_no_p(differences, shuffler):
     """Its p lies in (0, 1], whatever the order of the questions, and whichever method comes first."""
     mixed = [*differences]
     shuffler.shuffle(mixed)
-    for test in (sign_flips, wilcoxon):
+    for test in (sign_flip_test, wilcoxon):
         p = test(differences)
         assert 0 < p <= 1
         assert test(mixed) == p
@@ -104,7 +104,7 @@ def test_order_and_direction_change_no_p(differences, shuffler):
 def test_many_flips_do_not_depend_on_the_order():
     """Also where flips are drawn, order and direction change nothing."""
     differences = np.random.default_rng(6).normal(0.1, 1.0, 60)
-    assert sign_flips(differences) == sign_flips(differences[::-1]) == sign_flips(-differences)
+    assert sign_flip_test(differences) == sign_flip_test(differences[::-1]) == sign_flip_test(-differences)
 
 
 def test_wilcoxon_leaves_out_what_does_not_differ():
@@ -120,7 +120,7 @@ def test_wilcoxon_leaves_out_what_does_not_differ():
 def test_corrections_are_statsmodels(ps):
     """Bonferroni's and Holm's corrected p equal statsmodels', in the order given."""
     for how in ("bonferroni", "holm"):
-        assert corrected(ps, how) == pytest.approx(multipletests(ps, method=how)[1])
+        assert correct_p_values(ps, how) == pytest.approx(multipletests(ps, method=how)[1])
 
 
 @settings(deadline=None, max_examples=40)
@@ -130,7 +130,7 @@ def test_the_least_p_is_that_of_the_most_extreme_signs(sizes):
     signed = [
         np.where([n >> bit & 1 for bit in range(len(sizes))], sizes, -np.array(sizes)) for n in range(2 ** len(sizes))
     ]
-    assert least_sign_flips(sizes) == pytest.approx(min(map(sign_flips, signed)))
+    assert min_sign_flip_p(sizes) == pytest.approx(min(map(sign_flip_test, signed)))
     differing = sum(size > 0 for size in sizes)
     assert mcnemar(differing, 0).p == pytest.approx(min(mcnemar(n, differing - n).p for n in range(differing + 1)))
 
@@ -138,9 +138,9 @@ def test_the_least_p_is_that_of_the_most_extreme_signs(sizes):
 def test_the_least_p_of_drawn_flips():
     """If flips are drawn, p may be as small as one draw more than none of all."""
     differences = np.random.default_rng(1).normal(0, 1, 18)
-    assert least_sign_flips(differences, resamples=999_999) == 1e-6
-    assert least_sign_flips(differences, resamples=9) == 2.0**-17
-    assert least_sign_flips(np.abs(differences), resamples=99) <= sign_flips(np.abs(differences), resamples=99)
+    assert min_sign_flip_p(differences, resamples=999_999) == 1e-6
+    assert min_sign_flip_p(differences, resamples=9) == 2.0**-17
+    assert min_sign_flip_p(np.abs(differences), resamples=99) <= sign_flip_test(np.abs(differences), resamples=99)
 
 
 discordant = st.lists(st.integers(0, 14), min_size=1, max_size=12)
@@ -181,8 +181,8 @@ def test_discrete_corrections_reject_what_tarone_rejects(counts, random, alpha):
     for n, p in enumerate(ps):
         assert tarone[n] == (plain[n] <= alpha)
         assert p <= holm[n] + 1e-12 <= plain[n] + 2e-12
-        assert plain[n] <= corrected(ps)[n] + 1e-12
-        assert holm[n] <= corrected(ps, "holm")[n] + 1e-12
+        assert plain[n] <= correct_p_values(ps)[n] + 1e-12
+        assert holm[n] <= correct_p_values(ps, "holm")[n] + 1e-12
 
 
 @settings(deadline=None, max_examples=60)
@@ -248,11 +248,11 @@ def test_a_few_questions_see_no_difference_of_shares():
 def test_intervals_are_scipys(seed):
     """Percentile and BCa intervals equal scipy's within the error of drawing."""
     data = np.random.default_rng(seed).gamma(1.0, 1.0, 60)
-    drawn = resampled(data, np.ones(60, dtype=int))
+    drawn = resample_means(data, np.ones(60, dtype=int))
     assert len(drawn) == MANY_RESAMPLES
     for method, ours in (
-        ("percentile", percentile(drawn, level=0.9)),
-        ("BCa", bca(drawn, data, np.ones(60), level=0.9)),
+        ("percentile", percentile_interval(drawn, level=0.9)),
+        ("BCa", bca_interval(drawn, data, np.ones(60), level=0.9)),
     ):
         rng = np.random.default_rng(9)
         low, high = stats.bootstrap((data,), np.mean, confidence_level=0.9, method=method, rng=rng).confidence_interval
@@ -262,7 +262,7 @@ def test_intervals_are_scipys(seed):
 def test_few_kinds_are_drawn_alike():
     """Drawing how often each kind comes gives the same distribution as drawing each question."""
     data = np.repeat([0.0, 1.0, -1.0], [40, 12, 8])
-    drawn = resampled(data, np.ones(60, dtype=int))
+    drawn = resample_means(data, np.ones(60, dtype=int))
     assert drawn.mean() == pytest.approx(data.mean(), abs=0.005)
     assert drawn.std() == pytest.approx(data.std() / 60**0.5, rel=0.03)
 
@@ -271,41 +271,43 @@ def test_few_kinds_are_drawn_alike():
 def test_the_bootstrap_knows_no_order_and_no_direction(sizes):
     """Other orders of the clusters give the same draws, turned signs turned ones."""
     for sums in (np.array([3.0, -1.0, 2.0, 0.5, 0.5, 1.0, 4.0, -2.0, 0.0]), np.array([1.0, -1, 0, 1, 1, 0, -1, 1, 0])):
-        drawn = resampled(sums, np.array(sizes))
-        assert (resampled(sums[::-1], np.array(sizes[::-1])) == drawn).all()
-        assert (resampled(-sums, np.array(sizes)) == -drawn).all()
+        drawn = resample_means(sums, np.array(sizes))
+        assert (resample_means(sums[::-1], np.array(sizes[::-1])) == drawn).all()
+        assert (resample_means(-sums, np.array(sizes)) == -drawn).all()
 
 
 def test_equal_differences_have_a_bounded_interval():
     """Where all differences are equal the interval comes from the scale's ends, and is none without ends."""
-    same = clustered(np.zeros(50), None)
-    found = intervals(same, level=0.95, ends=(-1.0, 1.0))
+    same = sum_by_cluster(np.zeros(50), None)
+    found = compute_difference_intervals(same, level=0.95, ends=(-1.0, 1.0))
     assert found.interval.method == "bounded"
     assert (found.interval.low, found.interval.high) == pytest.approx((-0.0582, 0.0582), abs=1e-4)
     assert (found.percentile, found.bca) == (None, None)
-    assert intervals(same, level=0.95).interval is None
-    assert alike(1.0, 10, level=0.95, ends=(-1.0, 1.0)).high == 1.0
+    assert compute_difference_intervals(same, level=0.95).interval is None
+    assert bounded_interval(1.0, 10, level=0.95, ends=(-1.0, 1.0)).high == 1.0
 
 
 def test_few_clusters_have_students_interval():
     """No bootstrap leaves what was seen: of fewer than eight clusters the interval is Student's."""
     data = np.array([1.0, 2.0, 4.0, 3.0])
     low, high = stats.t.interval(0.95, 3, loc=2.5, scale=stats.sem(data))
-    found = intervals(clustered(data, None), level=0.95)
+    found = compute_difference_intervals(sum_by_cluster(data, None), level=0.95)
     assert (found.interval.method, found.bca) == ("t", None)
     assert (found.interval.low, found.interval.high) == pytest.approx((low, high))
-    assert student(clustered(np.repeat(data, 3), np.repeat(np.arange(4), 3)), level=0.95).low == pytest.approx(low)
+    assert student_interval(
+        sum_by_cluster(np.repeat(data, 3), np.repeat(np.arange(4), 3)), level=0.95
+    ).low == pytest.approx(low)
 
 
 def test_expansion_gives_students_width():
     """The expanded level makes the percentile interval of a normal mean as wide as Student's."""
-    z = stats.norm.ppf(0.5 + expanded(0.95, 12) / 2)
+    z = stats.norm.ppf(0.5 + expand_level(0.95, 12) / 2)
     assert z * np.sqrt(11 / 12) == pytest.approx(stats.t.ppf(0.975, 11))
 
 
 def test_the_interval_shown_is_the_expanded_one():
     """With 20 observations the interval is wider than the plain one, by what Student's t is wider than the normal."""
-    found = intervals(clustered(np.random.default_rng(8).normal(0, 1, 20), None), level=0.95)
+    found = compute_difference_intervals(sum_by_cluster(np.random.default_rng(8).normal(0, 1, 20), None), level=0.95)
     shown, plain = (one.high - one.low for one in (found.interval, found.percentile))
     assert shown / plain == pytest.approx(stats.t.ppf(0.975, 19) / 1.96 * np.sqrt(20 / 19), rel=0.03)
     assert (found.interval.method, found.bca) == ("expanded percentile", None)
@@ -314,13 +316,15 @@ def test_the_interval_shown_is_the_expanded_one():
 def test_clusters_count_as_one_observation_each():
     """Questions that repeat those of their document add nothing: the interval is that of the documents."""
     data = np.random.default_rng(3).normal(0, 1, 25)
-    alone = intervals(clustered(data, None), level=0.95).interval
-    tenfold = intervals(clustered(np.repeat(data, 10), np.repeat(np.arange(25), 10)), level=0.95).interval
+    alone = compute_difference_intervals(sum_by_cluster(data, None), level=0.95).interval
+    tenfold = compute_difference_intervals(
+        sum_by_cluster(np.repeat(data, 10), np.repeat(np.arange(25), 10)), level=0.95
+    ).interval
     assert (tenfold.low, tenfold.high) == pytest.approx((alone.low, alone.high), abs=0.01)
 
 
 def test_bca_is_undefined_without_spread():
     """Equal values, and resamples on one side only, give no BCa interval instead of NaN."""
     ones = np.ones(10)
-    assert bca(np.ones(100), ones, ones, level=0.95) is None
-    assert bca(np.full(100, 9.0), np.arange(10.0), ones, level=0.95) is None
+    assert bca_interval(np.ones(100), ones, ones, level=0.95) is None
+    assert bca_interval(np.full(100, 9.0), np.arange(10.0), ones, level=0.95) is None

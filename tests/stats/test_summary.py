@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from greval import Case, CategoricalMetric, ComputedMetric, DefinitionError, MeasureScale, Store, ValueMetric, evaluate
-from greval.analysis.summary import build
-from greval.metrics.library import load
+from greval.analysis.summary import build_report
+from greval.metrics.library import load_metric
 from greval.records.result import Failed, Failure, Judgement, Result, Scored, Skipped, Usage
 from greval.report.console import render
-from greval.stats.summary import Tallies, summarise
-from greval.stats.tally import MOST_KINDS
+from greval.stats.summary import ResultTallies, summarise
+from greval.stats.tally import MAX_OUTLINES
 
 
 def rated(name="m", low=0, high=5):
@@ -212,7 +212,7 @@ def test_items_that_failed_alone_are_counted():
 
 def test_more_different_results_than_are_counted_at_a_time():
     """Results that all differ are counted in full, and in order of their first."""
-    count = MOST_KINDS * 2 + 7
+    count = MAX_OUTLINES * 2 + 7
     (summary,) = summarise([row(scored(n % (count - 5))) for n in range(count)], [rated(high=count)])
     assert summary.planned == summary.scored == summary.items == summary.counted == count
     assert [*summary.distribution] == [str(n) for n in range(count - 5)]
@@ -255,7 +255,7 @@ def test_no_quantiles_without_numbers_or_of_other_scales():
 
 def test_a_measure_needs_little_memory():
     """Twenty thousand further numbers take a few bytes each, though all of them differ."""
-    tallies, used = Tallies({"m": SECONDS.scale}), []
+    tallies, used = ResultTallies({"m": SECONDS.scale}), []
     tracemalloc.start()
     for n in range(30_001):
         tallies.add("m", "", f'["scored",[["{n}.5",{n}.5]],[],null]', ())
@@ -263,7 +263,7 @@ def test_a_measure_needs_little_memory():
             used.append(tracemalloc.get_traced_memory()[0])
     tracemalloc.stop()
     assert used[1] - used[0] < 20_000 * 40
-    assert tallies.summaries()[0].median == 15_000.5
+    assert tallies.build_summaries()[0].median == 15_000.5
 
 
 def test_the_report_shows_the_quantiles(tmp_path):
@@ -278,10 +278,10 @@ def test_the_report_shows_the_quantiles(tmp_path):
         )
         for n in range(21)
     ]
-    evaluate(cases, [load("latency"), load("cost"), load("token_f1")], out=tmp_path)
+    evaluate(cases, [load_metric("latency"), load_metric("cost"), load_metric("token_f1")], out=tmp_path)
     text = StringIO()
     with Store.open(tmp_path) as store:
-        render(build(store), Console(file=text, width=150))
+        render(build_report(store), Console(file=text, width=150))
     lines = {line.split()[0]: line for line in text.getvalue().splitlines() if line}
     assert "p50 2.5, p95 4.75 " in lines["latency"]
     assert "2.50 [1.79, 3.21] n=21" in lines["latency"]

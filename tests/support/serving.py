@@ -23,7 +23,7 @@ from greval.judging.model.judge import Judge
 from greval.serve.app import create_app
 from greval.serve.service import Service
 from greval.serve.settings import Limits, Settings
-from greval.serve.start import address, config_of, listen
+from greval.serve.start import build_uvicorn_config, format_address, open_socket
 
 SERVER = Path(__file__).parents[2] / "server.py"
 CASE = {"question": "When does it open?", "expected_answer": "At nine.", "answer": "At nine."}
@@ -53,14 +53,14 @@ def served(app: FastAPI) -> Iterator[Served]:
     sockets matter; `fastapi.testclient.TestClient(app)` serves the rest.
     """
     settings: Settings = app.state.service.settings
-    listening = listen(settings.model_copy(update={"host": "127.0.0.1", "port": 0}))
-    server = uvicorn.Server(config_of(app, log_config=None))
+    listening = open_socket(settings.model_copy(update={"host": "127.0.0.1", "port": 0}))
+    server = uvicorn.Server(build_uvicorn_config(app, log_config=None))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, name="greval-serve", daemon=True)
     thread.start()
     until(lambda: server.started or not thread.is_alive())
     assert server.started, "the server did not start; see its log above"
     try:
-        yield Served(address(settings.model_copy(update={"host": "127.0.0.1"}), listening), app, server)
+        yield Served(format_address(settings.model_copy(update={"host": "127.0.0.1"}), listening), app, server)
     finally:
         server.should_exit = True
         thread.join(SECONDS)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from greval.records.case import Case
-from greval.records.metric import JudgedMetric, define
+from greval.records.metric import JudgedMetric, build_metric
 from greval.records.needs import PROMPT_FIELDS
 from greval.records.record import Label, Name, Text
 from greval.records.scale import CategoricalScale, Category, ValueScale
@@ -200,7 +200,7 @@ def metrics(draw: st.DrawFn) -> JudgedMetric:
             {**example, "findings": draw(st.lists(texts(), min_size=len(steps), max_size=len(steps)))}
             for example in examples
         ]
-    return define({**content, "examples": examples})
+    return build_metric({**content, "examples": examples})
 
 
 @st.composite

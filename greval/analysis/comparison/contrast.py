@@ -5,26 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from greval.analysis.comparison.pairs import Pairs
-from greval.analysis.comparison.records import Contrast, Effect, Test, TestName, Verdict
-from greval.analysis.comparison.scales import Direction
+from greval.analysis.comparison.pairs import QuestionPairs
+from greval.analysis.comparison.records import Contrast, ContrastVerdict, DifferenceTest, EffectSizes, TestName
+from greval.analysis.comparison.scales import ScaleDirection
 from greval.records.scale import Better
-from greval.stats.correction import Corrected
-from greval.stats.difference import clustered, intervals
+from greval.stats.correction import CorrectedP
+from greval.stats.difference import compute_difference_intervals, sum_by_cluster
 from greval.stats.effect import cohens_dz, cohens_g, odds_ratio, rank_biserial
 from greval.stats.mcnemar import mcnemar
-from greval.stats.paired import DIGITS, least_sign_flips, sign_flips, wilcoxon
+from greval.stats.paired import DIGITS, min_sign_flip_p, sign_flip_test, wilcoxon
 from greval.stats.power import detectable_mean, detectable_share
 
 if TYPE_CHECKING:
     from greval.stats.bootstrap import Floats
-    from greval.stats.difference import Clusters
+    from greval.stats.difference import ClusterSums
 
 
-Kind = Literal["shares", "means", "clusters"]
+PairKind = Literal["shares", "means", "clusters"]
 
 
-class Names(NamedTuple):
+class ContrastNames(NamedTuple):
     """The names of what is compared, as they are printed."""
 
     metric: str
@@ -33,18 +33,18 @@ class Names(NamedTuple):
     baseline: str
 
 
-class Differences(NamedTuple):
+class PairDifferences(NamedTuple):
     """The differences of the pairs, by question and by cluster, the numbers above and below 0, and the kind of test."""
 
     each: Floats
-    clusters: Clusters
+    clusters: ClusterSums
     higher: int
     lower: int
     binary: bool
-    kind: Kind
+    kind: PairKind
 
 
-class Rules(NamedTuple):
+class ContrastSettings(NamedTuple):
     """The confidence level of intervals, the alpha of one test, and the number of resamples."""
 
     level: float
@@ -52,22 +52,24 @@ class Rules(NamedTuple):
     resamples: int
 
 
-def read_differences(pairs: Pairs) -> Differences:
+def compute_differences(pairs: QuestionPairs) -> PairDifferences:
     """Return the differences of the questions for which both sides have a figure."""
     import numpy as np
 
-    method, baseline = pairs.method.values[pairs.both], pairs.baseline.values[pairs.both]
+    method, baseline = pairs.method.values[pairs.has_both], pairs.baseline.values[pairs.has_both]
     differences = np.round(method - baseline, DIGITS)
-    codes = None if pairs.clusters is None else pairs.clusters[pairs.both]
+    codes = None if pairs.clusters is None else pairs.clusters[pairs.has_both]
     binary = bool((np.isin(method, (0.0, 1.0)) & np.isin(baseline, (0.0, 1.0))).all())
     higher, lower = int((differences > 0).sum()), int((differences < 0).sum())
-    kind = _kind(binary=binary, alone=codes is None)
-    return Differences(differences, clustered(differences, codes), higher, lower, binary, kind)
+    kind = _select_kind(binary=binary, alone=codes is None)
+    return PairDifferences(differences, sum_by_cluster(differences, codes), higher, lower, binary, kind)
 
 
-def contrast(pairs: Pairs, names: Names, scale: Direction, rules: Rules) -> Contrast:
+def compute_contrast(
+    pairs: QuestionPairs, names: ContrastNames, scale: ScaleDirection, rules: ContrastSettings
+) -> Contrast:
     """Compare a method with the baseline over their pairs, without the correction of p and the verdict."""
-    both = pairs.both
+    both = pairs.has_both
     told = {
         **names._asdict(),
         "better": scale.better,
@@ -78,10 +80,10 @@ def contrast(pairs: Pairs, names: Names, scale: Direction, rules: Rules) -> Cont
     }
     if not both.any():
         return Contrast(**told)
-    differences, found, higher, lower, binary, kind = read_differences(pairs)
-    drawn = intervals(found, level=rules.level, ends=scale.differences)
+    differences, found, higher, lower, binary, kind = compute_differences(pairs)
+    drawn = compute_difference_intervals(found, level=rules.level, ends=scale.difference_ends)
     won, lost = (higher, lower) if scale.better == "higher" else (lower, higher)
-    test = tested(found, higher, lower, rules.resamples, kind=kind)
+    test = run_test(found, higher, lower, rules.resamples, kind=kind)
     return Contrast(
         **told,
         **drawn._asdict(),
@@ -92,14 +94,14 @@ def contrast(pairs: Pairs, names: Names, scale: Direction, rules: Rules) -> Cont
         won=won,
         tied=len(differences) - higher - lower,
         lost=lost,
-        effect=_effect(differences, higher, lower, binary=binary),
+        effect=_compute_effect(differences, higher, lower, binary=binary),
         test=test if kind == "shares" else test.model_copy(update={"wilcoxon_p": wilcoxon(found.sums)}),
-        detectable=_detectable(found, higher + lower, rules, shares=kind == "shares"),
-        bounds=pairs.bounds(scale) if not both.all() else None,
+        detectable=_compute_detectable(found, higher + lower, rules, shares=kind == "shares"),
+        bounds=pairs.compute_bounds(scale) if not both.all() else None,
     )
 
 
-def settled(found: Contrast, corrected: Corrected, alpha: float, *, facts: bool = False) -> Contrast:
+def apply_correction(found: Contrast, corrected: CorrectedP, alpha: float, *, facts: bool = False) -> Contrast:
     """Return a comparison with the corrected p and the verdict.
 
     Args:
@@ -112,10 +114,10 @@ def settled(found: Contrast, corrected: Corrected, alpha: float, *, facts: bool 
         return found
     more = {"corrected": corrected.p, "tests": corrected.tests, "capable": corrected.capable}
     test = found.test.model_copy(update=more)
-    return found.model_copy(update={"test": test, "verdict": _verdict(found, corrected.p, alpha, facts=facts)})
+    return found.model_copy(update={"test": test, "verdict": _decide_verdict(found, corrected.p, alpha, facts=facts)})
 
 
-def _verdict(found: Contrast, corrected: float, alpha: float, *, facts: bool) -> Verdict:
+def _decide_verdict(found: Contrast, corrected: float, alpha: float, *, facts: bool) -> ContrastVerdict:
     """Return the verdict of a comparison."""
     if corrected <= alpha and found.difference:
         return "better" if (found.difference > 0) == (found.better == "higher") else "worse"
@@ -126,7 +128,9 @@ def _verdict(found: Contrast, corrected: float, alpha: float, *, facts: bool) ->
     return "too few questions to tell" if found.detectable is None else "no difference seen"
 
 
-def order_changed(pairs: Pairs, better: Better, names: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def list_won_and_lost(
+    pairs: QuestionPairs, better: Better, names: Sequence[str]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the ids of the questions that the method won, and of those that it lost.
 
     The largest differences come first, equal ones in the order of their ids.
@@ -136,21 +140,21 @@ def order_changed(pairs: Pairs, better: Better, names: Sequence[str]) -> tuple[t
         better: Which figures are better.
         names: The ids of all questions of the run, by their numbers.
     """
-    each = read_differences(pairs).each * (1 if better == "higher" else -1)
-    found = zip(each.tolist(), pairs.questions[pairs.both].tolist(), strict=True)
+    each = compute_differences(pairs).each * (1 if better == "higher" else -1)
+    found = zip(each.tolist(), pairs.questions[pairs.has_both].tolist(), strict=True)
     changed = sorted((-abs(size), names[number], size > 0) for size, number in found if size)
     won, lost = (tuple(name for _, name, is_won in changed if is_won is wanted) for wanted in (True, False))
     return won, lost
 
 
-def _kind(*, binary: bool, alone: bool) -> Kind:
+def _select_kind(*, binary: bool, alone: bool) -> PairKind:
     """Select the test by the pairs: pairs of 0/1, other pairs, or clusters of pairs."""
     if not alone:
         return "clusters"
     return "shares" if binary else "means"
 
 
-def tested(found: Clusters, higher: int, lower: int, resamples: int, *, kind: Kind) -> Test:
+def run_test(found: ClusterSums, higher: int, lower: int, resamples: int, *, kind: PairKind) -> DifferenceTest:
     """Test a difference; `corrected` is p itself until all tests are made.
 
     Args:
@@ -160,31 +164,31 @@ def tested(found: Clusters, higher: int, lower: int, resamples: int, *, kind: Ki
         resamples: The number of random sign flips if there are too many to enumerate.
         kind: What is compared: 0/1 figures, others, or clusters of either.
     """
-    least = find_least(found, higher + lower, resamples, kind=kind)
+    least = find_least_p(found, higher + lower, resamples, kind=kind)
     if kind == "shares":
         table = mcnemar(higher, lower)
         name: TestName = "mcnemar exact" if table.exact else "mcnemar chi-square"
-        return Test(name=name, p=table.p, corrected=table.p, least=least, mid_p=table.mid_p)
-    p = sign_flips(found.sums, resamples=resamples)
+        return DifferenceTest(name=name, p=table.p, corrected=table.p, least=least, mid_p=table.mid_p)
+    p = sign_flip_test(found.sums, resamples=resamples)
     name = "paired permutation" if kind == "means" else "cluster permutation"
-    return Test(name=name, p=p, corrected=p, least=least)
+    return DifferenceTest(name=name, p=p, corrected=p, least=least)
 
 
-def find_least(found: Clusters, differing: int, resamples: int, *, kind: Kind) -> float:
+def find_least_p(found: ClusterSums, differing: int, resamples: int, *, kind: PairKind) -> float:
     """Return the smallest p that `run_test` could give for differences of these sizes, or a lower bound of it."""
     if kind == "shares":
         return mcnemar(differing, 0).p
-    return least_sign_flips(found.sums, resamples=resamples)
+    return min_sign_flip_p(found.sums, resamples=resamples)
 
 
-def _effect(differences: Floats, higher: int, lower: int, *, binary: bool) -> Effect:
+def _compute_effect(differences: Floats, higher: int, lower: int, *, binary: bool) -> EffectSizes:
     """Compute the effect sizes of a difference."""
     if binary:
-        return Effect(cohens_g=cohens_g(higher, lower), odds_ratio=odds_ratio(higher, lower))
-    return Effect(cohens_dz=cohens_dz(differences), rank_biserial=rank_biserial(differences))
+        return EffectSizes(cohens_g=cohens_g(higher, lower), odds_ratio=odds_ratio(higher, lower))
+    return EffectSizes(cohens_dz=cohens_dz(differences), rank_biserial=rank_biserial(differences))
 
 
-def _detectable(found: Clusters, discordant: int, rules: Rules, *, shares: bool) -> float | None:
+def _compute_detectable(found: ClusterSums, discordant: int, rules: ContrastSettings, *, shares: bool) -> float | None:
     """Compute the smallest difference that would probably be detected, or None if no difference can be.
 
     The smallest p of any such test with n pairs is 2^(1 - n), reached when all differences have one sign.

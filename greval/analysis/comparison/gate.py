@@ -7,13 +7,13 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from greval._util.arguments import unknown
-from greval.analysis.comparison.records import Check, Comparison, Contrast, Level
+from greval._util.arguments import build_unknown_name_error
+from greval.analysis.comparison.records import Comparison, Contrast, GateCheck, MethodMean
 from greval.errors import DataError
 
-NEAR = 1e-9
+TOLERANCE = 1e-9
 """The tolerance for equal figures: in floating point 0.7 - 0.02 is not exactly 0.68."""
-FORM = re.compile(
+CONDITION_PATTERN = re.compile(
     r"""
     \s* (?P<left>.+?) \s* (?P<sign><=|>=|<|>) \s*
     (?: (?P<number>[-+]?\d*\.?\d+(?:[eE][-+]?\d+)?)
@@ -27,15 +27,15 @@ GRAMMAR = (
     "baseline - 0.02 or baseline * 1.2"
 )
 SIGNS: dict[str, Callable[[float, float], bool]] = {
-    "<": lambda left, right: left < right - NEAR,
-    "<=": lambda left, right: left <= right + NEAR,
-    ">": lambda left, right: left > right + NEAR,
-    ">=": lambda left, right: left >= right - NEAR,
+    "<": lambda left, right: left < right - TOLERANCE,
+    "<=": lambda left, right: left <= right + TOLERANCE,
+    ">": lambda left, right: left > right + TOLERANCE,
+    ">=": lambda left, right: left >= right - TOLERANCE,
 }
 CHANGES: dict[str, Callable[[float, float], float]] = {"+": operator.add, "-": operator.sub, "*": operator.mul}
 
 
-class Limit(NamedTuple):
+class GateLimit(NamedTuple):
     """The limit of a condition: a number, or the baseline's figure changed by a number."""
 
     sign: str
@@ -43,26 +43,26 @@ class Limit(NamedTuple):
     change: str = "+"
     by: float = 0.0
 
-    def of(self, baseline: float) -> float:
+    def compute_limit(self, baseline: float) -> float:
         """Return the limit as a number."""
         return CHANGES[self.change](baseline, self.by) if self.number is None else self.number
 
-    def met(self, figure: float, baseline: float) -> bool:
+    def is_met(self, figure: float, baseline: float) -> bool:
         """Return whether a figure meets the condition."""
-        return SIGNS[self.sign](figure, self.of(baseline))
+        return SIGNS[self.sign](figure, self.compute_limit(baseline))
 
 
-class Condition(NamedTuple):
+class GateCondition(NamedTuple):
     """A parsed condition: its text, metric, group, method (None for each method) and limit."""
 
     text: str
     metric: str
     group: str
     method: str | None
-    limit: Limit
+    limit: GateLimit
 
 
-def check(comparison: Comparison, conditions: Iterable[str]) -> tuple[Check, ...]:
+def check_gate(comparison: Comparison, conditions: Iterable[str]) -> tuple[GateCheck, ...]:
     """Check failure conditions for each method that is compared.
 
     A limit with `baseline` is compared with the baseline's mean over the questions that both have, a number with the
@@ -76,11 +76,11 @@ def check(comparison: Comparison, conditions: Iterable[str]) -> tuple[Check, ...
     Raises:
         DataError: If a condition cannot be parsed, or names something that does not exist.
     """
-    read = [parse(text, comparison) for text in conditions]
-    return tuple(_checked(comparison, condition) for condition in read)
+    read = [parse_condition(text, comparison) for text in conditions]
+    return tuple(_check_condition(comparison, condition) for condition in read)
 
 
-def parse(text: str, comparison: Comparison) -> Condition:
+def parse_condition(text: str, comparison: Comparison) -> GateCondition:
     """Parse a condition by the names in the comparison.
 
     Because metrics and groups may both contain `@`, the longest matching metric is used: `ndcg@10` rather than group
@@ -89,27 +89,27 @@ def parse(text: str, comparison: Comparison) -> Condition:
     Raises:
         DataError: With the grammar, or with the nearest names.
     """
-    found = FORM.fullmatch(text)
+    found = CONDITION_PATTERN.fullmatch(text)
     if not found:
         raise DataError(f"--fail-if {text!r}: cannot be read; {GRAMMAR}")
     if found["number"] is None and comparison.baseline is None and comparison.against is None:
         raise DataError(f"--fail-if {text!r}: there is no baseline; name one with --baseline or --against")
     number = float(found["number"]) if found["number"] else None
-    limit = Limit(found["sign"], number, found["change"] or "+", float(found["by"] or 0))
-    method, what = _split(found["left"], comparison)
-    metric, group = _resolved(what, comparison, text)
-    return Condition(text.strip(), metric, group, method, limit)
+    limit = GateLimit(found["sign"], number, found["change"] or "+", float(found["by"] or 0))
+    method, what = _split_method(found["left"], comparison)
+    metric, group = _resolve_metric(what, comparison, text)
+    return GateCondition(text.strip(), metric, group, method, limit)
 
 
-def _split(left: str, comparison: Comparison) -> tuple[str | None, str]:
+def _split_method(left: str, comparison: Comparison) -> tuple[str | None, str]:
     """Split the name of a method off the left side, if it begins with one."""
-    for method in sorted(_methods(comparison), key=len, reverse=True):
+    for method in sorted(_list_methods(comparison), key=len, reverse=True):
         if left.startswith(f"{method}:"):
             return method, left[len(method) + 1 :].strip()
     return None, left
 
 
-def _resolved(what: str, comparison: Comparison, text: str) -> tuple[str, str]:
+def _resolve_metric(what: str, comparison: Comparison, text: str) -> tuple[str, str]:
     """Return the metric and the group that a name denotes.
 
     Raises:
@@ -125,59 +125,67 @@ def _resolved(what: str, comparison: Comparison, text: str) -> tuple[str, str]:
             return metric, group
     where = f"--fail-if {text!r}"
     if ":" in what and not any(what.startswith(metric) for metric in metrics):
-        raise unknown("method", what.partition(":")[0], _methods(comparison), where)
+        raise build_unknown_name_error("method", what.partition(":")[0], _list_methods(comparison), where)
     names = (f"{metric}@{group}" if group else metric for metric, group in known)
-    raise unknown("metric or METRIC@GROUP", what, names, where)
+    raise build_unknown_name_error("metric or METRIC@GROUP", what, names, where)
 
 
-def _methods(comparison: Comparison) -> tuple[str, ...]:
+def _list_methods(comparison: Comparison) -> tuple[str, ...]:
     """List the methods for which a condition is checked: all of them if there is no baseline."""
     if comparison.baseline is None and comparison.against is None:
         return tuple(dict.fromkeys(level.method for level in comparison.levels))
     return comparison.methods
 
 
-def _checked(comparison: Comparison, condition: Condition) -> Check:
+def _check_condition(comparison: Comparison, condition: GateCondition) -> GateCheck:
     """Check one condition for each of its methods."""
-    methods = _methods(comparison) if condition.method is None else (condition.method,)
-    told = [*_found(comparison, condition, methods)]
-    return Check(condition=condition.text, met=any(met for met, _ in told), told=tuple(text for _, text in told))
+    methods = _list_methods(comparison) if condition.method is None else (condition.method,)
+    told = [*_check_methods(comparison, condition, methods)]
+    return GateCheck(condition=condition.text, met=any(met for met, _ in told), told=tuple(text for _, text in told))
 
 
-def _found(comparison: Comparison, condition: Condition, methods: Sequence[str]) -> Iterator[tuple[bool, str]]:
+def _check_methods(
+    comparison: Comparison, condition: GateCondition, methods: Sequence[str]
+) -> Iterator[tuple[bool, str]]:
     """Yield for each method whether the condition is met, with the figures as text."""
     for method in methods:
         at = (condition.metric, condition.group, method)
         if condition.limit.number is not None:
             levels = [one for one in comparison.levels if (one.metric, one.group, one.method) == at]
-            yield _held(levels[0], condition.limit)
+            yield _check_level(levels[0], condition.limit)
         else:
             contrasts = [one for one in comparison.contrasts if (one.metric, one.group, one.method) == at]
-            yield _compared(contrasts[0], condition.limit)
+            yield _check_contrast(contrasts[0], condition.limit)
 
 
-def _held(level: Level, limit: Limit) -> tuple[bool, str]:
+def _check_level(level: MethodMean, limit: GateLimit) -> tuple[bool, str]:
     """Compare a method's own mean with a number."""
     if level.mean is None:
         return True, f"{level.method}: no question has a figure"
-    met = limit.met(level.mean, 0.0)
-    return met, f"{level.method}: {level.mean:.4g} {_is(limit, met=met)} {limit.of(0.0):.4g} (n = {level.n})"
+    met = limit.is_met(level.mean, 0.0)
+    return (
+        met,
+        (
+            f"{level.method}: {level.mean:.4g} {_format_relation(limit, met=met)} {limit.compute_limit(0.0):.4g} "
+            f"(n = {level.n})"
+        ),
+    )
 
 
-def _compared(one: Contrast, limit: Limit) -> tuple[bool, str]:
+def _check_contrast(one: Contrast, limit: GateLimit) -> tuple[bool, str]:
     """Compare a method's mean with the baseline's, over the same questions."""
     if one.method_mean is None or one.baseline_mean is None or one.test is None:
         return True, f"{one.method}: no question has a figure of both it and {one.baseline}"
     if not one.judged_alike:
         return True, f"{one.method}: judged by another definition or judge than {one.baseline}"
-    met = limit.met(one.method_mean, one.baseline_mean)
-    changed = f" {limit.change} {limit.by:g} = {limit.of(one.baseline_mean):.4g}" if limit.by else ""
+    met = limit.is_met(one.method_mean, one.baseline_mean)
+    changed = f" {limit.change} {limit.by:g} = {limit.compute_limit(one.baseline_mean):.4g}" if limit.by else ""
     return met, (
-        f"{one.method}: {one.method_mean:.4g} {_is(limit, met=met)} {one.baseline_mean:.4g}{changed} "
+        f"{one.method}: {one.method_mean:.4g} {_format_relation(limit, met=met)} {one.baseline_mean:.4g}{changed} "
         f"(n = {one.n}, corrected p = {one.test.corrected:.2g})"
     )
 
 
-def _is(limit: Limit, *, met: bool) -> str:
+def _format_relation(limit: GateLimit, *, met: bool) -> str:
     """Format the relation between a figure and its limit."""
     return limit.sign if met else f"not {limit.sign}"

@@ -10,15 +10,15 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from greval._util.arguments import unknown
-from greval.analysis.comparison.pairs import Pairs, figures, paired
-from greval.analysis.comparison.scales import Direction, directions
+from greval._util.arguments import build_unknown_name_error
+from greval.analysis.comparison.pairs import QuestionPairs, build_figures, pair_sides
+from greval.analysis.comparison.scales import ScaleDirection, find_directions
 from greval.errors import DataError
-from greval.runs.score_columns import NOT_TOLD, SCORED, WITHOUT_NUMBER, Scores, Side
+from greval.runs.score_columns import NO_VALUE, SCORED, WITHOUT_NUMBER, ComparisonSide, ScoreColumns
 from greval.runs.store import Store
 
 
-class Wanted(NamedTuple):
+class ComparisonRequest(NamedTuple):
     """The request for a comparison; None selects everything."""
 
     run: Path
@@ -30,112 +30,114 @@ class Wanted(NamedTuple):
     methods: tuple[str, ...] | None = None
 
 
-class Match(NamedTuple):
+class PlannedContrast(NamedTuple):
     """One planned contrast: a metric, a group ("" for all questions), a method and what it is compared with."""
 
     metric: str
     group: str
-    method: Side
-    baseline: Side
+    method: ComparisonSide
+    baseline: ComparisonSide
 
 
-class Plan(NamedTuple):
+class ComparisonPlan(NamedTuple):
     """All planned contrasts, over scores that were read once; a group's number is None for all questions."""
 
-    wanted: Wanted
-    scores: Scores
-    scales: dict[str, Direction]
+    wanted: ComparisonRequest
+    scores: ScoreColumns
+    scales: dict[str, ScaleDirection]
     metrics: tuple[str, ...]
     without_numbers: tuple[str, ...]
-    matches: tuple[tuple[Side, Side], ...]
+    matches: tuple[tuple[ComparisonSide, ComparisonSide], ...]
     groups: tuple[tuple[str, int | None], ...]
 
-    def pairs(self) -> Iterator[tuple[Match, Pairs]]:
+    def iterate_pairs(self) -> Iterator[tuple[PlannedContrast, QuestionPairs]]:
         """Yield the pairs of each contrast, one at a time."""
         for metric in self.metrics:
             for method, baseline in self.matches:
-                sides = figures(self.scores, metric, method), figures(self.scores, metric, baseline)
+                sides = build_figures(self.scores, metric, method), build_figures(self.scores, metric, baseline)
                 for group, number in self.groups:
-                    yield Match(metric, group, method, baseline), paired(self.scores, *sides, number)
+                    yield PlannedContrast(metric, group, method, baseline), pair_sides(self.scores, *sides, number)
 
-    def name(self, side: Side) -> str:
+    def format_side(self, side: ComparisonSide) -> str:
         """Format the name of a side."""
-        method = side.method or NOT_TOLD
+        method = side.method or NO_VALUE
         return f"{method} in {self.wanted.against}" if side.before else method
 
-    def scale(self, metric: str) -> Direction:
+    def find_scale_direction(self, metric: str) -> ScaleDirection:
         """Return the direction of a metric; higher is better if it is not known."""
-        return self.scales.get(metric, Direction(known=False))
+        return self.scales.get(metric, ScaleDirection(known=False))
 
 
-def planned(wanted: Wanted) -> Plan:
+def plan_comparison(wanted: ComparisonRequest) -> ComparisonPlan:
     """Read the runs and plan every contrast.
 
     Raises:
         DataError: If a method, metric or tag does not exist, or there is nothing to compare.
         StoreError: If a folder is not a run.
     """
-    scores = Scores(wanted.by, wanted.cluster_by)
-    facts = [_read(scores, folder, before=before) for folder, before in _folders(wanted)]
+    scores = ScoreColumns(wanted.by, wanted.cluster_by)
+    facts = [_read_run(scores, folder, before=before) for folder, before in _list_folders(wanted)]
     _check_tags(scores, wanted)
-    scales = directions(*facts)
-    metrics = _metrics(scores, wanted, scales)
+    scales = find_directions(*facts)
+    metrics = _select_metrics(scores, wanted, scales)
     numbered = tuple(metric for metric in metrics if not _is_without_numbers(scores, metric))
     groups: list[tuple[str, int | None]] = [("", None)]
     if wanted.by:
         groups += sorted(scores.groups.items())
-    return Plan(
+    return ComparisonPlan(
         wanted=wanted,
         scores=scores,
         scales=scales,
         metrics=numbered,
         without_numbers=tuple(metric for metric in metrics if metric not in numbered),
-        matches=_matches(scores, wanted),
+        matches=_match_methods(scores, wanted),
         groups=tuple(groups),
     )
 
 
-def _folders(wanted: Wanted) -> list[tuple[Path, bool]]:
+def _list_folders(wanted: ComparisonRequest) -> list[tuple[Path, bool]]:
     """List the run folders, each with whether it is the earlier run."""
     earlier = [(wanted.against, True)] if wanted.against else []
     return [(wanted.run, False), *earlier]
 
 
-def _read(scores: Scores, folder: Path, *, before: bool) -> JsonValue:
+def _read_run(scores: ScoreColumns, folder: Path, *, before: bool) -> JsonValue:
     """Read a run into the scores, and return its metrics."""
     with ExitStack() as opened:
         store = opened.enter_context(Store.open(folder))
         opened.enter_context(store.snapshot())
-        scores.take(store, before=before)
+        scores.add_run(store, before=before)
         return store.fact("metrics")
 
 
-def _check_tags(scores: Scores, wanted: Wanted) -> None:
+def _check_tags(scores: ScoreColumns, wanted: ComparisonRequest) -> None:
     """Raise an error if no question has one of the tags."""
     for tag in (*wanted.by, *([wanted.cluster_by] if wanted.cluster_by else [])):
         if tag == "method":
             raise DataError("methods are what is compared: group by a tag of the questions instead of by method")
         if tag not in scores.tags:
-            raise unknown("tag", tag, scores.tags, wanted.run)
+            raise build_unknown_name_error("tag", tag, scores.tags, wanted.run)
 
 
-def _metrics(scores: Scores, wanted: Wanted, scales: Iterable[str]) -> tuple[str, ...]:
+def _select_metrics(scores: ScoreColumns, wanted: ComparisonRequest, scales: Iterable[str]) -> tuple[str, ...]:
     """Return the requested metrics, in the order of their definitions."""
     order = {name: place for place, name in enumerate(scales)}
     found = sorted(scores.columns, key=lambda name: order.get(name, len(order)))
     for name in wanted.metrics or ():
         if name not in found:
-            raise unknown("metric", name, found, wanted.run)
+            raise build_unknown_name_error("metric", name, found, wanted.run)
     return tuple(found if wanted.metrics is None else dict.fromkeys(wanted.metrics))
 
 
-def _is_without_numbers(scores: Scores, metric: str) -> bool:
+def _is_without_numbers(scores: ScoreColumns, metric: str) -> bool:
     """Return whether a metric was judged but none of its values reads as a number."""
-    found = [column.states(0) for column in scores.columns[metric].values()]
+    found = [column.get_states(0) for column in scores.columns[metric].values()]
     return any(WITHOUT_NUMBER in states for states in found) and not any(SCORED in states for states in found)
 
 
-def _matches(scores: Scores, wanted: Wanted) -> tuple[tuple[Side, Side], ...]:
+def _match_methods(
+    scores: ScoreColumns, wanted: ComparisonRequest
+) -> tuple[tuple[ComparisonSide, ComparisonSide], ...]:
     """Return each method with what it is compared with.
 
     Raises:
@@ -144,16 +146,16 @@ def _matches(scores: Scores, wanted: Wanted) -> tuple[tuple[Side, Side], ...]:
     now = [side.method for side in scores.sides if not side.before]
     for name in (*(wanted.methods or ()), *([wanted.baseline] if wanted.baseline is not None else [])):
         if name not in now:
-            raise unknown("method", name, now, wanted.run)
+            raise build_unknown_name_error("method", name, now, wanted.run)
     chosen = now if wanted.methods is None else [name for name in now if name in wanted.methods]
     if wanted.against:
-        return _with_itself(chosen, scores, wanted)
+        return _match_earlier_run(chosen, scores, wanted)
     if wanted.baseline is not None:
-        found = [(Side(name), Side(wanted.baseline)) for name in chosen if name != wanted.baseline]
+        found = [(ComparisonSide(name), ComparisonSide(wanted.baseline)) for name in chosen if name != wanted.baseline]
     else:
-        found = [(Side(later), Side(first)) for first, later in combinations(chosen, 2)]
+        found = [(ComparisonSide(later), ComparisonSide(first)) for first, later in combinations(chosen, 2)]
     if not found:
-        told = ", ".join(name or NOT_TOLD for name in now) or "none"
+        told = ", ".join(name or NO_VALUE for name in now) or "none"
         raise DataError(
             f"{wanted.run}: nothing to compare: its methods are {told}; "
             "compare with an earlier run (--against), or judge the cases of another method into this one"
@@ -161,11 +163,13 @@ def _matches(scores: Scores, wanted: Wanted) -> tuple[tuple[Side, Side], ...]:
     return tuple(found)
 
 
-def _with_itself(chosen: Sequence[str], scores: Scores, wanted: Wanted) -> tuple[tuple[Side, Side], ...]:
+def _match_earlier_run(
+    chosen: Sequence[str], scores: ScoreColumns, wanted: ComparisonRequest
+) -> tuple[tuple[ComparisonSide, ComparisonSide], ...]:
     """Pair each method with itself in the earlier run."""
     before = [side.method for side in scores.sides if side.before]
     common = [name for name in chosen if name in before]
     if not common:
-        now, then = (", ".join(name or NOT_TOLD for name in names) or "none" for names in (chosen, before))
+        now, then = (", ".join(name or NO_VALUE for name in names) or "none" for names in (chosen, before))
         raise DataError(f"no method is in both runs: {wanted.run} has {now}; {wanted.against} has {then}")
-    return tuple((Side(name), Side(name, before=True)) for name in common)
+    return tuple((ComparisonSide(name), ComparisonSide(name, before=True)) for name in common)

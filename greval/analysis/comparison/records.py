@@ -10,7 +10,7 @@ from greval.stats.correction import Correction
 from greval.stats.interval import Interval
 
 TestName = Literal["mcnemar exact", "mcnemar chi-square", "paired permutation", "cluster permutation"]
-Verdict = Literal[
+ContrastVerdict = Literal[
     "better",
     "worse",
     "changed",
@@ -26,7 +26,7 @@ such figures have no noise, so that any difference is a change.
 """
 
 
-class LeftOut(Record):
+class LeftOutCounts(Record):
     """The number of questions of one side without a figure, by reason; `missing` questions have no row at all.
 
     `without_number` questions are judged, but with categories that have no score.
@@ -43,7 +43,7 @@ class LeftOut(Record):
         return self.skipped + self.failed + self.missing + self.without_number
 
 
-class Test(Record):
+class DifferenceTest(Record):
     """The test of a difference. `p` is uncorrected, and `corrected` is corrected for the whole family.
 
     `least` is the smallest p that the test could have given with as many differing questions, or a lower bound of it.
@@ -65,7 +65,7 @@ class Test(Record):
     wilcoxon_p: float | None = None
 
 
-class Effect(Record):
+class EffectSizes(Record):
     """The size of a difference relative to its spread; positive if the method's figures are higher.
 
     `cohens_g` and `odds_ratio` are for 0/1 figures, `cohens_dz` and `rank_biserial` for others; None if undefined.
@@ -77,7 +77,7 @@ class Effect(Record):
     rank_biserial: float | None = None
 
 
-class Bounds(Record):
+class DifferenceBounds(Record):
     """The difference over all questions if every missing figure were the worst, or the best, for the method."""
 
     worst: float
@@ -114,20 +114,20 @@ class Contrast(Record):
     interval: Interval | None = None
     percentile: Interval | None = None
     bca: Interval | None = None
-    test: Test | None = None
-    effect: Effect = Effect()
+    test: DifferenceTest | None = None
+    effect: EffectSizes = EffectSizes()
     detectable: float | None = None
-    method_left_out: LeftOut = LeftOut()
-    baseline_left_out: LeftOut = LeftOut()
-    bounds: Bounds | None = None
+    method_left_out: LeftOutCounts = LeftOutCounts()
+    baseline_left_out: LeftOutCounts = LeftOutCounts()
+    bounds: DifferenceBounds | None = None
     judged_alike: bool = True
     computed: bool = False
     won_questions: tuple[str, ...] = ()
     lost_questions: tuple[str, ...] = ()
-    verdict: Verdict = "nothing to compare"
+    verdict: ContrastVerdict = "nothing to compare"
 
 
-class Level(Record):
+class MethodMean(Record):
     """The mean of one method over all questions of a group that have a figure; None if no question has one."""
 
     metric: str
@@ -137,7 +137,7 @@ class Level(Record):
     mean: float | None
 
 
-class Family(Record):
+class CorrectionFamily(Record):
     """The tests that are corrected together, and the family-wise error rate `alpha`.
 
     `counted` is the factor of the smallest p: the number of tests that can come below the level (Tarone's K).
@@ -150,7 +150,7 @@ class Family(Record):
     alpha: float
 
 
-class Check(Record):
+class GateCheck(Record):
     """The result of one gate condition, with the figures; the gate fails if it is met."""
 
     condition: str
@@ -172,12 +172,12 @@ class Comparison(Record):
     by: tuple[str, ...]
     cluster_by: str | None
     level: float
-    family: Family
+    family: CorrectionFamily
     contrasts: tuple[Contrast, ...]
-    levels: tuple[Level, ...]
+    levels: tuple[MethodMean, ...]
     without_numbers: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
-    gate: tuple[Check, ...] = ()
+    gate: tuple[GateCheck, ...] = ()
 
     def name_first(self, most: int) -> Comparison:
         """Return the comparison with at most `most` won and `most` lost questions named for each contrast."""

@@ -13,7 +13,7 @@ from greval.runs.manifest import read_scales
 from greval.stats.number_range import find_number_range
 
 
-class Direction(NamedTuple):
+class ScaleDirection(NamedTuple):
     """Which figures are better, and the lowest and highest possible ones; `known` is false if this is a default.
 
     `computed` is true if the metric needs no judge.
@@ -31,12 +31,12 @@ class Direction(NamedTuple):
         return None if self.low is None or self.high is None else (self.low, self.high)
 
     @property
-    def differences(self) -> tuple[float, float] | None:
+    def difference_ends(self) -> tuple[float, float] | None:
         """The lowest and highest possible difference of two figures, or None if an end is missing."""
         return (self.ends[0] - self.ends[1], self.ends[1] - self.ends[0]) if self.ends else None
 
 
-def direction(scale: Scale) -> Direction:
+def find_direction(scale: Scale) -> ScaleDirection:
     """Return the direction and ends of a scale.
 
     Example:
@@ -46,21 +46,21 @@ def direction(scale: Scale) -> Direction:
     """
     numbers = find_number_range(scale)
     better = "higher" if isinstance(scale, CategoricalScale) else scale.better
-    return Direction(better, numbers.low, numbers.high) if numbers else Direction(better)
+    return ScaleDirection(better, numbers.low, numbers.high) if numbers else ScaleDirection(better)
 
 
-def directions(*facts: JsonValue) -> dict[str, Direction]:
+def find_directions(*facts: JsonValue) -> dict[str, ScaleDirection]:
     """Return the direction of each metric that a run contains or that is predefined, in their order.
 
     Args:
         facts: The manifest entry "metrics" of each run, the one with precedence first.
     """
-    found: dict[str, Direction] = {}
+    found: dict[str, ScaleDirection] = {}
     for fact in facts:
         metrics = [metric for metric in fact if isinstance(metric, dict)] if isinstance(fact, list) else []
         judged = {metric["name"] for metric in metrics if "steps" in metric}
         for name, scale in read_scales(fact).items():
-            found.setdefault(name, direction(scale)._replace(computed=name not in judged))
+            found.setdefault(name, find_direction(scale)._replace(computed=name not in judged))
     for name, known in predefined().items():
-        found.setdefault(name, direction(known.scale)._replace(computed=isinstance(known, ComputedMetric)))
+        found.setdefault(name, find_direction(known.scale)._replace(computed=isinstance(known, ComputedMetric)))
     return found

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from greval.analysis.comparison.plan import Plan
-from greval.analysis.comparison.records import Contrast, LeftOut
-from greval.runs.score_columns import NOT_TOLD
-from greval.stats.difference import FEW
+from greval.analysis.comparison.plan import ComparisonPlan
+from greval.analysis.comparison.records import Contrast, LeftOutCounts
+from greval.runs.score_columns import NO_VALUE
+from greval.stats.difference import MIN_BOOTSTRAP_CLUSTERS
 
-EVERYTHING = "all questions"
+ALL_QUESTIONS = "all questions"
 
 
-def cautions(plan: Plan, contrasts: Sequence[Contrast], unlike: Sequence[bool]) -> Iterator[str]:
+def find_warnings(plan: ComparisonPlan, contrasts: Sequence[Contrast], unlike: Sequence[bool]) -> Iterator[str]:
     """Yield the warnings of a comparison.
 
     Args:
@@ -20,16 +20,16 @@ def cautions(plan: Plan, contrasts: Sequence[Contrast], unlike: Sequence[bool]) 
         contrasts: The comparisons.
         unlike: For each comparison, whether one side lacks figures significantly more often.
     """
-    yield from _judged(contrasts)
-    yield from _unmatched(plan)
-    yield from _gaps(one for one, apart in zip(contrasts, unlike, strict=True) if apart)
-    yield from _clusters(plan, contrasts)
+    yield from _find_judge_mismatches(contrasts)
+    yield from _find_unmatched_methods(plan)
+    yield from _find_missing_figures(one for one, apart in zip(contrasts, unlike, strict=True) if apart)
+    yield from _find_cluster_warnings(plan, contrasts)
     for metric in plan.metrics:
-        if not plan.scale(metric).known:
+        if not plan.find_scale_direction(metric).known:
             yield f"{metric}: its definition is not in the run; higher is taken as better"
 
 
-def _judged(contrasts: Sequence[Contrast]) -> Iterator[str]:
+def _find_judge_mismatches(contrasts: Sequence[Contrast]) -> Iterator[str]:
     """Yield a warning for each pair of sides that were judged by different definitions or judges."""
     seen = dict.fromkeys((one.metric, one.method, one.baseline) for one in contrasts if not one.judged_alike)
     for metric, method, baseline in seen:
@@ -39,7 +39,7 @@ def _judged(contrasts: Sequence[Contrast]) -> Iterator[str]:
         )
 
 
-def _unmatched(plan: Plan) -> Iterator[str]:
+def _find_unmatched_methods(plan: ComparisonPlan) -> Iterator[str]:
     """Yield a warning for each method that only one of two runs has."""
     if plan.wanted.against is None or plan.wanted.methods is not None:
         return
@@ -48,10 +48,10 @@ def _unmatched(plan: Plan) -> Iterator[str]:
         if side.method not in compared:
             where, other = plan.wanted.run, plan.wanted.against
             here, there = (other, where) if side.before else (where, other)
-            yield f"method {side.method or NOT_TOLD} is in {here} only, not in {there}: it is not compared"
+            yield f"method {side.method or NO_VALUE} is in {here} only, not in {there}: it is not compared"
 
 
-def _gaps(contrasts: Iterable[Contrast]) -> Iterator[str]:
+def _find_missing_figures(contrasts: Iterable[Contrast]) -> Iterator[str]:
     """Yield a warning if one side lacks figures more often: over all questions, otherwise by group."""
     metrics: dict[tuple[str, str], list[str]] = {}
     everywhere: set[tuple[str, str, str]] = set()
@@ -60,15 +60,15 @@ def _gaps(contrasts: Iterable[Contrast]) -> Iterator[str]:
         if not one.group:
             everywhere.add(who)
         if not one.group or who not in everywhere:
-            metrics.setdefault((one.group, _gap(one)), []).append(one.metric)
+            metrics.setdefault((one.group, _format_missing_figures(one)), []).append(one.metric)
     for (group, told), names in metrics.items():
-        yield f"{', '.join(names)} ({group or EVERYTHING}): {told}"
+        yield f"{', '.join(names)} ({group or ALL_QUESTIONS}): {told}"
 
 
-def _gap(one: Contrast) -> str:
+def _format_missing_figures(one: Contrast) -> str:
     """Format the number of figures that each side lacks, and their possible effect."""
     sides = [(one.method, one.method_left_out), (one.baseline, one.baseline_left_out)]
-    lacking = ", ".join(f"{left.total} of {name}{why(left)}" for name, left in sides)
+    lacking = ", ".join(f"{left.total} of {name}{format_reasons(left)}" for name, left in sides)
     told = f"of {one.questions} questions no figure for {lacking}"
     if one.bounds is None:
         return f"{told}; how far that could matter is not known, the scale has no upper end" if one.n else told
@@ -76,7 +76,7 @@ def _gap(one: Contrast) -> str:
     return f"{told}; were these the worst for {one.method}, the difference would be {worst:+.3g}, the best {best:+.3g}"
 
 
-def why(left: LeftOut) -> str:
+def format_reasons(left: LeftOutCounts) -> str:
     """Format the reasons why questions are left out, in brackets.
 
     Example:
@@ -87,10 +87,10 @@ def why(left: LeftOut) -> str:
     return f" ({', '.join(told)})" if told else ""
 
 
-def _clusters(plan: Plan, contrasts: Sequence[Contrast]) -> Iterator[str]:
+def _find_cluster_warnings(plan: ComparisonPlan, contrasts: Sequence[Contrast]) -> Iterator[str]:
     """Yield warnings about small numbers of clusters and about questions without one."""
     tag = plan.wanted.cluster_by
-    codes = plan.scores.cluster_of()
+    codes = plan.scores.get_clusters()
     if tag is None or codes is None:
         return
     if alone := int((codes < 0).sum()):
@@ -100,8 +100,8 @@ def _clusters(plan: Plan, contrasts: Sequence[Contrast]) -> Iterator[str]:
         if one.clusters is not None:
             fewest[one.group] = min(one.clusters, fewest.get(one.group, one.clusters))
     for group, count in fewest.items():
-        if count < FEW:
+        if count < MIN_BOOTSTRAP_CLUSTERS:
             yield (
-                f"{group or EVERYTHING}: only {count} different {tag}: with fewer than {FEW} clusters "
-                "intervals and tests are rough"
+                f"{group or ALL_QUESTIONS}: only {count} different {tag}: with fewer than "
+                f"{MIN_BOOTSTRAP_CLUSTERS} clusters intervals and tests are rough"
             )

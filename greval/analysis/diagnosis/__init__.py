@@ -2,22 +2,22 @@
 
 from greval.analysis.diagnosis.api import diagnose
 from greval.analysis.diagnosis.causes import CAUSES, LOSSES, MEANINGS, Cause, Diagnosis, Evidence
-from greval.analysis.diagnosis.correctness import Verdict
+from greval.analysis.diagnosis.correctness import AnswerVerdict
 from greval.analysis.diagnosis.run import diagnose_run
-from greval.analysis.diagnosis.table import Diagnoses, Group, tabulate
-from greval.analysis.gold.index_lookup import Holdings
+from greval.analysis.diagnosis.table import DiagnosisGroup, DiagnosisTable, tabulate
+from greval.analysis.gold.index_lookup import IndexLookup
 
 __all__ = [
     "CAUSES",
     "LOSSES",
     "MEANINGS",
+    "AnswerVerdict",
     "Cause",
-    "Diagnoses",
     "Diagnosis",
+    "DiagnosisGroup",
+    "DiagnosisTable",
     "Evidence",
-    "Group",
-    "Holdings",
-    "Verdict",
+    "IndexLookup",
     "diagnose",
     "diagnose_run",
     "tabulate",

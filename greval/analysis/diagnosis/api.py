@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from greval.analysis.diagnosis.answers import chunk_with_answer, given_rightly
+from greval.analysis.diagnosis.answers import describe_correct_answer, find_chunk_with_answer
 from greval.analysis.diagnosis.causes import LOSSES, Cause, Diagnosis, Evidence
-from greval.analysis.diagnosis.correctness import Verdict
-from greval.analysis.diagnosis.entry_nodes import Entry
-from greval.analysis.diagnosis.evidence_path import Trail
-from greval.analysis.diagnosis.needs import needs
-from greval.analysis.gold.index_lookup import Holdings
+from greval.analysis.diagnosis.correctness import AnswerVerdict
+from greval.analysis.diagnosis.entry_nodes import EntryNodes
+from greval.analysis.diagnosis.evidence_path import EvidencePath
+from greval.analysis.diagnosis.needs import find_needs
+from greval.analysis.gold.index_lookup import IndexLookup
 from greval.records.case import Case, Gold
 from greval.records.inventory import Inventory
 
-NAMED = 3
+MAX_NAMED = 3
 """The number of names that a reason lists; the rest are counted."""
 
 Decision = tuple[Cause, str, tuple[Evidence, ...]]
 
 
 def diagnose(
-    case: Case, *, verdict: Verdict | bool | None = None, inventory: Inventory | Holdings | None = None
+    case: Case, *, verdict: AnswerVerdict | bool | None = None, inventory: Inventory | IndexLookup | None = None
 ) -> Diagnosis:
     """Diagnose an answer: find one cause, the earliest of the steps from the index to the answer.
 
@@ -42,14 +42,14 @@ def diagnose(
         >>> diagnose(case, verdict=False, inventory=Inventory(documents=frozenset({"d1"}))).cause
         'not in the index'
     """
-    told = verdict if isinstance(verdict, Verdict) else Verdict(right=verdict)
-    holdings = Holdings(inventory) if isinstance(inventory, Inventory) else inventory
-    cause, reason, evidence = _decision(case, told, holdings)
+    told = verdict if isinstance(verdict, AnswerVerdict) else AnswerVerdict(right=verdict)
+    holdings = IndexLookup(inventory) if isinstance(inventory, Inventory) else inventory
+    cause, reason, evidence = _decide(case, told, holdings)
     who = {"sample_id": case.id, "method": case.method, "metric": told.metric, "tags": case.tags}
     return Diagnosis(**who, cause=cause, reason=reason, evidence=evidence)
 
 
-def _decision(case: Case, verdict: Verdict, holdings: Holdings | None) -> Decision:
+def _decide(case: Case, verdict: AnswerVerdict, holdings: IndexLookup | None) -> Decision:
     """Decide by the response and the verdict; if the answer is wrong, by the evidence."""
     judge = f"{verdict.metric or 'the judge'}: {verdict.reason}" if verdict.reason else "no reason was given"
     if case.error is not None or verdict.failed:
@@ -58,60 +58,60 @@ def _decision(case: Case, verdict: Verdict, holdings: Holdings | None) -> Decisi
         return "not judged", verdict.reason or "there is no verdict on the answer", ()
     if verdict.right:
         return "answered rightly", judge, ()
-    if how := given_rightly(case):
+    if how := describe_correct_answer(case):
         return "judged wrong", f"{how}, and was judged wrong ({judge})", ()
-    return _on_the_way(case, case.gold or Gold(), holdings)
+    return _decide_by_evidence(case, case.gold or Gold(), holdings)
 
 
-def _on_the_way(case: Case, gold: Gold, holdings: Holdings | None) -> Decision:
+def _decide_by_evidence(case: Case, gold: Gold, holdings: IndexLookup | None) -> Decision:
     """Decide by the evidence that the gold names as needed; the answer is known to be wrong."""
-    trail = Trail(case, gold, holdings)
-    entry = Entry(trail)
-    needed, starts = tuple(needs(trail)), tuple(entry.evidence())
+    trail = EvidencePath(case, gold, holdings)
+    entry = EntryNodes(trail)
+    needed, starts = tuple(find_needs(trail)), tuple(entry.iterate_evidence())
     evidence = (*starts, *needed)
-    deciding = needed or (starts if entry.missed_by_all else ())
+    deciding = needed or (starts if entry.is_missed_by_all else ())
     if not deciding and () in (gold.essential, gold.expected_edges, gold.expected_nodes):
         return "not used", "The gold says that the answer needs no document, edge or node: its lists are empty.", ()
     if not deciding:
         return "unknown", "the gold names no document, edge or node that the answer needs, so nothing decides it", ()
     lost = [one for one in deciding if one.lost]
     if not lost:
-        return "not used", _unused(case, needed), evidence
+        return "not used", _describe_unused_context(case, needed), evidence
     if case.chunks is None and case.triples is None and case.traversal is None:
         lost = [one for one in lost if one.lost == "not in the index"]
         if not lost:
             return "unknown", "neither chunks nor triples nor a walk are recorded, so nothing decides it", evidence
     cause = min((one.lost for one in lost if one.lost), key=LOSSES.index)
-    return cause, " ".join((_lost(cause, lost, starts), *_untold(cause, trail, entry))), evidence
+    return cause, " ".join((_describe_loss(cause, lost, starts), *_describe_unknowns(cause, trail, entry))), evidence
 
 
-def _lost(cause: Cause, lost: Sequence[Evidence], starts: Sequence[Evidence]) -> str:
+def _describe_loss(cause: Cause, lost: Sequence[Evidence], starts: Sequence[Evidence]) -> str:
     """Describe what was lost at the step of the cause, and what was lost later."""
     first = [one for one in lost if one.lost == cause]
     missed = [one for one in starts if one.lost == cause]
-    sentence = f"{cause.capitalize()}: {_named((*missed, *(one for one in first if one not in missed)))}."
+    sentence = f"{cause.capitalize()}: {_format_evidence((*missed, *(one for one in first if one not in missed)))}."
     later = [one for one in lost if one.lost != cause]
-    parts = (f"{name} {_named(of)}" for name in LOSSES if (of := [one for one in later if one.lost == name]))
+    parts = (f"{name} {_format_evidence(of)}" for name in LOSSES if (of := [one for one in later if one.lost == name]))
     return sentence + (f" Lost later: {'; '.join(parts)}." if later else "")
 
 
-def _named(parts: Iterable[Evidence]) -> str:
+def _format_evidence(parts: Iterable[Evidence]) -> str:
     """Format the first few parts of the evidence, with what was observed."""
     told = [f"{one.kind} {one.name} ({one.told})" for one in parts]
-    more = [f"and {len(told) - NAMED} more"] if len(told) > NAMED else []
-    return ", ".join((*told[:NAMED], *more))
+    more = [f"and {len(told) - MAX_NAMED} more"] if len(told) > MAX_NAMED else []
+    return ", ".join((*told[:MAX_NAMED], *more))
 
 
-def _unused(case: Case, needed: Sequence[Evidence]) -> str:
+def _describe_unused_context(case: Case, needed: Sequence[Evidence]) -> str:
     """Describe that all evidence was in the context, and which chunk contains the expected answer."""
-    found = f"All that is needed was in the context: {_named(needed)}."
-    where = chunk_with_answer(case)
+    found = f"All that is needed was in the context: {_format_evidence(needed)}."
+    where = find_chunk_with_answer(case)
     if where:
         return f"{found} Chunk {where[0]} contains the expected {where[1]!r}."
     return f"{found} No chunk contains the expected answer word for word: look whether the right passage is there."
 
 
-def _untold(cause: Cause, trail: Trail, entry: Entry) -> Iterable[str]:
+def _describe_unknowns(cause: Cause, trail: EvidencePath, entry: EntryNodes) -> Iterable[str]:
     """Yield which other causes cannot be excluded because something was not recorded."""
     if cause == "not in the index":
         return
@@ -119,5 +119,5 @@ def _untold(cause: Cause, trail: Trail, entry: Entry) -> Iterable[str]:
         yield "No index was given, so it cannot be told whether it holds what is missing."
     if cause == "not reached" and trail.walk is None:
         yield "No walk is recorded, so it cannot be told whether it was found and dropped by a cut-off."
-    if cause == "not reached" and entry.untold:
+    if cause == "not reached" and entry.is_unknown:
         yield "The gold names no start nodes, so it cannot be told whether the walk began at the right ones."

@@ -42,7 +42,7 @@ MEANINGS: Mapping[Cause, str] = {
 }
 """Each cause in a sentence."""
 
-Kind = Literal["document", "edge", "node", "start node"]
+EvidenceKind = Literal["document", "edge", "node", "start node"]
 
 
 class Evidence(Record):
@@ -55,7 +55,7 @@ class Evidence(Record):
         told: The observation as text that a person can check.
     """
 
-    kind: Kind
+    kind: EvidenceKind
     name: str
     lost: Cause | None = None
     told: str

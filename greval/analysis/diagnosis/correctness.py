@@ -7,20 +7,20 @@ from typing import Any
 
 from greval.errors import DataError, DefinitionError
 from greval.metrics.computed.outcomes import compute_outcome
-from greval.metrics.library import load
+from greval.metrics.library import load_metric
 from greval.records.case import Case
 from greval.records.metric import ComputedMetric
 from greval.records.record import Record
 from greval.records.result import Failed, Outcome, Result, Scored, Skipped
 from greval.runs.store import Store
 
-PREFERRED = ("correctness", "answer_alignment", "fuzzy_containment@0.80", "exact_match")
+PREFERRED_METRICS = ("correctness", "answer_alignment", "fuzzy_containment@0.80", "exact_match")
 """The metrics that may decide correctness if none is named; the first that the run contains is used."""
-COMPUTED = "fuzzy_containment@0.80"
+FALLBACK_METRIC = "fuzzy_containment@0.80"
 """The metric that is computed if the run contains none of them."""
 
 
-class Verdict(Record):
+class AnswerVerdict(Record):
     """Whether an answer was judged correct, with the reason; `right` is None if it was not judged."""
 
     right: bool | None
@@ -29,33 +29,35 @@ class Verdict(Record):
     failed: bool = False
 
 
-class Bar(Record):
+class CorrectnessThreshold(Record):
     """The threshold above which a metric's numbers count as correct: the middle of its scale."""
 
     metric: str
     middle: float
     lower_is_better: bool = False
 
-    def verdict(self, outcome: Outcome) -> Verdict:
+    def classify(self, outcome: Outcome) -> AnswerVerdict:
         """Classify an outcome as correct, wrong, or not judged."""
         match outcome:
             case Skipped(reason=reason):
-                return Verdict(right=None, metric=self.metric, reason=reason)
+                return AnswerVerdict(right=None, metric=self.metric, reason=reason)
             case Failed(error=error):
-                return Verdict(right=None, metric=self.metric, reason=error.message, failed=error.kind == "method")
+                return AnswerVerdict(
+                    right=None, metric=self.metric, reason=error.message, failed=error.kind == "method"
+                )
             case Scored(judgements=judgements):
                 first = judgements[0]
                 if first.item is not None:
                     raise DataError(f"{self.metric}: judges items, not the answer; name another with --metric")
-                right = None if first.number is None else self._right(first.number)
-                return Verdict(right=right, metric=self.metric, reason=first.reason)
+                right = None if first.number is None else self._is_right(first.number)
+                return AnswerVerdict(right=right, metric=self.metric, reason=first.reason)
 
-    def _right(self, number: float) -> bool:
+    def _is_right(self, number: float) -> bool:
         """Return whether a number counts as correct."""
         return number <= self.middle if self.lower_is_better else number >= self.middle
 
 
-def bar_of(name: str, scale: Mapping[str, Any]) -> Bar:
+def find_threshold(name: str, scale: Mapping[str, Any]) -> CorrectnessThreshold:
     """Return the correctness threshold of a metric.
 
     Args:
@@ -74,10 +76,12 @@ def bar_of(name: str, scale: Mapping[str, Any]) -> Bar:
     if None in ends or min(ends) == max(ends):
         message = f"{name}: its scale has no middle, so it cannot tell right from wrong; name another with --metric"
         raise DefinitionError(message)
-    return Bar(metric=name, middle=(min(ends) + max(ends)) / 2, lower_is_better=scale.get("better") == "lower")
+    return CorrectnessThreshold(
+        metric=name, middle=(min(ends) + max(ends)) / 2, lower_is_better=scale.get("better") == "lower"
+    )
 
 
-class Verdicts:
+class AnswerVerdicts:
     """The correctness verdicts of one metric over a run, by sample and method.
 
     Args:
@@ -91,35 +95,39 @@ class Verdicts:
     """
 
     def __init__(self, store: Store, metric: str | None = None) -> None:
-        scales = dict(_scales(store))
-        self.metric = metric or next((name for name in PREFERRED if name in scales), COMPUTED)
+        scales = dict(_iterate_scales(store))
+        self.metric = metric or next((name for name in PREFERRED_METRICS if name in scales), FALLBACK_METRIC)
         self._computed: ComputedMetric | None = None
         if self.metric in scales:
-            bar = bar_of(self.metric, scales[self.metric])
-            self._kept = {_key(result): bar.verdict(result.outcome) for result in _rows(store, self.metric)}
+            bar = find_threshold(self.metric, scales[self.metric])
+            self._kept = {
+                _build_key(result): bar.classify(result.outcome) for result in _read_results(store, self.metric)
+            }
             return
-        self._computed = _computed(self.metric, str(store.folder), sorted(scales))
-        self._bar = bar_of(self.metric, self._computed.scale.model_dump(mode="json"))
+        self._computed = _load_computed_metric(self.metric, str(store.folder), sorted(scales))
+        self._bar = find_threshold(self.metric, self._computed.scale.model_dump(mode="json"))
 
-    def of(self, case: Case) -> Verdict:
+    def find_verdict(self, case: Case) -> AnswerVerdict:
         """Return the verdict on a case's answer."""
         if self._computed is None:
-            missing = Verdict(right=None, metric=self.metric, reason=f"the run holds no verdict of {self.metric} on it")
+            missing = AnswerVerdict(
+                right=None, metric=self.metric, reason=f"the run holds no verdict of {self.metric} on it"
+            )
             return self._kept.get((case.id, case.method), missing)
-        return self._bar.verdict(compute_outcome(self._computed, case))
+        return self._bar.classify(compute_outcome(self._computed, case))
 
 
-def _key(result: Result) -> tuple[str, str]:
+def _build_key(result: Result) -> tuple[str, str]:
     """Return the sample id and the method of a result."""
     return result.sample_id, result.method
 
 
-def _rows(store: Store, metric: str) -> Iterator[Result]:
+def _read_results(store: Store, metric: str) -> Iterator[Result]:
     """Read the results of a metric."""
     return (Result.model_validate_json(line) for line in store.lines(metric))
 
 
-def _scales(store: Store) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _iterate_scales(store: Store) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield the metrics of a run with their scales."""
     fact = store.fact("metrics")
     for metric in fact if isinstance(fact, list) else []:
@@ -127,10 +135,10 @@ def _scales(store: Store) -> Iterator[tuple[str, Mapping[str, Any]]]:
             yield str(metric["name"]), scale
 
 
-def _computed(name: str, folder: str, held: list[str]) -> ComputedMetric:
+def _load_computed_metric(name: str, folder: str, held: list[str]) -> ComputedMetric:
     """Load a metric that the run does not contain, so that it can be computed."""
     try:
-        metric = load(name)
+        metric = load_metric(name)
     except DefinitionError as error:
         raise DataError(f"{folder}: {name} is not in the run, which holds {', '.join(held)}; {error}") from error
     if not isinstance(metric, ComputedMetric):

@@ -6,12 +6,12 @@ import unicodedata
 from collections.abc import Iterable
 from functools import cached_property
 
-from greval.analysis.gold.index_lookup import Documents, Holdings, Names, Ties
-from greval.metrics.computed.graph_walk import plain
+from greval.analysis.gold.index_lookup import Documents, EdgeIndex, IndexLookup, NodeNames
+from greval.metrics.computed.graph_walk import normalise_name
 from greval.records.case import Case, Edge, Gold
 
 
-class Trail:
+class EvidencePath:
     """The traversal and the context of a case, to be searched for documents, edges and nodes of the gold.
 
     Args:
@@ -20,25 +20,25 @@ class Trail:
         holdings: The index, None if it was not given.
     """
 
-    def __init__(self, case: Case, gold: Gold, holdings: Holdings | None) -> None:
+    def __init__(self, case: Case, gold: Gold, holdings: IndexLookup | None) -> None:
         self.case = case
         self.gold = gold
         self.holdings = holdings
-        self.names = Names(gold, holdings)
+        self.names = NodeNames(gold, holdings)
         self.walk = case.traversal
         edges = self.walk.traversed_edges if self.walk else ()
-        self._walked = Ties(((edge, ()) for edge in edges), self.names.canonical)
+        self._walked = EdgeIndex(((edge, ()) for edge in edges), self.names.canonical)
         triples = [((t.subject, t.predicate, t.object), (t.id,)) for t in case.triples or ()]
-        self._triples = Ties(triples, self.names.canonical)
+        self._triples = EdgeIndex(triples, self.names.canonical)
 
     @cached_property
-    def starts(self) -> frozenset[str]:
+    def start_nodes(self) -> frozenset[str]:
         """The nodes at which the traversal began; all visited nodes if these are not recorded."""
         begun = self.walk.start_nodes if self.walk else ()
-        return frozenset(map(self.names.canonical, begun)) or self.visited
+        return frozenset(map(self.names.canonical, begun)) or self.visited_nodes
 
     @cached_property
-    def visited(self) -> frozenset[str]:
+    def visited_nodes(self) -> frozenset[str]:
         """The nodes of the traversal: its start nodes, the ends of its edges, and its final nodes."""
         if self.walk is None:
             return frozenset()
@@ -62,61 +62,61 @@ class Trail:
         """
         if self.holdings is None or self.walk is None:
             return frozenset()
-        of_edges = {name for edge in self.walk.traversed_edges for name in self.sources(edge) or ()}
-        of_nodes = {name for node in self.visited for name in self.holdings.nodes.get(node, ())}
-        told = frozenset() if self._tells_nodes_only else self.holdings.told_by_edges
+        of_edges = {name for edge in self.walk.traversed_edges for name in self.find_sources(edge) or ()}
+        of_nodes = {name for node in self.visited_nodes for name in self.holdings.nodes.get(node, ())}
+        told = frozenset() if self._has_nodes_only else self.holdings.told_by_edges
         return frozenset(of_edges | (of_nodes - told))
 
     @cached_property
-    def _tells_nodes_only(self) -> bool:
+    def _has_nodes_only(self) -> bool:
         """Return whether the traversal records no edges although it ended at other nodes than it began at."""
         walk = self.walk
-        return bool(walk and not walk.traversed_edges and not self.visited <= self.starts)
+        return bool(walk and not walk.traversed_edges and not self.visited_nodes <= self.start_nodes)
 
-    def visits(self, name: str) -> bool:
+    def has_visited(self, name: str) -> bool:
         """Return whether the traversal reached a node."""
-        return not self.visited.isdisjoint(self.names.all(name))
+        return not self.visited_nodes.isdisjoint(self.names.find_names(name))
 
-    def began_at(self, name: str) -> bool:
+    def has_begun_at(self, name: str) -> bool:
         """Return whether the traversal began at a node."""
-        return not self.starts.isdisjoint(self.names.all(name))
+        return not self.start_nodes.isdisjoint(self.names.find_names(name))
 
-    def walks(self, edge: Edge) -> bool:
+    def has_followed(self, edge: Edge) -> bool:
         """Return whether the traversal followed an edge in either direction.
 
         If the traversal records only nodes, it must have reached both ends.
         """
-        if self._tells_nodes_only:
-            return self.visits(edge[0]) and self.visits(edge[2])
-        return self._among(edge, self._walked) is not None
+        if self._has_nodes_only:
+            return self.has_visited(edge[0]) and self.has_visited(edge[2])
+        return self._find_documents(edge, self._walked) is not None
 
-    def triple(self, edge: Edge) -> str | None:
+    def find_triple(self, edge: Edge) -> str | None:
         """Return the id of the triple in the context that states an edge, or None."""
-        found = self._among(edge, self._triples)
+        found = self._find_documents(edge, self._triples)
         return found[0] if found else None
 
-    def triple_with(self, name: str) -> str | None:
+    def find_triple_with_node(self, name: str) -> str | None:
         """Return the id of a triple in the context that contains a node, or None."""
-        wanted = self.names.all(name)
+        wanted = self.names.find_names(name)
         ends = ((t.id, {*map(self.names.canonical, (t.subject, t.object))}) for t in self.case.triples or ())
         return next((own for own, names in ends if not names.isdisjoint(wanted)), None)
 
-    def sources(self, edge: Edge) -> Documents | None:
+    def find_sources(self, edge: Edge) -> Documents | None:
         """Return the documents from which an edge of the index comes; None if it is not in the index."""
-        return self._among(edge, self.holdings.ties) if self.holdings else None
+        return self._find_documents(edge, self.holdings.ties) if self.holdings else None
 
-    def chunk_with(self, names: Iterable[str]) -> str | None:
+    def find_chunk_with_nodes(self, names: Iterable[str]) -> str | None:
         """Return the id of a chunk whose text contains a name of each of the nodes, or None."""
-        wanted = [{*map(_words, self.names.written(name))} for name in names]
-        found = (own for own, text in self._texts if all(any(_stands(n, text) for n in forms) for forms in wanted))
+        wanted = [{*map(_normalise_text, self.names.find_spellings(name))} for name in names]
+        found = (own for own, text in self._texts if all(any(_is_named_in(n, text) for n in forms) for forms in wanted))
         return next(found, None)
 
-    def label(self, edge: Edge) -> str | None:
+    def find_label(self, edge: Edge) -> str | None:
         """Return the label by which to compare an edge, or None.
 
         The result is None if the edge has no label, or if the graph has other labels than the gold.
         """
-        own = plain(edge[1])
+        own = normalise_name(edge[1])
         graph = self.holdings.ties.labels if self.holdings else frozenset()
         used = graph or self._walked.labels | self._triples.labels
         return own if own and own in used else None
@@ -124,20 +124,20 @@ class Trail:
     @cached_property
     def _texts(self) -> list[tuple[str, str]]:
         """The ids of the chunks with their normalised texts."""
-        return [(chunk.id, f" {_words(chunk.text)} ") for chunk in self.case.chunks or ()]
+        return [(chunk.id, f" {_normalise_text(chunk.text)} ") for chunk in self.case.chunks or ()]
 
-    def _among(self, edge: Edge, ties: Ties) -> Documents | None:
+    def _find_documents(self, edge: Edge, ties: EdgeIndex) -> Documents | None:
         """Return the documents of an edge among some edges, by all names of its ends."""
         source, _, target = edge
-        return ties.documents(self.names.all(source), self.label(edge), self.names.all(target))
+        return ties.find_documents(self.names.find_names(source), self.find_label(edge), self.names.find_names(target))
 
 
-def _words(text: str) -> str:
+def _normalise_text(text: str) -> str:
     """Normalise a text so that a name can be found between spaces."""
-    return " ".join(word.strip(".,;:!?()[]\"'«»“”") for word in plain(text).split())
+    return " ".join(word.strip(".,;:!?()[]\"'«»“”") for word in normalise_name(text).split())
 
 
-def _stands(name: str, text: str) -> bool:
+def _is_named_in(name: str, text: str) -> bool:
     """Return whether a text contains a name, between spaces unless its script is written without spaces."""
     together = any(unicodedata.category(letter) == "Lo" for letter in name)
     return (name if together else f" {name} ") in text

@@ -7,11 +7,11 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from greval._util.arguments import run_folder
+from greval._util.arguments import resolve_run_folder
 from greval.analysis.diagnosis.api import diagnose
 from greval.analysis.diagnosis.causes import Diagnosis
-from greval.analysis.diagnosis.correctness import Verdicts
-from greval.analysis.gold.index_lookup import Holdings
+from greval.analysis.diagnosis.correctness import AnswerVerdicts
+from greval.analysis.gold.index_lookup import IndexLookup
 from greval.records.case import Case
 from greval.records.inventory import Inventory
 from greval.runs.store import Store
@@ -44,20 +44,22 @@ def diagnose_run(
         if isinstance(run, Store):
             store = run
         else:
-            store = opened.enter_context(Store.open(run_folder(run)))
+            store = opened.enter_context(Store.open(resolve_run_folder(run)))
             opened.enter_context(store.snapshot())
-        verdicts = Verdicts(store, metric)
-        return _diagnosed(store, verdicts, Holdings(inventory) if inventory else None, opened.pop_all())
+        verdicts = AnswerVerdicts(store, metric)
+        return _iterate_diagnoses(store, verdicts, IndexLookup(inventory) if inventory else None, opened.pop_all())
 
 
-def _diagnosed(store: Store, verdicts: Verdicts, holdings: Holdings | None, opened: ExitStack) -> Iterator[Diagnosis]:
+def _iterate_diagnoses(
+    store: Store, verdicts: AnswerVerdicts, holdings: IndexLookup | None, opened: ExitStack
+) -> Iterator[Diagnosis]:
     """Yield the diagnoses, and close what was opened for them at the end."""
     with opened:
-        for case in newest(store):
-            yield diagnose(case, verdict=verdicts.of(case), inventory=holdings)
+        for case in read_newest_cases(store):
+            yield diagnose(case, verdict=verdicts.find_verdict(case), inventory=holdings)
 
 
-def newest(store: Store) -> Iterator[Case]:
+def read_newest_cases(store: Store) -> Iterator[Case]:
     """Yield the newest case of each sample and method, in the order in which they were judged."""
     last = {(case.id, case.method): place for place, case in enumerate(store.cases())}
     return (case for place, case in enumerate(store.cases()) if last[case.id, case.method] == place)

@@ -9,10 +9,10 @@ from greval.analysis.diagnosis.causes import CAUSES, Cause, Diagnosis
 from greval.records.record import Record
 
 METHOD = "method"
-NOT_TOLD = "(none)"
+NO_VALUE = "(none)"
 
 
-class Group(Record):
+class DiagnosisGroup(Record):
     """The cases of one method and, if grouped by tags, one value of each tag.
 
     Args:
@@ -34,7 +34,7 @@ class Group(Record):
         return sum(self.counts.values())
 
 
-class Diagnoses(Record):
+class DiagnosisTable(Record):
     """The diagnoses of a run, counted by group.
 
     Args:
@@ -44,7 +44,7 @@ class Diagnoses(Record):
     """
 
     by: tuple[str, ...]
-    groups: tuple[Group, ...]
+    groups: tuple[DiagnosisGroup, ...]
     rows: tuple[Diagnosis, ...]
 
     @property
@@ -52,16 +52,16 @@ class Diagnoses(Record):
         """The causes that occur, in the order of `CAUSES`."""
         return tuple(cause for cause in CAUSES if any(cause in group.cases for group in self.groups))
 
-    def names_of(self, row: Diagnosis) -> tuple[str, ...]:
+    def list_group_names(self, row: Diagnosis) -> tuple[str, ...]:
         """Return the names of the group to which a diagnosis belongs."""
-        return _names(row, self.by)
+        return _list_names(row, self.by)
 
-    def of(self, cause: Cause) -> tuple[Diagnosis, ...]:
+    def filter_by_cause(self, cause: Cause) -> tuple[Diagnosis, ...]:
         """Return the diagnoses with a cause, group by group."""
-        return tuple(sorted((row for row in self.rows if row.cause == cause), key=self.names_of))
+        return tuple(sorted((row for row in self.rows if row.cause == cause), key=self.list_group_names))
 
 
-def tabulate(diagnoses: Iterable[Diagnosis], by: Sequence[str] = ()) -> Diagnoses:
+def tabulate(diagnoses: Iterable[Diagnosis], by: Sequence[str] = ()) -> DiagnosisTable:
     """Count diagnoses by method and tags.
 
     Args:
@@ -77,14 +77,14 @@ def tabulate(diagnoses: Iterable[Diagnosis], by: Sequence[str] = ()) -> Diagnose
     names = (METHOD, *(name for name in dict.fromkeys(by) if name != METHOD))
     ids: dict[tuple[str, ...], dict[Cause, list[str]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
-        ids[_names(row, names)][row.cause].append(row.sample_id)
+        ids[_list_names(row, names)][row.cause].append(row.sample_id)
     groups = (
-        Group(names=group, cases={cause: tuple(of[cause]) for cause in CAUSES if cause in of})
+        DiagnosisGroup(names=group, cases={cause: tuple(of[cause]) for cause in CAUSES if cause in of})
         for group, of in sorted(ids.items())
     )
-    return Diagnoses(by=names, groups=tuple(groups), rows=rows)
+    return DiagnosisTable(by=names, groups=tuple(groups), rows=rows)
 
 
-def _names(row: Diagnosis, by: Sequence[str]) -> tuple[str, ...]:
+def _list_names(row: Diagnosis, by: Sequence[str]) -> tuple[str, ...]:
     """Return the group names of a diagnosis."""
-    return tuple((row.method if name == METHOD else row.tags.get(name)) or NOT_TOLD for name in by)
+    return tuple((row.method if name == METHOD else row.tags.get(name)) or NO_VALUE for name in by)

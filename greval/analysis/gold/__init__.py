@@ -2,7 +2,7 @@
 
 from greval.analysis.gold.api import check_gold
 from greval.analysis.gold.finding import Finding
-from greval.analysis.gold.index_lookup import Holdings
+from greval.analysis.gold.index_lookup import IndexLookup
 from greval.datasets.gold_join import with_gold
 
-__all__ = ["Finding", "Holdings", "check_gold", "with_gold"]
+__all__ = ["Finding", "IndexLookup", "check_gold", "with_gold"]

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import repeat
 
-from greval.analysis.gold.finding import Finding, Level
-from greval.analysis.gold.index_lookup import Holdings
-from greval.analysis.gold.rules import Told, in_index, in_itself
-from greval.metrics.computed.graph_walk import plain
+from greval.analysis.gold.finding import Finding, FindingLevel
+from greval.analysis.gold.index_lookup import IndexLookup
+from greval.analysis.gold.rules import RuleMessage, check_consistency, check_index
+from greval.metrics.computed.graph_walk import normalise_name
 from greval.records.case import Gold, Sample
 from greval.records.inventory import Inventory
 
-COMPARED = ("question", "expected_answer", "gold")
+COMPARED_FIELDS = ("question", "expected_answer", "gold")
 """The fields in which all rows of one sample must agree, whatever their method is."""
 
 
@@ -34,46 +34,46 @@ def check_gold(
         >>> print(check_gold([sample])[0])
         q1: gold.helpful_docs: d1 is essential too; keep it in one of the two
     """
-    check = _Check(Holdings(inventory) if inventory else None)
+    check = _GoldChecker(IndexLookup(inventory) if inventory else None)
     return tuple(
         finding
         for sample, place in zip(samples, places or repeat(""), strict=places is not None)
-        for finding in check.findings(sample, place or sample.id)
+        for finding in check.check(sample, place or sample.id)
     )
 
 
-class _Check:
+class _GoldChecker:
     """The checks of one pass over samples, with the samples seen so far."""
 
-    def __init__(self, holdings: Holdings | None) -> None:
+    def __init__(self, holdings: IndexLookup | None) -> None:
         self._holdings = holdings
         self._first: dict[str, tuple[Sample, str]] = {}
         self._asked: dict[str, str] = {}
 
-    def findings(self, sample: Sample, place: str) -> Iterator[Finding]:
+    def check(self, sample: Sample, place: str) -> Iterator[Finding]:
         """Yield all findings on a sample."""
-        for level, message in self._told(sample, place):
+        for level, message in self._check_sample(sample, place):
             yield Finding(place=place, sample_id=sample.id, level=level, message=message)
 
-    def _told(self, sample: Sample, place: str) -> Iterator[Told]:
+    def _check_sample(self, sample: Sample, place: str) -> Iterator[RuleMessage]:
         known = self._first.setdefault(sample.id, (sample, place))
         if known[0] is not sample:
-            yield from _contradictions(sample, *known)
+            yield from _find_contradictions(sample, *known)
             return
-        yield from self._asked_before(sample)
+        yield from self._check_repeated_question(sample)
         if sample.gold is None:
             what = "no gold" if sample.expected_answer else "no gold and no expected answer"
             yield "fault", f"there is {what}; metrics of retrieval and walk are skipped for it: add its gold"
-        elif _names_nothing(sample.gold):
-            level: Level = "remark" if sample.expected_answer else "fault"
+        elif _is_empty(sample.gold):
+            level: FindingLevel = "remark" if sample.expected_answer else "fault"
             yield level, "gold: names nothing; fill it in, or leave it out where it is not known"
         else:
-            yield from in_itself(sample.gold)
-            yield from in_index(sample.gold, self._holdings) if self._holdings else ()
+            yield from check_consistency(sample.gold)
+            yield from check_index(sample.gold, self._holdings) if self._holdings else ()
 
-    def _asked_before(self, sample: Sample) -> Iterator[Told]:
+    def _check_repeated_question(self, sample: Sample) -> Iterator[RuleMessage]:
         """Report a question that another sample asks too."""
-        asked = plain(sample.question)
+        asked = normalise_name(sample.question)
         if not asked:
             return
         other = self._asked.setdefault(asked, sample.id)
@@ -81,13 +81,13 @@ class _Check:
             yield "remark", f"question: {other} asks the same; a question that counts twice narrows intervals wrongly"
 
 
-def _contradictions(sample: Sample, first: Sample, place: str) -> Iterator[Told]:
+def _find_contradictions(sample: Sample, first: Sample, place: str) -> Iterator[RuleMessage]:
     """Report the fields in which two rows of one sample differ; a missing field differs from a given one."""
-    differ = [name for name in COMPARED if getattr(sample, name) != getattr(first, name)]
+    differ = [name for name in COMPARED_FIELDS if getattr(sample, name) != getattr(first, name)]
     where = "above" if place == first.id else f"at {place}"
     if differ:
         yield "fault", f"{', '.join(differ)}: not as {where} under this id; make them equal, or give each its own id"
 
 
-def _names_nothing(gold: Gold) -> bool:
+def _is_empty(gold: Gold) -> bool:
     return not any(getattr(gold, name) for name in Gold.model_fields if name != "aliases")

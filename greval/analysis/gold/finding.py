@@ -6,7 +6,7 @@ from typing import Literal
 
 from greval.records.record import Record
 
-Level = Literal["fault", "remark"]
+FindingLevel = Literal["fault", "remark"]
 
 
 class Finding(Record):
@@ -21,7 +21,7 @@ class Finding(Record):
 
     place: str
     sample_id: str
-    level: Level = "fault"
+    level: FindingLevel = "fault"
     message: str
 
     def __str__(self) -> str:

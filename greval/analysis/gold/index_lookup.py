@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from itertools import product
 
-from greval.metrics.computed.graph_walk import plain
+from greval.metrics.computed.graph_walk import normalise_name
 from greval.records.case import Edge, Gold
 from greval.records.inventory import RELATED, Inventory
 
 Documents = tuple[str, ...]
 
 
-class Ties:
+class EdgeIndex:
     """Edges by the names of their ends, without direction, because a traversal may follow an edge either way.
 
     An edge without a label matches any label.
@@ -25,15 +25,15 @@ class Ties:
     def __init__(self, edges: Iterable[tuple[Edge, Documents]], canonical: Callable[[str], str]) -> None:
         self._by_ends: dict[tuple[str, str], dict[str, Documents]] = {}
         for (source, label, target), documents in edges:
-            labels = self._by_ends.setdefault(_ends(canonical(source), canonical(target)), {})
-            known = labels.get(plain(label), ())
-            labels[plain(label)] = (*known, *(name for name in documents if name not in known))
+            labels = self._by_ends.setdefault(_sort_ends(canonical(source), canonical(target)), {})
+            known = labels.get(normalise_name(label), ())
+            labels[normalise_name(label)] = (*known, *(name for name in documents if name not in known))
         self.labels = frozenset(label for labels in self._by_ends.values() for label in labels)
 
     def __bool__(self) -> bool:
         return bool(self._by_ends)
 
-    def documents(self, sources: Iterable[str], label: str | None, targets: Iterable[str]) -> Documents | None:
+    def find_documents(self, sources: Iterable[str], label: str | None, targets: Iterable[str]) -> Documents | None:
         """Return the documents of the edges between any of the names, or None if there is no such edge.
 
         Args:
@@ -42,17 +42,17 @@ class Ties:
                 label, and an edge with this label matches any wanted label.
             targets: The names of the other end.
         """
-        between = [self._by_ends.get(_ends(*pair), {}) for pair in product(sources, targets)]
+        between = [self._by_ends.get(_sort_ends(*pair), {}) for pair in product(sources, targets)]
         fitting = {label, RELATED, ""}
         found = [labels[own] for labels in between for own in labels if label in {None, RELATED} or own in fitting]
         return tuple(dict.fromkeys(name for documents in found for name in documents)) if found else None
 
 
-def _ends(one: str, other: str) -> tuple[str, str]:
+def _sort_ends(one: str, other: str) -> tuple[str, str]:
     return (one, other) if one <= other else (other, one)
 
 
-class Holdings:
+class IndexLookup:
     """An inventory indexed once for the diagnosis of many cases.
 
     Args:
@@ -65,33 +65,37 @@ class Holdings:
     """
 
     def __init__(self, inventory: Inventory) -> None:
-        self._canonical = {plain(other): plain(name) for name, others in inventory.aliases.items() for other in others}
+        self._canonical = {
+            normalise_name(other): normalise_name(name)
+            for name, others in inventory.aliases.items()
+            for other in others
+        }
         self.written: dict[str, set[str]] = {}
         for other, own in self._canonical.items():
             self.written.setdefault(own, set()).add(other)
         self.chunks: Mapping[str, str] = inventory.chunks
-        self.documents = _documents(inventory)
+        self.documents = _list_documents(inventory)
         self.nodes: dict[str, Documents] = {}
         for name, documents in inventory.nodes.items():
             own = self.canonical(name)
             self.nodes[own] = (*self.nodes.get(own, ()), *documents)
-        self.ties = Ties(inventory.edges.items(), self.canonical)
+        self.ties = EdgeIndex(inventory.edges.items(), self.canonical)
         self.told_by_edges = frozenset(name for documents in inventory.edges.values() for name in documents)
 
     def canonical(self, name: str) -> str:
         """Return the normalised name under which the index holds a node, with aliases resolved."""
-        own = plain(name)
+        own = normalise_name(name)
         return self._canonical.get(own, own)
 
 
-def _documents(inventory: Inventory) -> frozenset[str]:
+def _list_documents(inventory: Inventory) -> frozenset[str]:
     """Return the names that gold may use for documents: their ids and those of their chunks."""
     named = {*inventory.documents, *inventory.chunks, *inventory.chunks.values()} - {""}
     told = (inventory.nodes, inventory.edges)
     return frozenset(named or (name for known in told for documents in known.values() for name in documents))
 
 
-class Names:
+class NodeNames:
     """The names of the same node in a case: those of the gold's aliases and of the index.
 
     Args:
@@ -103,25 +107,25 @@ class Names:
         ['a. lovelace', 'ada']
     """
 
-    def __init__(self, gold: Gold, holdings: Holdings | None) -> None:
-        self.canonical: Callable[[str], str] = holdings.canonical if holdings else plain
+    def __init__(self, gold: Gold, holdings: IndexLookup | None) -> None:
+        self.canonical: Callable[[str], str] = holdings.canonical if holdings else normalise_name
         self._known = holdings.written if holdings else {}
         self._groups: dict[str, frozenset[str]] = {}
         self._written: dict[str, set[str]] = {}
         for name, others in (gold.aliases or {}).items():
             for other in (name, *others):
-                self._written.setdefault(self.canonical(other), set()).add(plain(other))
+                self._written.setdefault(self.canonical(other), set()).add(normalise_name(other))
             group = frozenset(map(self.canonical, (name, *others)))
             for member in group:
                 self._groups[member] = self._groups.get(member, group) | group
 
-    def all(self, name: str) -> frozenset[str]:
+    def find_names(self, name: str) -> frozenset[str]:
         """Return every canonical name of a node."""
         own = self.canonical(name)
         return self._groups.get(own, frozenset({own}))
 
-    def written(self, name: str) -> frozenset[str]:
+    def find_spellings(self, name: str) -> frozenset[str]:
         """Return every spelling of a node's name in a text, normalised as by `plain`."""
-        own = self.all(name)
+        own = self.find_names(name)
         known = (form for one in own for forms in (self._known, self._written) for form in forms.get(one, ()))
-        return frozenset((plain(name), *own, *known))
+        return frozenset((normalise_name(name), *own, *known))

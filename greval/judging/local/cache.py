@@ -77,18 +77,18 @@ def cached_path(name: str | LocalModel) -> Path | None:
     """
     model = find_model(name)
     path = model_path(model)
-    marker = _marker(path, model.sha256)
+    marker = _compute_marker(path, model.sha256)
     if marker is None or marker.size != model.size:
         return None
     if _read_marker(path) == marker:
         return path
-    if file_sha256(path) != model.sha256:
+    if hash_file(path) != model.sha256:
         return None
     write_marker(path, model.sha256)
     return path
 
 
-def file_sha256(path: Path) -> str:
+def hash_file(path: Path) -> str:
     """Compute the SHA-256 hash of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
@@ -96,7 +96,7 @@ def file_sha256(path: Path) -> str:
 
 def write_marker(path: Path, sha256: str) -> None:
     """Record that a file was verified, so that later starts need not hash it again."""
-    marker = _marker(path, sha256)
+    marker = _compute_marker(path, sha256)
     # A read-only cache still works, only slower.
     with suppress(OSError):
         if marker is not None:
@@ -107,7 +107,7 @@ def _marker_path(path: Path) -> Path:
     return path.with_name(f"{path.name}.sha256")
 
 
-def _marker(path: Path, sha256: str) -> _Marker | None:
+def _compute_marker(path: Path, sha256: str) -> _Marker | None:
     """Compute the current marker of a file, or None if the file does not exist."""
     try:
         stat = path.stat()
@@ -124,7 +124,7 @@ def _read_marker(path: Path) -> _Marker | None:
 
 
 @contextmanager
-def locked(path: Path, on_wait: Callable[[], None]) -> Iterator[None]:
+def hold_lock(path: Path, on_wait: Callable[[], None]) -> Iterator[None]:
     """Hold a file lock inside this context. The system releases it if the process is killed.
 
     Args:

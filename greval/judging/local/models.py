@@ -89,44 +89,44 @@ def parse_packages(text: str) -> tuple[Package, ...]:
     return tuple(packages)
 
 
-def _shipped(name: str) -> tuple[Package, ...]:
+def _read_shipped_packages(name: str) -> tuple[Package, ...]:
     """Read the packages of a model, with their hashes, from the file that ships with greval."""
     text = files(__package__).joinpath("packages", f"{name}.txt").read_text("utf-8")
     return parse_packages(text)
 
 
-_REPACKAGED = (
+_REPACKAGED_NOTE = (
     "Repackaged for the package index by an anonymous packager, under package names"
     " that do not say what is in them; greval never imports those packages, it reads"
     " one data file from each. The joined file has the SHA-256 of the official GGUF"
     " file. Upstream licence: Apache-2.0."
 )
 
-_KNOWN = (
+_SHIPPED_MODELS = (
     LocalModel(
         name="qwen2.5-coder-1.5b",
-        packages=_shipped("qwen2.5-coder-1.5b"),
+        packages=_read_shipped_packages("qwen2.5-coder-1.5b"),
         sha256="cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
         size=1_117_320_768,
         download=1_092_845_809,
         licence="Apache-2.0",
-        note=f"Qwen2.5-Coder-1.5B-Instruct, Q4_K_M. {_REPACKAGED} Small: it tells"
+        note=f"Qwen2.5-Coder-1.5B-Instruct, Q4_K_M. {_REPACKAGED_NOTE} Small: it tells"
         " obvious cases apart and errs often on hard ones. For trying things out.",
     ),
     LocalModel(
         name="qwen2.5-coder-0.5b",
-        packages=_shipped("qwen2.5-coder-0.5b"),
+        packages=_read_shipped_packages("qwen2.5-coder-0.5b"),
         sha256="1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32",
         size=491_400_064,
         download=477_610_024,
         licence="Apache-2.0",
-        note=f"Qwen2.5-Coder-0.5B-Instruct, Q4_K_M. {_REPACKAGED} Very small: its"
+        note=f"Qwen2.5-Coder-0.5B-Instruct, Q4_K_M. {_REPACKAGED_NOTE} Very small: its"
         " verdicts are near chance unless the prompt shows examples. For trying things"
         " out.",
     ),
     LocalModel(
         name="smollm2-135m",
-        packages=_shipped("smollm2-135m"),
+        packages=_read_shipped_packages("smollm2-135m"),
         sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
         size=98_362_432,
         download=92_871_040,
@@ -138,7 +138,7 @@ _KNOWN = (
     ),
 )
 
-MODELS: dict[str, LocalModel] = {model.name: model for model in _KNOWN}
+MODELS: dict[str, LocalModel] = {model.name: model for model in _SHIPPED_MODELS}
 """Every model that greval can fetch, by name."""
 
 DEFAULT_MODEL = "qwen2.5-coder-1.5b"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from greval.errors import JudgeUnavailableError, MissingExtraError
 from greval.judging.local.cache import cached_path, model_path
-from greval.judging.local.fetch import OTHER_WAYS, fetch
+from greval.judging.local.fetch import ALTERNATIVES_HINT, fetch
 from greval.judging.local.models import DEFAULT_MODEL, MODELS, LocalModel, find_model
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _PROMPT_CACHE_MIB = 256
 _SILENT = -1
 _MAGIC = b"GGUF"
 _LOCK = threading.Lock()
-_STRONGER = (
+_STRONGER_JUDGE_HINT = (
     "A stronger judge: --judge openai:NAME, with --base-url URL for a server of your"
     " own, or --judge local:/path/to/model.gguf."
 )
@@ -85,10 +85,10 @@ def serve(
         >>> serve("smollm2-135m").base_url  # doctest: +SKIP
         'http://127.0.0.1:43111/v1'
     """
-    name, path = _resolve(name_or_path, fetch_missing=fetch_missing)
+    name, path = _resolve_model(name_or_path, fetch_missing=fetch_missing)
     with _LOCK:
         if path not in _RUNNING:
-            _RUNNING[path] = _start(name, path, context)
+            _RUNNING[path] = _start_server(name, path, context)
         return _RUNNING[path]
 
 
@@ -102,8 +102,8 @@ def check_model(name_or_path: str | Path | None = None) -> None:
         JudgeUnavailableError: If the model is not known or not on this machine.
         MissingExtraError: If the package that runs models is not installed.
     """
-    _resolve(name_or_path, fetch_missing=False)
-    _library()
+    _resolve_model(name_or_path, fetch_missing=False)
+    _import_xllamacpp()
 
 
 def describe(model: LocalServer | LocalModel | str) -> str:
@@ -128,7 +128,7 @@ def describe(model: LocalServer | LocalModel | str) -> str:
             size = model.path.stat().st_size / 1e9
             return (
                 f"The judge is {model.path}, a model file of your own ({size:.2f} GB),"
-                f" on this machine's CPU.\n{_STRONGER}"
+                f" on this machine's CPU.\n{_STRONGER_JUDGE_HINT}"
             )
     else:
         known = find_model(model)
@@ -136,11 +136,11 @@ def describe(model: LocalServer | LocalModel | str) -> str:
         f"The judge is {known.name} ({known.size / 1e9:.2f} GB, {known.licence}),"
         " on this machine's CPU.\n"
         "It is small and meant for trying greval out: check its verdicts before you"
-        f" rely on them.\n{known.note}\n{_STRONGER}"
+        f" rely on them.\n{known.note}\n{_STRONGER_JUDGE_HINT}"
     )
 
 
-def _resolve(name_or_path: str | Path | None, *, fetch_missing: bool) -> tuple[str, Path]:
+def _resolve_model(name_or_path: str | Path | None, *, fetch_missing: bool) -> tuple[str, Path]:
     """Resolve a name or path, as entered by a user, to the name and the file of a model."""
     wanted = name_or_path
     if isinstance(wanted, str):
@@ -149,20 +149,20 @@ def _resolve(name_or_path: str | Path | None, *, fetch_missing: bool) -> tuple[s
         own = os.environ.get(MODEL_VARIABLE)
         wanted = Path(own) if own else DEFAULT_MODEL
     if isinstance(wanted, Path) or os.sep in wanted or wanted.endswith(".gguf"):
-        return _own_file(Path(wanted).expanduser())
+        return _check_own_file(Path(wanted).expanduser())
     model = find_model(wanted)
     path = fetch(model) if fetch_missing else cached_path(model)
     if path is None:
         message = (
             f"{model.name} is not on this machine, or its file is damaged. Run once:"
             f" greval local fetch {model.name} ({model.download / 1e9:.2f} GB)."
-            f"\n{OTHER_WAYS}"
+            f"\n{ALTERNATIVES_HINT}"
         )
         raise JudgeUnavailableError(message)
     return model.name, path.resolve()
 
 
-def _own_file(path: Path) -> tuple[str, Path]:
+def _check_own_file(path: Path) -> tuple[str, Path]:
     """Check that a user's file is a GGUF file, because the loader's errors give no reason."""
     try:
         with path.open("rb") as file:
@@ -176,10 +176,10 @@ def _own_file(path: Path) -> tuple[str, Path]:
     return path.stem, path.resolve()
 
 
-def _start(name: str, path: Path, context: int) -> LocalServer:
-    library = _library()
+def _start_server(name: str, path: Path, context: int) -> LocalServer:
+    library = _import_xllamacpp()
     key = secrets.token_urlsafe(24)
-    params = _params(library, path, context)
+    params = _build_params(library, path, context)
     params.model_alias = {name}
     params.api_keys = [key]
     try:
@@ -190,7 +190,7 @@ def _start(name: str, path: Path, context: int) -> LocalServer:
             f" not know, or too large for the memory ({error})"
         )
         raise JudgeUnavailableError(message) from error
-    _never_destroy(server)
+    _keep_until_exit(server)
     return LocalServer(
         base_url=f"{server.listening_address}/v1",
         api_key=key,
@@ -200,7 +200,7 @@ def _start(name: str, path: Path, context: int) -> LocalServer:
     )
 
 
-def _library() -> ModuleType:
+def _import_xllamacpp() -> ModuleType:
     # The OpenMP library reads this variable once, when it is loaded. With its default, waiting
     # threads spin, which makes a busy machine ten times slower.
     os.environ.setdefault("GOMP_SPINCOUNT", "1000")
@@ -217,7 +217,7 @@ def _library() -> ModuleType:
         raise JudgeUnavailableError(message) from error
 
 
-def _params(library: ModuleType, path: Path, context: int) -> Any:  # noqa: ANN401 - it has no types
+def _build_params(library: ModuleType, path: Path, context: int) -> Any:  # noqa: ANN401 - it has no types
     params = library.CommonParams()
     params.model.path = str(path)
     params.hostnames = ["127.0.0.1"]
@@ -234,11 +234,11 @@ def _params(library: ModuleType, path: Path, context: int) -> Any:  # noqa: ANN4
     params.no_extra_bufts = True
     # Fitting the parameters to a GPU would load the model's header twice.
     params.fit_params = False
-    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = usable_cores()
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = count_usable_cores()
     return params
 
 
-def usable_cores(quota_file: Path = Path("/sys/fs/cgroup/cpu.max")) -> int:
+def count_usable_cores(quota_file: Path = Path("/sys/fs/cgroup/cpu.max")) -> int:
     """Count the CPU cores that this process may use, limited by the quota of a container.
 
     Args:
@@ -258,7 +258,7 @@ def usable_cores(quota_file: Path = Path("/sys/fs/cgroup/cpu.max")) -> int:
         return cores
 
 
-def _never_destroy(server: object) -> None:
+def _keep_until_exit(server: object) -> None:
     """Keep the server object alive until the process has exited.
 
     Its destructor can block forever (on a client in the same process, or on a loop that has not started yet). The C

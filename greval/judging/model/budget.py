@@ -12,43 +12,43 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from greval.errors import StoppedError
-from greval.judging.model.failures import redacted
-from greval.judging.model.hints import advice
+from greval.judging.model.failures import redact_secrets
+from greval.judging.model.hints import format_failure_hint
 from greval.judging.model.reply import Reply
 from greval.records.record import Record
 from greval.records.result import Failure, FailureKind, Usage
 
-SORTS: Mapping[str, frozenset[FailureKind]] = {
+FAILURE_GROUPS: Mapping[str, frozenset[FailureKind]] = {
     "refused": frozenset({"authentication", "quota"}),
     "dead": frozenset({"connection", "server", "timeout"}),
     "wrong": frozenset({"request", "error"}),
 }
 """Kinds of failures that all calls share: the key is refused, the endpoint is dead, or a name or setting is wrong."""
-REFUSED_IN_A_ROW = 5
+MAX_REFUSALS_IN_A_ROW = 5
 """Refusals of the key in a row that stop the run after it has worked once. Before that, the first one stops it."""
-IN_A_ROW = 20
-DEAD_SECONDS = 60.0
+MAX_FAILURES_IN_A_ROW = 20
+MAX_OUTAGE_SECONDS = 60.0
 """Seconds of failures until an endpoint that has worked is given up: a restart may take a minute."""
-NEVER_SECONDS = 5.0
+MAX_INITIAL_OUTAGE_SECONDS = 5.0
 """Seconds of failures until an endpoint that has never worked is given up."""
-FIRST_OUTPUT = 100
+ASSUMED_OUTPUT_TOKENS = 100
 """Assumed output tokens of a call until the first answer arrives."""
-UNREADABLE: frozenset[FailureKind] = frozenset({"malformed", "off_scale", "missing_item", "length"})
+UNREADABLE_KINDS: frozenset[FailureKind] = frozenset({"malformed", "off_scale", "missing_item", "length"})
 """Failures of an answer that holds no verdict. A refusal concerns a single case and is counted neither way."""
-UNREADABLE_IN_A_ROW = (40, 400)
+MAX_UNREADABLE_IN_A_ROW = (40, 400)
 """Consecutive answers without a verdict that stop the run: before the first verdict was read, and after it.
 
 A judge with one readable verdict in ten gives 400 unreadable answers in a row less than once in a billion.
 """
-CAUTIOUS = 16
+MAX_UNPROVEN_CALLS = 16
 """The most calls in flight until the first verdict was read. It limits the cost of a judge that cannot judge."""
-HIGHER_CAP = "a higher cap goes on"
+RAISE_CAP_HINT = "a higher cap goes on"
 """The end of the reason if a cap stopped a run, because the same command would stop again at once."""
-FIRST_WORDS = 80
+MAX_EXCERPT_CHARS = 80
 """The most characters of an answer that the reason for a stop quotes."""
 
 
-class Spending(Record):
+class RunSpending(Record):
     """The calls made to the judge and their cost in US dollars, None if no price is known.
 
     Example:
@@ -59,12 +59,12 @@ class Spending(Record):
     calls: Annotated[int, Field(ge=0)] = 0
     cost: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
 
-    def __add__(self, other: Spending) -> Spending:
+    def __add__(self, other: RunSpending) -> RunSpending:
         """Add calls and costs. An unknown cost counts as 0 if the other is known."""
-        return Spending(calls=self.calls + other.calls, cost=_add(self.cost, other.cost))
+        return RunSpending(calls=self.calls + other.calls, cost=_add_costs(self.cost, other.cost))
 
 
-class Guard:
+class RunGuard:
     """Checks before each call whether it may be made, and stops the run at a cap or after too many failures.
 
     Args:
@@ -87,14 +87,14 @@ class Guard:
         hint: str = "check the key",
         model: str = "",
         watchful: bool = True,
-        away: tuple[float, float] = (NEVER_SECONDS, DEAD_SECONDS),
+        max_outage: tuple[float, float] = (MAX_INITIAL_OUTAGE_SECONDS, MAX_OUTAGE_SECONDS),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Start with no calls made."""
         self.why: str | None = None
         self.fatal = False
         self.kind: FailureKind | None = None
-        self.before = Spending()
+        self.before = RunSpending()
         self.was_read: Callable[[str], bool] = lambda _: False
         self.calls = 0
         self.answers = 0
@@ -106,7 +106,7 @@ class Guard:
         self._hint = hint
         self._model = model
         self.watchful = watchful
-        self._away = away
+        self._away = max_outage
         self._clock = clock
         self._waiting: set[asyncio.Task[Any]] = set()
         self._row: Counter[str] = Counter()
@@ -117,28 +117,28 @@ class Guard:
         self._unread: Counter[str] = Counter()
 
     @property
-    def spending(self) -> Spending:
+    def total_spending(self) -> RunSpending:
         """The calls and the cost of the run, over all commands."""
-        return self.before + Spending(calls=self.calls, cost=self.spent)
+        return self.before + RunSpending(calls=self.calls, cost=self.spent)
 
-    def stop(self, why: str, *, fatal: bool = False, kind: FailureKind | None = None) -> None:
+    def stop(self, reason: str, *, fatal: bool = False, kind: FailureKind | None = None) -> None:
         """Stop the run: allow no further call and cancel everything that waits for one. The first reason is kept.
 
         `kind` is the kind of the failures that caused the stop.
         """
         if self.why is None:
-            self.why, self.fatal, self.kind = why, fatal, kind
+            self.why, self.fatal, self.kind = reason, fatal, kind
             for task in self._waiting:
                 task.cancel()
 
     @contextmanager
-    def waiting(self) -> Iterator[None]:
+    def cancel_on_stop(self) -> Iterator[None]:
         """Cancel the waiting inside this context when the run is stopped.
 
         Raises:
             StoppedError: If the run is stopped.
         """
-        self._check()
+        self._raise_if_stopped()
         task = asyncio.current_task()
         if task is None:
             yield
@@ -148,7 +148,7 @@ class Guard:
             yield
         except asyncio.CancelledError:
             if self.why is not None and task.uncancel() == 0:
-                self._check()
+                self._raise_if_stopped()
             raise
         finally:
             self._waiting.discard(task)
@@ -159,10 +159,10 @@ class Guard:
         Raises:
             StoppedError: If the run is stopped meanwhile.
         """
-        with self.waiting():
+        with self.cancel_on_stop():
             await asyncio.sleep(seconds)
 
-    async def affordable(self) -> None:
+    async def wait_until_allowed(self) -> None:
         """Wait until another call may be added to those in flight.
 
         With a cap on cost, only one call is made until its answer shows what a call costs. Until the first answer was
@@ -171,12 +171,12 @@ class Guard:
         Raises:
             StoppedError: If the run is stopped meanwhile.
         """
-        with self.waiting():
-            while self._unpriced() or self._unproven():
+        with self.cancel_on_stop():
+            while self._is_cost_unknown() or self._is_unproven_limit_reached():
                 self._came.clear()
                 await self._came.wait()
 
-    def admit(self, tokens: int = 0) -> None:
+    def admit_call(self, tokens: int = 0) -> None:
         """Count a call that is about to be made.
 
         Args:
@@ -185,17 +185,17 @@ class Guard:
         Raises:
             StoppedError: If the call may not be made.
         """
-        if self._max_calls is not None and self.spending.calls >= self._max_calls:
-            self.stop(describe_cap(self.before, max_calls=self._max_calls))
-        spent = self.spending.cost or 0.0
-        if self._max_cost is not None and spent + self._due(tokens) > self._max_cost:
+        if self._max_calls is not None and self.total_spending.calls >= self._max_calls:
+            self.stop(format_cap_reason(self.before, max_calls=self._max_calls))
+        spent = self.total_spending.cost or 0.0
+        if self._max_cost is not None and spent + self._estimate_cost(tokens) > self._max_cost:
             out = f"; ${spent:.4f} spent, {self.flying} calls out"
-            self.stop(describe_cap(self.before, max_cost=self._max_cost, out=out))
-        self._check()
+            self.stop(format_cap_reason(self.before, max_cost=self._max_cost, in_flight=out))
+        self._raise_if_stopped()
         self.calls += 1
         self.flying += 1
 
-    def came(self, reply: Reply | None) -> None:
+    def record_reply(self, reply: Reply | None) -> None:
         """Record the reply of a call, None if it was cancelled, and stop the run if further calls cannot succeed."""
         self.flying -= 1
         self._came.set()
@@ -203,12 +203,12 @@ class Guard:
             return
         failure = reply.failure
         if (cost := self._cost(reply.usage)) is not None:
-            self.spent = _add(self.spent, cost)
+            self.spent = _add_costs(self.spent, cost)
             self._priced += 1
         if failure and failure.kind == "rate_limit":
             self._row["dead"] = 0  # a rate limit shows that the endpoint works
             return
-        sort = next((sort for sort, kinds in SORTS.items() if failure and failure.kind in kinds), None)
+        sort = next((sort for sort, kinds in FAILURE_GROUPS.items() if failure and failure.kind in kinds), None)
         if sort:
             self._row[sort] += 1
         else:
@@ -216,13 +216,13 @@ class Guard:
             self._row.clear()
         if sort == "dead" and self._row["dead"] == 1:
             self._dead_since = self._clock()
-        if failure and self._row["refused"] >= (REFUSED_IN_A_ROW if self.answers else 1):
+        if failure and self._row["refused"] >= (MAX_REFUSALS_IN_A_ROW if self.answers else 1):
             self.stop(f"the judge refuses the key: {failure.message}; {self._hint}", fatal=True, kind=failure.kind)
-        elif failure and self._hopeless():
-            told = f"the last with: {failure.message}; {advice(failure.kind, self._model)}"
+        elif failure and self._is_hopeless():
+            told = f"the last with: {failure.message}; {format_failure_hint(failure.kind, self._model)}"
             self.stop(f"{self._row.total()} calls in a row failed, {told}", fatal=True, kind=failure.kind)
 
-    def note_answer(self, metric: str, failure: Failure | None) -> None:
+    def record_answer(self, metric: str, failure: Failure | None) -> None:
         """Record whether an answer was read as a verdict of a metric, and stop the run if too many were not.
 
         A readable answer resets the count of unreadable ones. Before the first readable answer the count covers all
@@ -236,43 +236,44 @@ class Guard:
         if failure is None:
             self._read.add(metric)
             del self._unread[metric]
-        if failure is None or not self.watchful or failure.kind not in UNREADABLE:
+        if failure is None or not self.watchful or failure.kind not in UNREADABLE_KINDS:
             return
         self._unread[metric] += 1
-        before, after = UNREADABLE_IN_A_ROW
+        before, after = MAX_UNREADABLE_IN_A_ROW
         count = self._unread[metric] if self._read else self._unread.total()
         if count >= after or (count >= before and not (metric in self._read or self.was_read(metric))):
-            told = f"the last on {metric}, {_describe_answer(failure)}; {advice(failure.kind, self._model)}"
-            why = f"{count} answers of the judge in a row held no verdict that can be read, {told}"
+            last = f"the last on {metric}, {_format_answer_excerpt(failure)}"
+            hint = format_failure_hint(failure.kind, self._model)
+            why = f"{count} answers of the judge in a row held no verdict that can be read, {last}; {hint}"
             self.stop(why, fatal=True, kind=failure.kind)
 
-    def _unpriced(self) -> bool:
+    def _is_cost_unknown(self) -> bool:
         """Return whether the cost of a call is unknown while the first call is still in flight."""
         return self._max_cost is not None and bool(self.flying) and not (self._priced or self.answers)
 
-    def _unproven(self) -> bool:
+    def _is_unproven_limit_reached(self) -> bool:
         """Return whether the limit of calls in flight is reached before the first verdict was read."""
-        return self.watchful and self.flying >= CAUTIOUS and not self._read
+        return self.watchful and self.flying >= MAX_UNPROVEN_CALLS and not self._read
 
-    def _check(self) -> None:
+    def _raise_if_stopped(self) -> None:
         if self.why is not None:
             raise StoppedError(self.why)
 
-    def _hopeless(self) -> bool:
+    def _is_hopeless(self) -> bool:
         """Return whether the consecutive failures show a bad endpoint or setting rather than single failed calls."""
-        if self._row["dead"] >= IN_A_ROW:
+        if self._row["dead"] >= MAX_FAILURES_IN_A_ROW:
             away = self._clock() - self._dead_since
             return away >= self._away[bool(self.answers)]
-        return self._row["wrong"] >= IN_A_ROW and not self.answers
+        return self._row["wrong"] >= MAX_FAILURES_IN_A_ROW and not self.answers
 
-    def _due(self, tokens: int) -> float:
+    def _estimate_cost(self, tokens: int) -> float:
         """Estimate the cost of the next call and those in flight, from the mean so far or, at first, from `tokens`."""
-        first = self._cost(Usage(input_tokens=tokens, output_tokens=FIRST_OUTPUT)) or 0.0
+        first = self._cost(Usage(input_tokens=tokens, output_tokens=ASSUMED_OUTPUT_TOKENS)) or 0.0
         return (self.flying + 1) * (self.spent / self._priced if self.spent else first)
 
 
-def describe_cap(
-    before: Spending, *, max_calls: int | None = None, max_cost: float | None = None, out: str = ""
+def format_cap_reason(
+    before: RunSpending, *, max_calls: int | None = None, max_cost: float | None = None, in_flight: str = ""
 ) -> str:
     """Format the message that a cap of a run is reached, with the share of earlier commands and how to continue.
 
@@ -282,17 +283,17 @@ def describe_cap(
     """
     if max_calls is not None:
         spent = f"; earlier commands on this run made {before.calls:,} of them" if before.calls else ""
-        return f"the cap of {max_calls:,} calls is reached (--max-calls){spent}{out}; {HIGHER_CAP}"
+        return f"the cap of {max_calls:,} calls is reached (--max-calls){spent}{in_flight}; {RAISE_CAP_HINT}"
     spent = f"; earlier commands on this run spent ${before.cost:.4f} of it" if before.cost else ""
-    return f"the cap of ${max_cost:g} is reached (--max-cost){spent}{out}; {HIGHER_CAP}"
+    return f"the cap of ${max_cost:g} is reached (--max-cost){spent}{in_flight}; {RAISE_CAP_HINT}"
 
 
-def _describe_answer(failure: Failure) -> str:
+def _format_answer_excerpt(failure: Failure) -> str:
     """Format the start of an answer on one line, without keys or control characters, and its error."""
-    said = " ".join(redacted(failure.raw or "").split())
-    shown = f"{said[:FIRST_WORDS]}..." if len(said) > FIRST_WORDS else said
+    said = " ".join(redact_secrets(failure.raw or "").split())
+    shown = f"{said[:MAX_EXCERPT_CHARS]}..." if len(said) > MAX_EXCERPT_CHARS else said
     return f"which began {shown!r} ({failure.message})" if shown else f"which was empty ({failure.message})"
 
 
-def _add(left: float | None, right: float | None) -> float | None:
+def _add_costs(left: float | None, right: float | None) -> float | None:
     return right if left is None else left if right is None else left + right

@@ -17,50 +17,50 @@ from langchain_core.messages import AIMessage, BaseMessage
 from pydantic import JsonValue
 
 from greval.errors import JudgeError
-from greval.judging.model.answer_format import Question, best_tier
-from greval.judging.model.budget import Guard
-from greval.judging.model.failures import cut_short, failure_of, secrets_of, whole
-from greval.judging.model.judge import LOCAL_TIMEOUT, Judge, chat_model, environment
-from greval.judging.model.openai_direct import can_ask
-from greval.judging.model.rate_limit import Pace, asked_pause, pace_of
+from greval.judging.model.answer_format import AnswerFormat, select_tier
+from greval.judging.model.budget import RunGuard
+from greval.judging.model.failures import classify_error, find_finish_failure, list_secrets, replace_lone_surrogates
+from greval.judging.model.judge import LOCAL_TIMEOUT, Judge, get_chat_model, read_environment
+from greval.judging.model.openai_direct import can_ask_directly
+from greval.judging.model.rate_limit import RateLimiter, get_rate_limiter, read_retry_after
 from greval.judging.model.reply import Reply
-from greval.judging.model.reply_cache import Replies, reply_key
-from greval.judging.model.retries import retrying
+from greval.judging.model.reply_cache import ReplyCache, compute_reply_key
+from greval.judging.model.retries import call_with_retries
 from greval.records.result import Failure, Tier, Usage
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
-LETTERS_PER_TOKEN = 4
-RAW_SETTINGS = ("model_name", "model", "temperature", "seed", "max_tokens", "top_p", "base_url", "openai_api_base")
+CHARS_PER_TOKEN = 4
+IDENTITY_SETTINGS = ("model_name", "model", "temperature", "seed", "max_tokens", "top_p", "base_url", "openai_api_base")
 
 
 @dataclass(frozen=True)
-class Line:
+class Connection:
     """A chat model with its rate limiter, the secrets to redact, and the environment it was built from.
 
     `plain` is true if the model can be called without LangChain's machinery.
     """
 
     model: BaseChatModel
-    pace: Pace
+    pace: RateLimiter
     secrets: tuple[str, ...]
     environment: tuple[str | None, ...]
     plain: bool = False
 
-    def told(self, reply: Reply, tokens: int) -> None:
+    def record_reply(self, reply: Reply, tokens: int) -> None:
         """Report the result of a call to the rate limiter, which had reserved `tokens` for it."""
         usage = reply.usage
         if reply.failure is None or usage.output_tokens is not None:
-            self.pace.answered((usage.input_tokens or tokens) + (usage.output_tokens or 0) - tokens)
+            self.pace.record_answer((usage.input_tokens or tokens) + (usage.output_tokens or 0) - tokens)
         elif reply.failure.kind == "rate_limit":
-            self.pace.refused(reply.pause, tokens)
+            self.pace.record_refusal(reply.pause, tokens)
 
 
-Desk = Callable[[str, Line, Question, list[BaseMessage]], Awaitable[Reply]]
+ReplySource = Callable[[str, Connection, AnswerFormat, list[BaseMessage]], Awaitable[Reply]]
 """A function that looks up the reply for a request key, and raises `StoppedError` if there is none yet."""
 
-OnFailure = Callable[[list[BaseMessage], Reply, Sequence[Failure]], None]
+FailureCallback = Callable[[list[BaseMessage], Reply, Sequence[Failure]], None]
 
 
 class JudgeClient:
@@ -81,29 +81,31 @@ class JudgeClient:
         model: Judge | BaseChatModel,
         *,
         gate: AbstractAsyncContextManager[object] | None = None,
-        guard: Guard | None = None,
-        cache: Replies | None = None,
-        journal: Replies | None = None,
-        desk: Desk | None = None,
-        on_failure: OnFailure | None = None,
+        guard: RunGuard | None = None,
+        cache: ReplyCache | None = None,
+        journal: ReplyCache | None = None,
+        desk: ReplySource | None = None,
+        on_failure: FailureCallback | None = None,
     ) -> None:
         """Store the settings. The chat model is created at the first call."""
         if not isinstance(model, Judge | BaseChatModel):
             named = f"Judge({model!r})" if isinstance(model, str) else "Judge('openai:MODEL')"
             raise JudgeError(f"{model!r}: is no judge; give {named} or a chat model of LangChain")
-        self.judge = model if isinstance(model, Judge) else Judge(model=_label(model), timeout=_timeout(model))
-        self.guard = guard or Guard(watchful=False)
+        self.judge = (
+            model if isinstance(model, Judge) else Judge(model=_format_label(model), timeout=_read_timeout(model))
+        )
+        self.guard = guard or RunGuard(watchful=False)
         self._given = None if isinstance(model, Judge) else model
         self._gate = gate or nullcontext()
         self._cache = cache
         self._journal = journal
         self._desk = desk
         self._on_failure = on_failure
-        self._lines: dict[asyncio.AbstractEventLoop, Line] = {}
+        self._lines: dict[asyncio.AbstractEventLoop, Connection] = {}
         self._origin: JudgeClient | None = None
         self._retries = self.judge.max_retries if self._given is None else 0  # a model object retries by itself
 
-    def with_guard(self, guard: Guard) -> JudgeClient:
+    def with_guard(self, guard: RunGuard) -> JudgeClient:
         """Return a copy of the client with another guard, such as that of one request, on the same connections."""
         guarded = copy(self)
         guarded.guard = guard
@@ -118,7 +120,7 @@ class JudgeClient:
     @property
     def identity(self) -> Mapping[str, JsonValue]:
         """The settings that affect the judge's verdicts, as JSON."""
-        return self.judge.identity if self._given is None else _given_identity(self._given)
+        return self.judge.identity if self._given is None else _describe_settings(self._given)
 
     @property
     def tier(self) -> Tier:
@@ -126,10 +128,10 @@ class JudgeClient:
         if self.judge.structured != "auto":
             return self.judge.structured
         if self._given is not None:
-            return best_tier(self._given)
+            return select_tier(self._given)
         return "schema" if self.judge.local or self.judge.model.startswith("openai:") else "tools"
 
-    async def ready(self) -> Line:
+    async def ready(self) -> Connection:
         """Return the connection to the model for the running event loop, created at first use.
 
         Raises:
@@ -137,15 +139,15 @@ class JudgeClient:
         """
         loop = asyncio.get_running_loop()
         line = self._lines.get(loop)
-        if line is None or line.environment != environment():
+        if line is None or line.environment != read_environment():
             for ended in [known for known in self._lines if known.is_closed()]:
                 del self._lines[ended]
-            line = self._lines[loop] = self._connected(self._given or await chat_model(self.judge))
+            line = self._lines[loop] = self._connect(self._given or await get_chat_model(self.judge))
         return line
 
     async def ask(
         self,
-        question: Question,
+        question: AnswerFormat,
         messages: list[BaseMessage],
         config: RunnableConfig,
         *,
@@ -171,13 +173,13 @@ class JudgeClient:
         """
         noted = one_of_many or self._desk is not None
         memory = [store for store in (self._journal if noted else None, self._cache) if store]
-        key = self._key(question, messages, repeat) if memory else ""
+        key = self._compute_key(question, messages, repeat) if memory else ""
         for store in memory:
             if known := store.get(key):
                 return known
         if self._desk:
             return await self._desk(key, await self.ready(), question, messages)
-        reply = await self._called(question, messages, config, self._retries if patient else 0)
+        reply = await self._ask_with_retries(question, messages, config, self._retries if patient else 0)
         return replace(reply, key=key) if key else reply
 
     def remember(self, reply: Reply, *, one_of_many: bool = False) -> None:
@@ -201,58 +203,62 @@ class JudgeClient:
         """True if a second call for the missing parts of an answer can be made at once."""
         return self._desk is None
 
-    async def _called(
-        self, question: Question, messages: list[BaseMessage], config: RunnableConfig, retries: int
+    async def _ask_with_retries(
+        self, question: AnswerFormat, messages: list[BaseMessage], config: RunnableConfig, retries: int
     ) -> Reply:
         """Call the model, retry transient failures, and sum the usage of all attempts."""
         line = await self.ready()
-        tokens = sum(len(message.content) for message in messages) // LETTERS_PER_TOKEN
+        tokens = sum(len(message.content) for message in messages) // CHARS_PER_TOKEN
         spent: list[Usage] = []
 
         async def attempt() -> Reply:
             async with self._gate:
-                with self.guard.waiting():
-                    await line.pace.enter(tokens, cautious=self.guard.watchful)
+                with self.guard.cancel_on_stop():
+                    await line.pace.acquire(tokens, cautious=self.guard.watchful)
                 try:
-                    await self.guard.affordable()
-                    reply = await self._once(
+                    await self.guard.wait_until_allowed()
+                    reply = await self._call_once(
                         line, partial(question.ask, line.model, messages, config, plain=line.plain), tokens
                     )
                 finally:
-                    line.pace.leave()
+                    line.pace.release()
             spent.append(reply.usage)
             return reply
 
-        reply = await retrying(retries, attempt, self.guard.sleep)
+        reply = await call_with_retries(retries, attempt, self.guard.sleep)
         return reply if len(spent) == 1 else replace(reply, usage=sum(spent, Usage()))
 
-    async def _once(self, line: Line, call: Callable[[], Awaitable[AIMessage]], tokens: int) -> Reply:
+    async def _call_once(self, line: Connection, call: Callable[[], Awaitable[AIMessage]], tokens: int) -> Reply:
         """Make one call if the guard admits it, and report its result to the guard and the rate limiter."""
-        self.guard.admit(tokens)
+        self.guard.admit_call(tokens)
         reply = None
         try:
-            async with asyncio.timeout(_patience(self.judge)):
-                reply = reply_of(await call())
+            async with asyncio.timeout(_select_timeout(self.judge)):
+                reply = read_reply(await call())
         except Exception as error:  # noqa: BLE001 - any exception of a provider is one failed call
-            reply = Reply("", Usage(calls=1), failure_of(error, line.secrets), pause=asked_pause(error))
+            reply = Reply("", Usage(calls=1), classify_error(error, line.secrets), pause=read_retry_after(error))
         finally:
-            self.guard.came(reply)
-        line.told(reply, tokens)
+            self.guard.record_reply(reply)
+        line.record_reply(reply, tokens)
         return reply
 
-    def _connected(self, model: BaseChatModel) -> Line:
+    def _connect(self, model: BaseChatModel) -> Connection:
         """Build the connection to a model. All calls to one address with one key share a rate limiter."""
-        pace = pace_of(model)
-        pace.limit(self._origin or self, requests=self.judge.requests_per_minute, tokens=self.judge.tokens_per_minute)
-        return Line(model, pace, secrets_of(model), environment(), plain=self._given is None and can_ask(model))
+        pace = get_rate_limiter(model)
+        pace.set_limits(
+            self._origin or self, requests=self.judge.requests_per_minute, tokens=self.judge.tokens_per_minute
+        )
+        return Connection(
+            model, pace, list_secrets(model), read_environment(), plain=self._given is None and can_ask_directly(model)
+        )
 
-    def _key(self, question: Question, messages: list[BaseMessage], repeat: int) -> str:
+    def _compute_key(self, question: AnswerFormat, messages: list[BaseMessage], repeat: int) -> str:
         """Compute the cache key of a request from everything that affects the reply."""
         said = (f"{message.type}\n{message.text}" for message in messages)
-        return reply_key((question.form, json.dumps(self.identity, sort_keys=True), str(repeat), *said))
+        return compute_reply_key((question.form, json.dumps(self.identity, sort_keys=True), str(repeat), *said))
 
 
-def reply_of(message: AIMessage) -> Reply:
+def read_reply(message: AIMessage) -> Reply:
     """Read a model's message: its text, its usage, and whether it is complete."""
     told = message.usage_metadata
     usage = Usage(
@@ -262,42 +268,42 @@ def reply_of(message: AIMessage) -> Reply:
         cached_tokens=(told.get("input_token_details") or {}).get("cache_read") if told else None,
     )
     probabilities = (message.response_metadata.get("logprobs") or {}).get("content") or ()
-    return Reply(_said(message), usage, cut_short(message), probabilities)
+    return Reply(_extract_text(message), usage, find_finish_failure(message), probabilities)
 
 
-def _said(message: AIMessage) -> str:
+def _extract_text(message: AIMessage) -> str:
     """Return the JSON of the first tool call, even if it is invalid, else the text."""
     if message.tool_calls:
-        return whole(json.dumps(message.tool_calls[0]["args"], ensure_ascii=False))
+        return replace_lone_surrogates(json.dumps(message.tool_calls[0]["args"], ensure_ascii=False))
     if message.invalid_tool_calls:
-        return whole(message.invalid_tool_calls[0]["args"] or "")
-    return whole(message.text)
+        return replace_lone_surrogates(message.invalid_tool_calls[0]["args"] or "")
+    return replace_lone_surrogates(message.text)
 
 
-def _patience(judge: Judge) -> float:
+def _select_timeout(judge: Judge) -> float:
     """Return the timeout of one whole call in seconds. A slow stream of bytes never reaches the transport's timeout."""
     return max(judge.timeout, LOCAL_TIMEOUT) if judge.local else judge.timeout
 
 
-def _label(model: BaseChatModel) -> str:
+def _format_label(model: BaseChatModel) -> str:
     """Format the label of a model object from its class and its model name."""
     name = next((str(value) for key in ("model_name", "model") if (value := getattr(model, key, None))), "")
     return f"{type(model).__name__}:{name}" if name else type(model).__name__
 
 
-def _timeout(model: BaseChatModel) -> float:
+def _read_timeout(model: BaseChatModel) -> float:
     """Return the model's own timeout in seconds, or the default of `Judge` if it has none."""
     own = getattr(model, "request_timeout", None) or getattr(model, "timeout", None)
     return float(own) if isinstance(own, int | float) and own > 0 else Judge.model_fields["timeout"].default
 
 
-def _given_identity(model: BaseChatModel) -> dict[str, JsonValue]:
+def _describe_settings(model: BaseChatModel) -> dict[str, JsonValue]:
     """Return the settings of a model object that affect its verdicts, without its secrets."""
-    settings = {key: getattr(model, key, None) for key in RAW_SETTINGS}
+    settings = {key: getattr(model, key, None) for key in IDENTITY_SETTINGS}
     plain: dict[str, JsonValue] = {k: v for k, v in settings.items() if isinstance(v, str | int | float)}
     return {"class": type(model).__name__, **plain}
 
 
-def clock() -> float:
+def read_clock() -> float:
     """Return a monotonic time in seconds, to measure latencies."""
     return time.perf_counter()

@@ -8,14 +8,14 @@ from pathlib import Path
 
 from langchain_core.messages import BaseMessage
 
-from greval.judging.model.failures import redacted
+from greval.judging.model.failures import redact_secrets
 from greval.judging.model.reply import Reply
 from greval.records.result import Failure
 
-FILE = "debug.jsonl"
+FAILURE_LOG_FILE = "debug.jsonl"
 
 
-class FailedCalls:
+class FailureLog:
     """Appends failed calls to a JSON Lines file with `asked`, `answered` and `failures`. API keys are redacted.
 
     Args:
@@ -24,7 +24,7 @@ class FailedCalls:
 
     def __init__(self, folder: Path) -> None:
         """Store the path. The file is created with the first failure."""
-        self.path = folder / FILE
+        self.path = folder / FAILURE_LOG_FILE
 
     def __call__(self, messages: list[BaseMessage], reply: Reply, failures: Sequence[Failure]) -> None:
         """Append a failed call to the file."""
@@ -34,4 +34,4 @@ class FailedCalls:
             "failures": [failure.model_dump(mode="json") for failure in failures],
         }
         with self.path.open("a", encoding="utf-8") as file:
-            file.write(redacted(json.dumps(told, ensure_ascii=False)) + "\n")
+            file.write(redact_secrets(json.dumps(told, ensure_ascii=False)) + "\n")

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import AIMessage
 
-MAX_MESSAGE = 500
-MIN_SECRET = 6
+MAX_MESSAGE_CHARS = 500
+MIN_SECRET_CHARS = 6
 """Shorter environment values are not redacted, because ordinary words may equal them."""
 
-BY_STATUS: dict[int, FailureKind] = {
+KIND_BY_STATUS: dict[int, FailureKind] = {
     400: "request",
     401: "authentication",
     403: "authentication",
@@ -31,7 +31,7 @@ BY_STATUS: dict[int, FailureKind] = {
     429: "rate_limit",
 }
 
-BY_CLASS: tuple[tuple[str, FailureKind], ...] = (
+KIND_BY_CLASS_NAME: tuple[tuple[str, FailureKind], ...] = (
     ("LengthFinishReason", "length"),
     ("ContentFilter", "content_filter"),
     ("ContextOverflow", "context_window"),
@@ -51,7 +51,7 @@ BY_CLASS: tuple[tuple[str, FailureKind], ...] = (
 The innermost exception is matched first, because a transport may report a lost connection as a timeout.
 """
 
-BY_TEXT: tuple[tuple[str, FailureKind], ...] = (
+KIND_BY_TEXT: tuple[tuple[str, FailureKind], ...] = (
     ("insufficient_quota", "quota"),
     ("exceeded your current quota", "quota"),
     ("context_length_exceeded", "context_window"),
@@ -64,7 +64,7 @@ BY_TEXT: tuple[tuple[str, FailureKind], ...] = (
     ("null value for 'choices'", "server"),
 )
 
-BY_FINISH: dict[str, FailureKind] = {
+KIND_BY_FINISH_REASON: dict[str, FailureKind] = {
     "length": "length",
     "max_tokens": "length",
     "MAX_TOKENS": "length",
@@ -84,41 +84,43 @@ FINISH_MESSAGES: dict[FailureKind, str] = {
 _SECRETS = re.compile(r"sk-[\w*-]{6,}|(?<=Bearer )\S+")
 
 
-def failure_of(error: BaseException, secrets: Iterable[str] = ()) -> Failure:
+def classify_error(error: BaseException, secrets: Iterable[str] = ()) -> Failure:
     """Classify an exception of a model call as a failure, with the secrets redacted.
 
     Args:
         error: The exception.
         secrets: Texts to redact, in addition to texts that are or look like a key of the environment.
     """
-    causes = [*_causes(error)]
-    told = ((kind, cause) for cause in causes if (kind := _told(cause)))
-    named = ((kind, cause) for cause in reversed(causes) if (kind := _named(cause)))
+    causes = [*_iterate_causes(error)]
+    told = ((kind, cause) for cause in causes if (kind := _classify_by_response(cause)))
+    named = ((kind, cause) for cause in reversed(causes) if (kind := _classify_by_class_name(cause)))
     kind, telling = next(chain(told, named), ("error", error))
     message = f"{type(telling).__name__}: {telling}" if str(telling) else type(telling).__name__
-    return Failure(kind=kind, message=redacted(message, secrets)[:MAX_MESSAGE])
+    return Failure(kind=kind, message=redact_secrets(message, secrets)[:MAX_MESSAGE_CHARS])
 
 
-def cut_short(message: AIMessage) -> Failure | None:
+def find_finish_failure(message: AIMessage) -> Failure | None:
     """Return the failure of an incomplete answer (refused, filtered or truncated), or None if it is complete."""
     refusal = message.additional_kwargs.get("refusal") or next(
-        (block.get("refusal") for block in _blocks(message) if block.get("type") == "refusal"), None
+        (block.get("refusal") for block in _iterate_blocks(message) if block.get("type") == "refusal"), None
     )
     if refusal:
-        return Failure(kind="refusal", message=FINISH_MESSAGES["refusal"], raw=whole(str(refusal)))
+        return Failure(kind="refusal", message=FINISH_MESSAGES["refusal"], raw=replace_lone_surrogates(str(refusal)))
     told = message.response_metadata
     details = told.get("incomplete_details") or {}
     ends = (told.get("finish_reason"), told.get("stop_reason"), told.get("done_reason"), details.get("reason"))
-    kind = next((BY_FINISH[str(end)] for end in ends if str(end) in BY_FINISH), None)
-    return Failure(kind=kind, message=FINISH_MESSAGES[kind], raw=whole(message.text)) if kind else None
+    kind = next((KIND_BY_FINISH_REASON[str(end)] for end in ends if str(end) in KIND_BY_FINISH_REASON), None)
+    return (
+        Failure(kind=kind, message=FINISH_MESSAGES[kind], raw=replace_lone_surrogates(message.text)) if kind else None
+    )
 
 
-def secrets_of(model: BaseChatModel) -> tuple[str, ...]:
+def list_secrets(model: BaseChatModel) -> tuple[str, ...]:
     """List the secret values of a model, such as a key that is not in an environment variable."""
     return tuple(value.get_secret_value() for value in vars(model).values() if isinstance(value, SecretStr))
 
 
-def redacted(text: str, secrets: Iterable[str] = ()) -> str:
+def redact_secrets(text: str, secrets: Iterable[str] = ()) -> str:
     """Replace secrets, and all texts that are or look like a key of the environment, by a placeholder.
 
     Example:
@@ -127,12 +129,12 @@ def redacted(text: str, secrets: Iterable[str] = ()) -> str:
     """
     kept = (value for name, value in os.environ.items() if any(word in name for word in ("KEY", "TOKEN", "SECRET")))
     for secret in (*secrets, *kept):
-        if len(secret) > MIN_SECRET:
+        if len(secret) > MIN_SECRET_CHARS:
             text = text.replace(secret, "[key]")
-    return _SECRETS.sub("[key]", whole(text))
+    return _SECRETS.sub("[key]", replace_lone_surrogates(text))
 
 
-def whole(text: str) -> str:
+def replace_lone_surrogates(text: str) -> str:
     r"""Replace lone surrogates, which cannot be encoded as UTF-8, by the replacement character.
 
     Example:
@@ -142,32 +144,32 @@ def whole(text: str) -> str:
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
+def _iterate_causes(error: BaseException | None) -> Iterator[BaseException]:
     """Iterate over an exception and its causes, outermost first."""
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__
 
 
-def _told(error: BaseException) -> FailureKind | None:
+def _classify_by_response(error: BaseException) -> FailureKind | None:
     """Find the failure kind by the provider's error code, the message or the HTTP status."""
     body = error.args[0] if error.args and isinstance(error.args[0], dict) else {}
     code = getattr(error, "code", None) or body.get("code")
     words = f"{error} {code}"
-    if kind := next((kind for part, kind in BY_TEXT if part in words), None):
+    if kind := next((kind for part, kind in KIND_BY_TEXT if part in words), None):
         return kind
     status = getattr(error, "status_code", None) or code
-    if isinstance(status, int) and (status in BY_STATUS or status >= 500):  # noqa: PLR2004 - HTTP
-        return BY_STATUS.get(status, "server")
+    if isinstance(status, int) and (status in KIND_BY_STATUS or status >= 500):  # noqa: PLR2004 - HTTP
+        return KIND_BY_STATUS.get(status, "server")
     return None
 
 
-def _named(error: BaseException) -> FailureKind | None:
+def _classify_by_class_name(error: BaseException) -> FailureKind | None:
     """Find the failure kind by the class name of the exception."""
     names = " ".join(cls.__name__ for cls in type(error).__mro__)
-    return next((kind for part, kind in BY_CLASS if part in names), None)
+    return next((kind for part, kind in KIND_BY_CLASS_NAME if part in names), None)
 
 
-def _blocks(message: AIMessage) -> Iterator[dict[str, object]]:
+def _iterate_blocks(message: AIMessage) -> Iterator[dict[str, object]]:
     content = message.content
     yield from (block for block in content if isinstance(block, dict)) if isinstance(content, list) else ()

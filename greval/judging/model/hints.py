@@ -8,9 +8,9 @@ from greval.errors import JudgeError
 from greval.records.result import FailureKind
 
 LOCAL = "local"
-FINAL: frozenset[FailureKind] = frozenset({"authentication", "connection", "quota", "request"})
+SETUP_FAILURES: frozenset[FailureKind] = frozenset({"authentication", "connection", "quota", "request"})
 """Failures that every call would repeat: the key, the address, the account or the model's name is wrong."""
-WHAT_TO_DO: Mapping[FailureKind, str] = {
+FAILURE_HINTS: Mapping[FailureKind, str] = {
     "refusal": "look at the case; another judge may answer",
     "content_filter": "look at the case; another judge may answer",
     "length": "raise --max-tokens, or lower --max-items",
@@ -32,7 +32,7 @@ WHAT_TO_DO: Mapping[FailureKind, str] = {
 """A hint for each kind of failure, except those that depend on the judge's own key or address."""
 
 
-def advice(kind: FailureKind, model: str) -> str:
+def format_failure_hint(kind: FailureKind, model: str) -> str:
     """Return what to do about a failure of a judge.
 
     Args:
@@ -48,10 +48,10 @@ def advice(kind: FailureKind, model: str) -> str:
     if kind == "connection":
         own = model.partition(":")[0] in {"openai", LOCAL}
         return f"check {'--base-url, that the server runs there, and the network' if own else 'the network'}"
-    return key_hint(model) if kind == "authentication" else WHAT_TO_DO[kind]
+    return format_key_hint(model) if kind == "authentication" else FAILURE_HINTS[kind]
 
 
-def key_hint(model: str) -> str:
+def format_key_hint(model: str) -> str:
     """Return which environment variable to set for the key of a judge.
 
     Example:
@@ -62,7 +62,7 @@ def key_hint(model: str) -> str:
     return f"set {provider}_API_KEY to a valid key"
 
 
-def named(model: str) -> tuple[str, str]:
+def parse_judge_name(model: str) -> tuple[str, str]:
     """Split the name of a judge into provider and model.
 
     Raises:

@@ -22,9 +22,9 @@ from weakref import WeakKeyDictionary
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, SecretStr, field_validator
 
 from greval.errors import JudgeError, JudgeUnavailableError, MissingExtraError
-from greval.judging.answer_schema import Reason
-from greval.judging.model.hints import LOCAL, named
-from greval.judging.model.rate_limit import Pace, pace_of
+from greval.judging.answer_schema import ReasonPosition
+from greval.judging.model.hints import LOCAL, parse_judge_name
+from greval.judging.model.rate_limit import RateLimiter, get_rate_limiter
 from greval.records.record import Record
 
 if TYPE_CHECKING:
@@ -41,13 +41,13 @@ URL_VARIABLE = "OPENAI_BASE_URL"
 SECRET_NAME = re.compile(r"key|secret|password|authorization|credential|cookie|token\b", re.IGNORECASE)
 """Names of options that hold a secret, at any depth. Headers may hold keys; `max_tokens` does not match."""
 
-PATIENCE = {
+NOT_IN_IDENTITY = {
     *("timeout", "max_retries", "requests_per_minute", "tokens_per_minute"),
     *("max_items", "item_tokens", "confidence"),
 }
 """Settings that do not affect a verdict and are not part of the judge's identity."""
 
-HOW_TO_NAME_A_JUDGE = """\
+NO_JUDGE_MESSAGE = """\
 No judge is named. Name one of:
   --judge openai:MODEL                 any OpenAI model; the key stands in OPENAI_API_KEY
   --judge openai:MODEL --base-url URL  any OpenAI-compatible server (vLLM, Ollama, llama.cpp)
@@ -90,7 +90,7 @@ class Judge(Record):
     max_items: Annotated[int, Field(gt=0)] | None = None
     item_tokens: Annotated[int, Field(gt=0)] = 8000
     confidence: bool = False
-    reason: Reason = "before"
+    reason: ReasonPosition = "before"
     options: dict[str, JsonValue] = Field(default_factory=dict)
 
     def __init__(self, model: str, **settings: Any) -> None:  # noqa: ANN401 - the fields above
@@ -99,16 +99,16 @@ class Judge(Record):
 
     @field_validator("options")
     @classmethod
-    def _no_secret(cls, options: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    def _reject_secrets(cls, options: dict[str, JsonValue]) -> dict[str, JsonValue]:
         """Reject secrets in the options, because the options are stored with the results."""
-        if secret := [name for name in _names(options) if SECRET_NAME.search(name)]:
+        if secret := [name for name in _iterate_names(options) if SECRET_NAME.search(name)]:
             message = f"{', '.join(secret)}: secrets come from the environment only"
             raise ValueError(message)
         return options
 
     @field_validator("base_url")
     @classmethod
-    def _plain_url(cls, url: str | None) -> str | None:
+    def _check_url(cls, url: str | None) -> str | None:
         """Reject invalid addresses, and addresses with credentials, because they are stored with the results."""
         if url is not None:
             parts = urlsplit(url)
@@ -141,20 +141,20 @@ class Judge(Record):
 
         Timeouts, retries, rate limits, batch sizes and `confidence` are excluded.
         """
-        settings = self.model_dump(mode="json", exclude=PATIENCE, exclude_defaults=True)
+        settings = self.model_dump(mode="json", exclude=NOT_IN_IDENTITY, exclude_defaults=True)
         url = self.base_url or (os.environ.get(URL_VARIABLE) if self.model.startswith("openai:") else None)
         return {**settings, "model": self.label, **({"base_url": url} if url else {})}
 
 
-def _names(content: JsonValue) -> Iterator[str]:
+def _iterate_names(content: JsonValue) -> Iterator[str]:
     """Iterate over the names in JSON content, at any depth."""
     if isinstance(content, dict):
         yield from content
     for part in content.values() if isinstance(content, dict) else content if isinstance(content, list) else ():
-        yield from _names(part)
+        yield from _iterate_names(part)
 
 
-async def chat_model(judge: Judge) -> BaseChatModel:
+async def get_chat_model(judge: Judge) -> BaseChatModel:
     """Return the chat model of a judge for the running event loop, created at first use.
 
     Raises:
@@ -164,9 +164,9 @@ async def chat_model(judge: Judge) -> BaseChatModel:
     """
     loop = asyncio.get_running_loop()
     models = _MODELS.setdefault(loop, {})
-    key = json.dumps([judge.model_dump(mode="json"), environment()], sort_keys=True)
+    key = json.dumps([judge.model_dump(mode="json"), read_environment()], sort_keys=True)
     if key not in models:
-        models.setdefault(key, await _build(judge))
+        models.setdefault(key, await _build_model(judge))
     return models[key]
 
 
@@ -178,7 +178,7 @@ def check_judge(judge: Judge) -> None:
         JudgeUnavailableError: If the embedded model is not on this machine, or the provider is not known.
         MissingExtraError: If a package is not installed.
     """
-    provider, name = named(judge.model)
+    provider, name = parse_judge_name(judge.model)
     if provider == LOCAL:
         from greval.judging.local import check_model
 
@@ -186,44 +186,44 @@ def check_judge(judge: Judge) -> None:
     elif provider == "openai":
         if find_spec("langchain_openai") is None:
             raise MissingExtraError("openai", "langchain-openai")
-        _openai_key(judge)
+        _read_openai_key(judge)
     else:
-        _other(judge)
+        _build_provider_model(judge)
 
 
-def environment() -> tuple[str | None, ...]:
+def read_environment() -> tuple[str | None, ...]:
     """Read the environment variables that a chat model is built from."""
     return tuple(os.environ.get(name) for name in (KEY_VARIABLE, URL_VARIABLE))
 
 
 _MODELS: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, BaseChatModel]] = WeakKeyDictionary()
-_TOLD: set[Path] = set()
-_KEEPERS: WeakKeyDictionary[asyncio.AbstractEventLoop, list[AsyncGenerator[None]]] = WeakKeyDictionary()
+_DESCRIBED: set[Path] = set()
+_CLIENT_CLOSERS: WeakKeyDictionary[asyncio.AbstractEventLoop, list[AsyncGenerator[None]]] = WeakKeyDictionary()
 
 
-async def _build(judge: Judge) -> BaseChatModel:
-    provider, name = named(judge.model)
+async def _build_model(judge: Judge) -> BaseChatModel:
+    provider, name = parse_judge_name(judge.model)
     if provider == LOCAL:
-        return await _local(judge, name)
+        return await _build_local_model(judge, name)
     if provider == "openai":
-        return await _openai(judge, name, base_url=judge.base_url, key=_openai_key(judge))
-    return _other(judge)
+        return await _build_openai_model(judge, name, base_url=judge.base_url, key=_read_openai_key(judge))
+    return _build_provider_model(judge)
 
 
-async def _local(judge: Judge, name: str) -> BaseChatModel:
+async def _build_local_model(judge: Judge, name: str) -> BaseChatModel:
     """Build a chat model for the embedded model, which is started once per process and described in the log."""
     from greval.judging.local import describe, serve
 
     server = await asyncio.to_thread(serve, name or None)
-    if server.path not in _TOLD:
-        _TOLD.add(server.path)
+    if server.path not in _DESCRIBED:
+        _DESCRIBED.add(server.path)
         _LOG.warning("%s", describe(server))
     limits = {"timeout": max(judge.timeout, LOCAL_TIMEOUT), "max_tokens": judge.max_tokens or LOCAL_MAX_TOKENS}
     patient = judge.model_copy(update=limits)
-    return await _openai(patient, server.model, base_url=server.base_url, key=server.api_key)
+    return await _build_openai_model(patient, server.model, base_url=server.base_url, key=server.api_key)
 
 
-async def _openai(judge: Judge, name: str, *, base_url: str | None, key: str) -> BaseChatModel:
+async def _build_openai_model(judge: Judge, name: str, *, base_url: str | None, key: str) -> BaseChatModel:
     try:
         from langchain_openai import ChatOpenAI
     except ImportError as error:
@@ -234,7 +234,7 @@ async def _openai(judge: Judge, name: str, *, base_url: str | None, key: str) ->
         "seed": judge.seed,
         "base_url": base_url,
     }
-    client = await _client(judge.timeout)
+    client = await _create_client(judge.timeout)
     model = ChatOpenAI(
         model=name,
         api_key=SecretStr(key),
@@ -244,16 +244,16 @@ async def _openai(judge: Judge, name: str, *, base_url: str | None, key: str) ->
         **{setting: value for setting, value in settings.items() if value is not None},
         **judge.options,
     )
-    client.event_hooks = {"response": [partial(_observed, pace_of(model))]}
+    client.event_hooks = {"response": [partial(_observe_response, get_rate_limiter(model))]}
     return model
 
 
-async def _observed(pace: Pace, response: Any) -> None:  # noqa: ANN401 - a hook of httpx
+async def _observe_response(pace: RateLimiter, response: Any) -> None:  # noqa: ANN401 - a hook of httpx
     """Pass the headers of every response to the rate limiter, which reads the provider's limits from them."""
-    pace.observe(response.headers)
+    pace.read_headers(response.headers)
 
 
-async def _client(seconds: float) -> Any:  # noqa: ANN401 - a client of openai's own kind
+async def _create_client(seconds: float) -> Any:  # noqa: ANN401 - a client of openai's own kind
     """Create a client with its own connection pool, which is closed when the running event loop shuts down.
 
     The aiohttp transport stays cheap with hundreds of calls in flight; the default transport does not. The client is
@@ -264,21 +264,21 @@ async def _client(seconds: float) -> Any:  # noqa: ANN401 - a client of openai's
     client = DefaultAioHttpClient(timeout=seconds)
     loop = asyncio.get_running_loop()
 
-    async def keep() -> AsyncGenerator[None]:
+    async def close_with_loop() -> AsyncGenerator[None]:
         try:
             yield
         finally:
             _MODELS.pop(loop, None)
-            _KEEPERS.pop(loop, None)
+            _CLIENT_CLOSERS.pop(loop, None)
             await client.aclose()
 
-    keeper = keep()
+    keeper = close_with_loop()
     await anext(keeper)
-    _KEEPERS.setdefault(loop, []).append(keeper)
+    _CLIENT_CLOSERS.setdefault(loop, []).append(keeper)
     return client
 
 
-def _openai_key(judge: Judge) -> str:
+def _read_openai_key(judge: Judge) -> str:
     """Read the key from the environment. It may be missing if a server is named by `base_url`."""
     key = os.environ.get(KEY_VARIABLE, "")
     if not key and judge.base_url is None and not os.environ.get(URL_VARIABLE):
@@ -287,7 +287,7 @@ def _openai_key(judge: Judge) -> str:
     return key or "none"
 
 
-def _other(judge: Judge) -> BaseChatModel:
+def _build_provider_model(judge: Judge) -> BaseChatModel:
     """Build a model of another provider with LangChain's `init_chat_model`."""
     try:
         from langchain.chat_models import init_chat_model

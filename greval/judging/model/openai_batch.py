@@ -14,9 +14,9 @@ from typing import IO, TYPE_CHECKING, Any, Literal, cast, get_args
 from pydantic import JsonValue
 
 from greval.errors import DataError, JudgeError, JudgeUnavailableError
-from greval.judging.model.failures import failure_of, secrets_of
-from greval.judging.model.hints import advice
-from greval.judging.model.openai_direct import NOT_SENT, body_of, read
+from greval.judging.model.failures import classify_error, list_secrets
+from greval.judging.model.hints import format_failure_hint
+from greval.judging.model.openai_direct import NOT_IN_BODY, build_body, read_completion
 from greval.records.record import Record
 from greval.records.result import Failure, FailureKind
 
@@ -26,20 +26,22 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI
     from openai.types import Batch
 
-URL: Literal["/v1/chat/completions"] = "/v1/chat/completions"
+ENDPOINT: Literal["/v1/chat/completions"] = "/v1/chat/completions"
 MAX_REQUESTS = 50_000
 MAX_BYTES = 190_000_000  # OpenAI accepts 200 MB a file
-BLOCK = 1 << 20
-PATIENCE = 600.0  # timeout of one request in seconds; a file upload may take minutes
-OK = 200
-NO_BATCHES = "see that this server has OpenAI's batch endpoint; greval evaluate asks any server"
+BLOCK_BYTES = 1 << 20
+REQUEST_TIMEOUT = 600.0  # timeout of one request in seconds; a file upload may take minutes
+HTTP_OK = 200
+NO_ENDPOINT_HINT = "see that this server has OpenAI's batch endpoint; greval evaluate asks any server"
 
-Status = Literal["validating", "in_progress", "finalizing", "cancelling", "failed", "expired", "cancelled", "completed"]
+BatchStatus = Literal[
+    "validating", "in_progress", "finalizing", "cancelling", "failed", "expired", "cancelled", "completed"
+]
 """Statuses of a batch, from the least to the most advanced. Those from `failed` on are final."""
-STATUSES = get_args(Status)
-FINAL = frozenset(STATUSES[STATUSES.index("failed") :])
+STATUSES = get_args(BatchStatus)
+FINAL_STATUSES = frozenset(STATUSES[STATUSES.index("failed") :])
 
-BY_CODE: dict[str, FailureKind] = {
+KIND_BY_CODE: dict[str, FailureKind] = {
     "batch_expired": "timeout",
     "request_timeout": "timeout",
     "rate_limit_exceeded": "rate_limit",
@@ -60,19 +62,21 @@ class BatchRequestError(Exception):
 class BatchState(Record):
     """The progress of a batch. `total` is 0 while the file is being validated; `message` holds the error, if any."""
 
-    status: Status
+    status: BatchStatus
     total: int = 0
     completed: int = 0
     failed: int = 0
     message: str = ""
 
     @property
-    def done(self) -> bool:
+    def is_done(self) -> bool:
         """True if the status is final, so that no more answers will arrive."""
-        return self.status in FINAL
+        return self.status in FINAL_STATUSES
 
 
-def request_line(custom_id: str, model: ChatOpenAI, messages: list[BaseMessage], extra: Mapping[str, Any]) -> str:
+def format_request_line(
+    custom_id: str, model: ChatOpenAI, messages: list[BaseMessage], extra: Mapping[str, Any]
+) -> str:
     """Format the batch line of the request that `model.ainvoke(messages, **extra)` would send.
 
     Args:
@@ -87,20 +91,20 @@ def request_line(custom_id: str, model: ChatOpenAI, messages: list[BaseMessage],
     Raises:
         JudgeError: If the model does not use the chat completions API, or streams.
     """
-    payload = body_of(model, messages, extra)
+    payload = build_body(model, messages, extra)
     if "messages" not in payload:
         raise JudgeError(f"{model.model_name} is asked by the Responses API; a batch asks for chat completions only")
-    body = {name: value for name, value in payload.items() if name not in NOT_SENT}
+    body = {name: value for name, value in payload.items() if name not in NOT_IN_BODY}
     if body.get("stream"):
         raise JudgeError(f"{model.model_name} is set to stream, which a batch cannot; leave streaming=True out")
     try:
-        return json.dumps({"custom_id": custom_id, "method": "POST", "url": URL, "body": body}, ensure_ascii=True)
+        return json.dumps({"custom_id": custom_id, "method": "POST", "url": ENDPOINT, "body": body}, ensure_ascii=True)
     except TypeError as error:
         message = f"request {custom_id}: an argument of the call cannot be written as JSON: {error}"
         raise JudgeError(message) from error
 
 
-def read_line(line: str, model: ChatOpenAI) -> tuple[str, AIMessage | Failure]:
+def parse_answer_line(line: str, model: ChatOpenAI) -> tuple[str, AIMessage | Failure]:
     """Parse a line of a batch's output into its `custom_id` and the message that `ainvoke` would have returned.
 
     Args:
@@ -114,20 +118,20 @@ def read_line(line: str, model: ChatOpenAI) -> tuple[str, AIMessage | Failure]:
     Raises:
         DataError: If the line is not a line of a batch.
     """
-    told = _object(line)
+    told = _parse_line(line)
     custom_id, response = str(told["custom_id"]), cast("dict[str, Any]", told.get("response") or {})
     body = response.get("body")
     try:
-        if told.get("error") or response.get("status_code") != OK:
-            raise _refused(told.get("error") or body, response.get("status_code"))  # noqa: TRY301 - one way out
-        return custom_id, read(body, model)
+        if told.get("error") or response.get("status_code") != HTTP_OK:
+            raise _build_request_error(told.get("error") or body, response.get("status_code"))  # noqa: TRY301 - one way out
+        return custom_id, read_completion(body, model)
     except Exception as error:  # noqa: BLE001 - LangChain raises various errors on an invalid body
-        failure = failure_of(error, secrets_of(model))
-        kind = BY_CODE.get(str(getattr(error, "code", None)), failure.kind)
+        failure = classify_error(error, list_secrets(model))
+        kind = KIND_BY_CODE.get(str(getattr(error, "code", None)), failure.kind)
         return custom_id, failure.model_copy(update={"kind": kind})
 
 
-def _object(line: str) -> dict[str, JsonValue]:
+def _parse_line(line: str) -> dict[str, JsonValue]:
     """Parse a line into its JSON object, and check its keys."""
     try:
         told = json.loads(line)
@@ -143,7 +147,7 @@ def _object(line: str) -> dict[str, JsonValue]:
     raise DataError(message)
 
 
-def _refused(told: JsonValue, status: int | None) -> BatchRequestError:
+def _build_request_error(told: JsonValue, status: int | None) -> BatchRequestError:
     """Build the error of a failed line, from its `error` field or from the error in the response body."""
     inner = told.get("error", told) if isinstance(told, dict) else told
     fault = inner if isinstance(inner, dict) else {"message": str(inner) if inner else "no answer was given"}
@@ -169,7 +173,7 @@ class BatchFiles:
         self, client: AsyncOpenAI, *, limits: tuple[int, int] = (MAX_REQUESTS, MAX_BYTES), retries: int = 4
     ) -> None:
         """Copy the client with a timeout that fits large files. The caller closes the client."""
-        self._client = client.with_options(timeout=PATIENCE, max_retries=retries)
+        self._client = client.with_options(timeout=REQUEST_TIMEOUT, max_retries=retries)
         self._limits = limits
 
     async def submit(self, lines: Iterable[str], *, on_batch: Callable[[str], object] | None = None) -> str:
@@ -187,10 +191,10 @@ class BatchFiles:
         """
         ids: list[str] = []
         once = self._client.with_options(max_retries=0)  # a batch that is created twice is paid for twice
-        for file in _files(lines, *self._limits):
-            with self._telling(f"sending batch {len(ids) + 1}", ids):
+        for file in _split_into_files(lines, *self._limits):
+            with self._wrap_server_errors(f"sending batch {len(ids) + 1}", ids):
                 sent = await self._client.files.create(file=("requests.jsonl", file), purpose="batch")
-                batch = await once.batches.create(input_file_id=sent.id, endpoint=URL, completion_window="24h")
+                batch = await once.batches.create(input_file_id=sent.id, endpoint=ENDPOINT, completion_window="24h")
             ids.append(batch.id)
             if on_batch:
                 on_batch(batch.id)
@@ -200,7 +204,7 @@ class BatchFiles:
 
     async def status(self, batch_id: str) -> BatchState:
         """Return the combined state of the batches of a name: summed counts and the least advanced status."""
-        states = [_state(await self._batch(one)) for one in batch_id.split(",")]
+        states = [_read_state(await self._retrieve_batch(one)) for one in batch_id.split(",")]
         return BatchState(
             status=min((state.status for state in states), key=STATUSES.index),
             total=sum(state.total for state in states),
@@ -218,33 +222,33 @@ class BatchFiles:
         Raises:
             JudgeError: If a batch is not done yet, or, after the lines of all other batches, if one was rejected.
         """
-        batches = [await self._batch(one) for one in batch_id.split(",")]
-        if waiting := [batch.id for batch in batches if not _state(batch).done]:
+        batches = [await self._retrieve_batch(one) for one in batch_id.split(",")]
+        if waiting := [batch.id for batch in batches if not _read_state(batch).is_done]:
             raise JudgeError(f"{', '.join(waiting)}: not done yet; collect again later")
         for batch in batches:
             for file_id in filter(None, (batch.output_file_id, batch.error_file_id)):
-                async for line in self._lines(file_id):
+                async for line in self._read_lines(file_id):
                     yield line
-        if refused := [f"{batch.id}: {_state(batch).message}" for batch in batches if batch.status == "failed"]:
+        if refused := [f"{batch.id}: {_read_state(batch).message}" for batch in batches if batch.status == "failed"]:
             raise JudgeError(f"no request of these batches was answered: {'; '.join(refused)}")
 
     async def cancel(self, batch_id: str) -> None:
         """Cancel the batches of a name that are not done. Answers received so far can still be collected."""
         for one in batch_id.split(","):
-            if not _state(await self._batch(one)).done:
-                with self._telling(f"cancelling {one}"):
+            if not _read_state(await self._retrieve_batch(one)).is_done:
+                with self._wrap_server_errors(f"cancelling {one}"):
                     await self._client.batches.cancel(one)
 
-    async def _batch(self, batch_id: str) -> Batch:
-        with self._telling(f"asking for {batch_id}"):
+    async def _retrieve_batch(self, batch_id: str) -> Batch:
+        with self._wrap_server_errors(f"asking for {batch_id}"):
             return await self._client.batches.retrieve(batch_id)
 
-    async def _lines(self, file_id: str) -> AsyncIterator[str]:
+    async def _read_lines(self, file_id: str) -> AsyncIterator[str]:
         """Read the lines of a file in blocks. Only a newline ends a line, because texts may hold other separators."""
         rest = b""
-        with self._telling(f"fetching {file_id}"):
+        with self._wrap_server_errors(f"fetching {file_id}"):
             async with self._client.files.with_streaming_response.content(file_id) as response:
-                async for block in response.iter_bytes(BLOCK):
+                async for block in response.iter_bytes(BLOCK_BYTES):
                     *whole, rest = (rest + block).split(b"\n")
                     for line in whole:
                         if line.strip():
@@ -253,19 +257,19 @@ class BatchFiles:
             yield rest.decode()
 
     @contextmanager
-    def _telling(self, doing: str, ids: Sequence[str] = ()) -> Iterator[None]:
+    def _wrap_server_errors(self, doing: str, ids: Sequence[str] = ()) -> Iterator[None]:
         """Raise a server error as `JudgeUnavailableError`, without the key, naming the batches that continue."""
         try:
             yield
         except Exception as error:
-            failure = failure_of(error, [self._client.api_key])
-            hint = NO_BATCHES if failure.kind == "request" else advice(failure.kind, "openai:")
+            failure = classify_error(error, [self._client.api_key])
+            hint = NO_ENDPOINT_HINT if failure.kind == "request" else format_failure_hint(failure.kind, "openai:")
             going = f"; these go on and can be collected: {','.join(ids)}" if ids else ""
             message = f"{doing}: {self._client.base_url.host}: {failure.message}; {hint}{going}"
             raise JudgeUnavailableError(message) from error
 
 
-def _files(lines: Iterable[str], max_requests: int, max_bytes: int) -> Iterator[IO[bytes]]:
+def _split_into_files(lines: Iterable[str], max_requests: int, max_bytes: int) -> Iterator[IO[bytes]]:
     """Yield one temporary file, filled for each batch with as many lines as fit and rewritten for the next one."""
     count = 0
     with TemporaryFile() as file:
@@ -286,7 +290,7 @@ def _files(lines: Iterable[str], max_requests: int, max_bytes: int) -> Iterator[
             yield file
 
 
-def _state(batch: Batch) -> BatchState:
+def _read_state(batch: Batch) -> BatchState:
     faults = (batch.errors.data or []) if batch.errors else []
     told = (f"line {fault.line}: {fault.message}" if fault.line else fault.message or "" for fault in faults)
     counts = batch.request_counts.model_dump(include={"total", "completed", "failed"}) if batch.request_counts else {}

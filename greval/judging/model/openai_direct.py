@@ -15,24 +15,24 @@ from langchain_core.messages import AIMessage, BaseMessage
 if TYPE_CHECKING:
     from langchain_openai import ChatOpenAI
 
-PATH = "/chat/completions"
-NOT_SENT = frozenset({"extra_headers", "extra_query", "timeout"})
+COMPLETIONS_PATH = "/chat/completions"
+NOT_IN_BODY = frozenset({"extra_headers", "extra_query", "timeout"})
 """Arguments of a call that are not part of its body."""
 
 
-def body_of(model: ChatOpenAI, messages: Sequence[BaseMessage], extra: Mapping[str, Any]) -> dict[str, Any]:
+def build_body(model: ChatOpenAI, messages: Sequence[BaseMessage], extra: Mapping[str, Any]) -> dict[str, Any]:
     """Build the request body that `model.ainvoke(messages, **extra)` sends."""
     payload = model._get_request_payload(list(messages), **extra)  # noqa: SLF001 - LangChain has no public way
     added = payload.pop("extra_body", None) or {}
     return payload | added
 
 
-def can_ask(model: BaseChatModel) -> bool:
+def can_ask_directly(model: BaseChatModel) -> bool:
     """Return whether a model's calls are plain requests of the chat completions API."""
     if type(model).__name__ != "ChatOpenAI":
         return False
-    body = body_of(model, [], {})  # type: ignore[arg-type]
-    return "messages" in body and not body.get("stream") and not NOT_SENT & {*body}
+    body = build_body(model, [], {})  # type: ignore[arg-type]
+    return "messages" in body and not body.get("stream") and not NOT_IN_BODY & {*body}
 
 
 async def ask(model: ChatOpenAI, messages: Sequence[BaseMessage], extra: Mapping[str, Any]) -> AIMessage:
@@ -43,7 +43,9 @@ async def ask(model: ChatOpenAI, messages: Sequence[BaseMessage], extra: Mapping
         TypeError: If the response is not a chat completion.
         ValueError: If the response holds an error instead of a chat completion.
     """
-    answer = await model.root_async_client.post(PATH, cast_to=object, body=body_of(model, messages, extra))
+    answer = await model.root_async_client.post(
+        COMPLETIONS_PATH, cast_to=object, body=build_body(model, messages, extra)
+    )
     if isinstance(answer, dict) and answer.get("error"):
         raise ValueError(answer["error"])
     choices = answer.get("choices") if isinstance(answer, dict) else None
@@ -52,11 +54,11 @@ async def ask(model: ChatOpenAI, messages: Sequence[BaseMessage], extra: Mapping
         raise TypeError(message)
     said = choices[0].get("message")
     if isinstance(said, dict) and isinstance(said.get("content") or "", str) and not said.get("tool_calls"):
-        return _plain(answer, choices[0], said)
-    return read(answer, model)
+        return _read_text_message(answer, choices[0], said)
+    return read_completion(answer, model)
 
 
-def read(body: object, model: ChatOpenAI) -> AIMessage:
+def read_completion(body: object, model: ChatOpenAI) -> AIMessage:
     """Convert a chat completion to a message with LangChain's own code."""
     from openai.types.chat import ChatCompletion
 
@@ -68,21 +70,21 @@ def read(body: object, model: ChatOpenAI) -> AIMessage:
     return cast("AIMessage", message)
 
 
-def _plain(body: Mapping[str, Any], choice: Mapping[str, Any], said: Mapping[str, Any]) -> AIMessage:
+def _read_text_message(body: Mapping[str, Any], choice: Mapping[str, Any], said: Mapping[str, Any]) -> AIMessage:
     """Read a text message: its content, usage, finish reason and log-probabilities."""
     return AIMessage(
         content=said.get("content") or "",
         additional_kwargs={"refusal": said["refusal"]} if said.get("refusal") else {},
         response_metadata={"finish_reason": choice.get("finish_reason"), "logprobs": choice.get("logprobs")},
-        usage_metadata=_usage(body.get("usage")),
+        usage_metadata=_read_usage(body.get("usage")),
     )
 
 
-def _usage(told: object) -> Any:  # noqa: ANN401 - LangChain's typed dict
+def _read_usage(reported: object) -> Any:  # noqa: ANN401 - LangChain's typed dict
     """Return the usage in LangChain's form, or None if the server did not report it."""
-    if not isinstance(told, dict):
+    if not isinstance(reported, dict):
         return None
-    read, written = told.get("prompt_tokens") or 0, told.get("completion_tokens") or 0
-    cached = (told.get("prompt_tokens_details") or {}).get("cached_tokens")
+    read, written = reported.get("prompt_tokens") or 0, reported.get("completion_tokens") or 0
+    cached = (reported.get("prompt_tokens_details") or {}).get("cached_tokens")
     details = {"input_token_details": {"cache_read": cached}} if cached is not None else {}
     return {"input_tokens": read, "output_tokens": written, "total_tokens": read + written, **details}

@@ -18,14 +18,14 @@ from greval.records.result import Usage
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
-    from greval.metrics.files.yaml_reader import Source
+    from greval.metrics.files.yaml_reader import YamlSource
 
-SHIPPED = Path(__file__).with_name("prices.yaml")
+SHIPPED_FILE = Path(__file__).with_name("prices.yaml")
 MILLION = 1_000_000
-MAX_SHOWN = 60
+MAX_SHOWN_CHARS = 60
 
 _DATE = re.compile(r"-20\d\d(?:-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])|(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01]))$")
-_SAID = {"missing": "is missing; add it", "extra_forbidden": "is not known here; leave it out"}
+_ERROR_TEXTS = {"missing": "is missing; add it", "extra_forbidden": "is not known here; leave it out"}
 
 Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
 
@@ -42,7 +42,7 @@ class Price(Record):
     output: Dollars
 
     @model_validator(mode="after")
-    def _cached_is_no_dearer(self) -> Self:
+    def _check_cached_price(self) -> Self:
         """Reject a cached price above the normal one. No provider has one, so the two were probably swapped."""
         if self.cached_input is not None and self.cached_input > self.input:
             message = f"cached_input ({self.cached_input}) is dearer than input ({self.input}); are they swapped?"
@@ -60,7 +60,7 @@ class Price(Record):
         spent = (usage.input_tokens - cached) * self.input + cached * rate + usage.output_tokens * self.output
         return spent / MILLION
 
-    def times(self, factor: float) -> Price:
+    def multiply_by(self, factor: float) -> Price:
         """Return the price multiplied by a factor, such as a discount.
 
         Example:
@@ -103,7 +103,7 @@ class Prices(Record):
         Raises:
             DataError: If the file cannot be read or is invalid. The message lists all errors with their lines.
         """
-        return _shipped() if path is None else _read(Path(path))
+        return _load_shipped() if path is None else _read_prices(Path(path))
 
     def of(self, label: str) -> Price | None:
         """Return the price of a judge, or None if it is not known.
@@ -132,11 +132,11 @@ class Prices(Record):
 
 
 @cache
-def _shipped() -> Prices:
-    return _read(SHIPPED)
+def _load_shipped() -> Prices:
+    return _read_prices(SHIPPED_FILE)
 
 
-def _read(path: Path) -> Prices:
+def _read_prices(path: Path) -> Prices:
     """Read a table of prices from YAML. JSON is read in the same way, as a subset of YAML."""
     try:
         source = read_source(path.read_text(encoding="utf-8-sig"))
@@ -146,29 +146,29 @@ def _read(path: Path) -> Prices:
     except UnicodeDecodeError as error:
         message = f"{path}: is not UTF-8 (at byte {error.start + 1}); save the file as UTF-8"
         raise DataError(message) from error
-    faults = [(fault.line, _said(fault.path, fault.text)) for fault in source.faults]
+    faults = [(fault.line, _format_error(fault.path, fault.text)) for fault in source.faults]
     try:
         prices = Prices.model_validate(source.data) if source.data is not None or not faults else None
     except ValidationError as error:
-        faults += [_fault(detail, source) for detail in error.errors()]
+        faults += [_locate_error(detail, source) for detail in error.errors()]
         prices = None
     if faults or prices is None:
         raise DataError("\n".join(f"{path}:{line}: {text}" for line, text in sorted(faults)))
     return prices
 
 
-def _fault(detail: ErrorDetails, source: Source) -> tuple[int, str]:
+def _locate_error(detail: ErrorDetails, source: YamlSource) -> tuple[int, str]:
     """Return the line and the message of a validation error. A missing field gets the line of its parent."""
     place = detail["loc"]
     line = next(source.lines[place[:end]] for end in range(len(place), -1, -1) if place[:end] in source.lines)
-    if detail["type"] in _SAID:
-        return line, _said(place, _SAID[detail["type"]])
+    if detail["type"] in _ERROR_TEXTS:
+        return line, _format_error(place, _ERROR_TEXTS[detail["type"]])
     if detail["type"] == "value_error":
-        return line, _said(place, str(detail["ctx"]["error"]))
+        return line, _format_error(place, str(detail["ctx"]["error"]))
     got = repr(detail["input"])
-    shown = got if len(got) <= MAX_SHOWN else f"{got[:MAX_SHOWN]}..."
-    return line, _said(place, f"{detail['msg'][0].lower()}{detail['msg'][1:]}, got {shown}")
+    shown = got if len(got) <= MAX_SHOWN_CHARS else f"{got[:MAX_SHOWN_CHARS]}..."
+    return line, _format_error(place, f"{detail['msg'][0].lower()}{detail['msg'][1:]}, got {shown}")
 
 
-def _said(place: tuple[str | int, ...], text: str) -> str:
+def _format_error(place: tuple[str | int, ...], text: str) -> str:
     return f"{' > '.join(map(str, place))}: {text}" if place else text

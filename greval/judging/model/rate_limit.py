@@ -15,23 +15,23 @@ from re import fullmatch
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from greval.judging.model.failures import secrets_of
+from greval.judging.model.failures import list_secrets
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
-UNPROVEN = 16
+MAX_UNPROVEN_CALLS = 16
 """The most calls in flight before the first answer, which limits the failed calls for a wrong key or address."""
-MINUTE = 60.0
-MAX_PAUSE = 300.0
+MINUTE_SECONDS = 60.0
+MAX_PAUSE_SECONDS = 300.0
 """The longest pause in seconds. If a server asks for a longer one, the call is retried earlier and refused again."""
-REFUSED_IN_A_ROW = 3
+PAUSE_AFTER_REFUSALS = 3
 """Consecutive refusals that pause all calls. A single refusal between answers delays only its own call."""
-CUT_SECONDS = 1.0
+CUT_INTERVAL_SECONDS = 1.0
 """The least seconds between two cuts of the concurrency, so that calls that were sent together cut it only once."""
 
 
-class Bucket:
+class RateBucket:
     """A limit of units a minute, spread evenly over time, with a burst of at most one second's worth.
 
     A single larger amount may exceed the burst. If units are taken one at a time, the limit holds in any window of a
@@ -42,12 +42,12 @@ class Bucket:
     def __init__(self, per_minute: float) -> None:
         """Compute the rate and the burst from the limit."""
         self.per_minute = per_minute
-        burst = max(1.0, per_minute // MINUTE)
-        self._rate = (per_minute - burst + 1) / MINUTE
+        burst = max(1.0, per_minute // MINUTE_SECONDS)
+        self._rate = (per_minute - burst + 1) / MINUTE_SECONDS
         self._slack = (burst - 1) / self._rate
         self._due = -inf
 
-    def wait(self, now: float) -> float:
+    def compute_wait(self, now: float) -> float:
         """Return the seconds until the next amount may be taken."""
         return max(0.0, self._due - self._slack - now)
 
@@ -56,7 +56,7 @@ class Bucket:
         self._due = max(self._due, now) + amount / self._rate if amount > 0 else self._due + amount / self._rate
 
 
-class Pace:
+class RateLimiter:
     """A rate limiter for the calls to one provider with one key.
 
     It keeps the limits of requests and tokens a minute, pauses if the provider refuses several calls in a row and
@@ -74,8 +74,8 @@ class Pace:
         self.width = inf
         self.proven = False
         self._owners: WeakKeyDictionary[object, tuple[float | None, float | None]] = WeakKeyDictionary()
-        self._requests: Bucket | None = None
-        self._tokens: Bucket | None = None
+        self._requests: RateBucket | None = None
+        self._tokens: RateBucket | None = None
         self._paused_until = -inf
         self._cut_at = -inf
         self._refused = 0
@@ -83,24 +83,24 @@ class Pace:
         self._queued = 0
         self._room = asyncio.Event()
 
-    def limit(self, owner: object, *, requests: float | None, tokens: float | None) -> None:
+    def set_limits(self, owner: object, *, requests: float | None, tokens: float | None) -> None:
         """Set the limits a minute of an owner, valid while it is alive. With several owners the lowest limits apply."""
         self._owners[owner] = requests, tokens
         lowest = [min(filter(None, limits), default=None) for limits in zip(*self._owners.values(), strict=True)]
         self._requests, self._tokens = (
-            bucket if bucket and bucket.per_minute == limit else Bucket(limit) if limit else None
+            bucket if bucket and bucket.per_minute == limit else RateBucket(limit) if limit else None
             for bucket, limit in zip((self._requests, self._tokens), lowest, strict=True)
         )
 
-    async def enter(self, tokens: float = 0, *, cautious: bool = False) -> None:
+    async def acquire(self, tokens: float = 0, *, cautious: bool = False) -> None:
         """Wait until a call may be made, and reserve its tokens. `release` ends the call.
 
         Args:
             tokens: The expected tokens of the call.
             cautious: Whether to limit the calls in flight until the first answer arrives.
         """
-        if self._queued or not self._has_room(cautious=cautious) or self._delay() > 0:
-            await self._wait(cautious=cautious)
+        if self._queued or not self._has_room(cautious=cautious) or self._compute_delay() > 0:
+            await self._wait_for_turn(cautious=cautious)
         self.flying += 1
         now = self._clock()
         if self._requests:
@@ -108,12 +108,12 @@ class Pace:
         if self._tokens:
             self._tokens.take(tokens, now)
 
-    def leave(self) -> None:
+    def release(self) -> None:
         """End a call."""
         self.flying -= 1
         self._room.set()
 
-    def answered(self, surplus: float = 0) -> None:
+    def record_answer(self, surplus: float = 0) -> None:
         """Record an answer, and the tokens that it used beyond those reserved."""
         self.proven = True
         self._refused = 0
@@ -123,7 +123,7 @@ class Pace:
             self._tokens.take(surplus, self._clock())
         self._room.set()
 
-    def refused(self, pause: float | None, tokens: float = 0) -> None:
+    def record_refusal(self, pause: float | None, tokens: float = 0) -> None:
         """Record that the provider refused a call because of its rate limit.
 
         Args:
@@ -133,38 +133,38 @@ class Pace:
         now = self._clock()
         if self._tokens and tokens:
             self._tokens.take(-tokens, now)
-        if now - self._cut_at >= CUT_SECONDS:
+        if now - self._cut_at >= CUT_INTERVAL_SECONDS:
             self._cut_at = now
             self.width = max(1.0, min(self.width, self.flying) // 2)
         self._refused += 1
-        if self._refused >= REFUSED_IN_A_ROW:
+        if self._refused >= PAUSE_AFTER_REFUSALS:
             self.pause(pause or 0.0)
 
     def pause(self, seconds: float) -> None:
         """Make no calls for a number of seconds, at most `MAX_PAUSE_SECONDS`."""
-        self._paused_until = max(self._paused_until, self._clock() + min(seconds, MAX_PAUSE))
+        self._paused_until = max(self._paused_until, self._clock() + min(seconds, MAX_PAUSE_SECONDS))
 
-    def observe(self, headers: Mapping[str, str]) -> None:
+    def read_headers(self, headers: Mapping[str, str]) -> None:
         """Read the rate-limit headers of a response, and pause until the reset time if nothing remains."""
         for what in ("requests", "tokens"):
             reset = headers.get(f"x-ratelimit-reset-{what}")
             if reset and headers.get(f"x-ratelimit-remaining-{what}") == "0":
-                self.pause(seconds_of(reset) or 0.0)
+                self.pause(parse_wait(reset) or 0.0)
 
     def _has_room(self, *, cautious: bool) -> bool:
-        return self.flying < (min(self.width, UNPROVEN) if cautious and not self.proven else self.width)
+        return self.flying < (min(self.width, MAX_UNPROVEN_CALLS) if cautious and not self.proven else self.width)
 
-    def _delay(self) -> float:
+    def _compute_delay(self) -> float:
         now = self._clock()
-        buckets = (bucket.wait(now) for bucket in (self._requests, self._tokens) if bucket)
+        buckets = (bucket.compute_wait(now) for bucket in (self._requests, self._tokens) if bucket)
         return max(self._paused_until - now, *buckets, 0.0)
 
-    async def _wait(self, *, cautious: bool) -> None:
+    async def _wait_for_turn(self, *, cautious: bool) -> None:
         """Wait in first-come order until the limits and the number of calls in flight allow a call."""
         self._queued += 1  # a lock that was just released looks free to a new caller
         try:
             async with self._turn:
-                while (delay := self._delay()) > 0 or not self._has_room(cautious=cautious):
+                while (delay := self._compute_delay()) > 0 or not self._has_room(cautious=cautious):
                     if delay > 0:
                         await asyncio.sleep(delay)
                     else:
@@ -174,28 +174,28 @@ class Pace:
             self._queued -= 1
 
 
-_PACES: dict[asyncio.AbstractEventLoop, dict[tuple[str, str], Pace]] = {}
+_RATE_LIMITERS: dict[asyncio.AbstractEventLoop, dict[tuple[str, str], RateLimiter]] = {}
 
 
-def pace_of(model: BaseChatModel) -> Pace:
+def get_rate_limiter(model: BaseChatModel) -> RateLimiter:
     """Return the rate limiter of a model's address and key in the running event loop. The key is kept as a hash."""
     address = str(getattr(model, "openai_api_base", None) or type(model).__name__)
-    keys = sha256("\n".join(secrets_of(model)).encode()).hexdigest()
-    for ended in [loop for loop in _PACES if loop.is_closed()]:
-        del _PACES[ended]
+    keys = sha256("\n".join(list_secrets(model)).encode()).hexdigest()
+    for ended in [loop for loop in _RATE_LIMITERS if loop.is_closed()]:
+        del _RATE_LIMITERS[ended]
     loop = asyncio.get_running_loop()
-    return _PACES.setdefault(loop, {}).setdefault((address, keys), Pace(loop.time))
+    return _RATE_LIMITERS.setdefault(loop, {}).setdefault((address, keys), RateLimiter(loop.time))
 
 
-def asked_pause(error: BaseException) -> float | None:
+def read_retry_after(error: BaseException) -> float | None:
     """Read the seconds to wait from the Retry-After headers of an error's response, or None if they are missing."""
     headers: Mapping[str, str] = getattr(getattr(error, "response", None), "headers", None) or {}
     if millis := headers.get("retry-after-ms"):
-        return (seconds_of(f"{millis}ms") or 0.0) if millis.replace(".", "", 1).isdigit() else None
-    return seconds_of(headers.get("retry-after", ""))
+        return (parse_wait(f"{millis}ms") or 0.0) if millis.replace(".", "", 1).isdigit() else None
+    return parse_wait(headers.get("retry-after", ""))
 
 
-def seconds_of(text: str) -> float | None:
+def parse_wait(text: str) -> float | None:
     """Parse a waiting time into seconds: a number, parts such as `1m30s` or `20ms`, or the HTTP date of its end.
 
     Example:

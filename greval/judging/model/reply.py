@@ -26,13 +26,13 @@ class Reply:
     key: str = ""
     known: bool = False
 
-    def dumped(self) -> str:
+    def to_json(self) -> str:
         """Return the cached part of the reply as ASCII JSON, because a token may be a lone surrogate."""
         usage = self.usage.model_dump(exclude_defaults=True)
         return json.dumps({"text": self.text, "tokens": [*self.tokens], "usage": usage})
 
     @staticmethod
-    def remembered(dumped: str, key: str, *, paid: bool) -> Reply:
+    def from_json(dumped: str, key: str, *, paid: bool) -> Reply:
         """Build a reply from its cached JSON.
 
         Args:

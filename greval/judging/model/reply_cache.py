@@ -12,21 +12,21 @@ from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 
-from greval._util.files import Closing
+from greval._util.files import CloseOnExit
 from greval.errors import StoreError
 from greval.judging.model.reply import Reply
 from greval.records.record import Record
 
-FILE = "replies.sqlite"
-WAIT_SECONDS = 30.0
+CACHE_FILE = "replies.sqlite"
+LOCK_TIMEOUT_SECONDS = 30.0
 """The seconds for which a process waits for another one that writes to the same file."""
-COUNTED = "CREATE TEMP TABLE counted (key TEXT PRIMARY KEY) WITHOUT ROWID"
+COUNTED_TABLE = "CREATE TEMP TABLE counted (key TEXT PRIMARY KEY) WITHOUT ROWID"
 """The keys of replies whose cost was counted since the file was opened. The table may grow with the run and is dropped
 with the connection."""
-SCHEMA = "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, row TEXT NOT NULL) WITHOUT ROWID"
+REPLIES_TABLE = "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, row TEXT NOT NULL) WITHOUT ROWID"
 
 
-class Size(Record):
+class CacheSize(Record):
     """The size of a cache: its replies and its bytes on disk."""
 
     path: str
@@ -34,7 +34,7 @@ class Size(Record):
     bytes: int
 
 
-class Replies(Closing):
+class ReplyCache(CloseOnExit):
     """A cache file of replies. Several processes may use it at once.
 
     Args:
@@ -60,8 +60,12 @@ class Replies(Closing):
         self._paid = paid
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._db = sqlite3.connect(path, isolation_level=None, timeout=WAIT_SECONDS, check_same_thread=False)
-            self._db.executescript(f"PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; {SCHEMA}; {COUNTED}")
+            self._db = sqlite3.connect(
+                path, isolation_level=None, timeout=LOCK_TIMEOUT_SECONDS, check_same_thread=False
+            )
+            self._db.executescript(
+                f"PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; {REPLIES_TABLE}; {COUNTED_TABLE}"
+            )
         except (OSError, sqlite3.Error) as error:
             message = f"{path}: cannot be used to remember replies: {error}; name another file, or go without"
             raise StoreError(message) from error
@@ -72,10 +76,10 @@ class Replies(Closing):
         Raises:
             StoreError: If the file is damaged.
         """
-        with self._told():
+        with self._wrap_errors():
             found = self._db.execute("SELECT row FROM replies WHERE key = ?", (key,)).fetchone()
-            paid = bool(found) and self._count(key)
-        return Reply.remembered(found[0], key, paid=paid) if found else None
+            paid = bool(found) and self._count_once(key)
+        return Reply.from_json(found[0], key, paid=paid) if found else None
 
     def put(self, reply: Reply) -> None:
         """Store a reply under its key.
@@ -83,19 +87,19 @@ class Replies(Closing):
         Raises:
             StoreError: If the reply cannot be written, such as when the disk is full.
         """
-        with self._told():
-            self._db.execute("INSERT OR REPLACE INTO replies VALUES (?, ?)", (reply.key, reply.dumped()))
-            self._count(reply.key)
+        with self._wrap_errors():
+            self._db.execute("INSERT OR REPLACE INTO replies VALUES (?, ?)", (reply.key, reply.to_json()))
+            self._count_once(reply.key)
 
     def drop(self, key: str) -> None:
         """Delete the reply of a key."""
         self._db.execute("DELETE FROM replies WHERE key = ?", (key,))
 
-    def size(self) -> Size:
+    def size(self) -> CacheSize:
         """Return the number of replies and bytes."""
         (count,) = self._db.execute("SELECT count(*) FROM replies").fetchone()
         parts = (self.path, self.path.with_name(f"{self.path.name}-wal"))
-        return Size(
+        return CacheSize(
             path=str(self.path), replies=count, bytes=sum(part.stat().st_size for part in parts if part.exists())
         )
 
@@ -105,12 +109,12 @@ class Replies(Closing):
         self._db.execute("VACUUM")
         self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
-    def _count(self, key: str) -> bool:
+    def _count_once(self, key: str) -> bool:
         """Mark a paid reply as counted, and return whether this call is the first to do so."""
         return self._paid and self._db.execute("INSERT OR IGNORE INTO counted VALUES (?)", (key,)).rowcount == 1
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _wrap_errors(self) -> Iterator[None]:
         try:
             yield
         except sqlite3.Error as error:
@@ -122,14 +126,14 @@ class Replies(Closing):
         self._db.close()
 
 
-def cache_file() -> Path:
+def find_cache_file() -> Path:
     """Return the file of the cache across runs, in greval's cache folder or that of `GREVAL_CACHE`."""
     from greval.judging.local.cache import cache_dir
 
-    return cache_dir().parent / FILE
+    return cache_dir().parent / CACHE_FILE
 
 
-def reply_key(parts: Iterable[str]) -> str:
+def compute_reply_key(parts: Iterable[str]) -> str:
     """Compute the key of a request: a hash of its parts and their lengths, so that different splits differ.
 
     Example:
@@ -144,7 +148,7 @@ def reply_key(parts: Iterable[str]) -> str:
     return hashed.hexdigest()
 
 
-def forget(path: Path) -> None:
+def delete_cache_file(path: Path) -> None:
     """Delete a cache file, including SQLite's `-wal` and `-shm` files."""
     for part in (path, *(path.with_name(f"{path.name}{end}") for end in ("-wal", "-shm"))):
         part.unlink(missing_ok=True)

@@ -6,23 +6,23 @@ from collections.abc import Awaitable, Callable
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_result, stop_after_attempt, wait_random_exponential
 
-from greval.judging.model.rate_limit import MAX_PAUSE
+from greval.judging.model.rate_limit import MAX_PAUSE_SECONDS
 from greval.judging.model.reply import Reply
 from greval.records.result import FailureKind
 
-PASSING: frozenset[FailureKind] = frozenset({"rate_limit", "timeout", "connection", "server"})
+TRANSIENT_FAILURES: frozenset[FailureKind] = frozenset({"rate_limit", "timeout", "connection", "server"})
 """Transient failures. A refused key, a bad request or a refusal to judge is permanent."""
 
-FIRST_SECONDS = 0.5
-CEILING_SECONDS = 30.0
-_BACKOFF = wait_random_exponential(multiplier=FIRST_SECONDS, max=CEILING_SECONDS)
+FIRST_BACKOFF_SECONDS = 0.5
+MAX_BACKOFF_SECONDS = 30.0
+_BACKOFF = wait_random_exponential(multiplier=FIRST_BACKOFF_SECONDS, max=MAX_BACKOFF_SECONDS)
 """Exponential backoff with full jitter: a random time up to a limit that doubles with each attempt.
 
 The jitter spreads the retries of concurrent calls.
 """
 
 
-async def retrying(
+async def call_with_retries(
     retries: int, attempt: Callable[[], Awaitable[Reply]], sleep: Callable[[float], Awaitable[None]]
 ) -> Reply:
     """Make a call, and retry it while its failure is transient. Waits that the provider asks for are respected.
@@ -36,28 +36,28 @@ async def retrying(
         The reply of the last attempt.
     """
     first = [await attempt()]
-    if not retries or not _may_pass(first[0]):  # the usual case, which avoids the cost of AsyncRetrying
+    if not retries or not _is_transient(first[0]):  # the usual case, which avoids the cost of AsyncRetrying
         return first[0]
 
-    async def next_one() -> Reply:
+    async def make_attempt() -> Reply:
         return first.pop() if first else await attempt()
 
     again = AsyncRetrying(
         stop=stop_after_attempt(retries + 1),
-        retry=retry_if_result(_may_pass),
-        wait=_pause,
+        retry=retry_if_result(_is_transient),
+        wait=_compute_pause,
         sleep=sleep,
         retry_error_callback=lambda state: state.outcome.result() if state.outcome else None,
     )
-    return await again(next_one)
+    return await again(make_attempt)
 
 
-def _may_pass(reply: Reply) -> bool:
-    return reply.failure is not None and reply.failure.kind in PASSING
+def _is_transient(reply: Reply) -> bool:
+    return reply.failure is not None and reply.failure.kind in TRANSIENT_FAILURES
 
 
-def _pause(state: RetryCallState) -> float:
+def _compute_pause(state: RetryCallState) -> float:
     """Compute the seconds to wait: those that the provider asked for, plus the backoff."""
     reply: Reply | None = state.outcome.result() if state.outcome else None
     asked = reply.pause if reply and reply.pause else 0.0
-    return min(asked, MAX_PAUSE) + _BACKOFF(state)
+    return min(asked, MAX_PAUSE_SECONDS) + _BACKOFF(state)

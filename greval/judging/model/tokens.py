@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
     from tiktoken import Encoding
 
-FETCH_SECONDS = 3.0
+FETCH_TIMEOUT = 3.0
 """The timeout for an encoding that tiktoken has to download. tiktoken itself has no timeout."""
 
-ASK_SECONDS = 10.0
-ASCII_LETTERS = 4.0
-OTHER_LETTERS = 1.5
-ESTIMATED = "estimated: 4 letters a token, 1.5 in scripts other than Latin without accents"
-OWN = "the model's own tokenizer"
+SERVER_TIMEOUT = 10.0
+ASCII_CHARS_PER_TOKEN = 4.0
+OTHER_CHARS_PER_TOKEN = 1.5
+ESTIMATE_METHOD = "estimated: 4 letters a token, 1.5 in scripts other than Latin without accents"
+OWN_TOKENIZER = "the model's own tokenizer"
 OPENAI_HOST = "api.openai.com"
 
 Made = TypeVar("Made")
@@ -46,10 +46,10 @@ class TokenCounter:
         how: The name of the method.
     """
 
-    def __init__(self, way: Callable[[str], int] | None = None, how: str = ESTIMATED) -> None:
+    def __init__(self, count_tokens: Callable[[str], int] | None = None, how: str = ESTIMATE_METHOD) -> None:
         """Store the function and its name."""
-        self._way = way
-        self.exact = way is not None
+        self._way = count_tokens
+        self.exact = count_tokens is not None
         self.how = how
 
     def __call__(self, text: str) -> int:
@@ -63,11 +63,11 @@ class TokenCounter:
                 return TokenCount(tokens=self._way(text), exact=True, how=self.how)
             except Exception as error:  # noqa: BLE001 - fall back to an estimate on any error of a server or library
                 self._way, self.exact = None, False
-                self.how = f"{ESTIMATED}; {self.how} failed ({type(error).__name__})"
-        return TokenCount(tokens=estimated(text), exact=False, how=self.how)
+                self.how = f"{ESTIMATE_METHOD}; {self.how} failed ({type(error).__name__})"
+        return TokenCount(tokens=estimate_tokens(text), exact=False, how=self.how)
 
 
-def estimated(text: str) -> int:
+def estimate_tokens(text: str) -> int:
     """Estimate the tokens of a text: 4 ASCII characters a token, or 1.5 characters of other scripts.
 
     Returns:
@@ -78,10 +78,10 @@ def estimated(text: str) -> int:
         (5, 5, 0)
     """
     others = 0 if text.isascii() else sum(letter > "\x7f" for letter in text)
-    return -int(-((len(text) - others) / ASCII_LETTERS + others / OTHER_LETTERS) // 1)
+    return -int(-((len(text) - others) / ASCII_CHARS_PER_TOKEN + others / OTHER_CHARS_PER_TOKEN) // 1)
 
 
-def counter(model: BaseChatModel) -> TokenCounter:
+def create_token_counter(model: BaseChatModel) -> TokenCounter:
     """Create the most accurate token counter that is available for a chat model.
 
     OpenAI's models are counted with tiktoken, whose encoding is read from this machine or downloaded once
@@ -97,48 +97,48 @@ def counter(model: BaseChatModel) -> TokenCounter:
         >>> count("When does it open?"), count.exact
         (5, False)
     """
-    if (way := _server_way(model)) is not None:
-        return TokenCounter(way, OWN)
-    if _speaks_openai(model) and (name := _encoding_name(str(getattr(model, "model_name", "")))):
-        encoding = _encoding(name)
+    if (way := _find_server_tokenizer(model)) is not None:
+        return TokenCounter(way, OWN_TOKENIZER)
+    if _is_openai(model) and (name := _find_encoding_name(str(getattr(model, "model_name", "")))):
+        encoding = _load_encoding(name)
         if encoding is not None:
-            return with_encoding(encoding)
+            return create_tiktoken_counter(encoding)
     return TokenCounter()
 
 
-def with_encoding(encoding: Encoding) -> TokenCounter:
+def create_tiktoken_counter(encoding: Encoding) -> TokenCounter:
     """Create a counter for an encoding of tiktoken. Special tokens such as <|endoftext|> count as plain text."""
     return TokenCounter(lambda text: len(encoding.encode_ordinary(text)), f"tiktoken {encoding.name}")
 
 
-def _speaks_openai(model: BaseChatModel) -> bool:
+def _is_openai(model: BaseChatModel) -> bool:
     """Return whether a model's class is from langchain-openai, without importing it."""
     return "BaseChatOpenAI" in {cls.__name__ for cls in type(model).__mro__}
 
 
-def _server_way(model: BaseChatModel) -> Callable[[str], int] | None:
+def _find_server_tokenizer(model: BaseChatModel) -> Callable[[str], int] | None:
     """Find a function that counts tokens on the server of a model, or None if the server does not count tokens.
 
     llama.cpp serves /tokenize next to /v1. The model's client already has the key and the address.
     """
-    client = getattr(model, "root_client", None) if _speaks_openai(model) else None
+    client = getattr(model, "root_client", None) if _is_openai(model) else None
     base = getattr(client, "base_url", None)
     if client is None or base is None or base.host == OPENAI_HOST:
         return None
     address = str(base.join("../tokenize" if base.path.rstrip("/").endswith("/v1") else "tokenize"))
 
-    def ask(text: str, seconds: float = ASK_SECONDS) -> int:
+    def count_on_server(text: str, seconds: float = SERVER_TIMEOUT) -> int:
         asked = client.with_options(timeout=seconds, max_retries=0)
         answer = asked.post(address, body={"content": text}, cast_to=object)
         return len(answer["tokens"])
 
     try:
-        return ask if ask("a", FETCH_SECONDS) else None
+        return count_on_server if count_on_server("a", FETCH_TIMEOUT) else None
     except Exception:  # noqa: BLE001 - servers without /tokenize fail in various ways
         return None
 
 
-def _encoding_name(model: str) -> str | None:
+def _find_encoding_name(model: str) -> str | None:
     """Return the name of the encoding of an OpenAI model, or None if tiktoken does not know the model."""
     try:
         import tiktoken
@@ -149,14 +149,14 @@ def _encoding_name(model: str) -> str | None:
 
 
 @cache
-def _encoding(name: str) -> Encoding | None:
+def _load_encoding(name: str) -> Encoding | None:
     """Load an encoding, or return None if that fails or times out. The result is cached for the process."""
     import tiktoken
 
-    return _within(FETCH_SECONDS, lambda: tiktoken.get_encoding(name))
+    return _call_with_timeout(FETCH_TIMEOUT, lambda: tiktoken.get_encoding(name))
 
 
-def _within(seconds: float, make: Callable[[], Made]) -> Made | None:
+def _call_with_timeout(seconds: float, make: Callable[[], Made]) -> Made | None:
     """Call a function in a thread, and return None if it fails or times out. A late thread is abandoned."""
     made: queue.SimpleQueue[Made | None] = queue.SimpleQueue()
 

@@ -15,23 +15,23 @@ from typing import Any
 
 from langchain_core.runnables import Runnable
 
-from greval._util.concurrency import all_of, beside
+from greval._util.concurrency import run_in_background, run_workers
 from greval.datasets import RowFault
-from greval.datasets.case_records import read_given
+from greval.datasets.case_records import read_records
 from greval.errors import MethodError
 from greval.judging.metric_runnable import run_sync
 from greval.methods import Method
 from greval.methods.collecting.progress import CollectProgress
 from greval.methods.collecting.response_file import ResponseFile, read_responses
-from greval.methods.collecting.worker import Collecting, SampleLike
+from greval.methods.collecting.worker import ResponseCollector, SampleLike
 from greval.methods.loading import as_method
-from greval.methods.threads import Threads
+from greval.methods.threads import ThreadPerCallExecutor
 from greval.records.case import Case, Sample
 
 __all__ = ["CollectProgress", "Collected", "collect", "collect_async", "read_responses"]
 
 FLUSH_SECONDS = 1.0
-STOPPED = "it was asked to stop"
+STOP_REASON = "it was asked to stop"
 MethodLike = Method | Callable[[Sample], object] | Runnable[Any, Any]
 OnProgress = Callable[[CollectProgress], None]
 
@@ -91,15 +91,15 @@ def collect(  # noqa: PLR0913 - its options
         total=total,
         debug=debug,
     )
-    return run_sync(_unbounded(work))
+    return run_sync(_run_with_threads(work))
 
 
-async def _unbounded(work: Coroutine[Any, Any, Collected]) -> Collected:
+async def _run_with_threads(work: Coroutine[Any, Any, Collected]) -> Collected:
     """Run the coroutine with one thread per blocking call, so that LangChain's synchronous parts run concurrently.
 
     The default executor of the event loop has only a few threads. The loop is greval's own, so it may be replaced.
     """
-    asyncio.get_running_loop().set_default_executor(Threads())
+    asyncio.get_running_loop().set_default_executor(ThreadPerCallExecutor())
     return await work
 
 
@@ -141,7 +141,7 @@ async def collect_async(  # noqa: PLR0913 - its options
         StoreError: If the file cannot be written, another process is writing to it, or it has other content.
         DataError: If the samples cannot be read.
     """
-    reading = read_given(samples, "samples")
+    reading = read_records(samples, "samples")
     if not isinstance(methods, Mapping):
         raise MethodError(f"methods: name each, as {{'walk': walk}}; got {type(methods).__name__}")
     if not methods or not all(methods):
@@ -152,15 +152,15 @@ async def collect_async(  # noqa: PLR0913 - its options
     count = len(samples) if total is None and isinstance(samples, Sized) else total
     progress = CollectProgress(planned=None if count is None else count * len(asked))
     with ResponseFile.open(Path(out)) as file:
-        work = Collecting(file, asked, progress, timeout, retry_failed, stop, on_progress, debug)
-        source = work.pairs(reading)
-        async with _flushing(file):
-            await all_of(work.through(source) for _ in range(concurrency))
-        file.arrange(work.order)
-    return _collected(Path(out), work)
+        work = ResponseCollector(file, asked, progress, timeout, retry_failed, stop, on_progress, debug)
+        source = work.iterate_pairs(reading)
+        async with _flush_periodically(file):
+            await run_workers(work.run_worker(source) for _ in range(concurrency))
+        file.compact(work.order)
+    return _build_collected(Path(out), work)
 
 
-def _collected(path: Path, work: Collecting) -> Collected:
+def _build_collected(path: Path, work: ResponseCollector) -> Collected:
     planned = work.progress.planned if work.stopped else len(work.order)
     failures: dict[str, dict[str, int]] = {}
     for (method, error), times in work.failures.most_common():
@@ -168,14 +168,14 @@ def _collected(path: Path, work: Collecting) -> Collected:
     return Collected(
         path,
         work.progress.model_copy(update={"planned": planned}),
-        STOPPED if work.stopped else None,
+        STOP_REASON if work.stopped else None,
         tuple(work.unread),
         failures,
     )
 
 
 @asynccontextmanager
-async def _flushing(file: ResponseFile) -> AsyncIterator[None]:
+async def _flush_periodically(file: ResponseFile) -> AsyncIterator[None]:
     """Flush the file to disk once a second from a background thread, without delaying the workers."""
 
     async def flush() -> None:
@@ -183,5 +183,5 @@ async def _flushing(file: ResponseFile) -> AsyncIterator[None]:
             await asyncio.sleep(FLUSH_SECONDS)
             await asyncio.to_thread(file.flush)
 
-    async with beside(flush()):
+    async with run_in_background(flush()):
         yield

@@ -6,18 +6,18 @@ import asyncio
 import traceback
 
 from greval.errors import MethodError
-from greval.judging.model.client import clock
-from greval.judging.model.failures import MAX_MESSAGE, redacted
+from greval.judging.model.client import read_clock
+from greval.judging.model.failures import MAX_MESSAGE_CHARS, redact_secrets
 from greval.methods import Method
 from greval.methods.responses import as_response
 from greval.records.case import Case, Effort, Response, Sample
-from greval.runs.worker import written
+from greval.runs.worker import dump_case
 
 GRACE_SECONDS = 1.0
 """How long a method may take to release its resources after its timeout."""
 
 
-async def ask(method: Method, name: str, sample: Sample, *, timeout: float | None, debug: bool = False) -> Case:  # noqa: ASYNC109 - an option of the caller
+async def call_method(method: Method, name: str, sample: Sample, *, timeout: float | None, debug: bool = False) -> Case:  # noqa: ASYNC109 - an option of the caller
     """Call a method; an exception is returned as a failed response and never raised.
 
     Args:
@@ -31,34 +31,34 @@ async def ask(method: Method, name: str, sample: Sample, *, timeout: float | Non
         The sample with the response, or with an `error`. `usage.latency` is measured if the method does not
         report it.
     """
-    start = clock()
+    start = read_clock()
     try:
-        response = _timed(as_response(await _answer(method, sample, timeout)), clock() - start)
-        case = _case(sample, response, name)
-        written(case)
+        response = _add_latency(as_response(await _await_response(method, sample, timeout)), read_clock() - start)
+        case = _build_case(sample, response, name)
+        dump_case(case)
     except Exception as error:  # noqa: BLE001 - any exception of a method is one failed row
-        return _case(sample, Response(error=_told(error, debug=debug)), name)
+        return _build_case(sample, Response(error=_format_error(error, debug=debug)), name)
     return case
 
 
-async def _answer(method: Method, sample: Sample, patience: float | None) -> object:
+async def _await_response(method: Method, sample: Sample, limit_seconds: float | None) -> object:
     """Await a method's response in its own task, so that a cancellation in the method does not reach the caller."""
-    task = asyncio.create_task(_contained(method, sample))
+    task = asyncio.create_task(_call_contained(method, sample))
     try:
-        await asyncio.wait({task}, timeout=patience)
+        await asyncio.wait({task}, timeout=limit_seconds)
         if not task.done():
             task.cancel()
             await asyncio.wait({task}, timeout=GRACE_SECONDS)
-            raise TimeoutError(f"no response within {patience:g} s")
+            raise TimeoutError(f"no response within {limit_seconds:g} s")
         if task.cancelled():
             raise MethodError("the method cancelled itself")
         return task.result()
     finally:
         task.cancel()
-        task.add_done_callback(_taken_note)
+        task.add_done_callback(_retrieve_exception)
 
 
-async def _contained(method: Method, sample: Sample) -> object:
+async def _call_contained(method: Method, sample: Sample) -> object:
     """Call a method; what would end the process, such as `sys.exit` or a Rust panic, fails this call only."""
     try:
         return await method(sample)
@@ -68,13 +68,13 @@ async def _contained(method: Method, sample: Sample) -> object:
         raise MethodError(f"{type(error).__name__}: {error}") from error
 
 
-def _taken_note(task: asyncio.Task[object]) -> None:
+def _retrieve_exception(task: asyncio.Task[object]) -> None:
     """Retrieve the exception of a finished task, so that asyncio does not log it as never retrieved."""
     if not task.cancelled():
         task.exception()
 
 
-def _timed(response: Response, seconds: float) -> Response:
+def _add_latency(response: Response, seconds: float) -> Response:
     """Add the measured latency if the method did not report one."""
     usage = response.usage or Effort()
     if usage.latency is not None:
@@ -82,13 +82,13 @@ def _timed(response: Response, seconds: float) -> Response:
     return response.model_copy(update={"usage": usage.model_copy(update={"latency": seconds})})
 
 
-def _case(sample: Sample, response: Response, name: str) -> Case:
+def _build_case(sample: Sample, response: Response, name: str) -> Case:
     fields = {field: getattr(sample, field) for field in Sample.model_fields}
     fields |= {field: getattr(response, field) for field in Response.model_fields}
     return Case.model_validate({**fields, "method": name})
 
 
-def _told(error: BaseException, *, debug: bool) -> str:
+def _format_error(error: BaseException, *, debug: bool) -> str:
     """Format an exception without secrets; a group with a single exception is formatted as that exception."""
     while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
@@ -97,5 +97,5 @@ def _told(error: BaseException, *, debug: bool) -> str:
     except Exception:  # noqa: BLE001 - a user-defined exception whose `__str__` fails
         message = ""
     kind = type(error).__name__
-    text = redacted(f"{kind}: {message}" if message else kind)[:MAX_MESSAGE]
-    return f"{text}\n{redacted(''.join(traceback.format_exception(error)))}" if debug else text
+    text = redact_secrets(f"{kind}: {message}" if message else kind)[:MAX_MESSAGE_CHARS]
+    return f"{text}\n{redact_secrets(''.join(traceback.format_exception(error)))}" if debug else text

@@ -15,19 +15,19 @@ from typing import NamedTuple, Self
 
 from pydantic import ValidationError
 
-from greval._util.files import Closing
+from greval._util.files import CloseOnExit
 from greval.errors import StoreError
 from greval.records.case import Case, Sample
-from greval.records.fingerprint import digest
+from greval.records.fingerprint import hash_json
 
-ENDINGS = (".jsonl", ".ndjson")
-FIRST = b'{"method":"'
+SUFFIXES = (".jsonl", ".ndjson")
+ROW_START = b'{"method":"'
 """The start of each line. A last line with this start and without a newline is a truncated row."""
 CLOSED = -1
 Key = tuple[str, str]
 
 
-class Entry(NamedTuple):
+class ResponseEntry(NamedTuple):
     """The index entry of a response: its position, the key of its sample's content, and whether it failed."""
 
     at: int
@@ -36,7 +36,7 @@ class Entry(NamedTuple):
     failed: bool
 
 
-class ResponseFile(Closing):
+class ResponseFile(CloseOnExit):
     """A response file opened for writing; a context manager.
 
     Example:
@@ -47,13 +47,13 @@ class ResponseFile(Closing):
         False
     """
 
-    def __init__(self, path: Path, held: int) -> None:
+    def __init__(self, path: Path, descriptor: int) -> None:
         """Use `open` instead."""
         self.path = path
-        self._held = held
+        self._descriptor = descriptor
         self._closing = threading.Lock()
         self._end = 0
-        self._entries: dict[Key, Entry] = {}
+        self._entries: dict[Key, ResponseEntry] = {}
 
     @classmethod
     def open(cls, path: Path) -> Self:
@@ -62,13 +62,13 @@ class ResponseFile(Closing):
         Raises:
             StoreError: If another process is writing to it, it cannot be written, or it has other content.
         """
-        if path.suffix.lower() not in ENDINGS:
+        if path.suffix.lower() not in SUFFIXES:
             raise StoreError(f"{path}: responses are written as JSON lines; call the file {path.stem}.jsonl")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             if path.exists() and not path.is_file():
                 raise IsADirectoryError(0, "is no plain file")
-            file = cls(path, _locked(path))
+            file = cls(path, _open_locked(path))
         except OSError as error:
             raise StoreError(f"{path}: cannot be written: {error.strerror or error}") from error
         try:
@@ -78,7 +78,7 @@ class ResponseFile(Closing):
             raise
         return file
 
-    def known(self, sample_id: str, method: str) -> Entry | None:
+    def find(self, sample_id: str, method: str) -> ResponseEntry | None:
         """Return the index entry of the newest response of a sample and method, or None."""
         return self._entries.get((sample_id, method))
 
@@ -90,14 +90,14 @@ class ResponseFile(Closing):
         """
         line = f"{case.model_dump_json(exclude_defaults=True)}\n".encode()
         try:
-            _write(self._held, line)
+            _write_all(self._descriptor, line)
         except OSError as error:
-            os.ftruncate(self._held, self._end)  # a partial line in the middle of the file could not be repaired
+            os.ftruncate(self._descriptor, self._end)  # a partial line in the middle of the file could not be repaired
             raise StoreError(
                 f"{self.path}: {error.strerror or error}; mend it and run the same command again "
                 "(what was written before stays)"
             ) from error
-        self._note(case, len(line))
+        self._index_row(case, len(line))
 
     def flush(self) -> None:
         """Flush all rows to disk. Any thread may call it, also after `close`.
@@ -106,13 +106,13 @@ class ResponseFile(Closing):
             StoreError: If the disk reports an error.
         """
         with self._closing:
-            if self._held != CLOSED:
+            if self._descriptor != CLOSED:
                 try:
-                    os.fsync(self._held)
+                    os.fsync(self._descriptor)
                 except OSError as error:
                     raise StoreError(f"{self.path}: cannot be written: {error.strerror or error}") from error
 
-    def arrange(self, order: Iterable[Key]) -> None:
+    def compact(self, order: Iterable[Key]) -> None:
         """Keep only the newest row of each response: first the keys in `order`, then all others in file order.
 
         The file is replaced atomically, so a reader sees either the old or the new file.
@@ -126,7 +126,7 @@ class ResponseFile(Closing):
         if places == sorted(places) and sum(entry.size for entry in entries.values()) == self._end:
             return
         try:
-            self._replace(entries)
+            self._rewrite(entries)
         except OSError as error:
             raise StoreError(f"{self.path}: cannot be put in order: {error.strerror or error}") from error
 
@@ -136,35 +136,35 @@ class ResponseFile(Closing):
             self.flush()
         finally:
             with self._closing:
-                os.close(self._held)
-                self._held = CLOSED
+                os.close(self._descriptor)
+                self._descriptor = CLOSED
 
     def _load(self) -> None:
         """Index the responses in the file, and drop a truncated last line."""
-        for number, line in enumerate(_lines(self._held), 1):
-            if case := _case(line):
+        for number, line in enumerate(_iterate_lines(self._descriptor), 1):
+            if case := _parse_case(line):
                 whole = line.endswith(b"\n")
-                self._note(case, len(line) + (not whole))
+                self._index_row(case, len(line) + (not whole))
                 if not whole:
-                    _write(self._held, b"\n")
-            elif not line.endswith(b"\n") and (line.startswith(FIRST) or FIRST.startswith(line)):
-                os.ftruncate(self._held, self._end)
+                    _write_all(self._descriptor, b"\n")
+            elif not line.endswith(b"\n") and (line.startswith(ROW_START) or ROW_START.startswith(line)):
+                os.ftruncate(self._descriptor, self._end)
             else:
                 raise StoreError(f"{self.path}:{number}: is no response of a method; choose another file with -o")
 
-    def _note(self, case: Case, size: int) -> None:
-        entry = Entry(self._end, size, content_of(case), case.error is not None)
+    def _index_row(self, case: Case, size: int) -> None:
+        entry = ResponseEntry(self._end, size, hash_sample(case), case.error is not None)
         self._entries[(case.id, case.method)] = entry
         self._end += size
 
-    def _replace(self, entries: dict[Key, Entry]) -> None:
+    def _rewrite(self, entries: dict[Key, ResponseEntry]) -> None:
         real = self.path.resolve()  # a symbolic link is kept
         beside = real.with_name(f"{real.name}.new")
         new = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o644)
         try:
             fcntl.flock(new, fcntl.LOCK_EX | fcntl.LOCK_NB)
             for entry in entries.values():
-                _write(new, os.pread(self._held, entry.size, entry.at))
+                _write_all(new, os.pread(self._descriptor, entry.size, entry.at))
             os.fsync(new)
             beside.replace(real)
         except BaseException:
@@ -172,8 +172,8 @@ class ResponseFile(Closing):
             beside.unlink(missing_ok=True)
             raise
         with self._closing:
-            os.close(self._held)
-            self._held = new
+            os.close(self._descriptor)
+            self._descriptor = new
         self._end, self._entries = 0, {}
         for key, entry in entries.items():
             self._entries[key] = entry._replace(at=self._end)
@@ -181,14 +181,14 @@ class ResponseFile(Closing):
         _sync_folder(real.parent)
 
 
-def content_of(sample: Sample) -> str:
+def hash_sample(sample: Sample) -> str:
     """Return a hash of the fields of a sample; it changes when the sample changes.
 
     Example:
         >>> hash_sample(Sample(id="q1", question="Who?")) == hash_sample(Case(id="q1", question="Who?", answer="Ada"))
         True
     """
-    return digest(sample.model_dump(mode="json", include={*Sample.model_fields}, exclude_defaults=True))
+    return hash_json(sample.model_dump(mode="json", include={*Sample.model_fields}, exclude_defaults=True))
 
 
 def read_responses(path: Path) -> Iterator[Case]:
@@ -199,17 +199,17 @@ def read_responses(path: Path) -> Iterator[Case]:
     """
     try:
         with path.open("rb") as stream:
-            newest = {(case.id, case.method): n for n, line in enumerate(stream) if (case := _case(line))}
+            newest = {(case.id, case.method): n for n, line in enumerate(stream) if (case := _parse_case(line))}
             stream.seek(0)
             wanted = set(newest.values())
             for number, line in enumerate(stream):
-                if number in wanted and (case := _case(line)):
+                if number in wanted and (case := _parse_case(line)):
                     yield case
     except OSError as error:
         raise StoreError(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
-def _case(line: bytes) -> Case | None:
+def _parse_case(line: bytes) -> Case | None:
     """Parse a line; return None if it is not a response."""
     try:
         case = Case.model_validate_json(line)
@@ -218,13 +218,13 @@ def _case(line: bytes) -> Case | None:
     return case if case.method and case.id else None
 
 
-def _lines(held: int) -> Iterator[bytes]:
-    with os.fdopen(os.dup(held), "rb") as stream:
+def _iterate_lines(descriptor: int) -> Iterator[bytes]:
+    with os.fdopen(os.dup(descriptor), "rb") as stream:
         stream.seek(0)
         yield from stream
 
 
-def _locked(path: Path) -> int:
+def _open_locked(path: Path) -> int:
     """Open a file and lock it against other writers.
 
     The file may be replaced between opening and locking. Then the new file is opened and locked.
@@ -241,11 +241,11 @@ def _locked(path: Path) -> int:
         os.close(held)
 
 
-def _write(held: int, content: bytes) -> None:
+def _write_all(descriptor: int, content: bytes) -> None:
     """Write all of the content, since `os.write` may write only a part of it."""
     rest = memoryview(content)
     while rest:
-        rest = rest[os.write(held, rest) :]
+        rest = rest[os.write(descriptor, rest) :]
 
 
 def _sync_folder(folder: Path) -> None:

@@ -9,12 +9,12 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import HumanMessage, SystemMessage
 
 from greval.errors import MethodError
-from greval.judging.model.answer_format import Question
-from greval.judging.model.client import JudgeClient, clock
+from greval.judging.model.answer_format import AnswerFormat
+from greval.judging.model.client import JudgeClient, read_clock
 from greval.judging.model.judge import Judge
 from greval.judging.model.prices import Prices
 from greval.judging.model.reply import Reply
-from greval.judging.prompt import fenced
+from greval.judging.prompt import format_need
 from greval.methods import Method
 from greval.methods.fair_context import Aggregate, ContextMode
 from greval.methods.loading import as_method
@@ -32,10 +32,10 @@ answer, say so."""
 
 Number = TypeVar("Number", int, float)
 
-FORM = Question("answer", {}, "text")
+ANSWER_FORMAT = AnswerFormat("answer", {}, "text")
 
 
-def generated(
+def generate_answers(
     method: Method | Callable[[Sample], object],
     model: Judge | BaseChatModel | JudgeClient,
     *,
@@ -76,29 +76,29 @@ def generated(
     retrieve = as_method(method)
 
     async def answer(sample: Sample, /) -> Response:
-        start = clock()
+        start = read_clock()
         found = await retrieve(sample)
         if found.error is not None:
             return found
-        given = _allowed(found, sample, context, aggregate)
-        retrieved = clock()
-        text, usage = await _answered(client, sample, given)
-        asked = clock()
+        given = _restrict_context(found, sample, context, aggregate)
+        retrieved = read_clock()
+        text, usage = await _generate_answer(client, sample, given)
+        asked = read_clock()
         spent = found.usage or Effort()
         before = retrieved - start if spent.latency is None else spent.latency
         after = Effort(
             latency=before + asked - retrieved,
-            llm_calls=_sum(spent.llm_calls, usage.calls),
-            prompt_tokens=_sum(spent.prompt_tokens, usage.input_tokens),
-            output_tokens=_sum(spent.output_tokens, usage.output_tokens),
-            cost=_sum(spent.cost, Prices.load().cost(client.label, usage)),
+            llm_calls=_add_known(spent.llm_calls, usage.calls),
+            prompt_tokens=_add_known(spent.prompt_tokens, usage.input_tokens),
+            output_tokens=_add_known(spent.output_tokens, usage.output_tokens),
+            cost=_add_known(spent.cost, Prices.load().cost(client.label, usage)),
         )
         return given.model_copy(update={"answer": text, "usage": after})
 
     return answer
 
 
-def _allowed(found: Response, sample: Sample, context: ContextMode, aggregate: Aggregate | None) -> Response:
+def _restrict_context(found: Response, sample: Sample, context: ContextMode, aggregate: Aggregate | None) -> Response:
     """Return a method's response reduced to the context that the mode allows."""
     if found.chunks is None and (found.triples is None or context == "none"):
         raise MethodError("the method recorded no chunks to answer from; give them in its response")
@@ -113,15 +113,15 @@ def _allowed(found: Response, sample: Sample, context: ContextMode, aggregate: A
             return found.model_copy(update={"aggregates": (), "triples": triples})
 
 
-async def _answered(client: JudgeClient, sample: Sample, given: Response) -> tuple[str, Usage]:
+async def _generate_answer(client: JudgeClient, sample: Sample, given: Response) -> tuple[str, Usage]:
     """Ask the model for the answer.
 
     Raises:
         MethodError: If the call fails or the answer is empty.
     """
     shown = Case(question=sample.question, chunks=given.chunks, triples=given.triples, aggregates=given.aggregates)
-    case = "\n".join((fenced("question", shown), fenced("context", shown), "Answer the question."))
-    reply: Reply = await client.ask(FORM, [SystemMessage(SYSTEM), HumanMessage(case)], {})
+    case = "\n".join((format_need("question", shown), format_need("context", shown), "Answer the question."))
+    reply: Reply = await client.ask(ANSWER_FORMAT, [SystemMessage(SYSTEM), HumanMessage(case)], {})
     if reply.failure:
         raise MethodError(f"the answering model {client.label}: {reply.failure.kind}: {reply.failure.message}")
     if not reply.text.strip():
@@ -129,6 +129,6 @@ async def _answered(client: JudgeClient, sample: Sample, given: Response) -> tup
     return reply.text.strip(), reply.usage
 
 
-def _sum(left: Number | None, right: Number | None) -> Number | None:
+def _add_known(left: Number | None, right: Number | None) -> Number | None:
     """Add two figures; return None if either is unknown."""
     return None if left is None or right is None else left + right

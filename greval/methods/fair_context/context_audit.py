@@ -6,21 +6,21 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from greval._util.arguments import several
-from greval.judging.model.tokens import ESTIMATED, TokenCounter, estimated
+from greval._util.arguments import require_iterable
+from greval.judging.model.tokens import ESTIMATE_METHOD, TokenCounter, estimate_tokens
 from greval.records.case import Case
 from greval.records.record import Record
 
-RATIO = 1.25
+MAX_RATIO = 1.25
 """Mean sizes that differ by more than this factor are reported."""
-SHARE = 0.05
+MAX_SHARE_DIFFERENCE = 0.05
 """Differences above this are reported, between methods' shares of cases with a kind of context."""
 
 KINDS = ("chunks", "triples", "aggregates")
 SIZES = ("documents", "chunks", "triples", "characters", "tokens", "aggregates", "aggregate_tokens")
 
 
-class Spread(Record):
+class SizeDistribution(Record):
     """The distribution of a size over the `cases` that record it: its mean, median and 95th percentile."""
 
     cases: int
@@ -29,7 +29,7 @@ class Spread(Record):
     p95: float
 
 
-class Given(Record):
+class MethodContext(Record):
     """The contexts of one method; sizes are per case.
 
     `cases` counts the answered cases, `failed` those without a response. `with_chunks`, `with_triples` and
@@ -43,13 +43,13 @@ class Given(Record):
     with_chunks: int
     with_triples: int
     with_aggregates: int
-    documents: Spread | None
-    chunks: Spread | None
-    triples: Spread | None
-    characters: Spread | None
-    tokens: Spread | None
-    aggregates: Spread | None
-    aggregate_tokens: Spread | None
+    documents: SizeDistribution | None
+    chunks: SizeDistribution | None
+    triples: SizeDistribution | None
+    characters: SizeDistribution | None
+    tokens: SizeDistribution | None
+    aggregates: SizeDistribution | None
+    aggregate_tokens: SizeDistribution | None
 
 
 class Audit(Record):
@@ -58,7 +58,7 @@ class Audit(Record):
     `tokens_how` says how tokens were counted.
     """
 
-    methods: tuple[Given, ...]
+    methods: tuple[MethodContext, ...]
     differences: tuple[str, ...]
     tokens_how: str
 
@@ -69,7 +69,7 @@ class Audit(Record):
 
 
 @dataclass
-class _Seen:
+class _MethodTally:
     """The figures of one method, accumulated over its cases."""
 
     ids: set[str] = field(default_factory=set)
@@ -97,9 +97,9 @@ def audit(cases: Iterable[Case], *, tokens: TokenCounter | None = None) -> Audit
         >>> found.differences[0]
         'a got aggregates in 1 of 1 cases, b in none: differences of answers may come from these'
     """
-    several(cases, "cases", "read_cases('cases.jsonl')")
-    count: Callable[[str], int] = tokens or estimated
-    seen: dict[str, _Seen] = defaultdict(_Seen)
+    require_iterable(cases, "cases", "read_cases('cases.jsonl')")
+    count: Callable[[str], int] = tokens or estimate_tokens
+    seen: dict[str, _MethodTally] = defaultdict(_MethodTally)
     for case in cases:
         of = seen[case.method]
         if case.error is not None:
@@ -109,17 +109,21 @@ def audit(cases: Iterable[Case], *, tokens: TokenCounter | None = None) -> Audit
         of.cases += 1
         for kind in KINDS:
             of.having[kind] += bool(getattr(case, kind))
-        for name, size in _sizes(case, count):
+        for name, size in _measure_sizes(case, count):
             of.sizes[name].append(size)
-    given = tuple(_given(method, found) for method, found in seen.items())
+    given = tuple(_summarise_method(method, found) for method, found in seen.items())
     return Audit(
         methods=given,
-        differences=(*_questions(seen), *_kinds(given), *_unequal(given)),
-        tokens_how=tokens.how if tokens else ESTIMATED,
+        differences=(
+            *_report_case_differences(seen),
+            *_report_kind_differences(given),
+            *_report_size_differences(given),
+        ),
+        tokens_how=tokens.how if tokens else ESTIMATE_METHOD,
     )
 
 
-def _sizes(case: Case, count: Callable[[str], int]) -> Iterator[tuple[str, float]]:
+def _measure_sizes(case: Case, count: Callable[[str], int]) -> Iterator[tuple[str, float]]:
     """Iterate over the sizes that a case records."""
     if case.chunks is not None:
         yield "documents", len({chunk.doc_id or chunk.id for chunk in case.chunks})
@@ -137,46 +141,49 @@ def _sizes(case: Case, count: Callable[[str], int]) -> Iterator[tuple[str, float
         yield "tokens", sum(map(count, texts))
 
 
-def _given(method: str, seen: _Seen) -> Given:
-    spreads = {name: _spread(sizes) for name, sizes in seen.sizes.items()}
+def _summarise_method(method: str, seen: _MethodTally) -> MethodContext:
+    spreads = {name: _summarise_sizes(sizes) for name, sizes in seen.sizes.items()}
     having = {f"with_{kind}": count for kind, count in seen.having.items()}
-    return Given(method=method, cases=seen.cases, failed=seen.failed, **having, **spreads)
+    return MethodContext(method=method, cases=seen.cases, failed=seen.failed, **having, **spreads)
 
 
-def _spread(sizes: Sequence[float]) -> Spread | None:
+def _summarise_sizes(sizes: Sequence[float]) -> SizeDistribution | None:
     if not sizes:
         return None
     import numpy as np
 
     p50, p95 = np.percentile(sizes, [50, 95])
-    return Spread(cases=len(sizes), mean=float(np.mean(sizes)), p50=float(p50), p95=float(p95))
+    return SizeDistribution(cases=len(sizes), mean=float(np.mean(sizes)), p50=float(p50), p95=float(p95))
 
 
-def _questions(seen: dict[str, _Seen]) -> Iterator[str]:
+def _report_case_differences(seen: dict[str, _MethodTally]) -> Iterator[str]:
     """Report that the methods did not answer the same cases, because then their means are not comparable."""
     common = set.intersection(*(of.ids for of in seen.values())) if seen else set()
     if any(of.ids != common for of in seen.values()):
-        told = ", ".join(f"{_name(method)} {len(of.ids)}" for method, of in seen.items())
+        told = ", ".join(f"{_format_method_name(method)} {len(of.ids)}" for method, of in seen.items())
         yield f"the methods did not answer the same questions ({told}, all of them {len(common)}): compare these only"
 
 
-def _kinds(given: Sequence[Given]) -> Iterator[str]:
+def _report_kind_differences(given: Sequence[MethodContext]) -> Iterator[str]:
     """Report each kind of context that one method was given more often than another."""
     for kind in KINDS:
         shares = [(one, getattr(one, f"with_{kind}")) for one in given if one.cases]
         portions = [count / one.cases for one, count in shares]
-        if portions and max(portions) - min(portions) > SHARE:
+        if portions and max(portions) - min(portions) > MAX_SHARE_DIFFERENCE:
             shares.sort(key=lambda share: -share[1] / share[0].cases)
-            told = [f"{_name(one.method)} in {f'{count} of {one.cases}' if count else 'none'}" for one, count in shares]
+            told = [
+                f"{_format_method_name(one.method)} in {f'{count} of {one.cases}' if count else 'none'}"
+                for one, count in shares
+            ]
             first, count = shares[0]
             rest = ", ".join(told[1:])
             yield (
-                f"{_name(first.method)} got {kind} in {count} of {first.cases} cases, {rest}: "
+                f"{_format_method_name(first.method)} got {kind} in {count} of {first.cases} cases, {rest}: "
                 "differences of answers may come from these"
             )
 
 
-def _unequal(given: Sequence[Given]) -> Iterator[str]:
+def _report_size_differences(given: Sequence[MethodContext]) -> Iterator[str]:
     """Report the sizes whose means differ by more than `RATIO`."""
     for name in ("documents", "chunks", "triples", "aggregates", "tokens"):
         found = [(one.method, spread.mean) for one in given if (spread := getattr(one, name)) and spread.mean]
@@ -184,12 +191,12 @@ def _unequal(given: Sequence[Given]) -> Iterator[str]:
             continue
         found.sort(key=lambda one: -one[1])
         (most, high), (least, low) = found[0], found[-1]
-        if high / low > RATIO:
+        if high / low > MAX_RATIO:
             yield (
-                f"{_name(most)} got {high:,.1f} {name} a case, {_name(least)} {low:,.1f} "
+                f"{_format_method_name(most)} got {high:,.1f} {name} a case, {_format_method_name(least)} {low:,.1f} "
                 f"({high / low:.1f} times as many): differences of answers may come from these"
             )
 
 
-def _name(method: str) -> str:
+def _format_method_name(method: str) -> str:
     return method or "(no method)"

@@ -16,16 +16,16 @@ from greval.records.case import Chunk, Sample
 Fact = Mapping[str, tuple[str, ...]]
 """A statement about a document: the values of each of its fields."""
 Facts = Mapping[str, tuple[Fact, ...]]
-TRIPLE = 3
-MOST_VALUES = 20
-FORMS = "an object of fields, a list of such objects, or a list of (subject, predicate, object)"
+TRIPLE_LENGTH = 3
+MAX_VALUES = 20
+FACT_FORMS = "an object of fields, a list of such objects, or a list of (subject, predicate, object)"
 
 
 def counts_by(
     facts: Mapping[str, object] | str | Path,
     by: Sequence[str | Sequence[str]] | None = None,
     *,
-    most: int = MOST_VALUES,
+    most: int = MAX_VALUES,
 ) -> Aggregate:
     """Return a function that counts the facts of the retrieved documents.
 
@@ -51,15 +51,15 @@ def counts_by(
         >>> count(Sample(question="What fails?"), [Chunk(id="c1", text="", doc_id=d) for d in ("d1", "d2", "d3")])
         ('feature, told by 2 of 3 documents: battery: 2, price: 1',)
     """
-    known = read_facts(facts) if isinstance(facts, str | Path) else _read(facts.items())
+    known = read_facts(facts) if isinstance(facts, str | Path) else _normalise_facts(facts.items())
     groups = None if by is None else [(one,) if isinstance(one, str) else tuple(one) for one in by]
-    _check(groups or (), known)
+    _check_fields(groups or (), known)
 
     def aggregate(_: Sample, chunks: Sequence[Chunk]) -> tuple[str, ...]:
         documents = {chunk.doc_id or chunk.id: None for chunk in chunks}
         found = [known[document] for document in documents if document in known]
-        wanted = groups if groups is not None else _groups(fact for facts_of in found for fact in facts_of)
-        told = (_told(group, found, len(documents), most) for group in wanted)
+        wanted = groups if groups is not None else _list_groupings(fact for facts_of in found for fact in facts_of)
+        told = (_format_counts(group, found, len(documents), most) for group in wanted)
         return tuple(text for text in told if text)
 
     return aggregate
@@ -82,33 +82,33 @@ def read_facts(path: str | Path) -> Facts:
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{file}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
     if file.suffix.lower() != ".json":
-        return _read(_lines(text, file), f"{file}:")
-    whole = _json(text, f"{file}")
+        return _normalise_facts(_parse_lines(text, file), f"{file}:")
+    whole = _parse_json(text, f"{file}")
     if not isinstance(whole, dict):
         raise DataError(f"{file}: must be one object from document ids to facts, or name JSON lines .jsonl")
-    return _read(whole.items(), f"{file}: ")
+    return _normalise_facts(whole.items(), f"{file}: ")
 
 
-def _lines(text: str, file: Path) -> Iterator[tuple[tuple[int, str], object]]:
+def _parse_lines(text: str, file: Path) -> Iterator[tuple[tuple[int, str], object]]:
     """Parse JSON lines into documents and their facts; each document comes with its line number."""
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
-        row = _json(line, f"{file}:{number}")
+        row = _parse_json(line, f"{file}:{number}")
         if not isinstance(row, dict) or not isinstance(row.get("doc_id"), str | int):
             raise DataError(f"{file}:{number}: must be an object with doc_id, and with facts or fields of one fact")
         fields = {name: value for name, value in row.items() if name != "doc_id"}
         yield (number, str(row["doc_id"])), fields["facts"] if [*fields] == ["facts"] else fields
 
 
-def _json(text: str, place: str) -> object:
+def _parse_json(text: str, place: str) -> object:
     try:
         return json.loads(text)
     except (json.JSONDecodeError, RecursionError) as error:
         raise DataError(f"{place}: is no JSON: {error}") from error
 
 
-def _read(given: Iterable[tuple[str | tuple[int, str], object]], place: str = "facts: ") -> Facts:
+def _normalise_facts(given: Iterable[tuple[str | tuple[int, str], object]], place: str = "facts: ") -> Facts:
     """Convert facts to their normal form.
 
     Raises:
@@ -119,31 +119,36 @@ def _read(given: Iterable[tuple[str | tuple[int, str], object]], place: str = "f
         where, document = (f"{place}{key[0]}: ", key[1]) if isinstance(key, tuple) else (place, str(key))
         parts = [content] if isinstance(content, Mapping) else content
         if not isinstance(parts, list | tuple):
-            raise DataError(f"{where}document {document!r}: must be {FORMS}")
-        found[document] = (*found.get(document, ()), *(_fact(part, f"{where}document {document!r}") for part in parts))
+            raise DataError(f"{where}document {document!r}: must be {FACT_FORMS}")
+        found[document] = (
+            *found.get(document, ()),
+            *(_parse_fact(part, f"{where}document {document!r}") for part in parts),
+        )
     return found
 
 
-def _fact(part: object, where: str) -> Fact:
+def _parse_fact(part: object, where: str) -> Fact:
     if isinstance(part, Mapping):
-        return {str(name): values for name, value in part.items() if (values := _values(value, f"{where}: {name}"))}
-    if isinstance(part, list | tuple) and len(part) == TRIPLE:
-        return {str(part[1]): _values(part[2], where)}
-    raise DataError(f"{where}: must be {FORMS}")
+        return {
+            str(name): values for name, value in part.items() if (values := _parse_values(value, f"{where}: {name}"))
+        }
+    if isinstance(part, list | tuple) and len(part) == TRIPLE_LENGTH:
+        return {str(part[1]): _parse_values(part[2], where)}
+    raise DataError(f"{where}: must be {FACT_FORMS}")
 
 
-def _values(value: object, where: str) -> tuple[str, ...]:
+def _parse_values(value: object, where: str) -> tuple[str, ...]:
     """Return the values of a field as single-line texts; None gives no values."""
     if value is None:
         return ()
     if isinstance(value, list | tuple):
-        return tuple(text for one in value for text in _values(one, where))
+        return tuple(text for one in value for text in _parse_values(one, where))
     if isinstance(value, str | int | float):
         return (" ".join((str(value).lower() if isinstance(value, bool) else str(value)).split()),)
     raise DataError(f"{where}: must be a text, a number or a list of these")
 
 
-def _check(groups: Iterable[tuple[str, ...]], known: Facts) -> None:
+def _check_fields(groups: Iterable[tuple[str, ...]], known: Facts) -> None:
     """Raise if no fact has one of the fields to count.
 
     Raises:
@@ -154,7 +159,7 @@ def _check(groups: Iterable[tuple[str, ...]], known: Facts) -> None:
         raise DataError(f"facts: no document has the field {name!r} to count{did_you_mean(name, fields)}")
 
 
-def _groups(facts: Iterable[Fact]) -> list[tuple[str, ...]]:
+def _list_groupings(facts: Iterable[Fact]) -> list[tuple[str, ...]]:
     """Return every single field, then every pair of fields that occur in one fact, in order of first occurrence."""
     alone: dict[tuple[str, ...], None] = {}
     pairs: dict[tuple[str, ...], None] = {}
@@ -164,7 +169,7 @@ def _groups(facts: Iterable[Fact]) -> list[tuple[str, ...]]:
     return [*alone, *pairs]
 
 
-def _told(group: tuple[str, ...], found: Sequence[Sequence[Fact]], documents: int, most: int) -> str:
+def _format_counts(group: tuple[str, ...], found: Sequence[Sequence[Fact]], documents: int, max_values: int) -> str:
     """Format the number of documents per value of a grouping; empty if no document has a value."""
     counts: Counter[str] = Counter()
     telling = 0
@@ -173,6 +178,6 @@ def _told(group: tuple[str, ...], found: Sequence[Sequence[Fact]], documents: in
         telling += bool(values)
         counts.update(values)
     ranked = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
-    listed = ", ".join(f"{value}: {count}" for value, count in ranked[:most])
-    more = f", and {len(ranked) - most} more values" if len(ranked) > most else ""
+    listed = ", ".join(f"{value}: {count}" for value, count in ranked[:max_values])
+    more = f", and {len(ranked) - max_values} more values" if len(ranked) > max_values else ""
     return f"{' / '.join(group)}, told by {telling} of {documents} documents: {listed}{more}" if ranked else ""

@@ -12,7 +12,7 @@ from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge
 from greval.methods import Method
 from greval.methods.fair_context import ContextMode
-from greval.methods.fair_context.answer_generation import generated
+from greval.methods.fair_context.answer_generation import generate_answers
 from greval.methods.fair_context.counts import counts_by
 from greval.methods.loading import as_method
 from greval.records.case import Sample
@@ -48,4 +48,4 @@ def with_generator(
         )
     aggregate = None if facts is None else counts_by(facts, by)
     client = JudgeClient(model)
-    return {name: generated(one, client, context=context, aggregate=aggregate) for name, one in methods.items()}
+    return {name: generate_answers(one, client, context=context, aggregate=aggregate) for name, one in methods.items()}

@@ -13,8 +13,8 @@ from greval.methods.spec import read_spec
 
 __all__ = ["load", "read_graphrag"]
 
-VERSIONS = "graphrag>=3,<4"
-FLAGS = ("true", "false")
+SUPPORTED_VERSIONS = "graphrag>=3,<4"
+BOOLEANS = ("true", "false")
 
 
 def load(spec: str) -> Method:
@@ -39,7 +39,7 @@ def load(spec: str) -> Method:
             method=("local", "global", "drift", "basic"),
             community_level=None,
             response_type=None,
-            dynamic_community_selection=FLAGS,
+            dynamic_community_selection=BOOLEANS,
             document=("id", "title"),
             reports=("chunks", "aggregates"),
         )
@@ -49,19 +49,19 @@ def load(spec: str) -> Method:
     if not any((root / f"settings.{ending}").is_file() for ending in ("yaml", "yml", "json")):
         raise MethodError(f"graphrag:{spec}: {root}/settings.yaml is not there; name the root of a GraphRAG project")
     if importlib.util.find_spec("graphrag") is None:
-        raise MethodError(f"graphrag is not installed beside greval: pip install '{VERSIONS}'")
-    return _method(root, given, spec)
+        raise MethodError(f"graphrag is not installed beside greval: pip install '{SUPPORTED_VERSIONS}'")
+    return _build_method(root, given, spec)
 
 
-def _method(root: Path, given: dict[str, str], spec: str) -> Method:
-    from greval.methods.graphrag.engines import Options, open_project
-    from greval.methods.graphrag.records import Ids
+def _build_method(root: Path, given: dict[str, str], spec: str) -> Method:
+    from greval.methods.graphrag.engines import GraphRagOptions, open_project
+    from greval.methods.graphrag.records import IndexIds
 
-    default = Options()
+    default = GraphRagOptions()
     level = given.get("community_level", str(default.community_level))
     if not level.isdecimal():
         raise MethodError(f"graphrag:{spec}: community_level={level!r} will not do; give a whole number")
-    options = Options(
+    options = GraphRagOptions(
         method=given.get("method", default.method),
         community_level=int(level),
         response_type=given.get("response_type", default.response_type),
@@ -73,6 +73,8 @@ def _method(root: Path, given: dict[str, str], spec: str) -> Method:
         raise
     except Exception as error:
         told = f"graphrag:{spec}: the project cannot be opened: {type(error).__name__}: {error}"
-        raise MethodError(f"{told}; does `graphrag query` work in it, with a graphrag of {VERSIONS}?") from error
-    ids = Ids.of(tables, "title" if given.get("document") == "title" else "id")
+        raise MethodError(
+            f"{told}; does `graphrag query` work in it, with a graphrag of {SUPPORTED_VERSIONS}?"
+        ) from error
+    ids = IndexIds.from_tables(tables, "title" if given.get("document") == "title" else "id")
     return GraphRagMethod(search, ids, "aggregates" if given.get("reports") == "aggregates" else "chunks")

@@ -17,22 +17,22 @@ from typing import Any
 
 from greval.errors import MethodError
 from greval.methods.graphrag.method import Search
-from greval.methods.query_trace import current, once, watched
+from greval.methods.query_trace import get_current_trace, trace_chat_model, wrap_once
 
-NEEDED = {
+SEARCH_TABLES = {
     "local": ("entities", "communities", "community_reports", "text_units", "relationships"),
     "global": ("entities", "communities", "community_reports"),
     "drift": ("entities", "communities", "community_reports", "text_units", "relationships"),
     "basic": ("text_units",),
 }
 """The tables that each search reads."""
-FOR_IDS = ("documents", "communities", "covariates", "entities", "relationships", "text_units")
+ID_TABLES = ("documents", "communities", "covariates", "entities", "relationships", "text_units")
 
 Tables = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Options:
+class GraphRagOptions:
     """Search options, with the defaults of GraphRAG's own command line."""
 
     method: str = "local"
@@ -41,7 +41,7 @@ class Options:
     dynamic_community_selection: bool = False
 
 
-def open_project(root: Path, options: Options) -> tuple[Search, Tables]:
+def open_project(root: Path, options: GraphRagOptions) -> tuple[Search, Tables]:
     """Build the search of a project, and read the tables that the search and the ids need.
 
     Paths in GraphRAG's configuration are relative to the root of the project. The root is therefore the working
@@ -53,12 +53,14 @@ def open_project(root: Path, options: Options) -> tuple[Search, Tables]:
         config = load_config(root_dir=Path())
         # The reader is asynchronous, and an event loop may already be running in this thread.
         with ThreadPoolExecutor(1) as pool:
-            tables: Tables = pool.submit(lambda: asyncio.run(_tables(config, NEEDED[options.method]))).result()
-        engine = _MAKERS[options.method](config, tables, options)
-    return search_of(engine, options.method), tables
+            tables: Tables = pool.submit(
+                lambda: asyncio.run(_read_tables(config, SEARCH_TABLES[options.method]))
+            ).result()
+        engine = _ENGINE_BUILDERS[options.method](config, tables, options)
+    return build_search(engine, options.method), tables
 
 
-async def _tables(config: Any, needed: tuple[str, ...]) -> Tables:  # noqa: ANN401 - GraphRAG's own
+async def _read_tables(config: Any, needed: tuple[str, ...]) -> Tables:  # noqa: ANN401 - GraphRAG's own
     from graphrag.data_model.data_reader import DataReader  # type: ignore[import-not-found]
     from graphrag_storage import create_storage  # type: ignore[import-not-found]
     from graphrag_storage.tables.table_provider_factory import (  # type: ignore[import-not-found]
@@ -67,11 +69,11 @@ async def _tables(config: Any, needed: tuple[str, ...]) -> Tables:  # noqa: ANN4
 
     provider = create_table_provider(config.table_provider, storage=create_storage(config.output_storage))
     reader = DataReader(provider)
-    wanted = [name for name in dict.fromkeys((*needed, *FOR_IDS)) if name in needed or await provider.has(name)]
+    wanted = [name for name in dict.fromkeys((*needed, *ID_TABLES)) if name in needed or await provider.has(name)]
     return {name: await getattr(reader, name)() for name in wanted}
 
 
-def _local(config: Any, tables: Tables, options: Options) -> Any:  # noqa: ANN401 - GraphRAG's own
+def _build_local_engine(config: Any, tables: Tables, options: GraphRagOptions) -> Any:  # noqa: ANN401 - GraphRAG's own
     from graphrag.config.embeddings import (  # type: ignore[import-not-found]
         entity_description_embedding,
     )
@@ -81,16 +83,16 @@ def _local(config: Any, tables: Tables, options: Options) -> Any:  # noqa: ANN40
     claims = tables.get("covariates")
     return factory.get_local_search_engine(
         config=config,
-        **_graph(tables, options),
+        **_read_graph(tables, options),
         covariates={"claims": [] if claims is None else indexer_adapters.read_indexer_covariates(claims.copy())},
         description_embedding_store=get_embedding_store(config.vector_store, entity_description_embedding),
         response_type=options.response_type,
         system_prompt=load_search_prompt(config.local_search.prompt),
-        callbacks=[_callbacks()],
+        callbacks=[_build_callbacks()],
     )
 
 
-def _global(config: Any, tables: Tables, options: Options) -> Any:  # noqa: ANN401 - GraphRAG's own
+def _build_global_engine(config: Any, tables: Tables, options: GraphRagOptions) -> Any:  # noqa: ANN401 - GraphRAG's own
     from graphrag.query import factory, indexer_adapters
     from graphrag.utils.api import load_search_prompt
 
@@ -108,11 +110,11 @@ def _global(config: Any, tables: Tables, options: Options) -> Any:  # noqa: ANN4
         map_system_prompt=load_search_prompt(prompts.map_prompt),
         reduce_system_prompt=load_search_prompt(prompts.reduce_prompt),
         general_knowledge_inclusion_prompt=load_search_prompt(prompts.knowledge_prompt),
-        callbacks=[_callbacks()],
+        callbacks=[_build_callbacks()],
     )
 
 
-def _drift(config: Any, tables: Tables, options: Options) -> Any:  # noqa: ANN401 - GraphRAG's own
+def _build_drift_engine(config: Any, tables: Tables, options: GraphRagOptions) -> Any:  # noqa: ANN401 - GraphRAG's own
     from graphrag.config.embeddings import (
         community_full_content_embedding,
         entity_description_embedding,
@@ -120,7 +122,7 @@ def _drift(config: Any, tables: Tables, options: Options) -> Any:  # noqa: ANN40
     from graphrag.query import factory, indexer_adapters
     from graphrag.utils.api import get_embedding_store, load_search_prompt
 
-    parts = _graph(tables, options)
+    parts = _read_graph(tables, options)
     embeddings = get_embedding_store(config.vector_store, community_full_content_embedding)
     indexer_adapters.read_indexer_report_embeddings(parts["reports"], embeddings)
     return factory.get_drift_search_engine(
@@ -130,11 +132,11 @@ def _drift(config: Any, tables: Tables, options: Options) -> Any:  # noqa: ANN40
         response_type=options.response_type,
         local_system_prompt=load_search_prompt(config.drift_search.prompt),
         reduce_system_prompt=load_search_prompt(config.drift_search.reduce_prompt),
-        callbacks=[_callbacks()],
+        callbacks=[_build_callbacks()],
     )
 
 
-def _basic(config: Any, tables: Tables, options: Options) -> Any:  # noqa: ANN401 - GraphRAG's own
+def _build_basic_engine(config: Any, tables: Tables, options: GraphRagOptions) -> Any:  # noqa: ANN401 - GraphRAG's own
     from graphrag.config.embeddings import text_unit_text_embedding
     from graphrag.query import factory, indexer_adapters
     from graphrag.utils.api import get_embedding_store, load_search_prompt
@@ -145,11 +147,11 @@ def _basic(config: Any, tables: Tables, options: Options) -> Any:  # noqa: ANN40
         text_unit_embeddings=get_embedding_store(config.vector_store, text_unit_text_embedding),
         response_type=options.response_type,
         system_prompt=load_search_prompt(config.basic_search.prompt),
-        callbacks=[_callbacks()],
+        callbacks=[_build_callbacks()],
     )
 
 
-def _graph(tables: Tables, options: Options) -> dict[str, Any]:
+def _read_graph(tables: Tables, options: GraphRagOptions) -> dict[str, Any]:
     """Read the parts of the index that local and DRIFT search share."""
     from graphrag.query import indexer_adapters
 
@@ -162,23 +164,23 @@ def _graph(tables: Tables, options: Options) -> dict[str, Any]:
     }
 
 
-_MAKERS: Mapping[str, Callable[[Any, Tables, Options], Any]] = {
-    "local": _local,
-    "global": _global,
-    "drift": _drift,
-    "basic": _basic,
+_ENGINE_BUILDERS: Mapping[str, Callable[[Any, Tables, GraphRagOptions], Any]] = {
+    "local": _build_local_engine,
+    "global": _build_global_engine,
+    "drift": _build_drift_engine,
+    "basic": _build_basic_engine,
 }
 
 
-def _callbacks() -> Any:  # noqa: ANN401 - GraphRAG's own
+def _build_callbacks() -> Any:  # noqa: ANN401 - GraphRAG's own
     """Build callbacks that record each context, and batches that GraphRAG lost, in the trace of the query."""
     from graphrag.callbacks.noop_query_callbacks import NoopQueryCallbacks  # type: ignore  # noqa: PGH003
 
     def on_context(context: Any) -> None:  # noqa: ANN401 - GraphRAG's own
-        current().contexts.append(context)
+        get_current_trace().contexts.append(context)
 
     def on_map_response_end(batches: Any) -> None:  # noqa: ANN401 - GraphRAG's own
-        watch = current()
+        watch = get_current_trace()
         # GraphRAG returns an answer of 0 tokens for a batch that raised an exception.
         if not watch.errors and any(batch.output_tokens == 0 for batch in batches):
             watch.errors.append(MethodError("GraphRAG lost a batch of community reports; its log tells why"))
@@ -189,15 +191,17 @@ def _callbacks() -> Any:  # noqa: ANN401 - GraphRAG's own
     return callbacks
 
 
-def search_of(engine: Any, method: str) -> Search:  # noqa: ANN401 - GraphRAG's own
+def build_search(engine: Any, method: str) -> Search:  # noqa: ANN401 - GraphRAG's own
     """Return the search function of an engine, with its model calls and its ranking traced."""
     model = engine.model
     # Within a process, GraphRAG shares one model among all engines with the same settings.
-    model.completion_async = once(model.completion_async, lambda ask: watched(ask, model.tokenizer.num_tokens))
+    model.completion_async = wrap_once(
+        model.completion_async, lambda ask: trace_chat_model(ask, model.tokenizer.num_tokens)
+    )
     if method == "basic":
-        _watch_ranking(engine.context_builder.text_unit_embeddings)
+        _trace_ranking(engine.context_builder.text_unit_embeddings)
     if method == "drift":
-        return _drifting(engine)
+        return _build_drift_search(engine)
 
     async def search(question: str) -> str:
         # Not `engine.search`: in 3.3.0 that of basic search calls no model and returns '' (an await is missing),
@@ -207,7 +211,7 @@ def search_of(engine: Any, method: str) -> Search:  # noqa: ANN401 - GraphRAG's 
     return search
 
 
-def _drifting(engine: Any) -> Search:  # noqa: ANN401 - GraphRAG's own
+def _build_drift_search(engine: Any) -> Search:  # noqa: ANN401 - GraphRAG's own
     """Return the search function of DRIFT search, with a separate state for each question.
 
     The engine itself would carry the state of one question on to the next.
@@ -220,7 +224,9 @@ def _drifting(engine: Any) -> Search:  # noqa: ANN401 - GraphRAG's own
 
     async def build_context(query: str, **given: Any) -> Any:  # noqa: ANN401 - GraphRAG's own
         reports, tokens = await primed(query, **given)
-        current().contexts.append({"reports": reports.rename(columns={"short_id": "id", "full_content": "content"})})
+        get_current_trace().contexts.append(
+            {"reports": reports.rename(columns={"short_id": "id", "full_content": "content"})}
+        )
         return reports, tokens
 
     engine.context_builder.build_context = build_context
@@ -233,13 +239,13 @@ def _drifting(engine: Any) -> Search:  # noqa: ANN401 - GraphRAG's own
     return search
 
 
-def _watch_ranking(store: Any) -> None:  # noqa: ANN401 - GraphRAG's own
+def _trace_ranking(store: Any) -> None:  # noqa: ANN401 - GraphRAG's own
     """Record the ranking by similarity, because basic search returns its results in the order of the index."""
     find = store.similarity_search_by_text
 
-    def found(*given: Any, **named: Any) -> Any:  # noqa: ANN401 - GraphRAG's own
+    def search_by_text(*given: Any, **named: Any) -> Any:  # noqa: ANN401 - GraphRAG's own
         results = find(*given, **named)
-        current().ranking.update({str(result.document.id): float(result.score) for result in results})
+        get_current_trace().ranking.update({str(result.document.id): float(result.score) for result in results})
         return results
 
-    store.similarity_search_by_text = found
+    store.similarity_search_by_text = search_by_text

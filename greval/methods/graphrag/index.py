@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from greval.errors import DataError
-from greval.methods.edges import dangling, label_of, listed
+from greval.methods.edges import describe_dangling, format_edge_label, format_names
 from greval.methods.tables import Row, read_table
 from greval.records.case import Edge
 from greval.records.inventory import Inventory
 
 TABLES = ("documents", "text_units", "entities", "relationships")
-NAMES = ("{}.parquet", "create_final_{}.parquet")
+FILE_NAMES = ("{}.parquet", "create_final_{}.parquet")
 """The file names of tables: since version 2, and before."""
-RUNS = ("output/*/artifacts", "*/artifacts")
+RUN_FOLDERS = ("output/*/artifacts", "*/artifacts")
 """The folders of the tables of each run in early versions, named by a timestamp."""
 QUOTES = '""'
 DocumentName = Literal["id", "title"]
@@ -40,34 +40,36 @@ def read_graphrag(folder: str | Path, *, document: DocumentName = "id") -> Inven
     """
     place = find_tables(Path(folder))
     if place is None:
-        wanted = ", ".join(NAMES[0].format(name) for name in TABLES)
+        wanted = ", ".join(FILE_NAMES[0].format(name) for name in TABLES)
         raise DataError(f"{folder}: no index of Microsoft GraphRAG: none of {wanted} is there; name its output folder")
-    notes = [f"{place.path(name).name} is missing: its part of the index is unknown" for name in place.missing]
-    names = _document_names(place, document, notes)
-    chunks = _chunks(place, names, notes)
-    nodes = _nodes(place, chunks, notes)
-    edges = _edges(place, chunks, notes)
-    notes += dangling(edges, nodes) if nodes else []
+    notes = [
+        f"{place.table_path(name).name} is missing: its part of the index is unknown" for name in place.missing_tables
+    ]
+    names = _read_document_names(place, document, notes)
+    chunks = _read_chunks(place, names, notes)
+    nodes = _read_nodes(place, chunks, notes)
+    edges = _read_edges(place, chunks, notes)
+    notes += describe_dangling(edges, nodes) if nodes else []
     documents = frozenset(names.values()) or frozenset(chunks.values()) - {""}
     return Inventory(documents=documents, chunks=chunks, nodes=nodes, edges=edges, notes=tuple(notes))
 
 
-class Tables(NamedTuple):
+class TableFolder(NamedTuple):
     """The folder with the tables of an index, and the pattern of their file names."""
 
     folder: Path
     name: str
 
-    def path(self, table: str) -> Path:
+    def table_path(self, table: str) -> Path:
         """Return the path of a table, whether it exists or not."""
         return self.folder / self.name.format(table)
 
     @property
-    def missing(self) -> list[str]:
+    def missing_tables(self) -> list[str]:
         """The names of the tables that do not exist."""
-        return [table for table in TABLES if not self.path(table).is_file()]
+        return [table for table in TABLES if not self.table_path(table).is_file()]
 
-    def rows(self, table: str, *columns: str, needed: Sequence[tuple[str, ...]], notes: list[str]) -> list[Row]:
+    def read_rows(self, table: str, *columns: str, needed: Sequence[tuple[str, ...]], notes: list[str]) -> list[Row]:
         """Read columns of a table; no rows if it is not there.
 
         Args:
@@ -79,7 +81,7 @@ class Tables(NamedTuple):
         Raises:
             DataError: If the table cannot be read, or no row has the required columns.
         """
-        path = self.path(table)
+        path = self.table_path(table)
         every = read_table(path, *columns) if path.is_file() else []
         found = [row for row in every if all(any(row[name] for name in names) for names in needed)]
         wanted = " and ".join(" or ".join(names) for names in needed)
@@ -90,73 +92,73 @@ class Tables(NamedTuple):
         return found
 
 
-def find_tables(folder: Path) -> Tables | None:
+def find_tables(folder: Path) -> TableFolder | None:
     """Return the tables of this folder, of its `output`, or of the latest run in it, or None."""
-    runs = sorted((run for pattern in RUNS for run in folder.glob(pattern)), reverse=True)
-    found = (Tables(place, name) for place in (folder, folder / "output", *runs) for name in NAMES)
-    return next((tables for tables in found if len(tables.missing) < len(TABLES)), None)
+    runs = sorted((run for pattern in RUN_FOLDERS for run in folder.glob(pattern)), reverse=True)
+    found = (TableFolder(place, name) for place in (folder, folder / "output", *runs) for name in FILE_NAMES)
+    return next((tables for tables in found if len(tables.missing_tables) < len(TABLES)), None)
 
 
-def _document_names(place: Tables, document: DocumentName, notes: list[str]) -> dict[str, str]:
+def _read_document_names(place: TableFolder, document: DocumentName, notes: list[str]) -> dict[str, str]:
     """Return the name of each document by its id; an empty title is replaced by the id."""
-    rows = place.rows("documents", "id", "title", needed=[("id",)], notes=notes)
+    rows = place.read_rows("documents", "id", "title", needed=[("id",)], notes=notes)
     return {row["id"]: row[document] or row["id"] for row in rows}
 
 
-def document_of(row: Row) -> tuple[str, ...]:
+def list_document_ids(row: Row) -> tuple[str, ...]:
     """Return the document ids of a text unit: a single id since version 3, a list before."""
     if row.get("document_id"):
         return (str(row["document_id"]),)
     return tuple(map(str, row["document_ids"])) if row.get("document_ids") is not None else ()
 
 
-def _chunks(place: Tables, names: Mapping[str, str], notes: list[str]) -> dict[str, str]:
+def _read_chunks(place: TableFolder, names: Mapping[str, str], notes: list[str]) -> dict[str, str]:
     """Return the first document of each text unit, or an empty string if the unit has none."""
-    rows = place.rows("text_units", "id", "document_id", "document_ids", needed=[("id",)], notes=notes)
-    documents = {row["id"]: document_of(row) for row in rows}
+    rows = place.read_rows("text_units", "id", "document_id", "document_ids", needed=[("id",)], notes=notes)
+    documents = {row["id"]: list_document_ids(row) for row in rows}
     if several := [unit for unit, found in documents.items() if len(found) > 1]:
         notes.append(f"{len(several)} text units come from several documents; the first of them is counted")
     told = {name for found in documents.values() for name in found}
     if unknown := sorted(told - {*names}) if names else []:
-        table = place.path("documents").name
-        notes.append(f"text units name documents that {table} does not have: {listed(unknown)}")
+        table = place.table_path("documents").name
+        notes.append(f"text units name documents that {table} does not have: {format_names(unknown)}")
     return {unit: names.get(found[0], found[0]) if found else "" for unit, found in documents.items()}
 
 
-def _nodes(place: Tables, chunks: Mapping[str, str], notes: list[str]) -> dict[str, tuple[str, ...]]:
+def _read_nodes(place: TableFolder, chunks: Mapping[str, str], notes: list[str]) -> dict[str, tuple[str, ...]]:
     nodes: dict[str, dict[str, None]] = {}
     lost: set[str] = set()
-    for row in place.rows("entities", "title", "name", "text_unit_ids", needed=[("title", "name")], notes=notes):
-        units = _units(row["text_unit_ids"])
+    for row in place.read_rows("entities", "title", "name", "text_unit_ids", needed=[("title", "name")], notes=notes):
+        units = _split_unit_ids(row["text_unit_ids"])
         lost.update(unit for unit in units if unit not in chunks)
-        nodes.setdefault(_unquoted(row["title"] or row["name"]), {}).update(_documents(units, chunks))
+        nodes.setdefault(_strip_quotes(row["title"] or row["name"]), {}).update(_find_documents(units, chunks))
     if lost and chunks:
-        table = place.path("text_units").name
-        notes.append(f"entities name text units that {table} does not have: {listed(sorted(lost))}")
+        table = place.table_path("text_units").name
+        notes.append(f"entities name text units that {table} does not have: {format_names(sorted(lost))}")
     return {name: tuple(found) for name, found in nodes.items()}
 
 
-def _unquoted(name: str) -> str:
+def _strip_quotes(name: str) -> str:
     """Return an entity's name without the quotes that version 0 put around it."""
     return name[1:-1] if len(name) > len(QUOTES) and name[0] + name[-1] == QUOTES else name
 
 
-def _units(value: object) -> Sequence[str]:
+def _split_unit_ids(value: object) -> Sequence[str]:
     """Return the ids of text units; early versions may have joined them with commas."""
     if isinstance(value, str):
         return [unit.strip() for unit in value.split(",") if unit.strip()]
     return value if isinstance(value, list) else ()
 
 
-def _edges(place: Tables, chunks: Mapping[str, str], notes: list[str]) -> dict[Edge, tuple[str, ...]]:
+def _read_edges(place: TableFolder, chunks: Mapping[str, str], notes: list[str]) -> dict[Edge, tuple[str, ...]]:
     edges: dict[Edge, dict[str, None]] = {}
     columns = ("source", "target", "description", "text_unit_ids")
-    for row in place.rows("relationships", *columns, needed=[("source",), ("target",)], notes=notes):
-        edge = (_unquoted(row["source"]), label_of(row["description"]), _unquoted(row["target"]))
-        edges.setdefault(edge, {}).update(_documents(_units(row["text_unit_ids"]), chunks))
+    for row in place.read_rows("relationships", *columns, needed=[("source",), ("target",)], notes=notes):
+        edge = (_strip_quotes(row["source"]), format_edge_label(row["description"]), _strip_quotes(row["target"]))
+        edges.setdefault(edge, {}).update(_find_documents(_split_unit_ids(row["text_unit_ids"]), chunks))
     return {edge: tuple(found) for edge, found in edges.items()}
 
 
-def _documents(units: Iterable[str], chunks: Mapping[str, str]) -> dict[str, None]:
+def _find_documents(units: Iterable[str], chunks: Mapping[str, str]) -> dict[str, None]:
     """Return the distinct documents of text units, in order of first occurrence."""
     return dict.fromkeys(chunks[unit] for unit in units if chunks.get(unit))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from greval.errors import MethodError
-from greval.methods.graphrag.records import Ids, Reports, response_of
-from greval.methods.query_trace import watching
+from greval.methods.graphrag.records import IndexIds, ReportField, build_response
+from greval.methods.query_trace import trace_query
 from greval.records.case import Response, Sample
 
 Search = Callable[[str], Awaitable[str]]
@@ -24,10 +24,10 @@ class GraphRagMethod:
         reports: Whether community reports are returned as chunks or as aggregates.
     """
 
-    def __init__(self, search: Search, ids: Ids, reports: Reports = "chunks") -> None:
+    def __init__(self, search: Search, ids: IndexIds, reports: ReportField = "chunks") -> None:
         self._search = search
         self._ids = ids
-        self._reports: Reports = reports
+        self._reports: ReportField = reports
 
     async def __call__(self, sample: Sample, /) -> Response:
         """Answer the sample's question.
@@ -35,16 +35,18 @@ class GraphRagMethod:
         Raises:
             MethodError: If GraphRAG raised or suppressed an error, or returned an empty answer.
         """
-        with watching() as watch:
+        with trace_query() as watch:
             try:
                 answer = await self._search(sample.question)
             except Exception as error:
                 raise MethodError(f"graphrag: {type(error).__name__}: {error}") from error
-            usage = watch.effort()
+            usage = watch.compute_usage()
         if watch.errors:
             lost = watch.errors[0]
             others = f" (and {len(watch.errors) - 1} more)" if len(watch.errors) > 1 else ""
             raise MethodError(f"graphrag: it went on after an error: {type(lost).__name__}: {lost}{others}") from lost
         if not answer.strip():
             raise MethodError("graphrag: the answer is empty, and no error was told; look at GraphRAG's log")
-        return response_of(answer, watch.contexts, self._ids, ranking=watch.ranking, reports=self._reports, usage=usage)
+        return build_response(
+            answer, watch.contexts, self._ids, ranking=watch.ranking, reports=self._reports, usage=usage
+        )

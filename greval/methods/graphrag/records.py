@@ -6,22 +6,27 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
-from greval.methods.edges import label_of
-from greval.methods.graphrag.index import DocumentName, document_of
+from greval.methods.edges import format_edge_label
+from greval.methods.graphrag.index import DocumentName, list_document_ids
 from greval.methods.tables import Row
 from greval.records.case import Chunk, Effort, Response, Traversal, Triple
 
-Reports = Literal["chunks", "aggregates"]
+ReportField = Literal["chunks", "aggregates"]
 Table = Any
 """A pandas DataFrame, or a list of rows."""
-KINDS = {"sources": "text_units", "entities": "entities", "relationships": "relationships", "claims": "covariates"}
+TABLE_OF_PART = {
+    "sources": "text_units",
+    "entities": "entities",
+    "relationships": "relationships",
+    "claims": "covariates",
+}
 """The table of the index that each part of a context comes from."""
-COLUMNS = ("id", "human_readable_id", "title", "document_id", "document_ids", "community", "text_unit_ids")
+ID_COLUMNS = ("id", "human_readable_id", "title", "document_id", "document_ids", "community", "text_unit_ids")
 """The columns from which ids are read."""
 
 
 @dataclass(frozen=True)
-class Ids:
+class IndexIds:
     """The ids of an index by the numbers that contexts hold (`human_readable_id`).
 
     Args:
@@ -36,35 +41,35 @@ class Ids:
     reports: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, tables: Mapping[str, Table | None], document: DocumentName = "id") -> Ids:
+    def from_tables(cls, tables: Mapping[str, Table | None], document: DocumentName = "id") -> IndexIds:
         """Read the ids from the tables of an index.
 
         Args:
             tables: The tables by name.
             document: The field that identifies documents.
         """
-        rows = {name: list(rows_of(_slim(table))) for name, table in tables.items()}
+        rows = {name: list(iterate_rows(_select_id_columns(table))) for name, table in tables.items()}
         names = {str(row["id"]): str(row.get(document) or row["id"]) for row in rows.get("documents", ())}
-        units = {str(row["id"]): document_of(row) for row in rows.get("text_units", ())}
+        units = {str(row["id"]): list_document_ids(row) for row in rows.get("text_units", ())}
         documents = {unit: names.get(found[0], found[0]) for unit, found in units.items() if found}
         by_number = {
             part: {str(row["human_readable_id"]): str(row["id"]) for row in rows.get(table, ())}
-            for part, table in KINDS.items()
+            for part, table in TABLE_OF_PART.items()
         }
-        return cls(by_number, documents, _documents_of_reports(rows.get("communities", ()), documents))
+        return cls(by_number, documents, _find_report_documents(rows.get("communities", ()), documents))
 
-    def of_row(self, part: str, row: Row) -> str:
+    def find_id(self, part: str, row: Row) -> str:
         """Return the id of a row of a context; a row unknown to the index gets its part and number as id."""
         number = str(row.get("id", ""))
         return self.by_number.get(part, {}).get(number, f"{part}:{number}")
 
 
-def _slim(table: Table) -> Table:
+def _select_id_columns(table: Table) -> Table:
     """Select the columns that ids are read from, and drop large ones such as the texts."""
-    return table[[name for name in COLUMNS if name in table.columns]] if hasattr(table, "columns") else table
+    return table[[name for name in ID_COLUMNS if name in table.columns]] if hasattr(table, "columns") else table
 
 
-def _documents_of_reports(communities: Iterable[Row], documents: Mapping[str, str]) -> dict[str, str]:
+def _find_report_documents(communities: Iterable[Row], documents: Mapping[str, str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for row in communities:
         units = row.get("text_unit_ids")
@@ -74,19 +79,19 @@ def _documents_of_reports(communities: Iterable[Row], documents: Mapping[str, st
     return found
 
 
-def rows_of(table: Table) -> Iterator[Row]:
+def iterate_rows(table: Table) -> Iterator[Row]:
     """Iterate over the rows of a table that the model was given; a missing table has no rows."""
     rows = table.to_dict("records") if hasattr(table, "to_dict") else table
     return (row for row in rows or () if row.get("in_context", True))
 
 
-def response_of(
+def build_response(
     answer: str,
     contexts: Sequence[Mapping[str, Table]],
-    ids: Ids,
+    ids: IndexIds,
     *,
     ranking: Mapping[str, float] | None = None,
-    reports: Reports = "chunks",
+    reports: ReportField = "chunks",
     usage: Effort | None = None,
 ) -> Response:
     """Build a response from an answer and its contexts.
@@ -106,16 +111,25 @@ def response_of(
         reports: Whether community reports become chunks or aggregates.
         usage: The usage of the query.
     """
-    parts = {part: [row for context in contexts for row in rows_of(context.get(part))] for part in (*KINDS, "reports")}
-    units = _once(_units(parts["sources"], ids, ranking or {}))
-    told = _once(_reports(parts["reports"], ids))
-    triples = _once((*_relationships(parts, ids), *_entities(parts, ids), *_claims(parts, ids)))
+    parts = {
+        part: [row for context in contexts for row in iterate_rows(context.get(part))]
+        for part in (*TABLE_OF_PART, "reports")
+    }
+    units = _drop_duplicates(_build_unit_chunks(parts["sources"], ids, ranking or {}))
+    told = _drop_duplicates(_build_report_chunks(parts["reports"], ids))
+    triples = _drop_duplicates(
+        (
+            *_build_relationship_triples(parts, ids),
+            *_build_entity_triples(parts, ids),
+            *_build_claim_triples(parts, ids),
+        )
+    )
     return Response(
         answer=answer,
         chunks=units + told if reports == "chunks" else units,
         triples=triples,
         aggregates=tuple(report.text for report in told) if reports == "aggregates" else None,
-        traversal=_walk(parts) if parts["entities"] else None,
+        traversal=_build_traversal(parts) if parts["entities"] else None,
         usage=usage,
     )
 
@@ -123,7 +137,7 @@ def response_of(
 Item = TypeVar("Item", Chunk, Triple)
 
 
-def _once(found: Iterable[Item]) -> tuple[Item, ...]:
+def _drop_duplicates(found: Iterable[Item]) -> tuple[Item, ...]:
     """Drop items with an id that occurred before."""
     kept: dict[str, Item] = {}
     for item in found:
@@ -131,50 +145,51 @@ def _once(found: Iterable[Item]) -> tuple[Item, ...]:
     return tuple(kept.values())
 
 
-def _units(rows: Iterable[Row], ids: Ids, ranking: Mapping[str, float]) -> list[Chunk]:
+def _build_unit_chunks(rows: Iterable[Row], ids: IndexIds, ranking: Mapping[str, float]) -> list[Chunk]:
     chunks = [
         Chunk(id=unit, text=str(row["text"]), doc_id=ids.documents.get(unit), score=ranking.get(unit))
         for row in rows
-        for unit in [ids.of_row("sources", row)]
+        for unit in [ids.find_id("sources", row)]
     ]
     place = {unit: n for n, unit in enumerate(ranking)}
     return sorted(chunks, key=lambda chunk: place.get(chunk.id, len(place)))
 
 
-def _reports(rows: Iterable[Row], ids: Ids) -> Iterator[Chunk]:
+def _build_report_chunks(rows: Iterable[Row], ids: IndexIds) -> Iterator[Chunk]:
     for row in rows:
         text = str(row.get("content") or row.get("summary") or row.get("full_content") or "")
         number = str(row.get("id", ""))
         yield Chunk(id=f"report:{number}", text=text, doc_id=ids.reports.get(number))
 
 
-def _relationships(parts: Mapping[str, Iterable[Row]], ids: Ids) -> Iterator[Triple]:
+def _build_relationship_triples(parts: Mapping[str, Iterable[Row]], ids: IndexIds) -> Iterator[Triple]:
     for row in parts["relationships"]:
-        label = label_of(row.get("description"))
-        made = ids.of_row("relationships", row)
+        label = format_edge_label(row.get("description"))
+        made = ids.find_id("relationships", row)
         yield Triple(id=made, subject=str(row["source"]), predicate=label, object=str(row["target"]))
 
 
-def _entities(parts: Mapping[str, Iterable[Row]], ids: Ids) -> Iterator[Triple]:
+def _build_entity_triples(parts: Mapping[str, Iterable[Row]], ids: IndexIds) -> Iterator[Triple]:
     for row in parts["entities"]:
         if text := str(row.get("description") or ""):
-            made = ids.of_row("entities", row)
+            made = ids.find_id("entities", row)
             yield Triple(id=made, subject=str(row["entity"]), predicate="description", object=text)
 
 
-def _claims(parts: Mapping[str, Iterable[Row]], ids: Ids) -> Iterator[Triple]:
+def _build_claim_triples(parts: Mapping[str, Iterable[Row]], ids: IndexIds) -> Iterator[Triple]:
     for row in parts["claims"]:
         if text := str(row.get("description") or ""):
-            made = ids.of_row("claims", row)
+            made = ids.find_id("claims", row)
             yield Triple(id=made, subject=str(row["entity"]), predicate="claim", object=text)
 
 
-def _walk(parts: Mapping[str, Iterable[Row]]) -> Traversal:
+def _build_traversal(parts: Mapping[str, Iterable[Row]]) -> Traversal:
     """Build the traversal: the matched entities, their relationships, and all nodes that were reached."""
     start = tuple(dict.fromkeys(str(row["entity"]) for row in parts["entities"]))
     edges = tuple(
         dict.fromkeys(
-            (str(row["source"]), label_of(row.get("description")), str(row["target"])) for row in parts["relationships"]
+            (str(row["source"]), format_edge_label(row.get("description")), str(row["target"]))
+            for row in parts["relationships"]
         )
     )
     ends = tuple(dict.fromkeys((*start, *(end for source, _, target in edges for end in (source, target)))))

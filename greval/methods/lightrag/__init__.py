@@ -13,9 +13,9 @@ from greval.methods.spec import read_spec
 
 __all__ = ["load", "read_lightrag"]
 
-VERSIONS = "lightrag-hku>=1.5,<2"
+SUPPORTED_VERSIONS = "lightrag-hku>=1.5,<2"
 MODES = ("mix", "local", "global", "hybrid", "naive")
-NUMBERS = ("top_k", "chunk_top_k")
+INTEGER_OPTIONS = ("top_k", "chunk_top_k")
 
 
 def load(spec: str) -> Method:
@@ -46,11 +46,11 @@ def load(spec: str) -> Method:
     except DataError as error:
         raise MethodError(f"lightrag:{error}") from error
     if importlib.util.find_spec("lightrag") is None:
-        raise MethodError(f"lightrag is not installed beside greval: pip install '{VERSIONS}'")
-    return _method(place, given, spec)
+        raise MethodError(f"lightrag is not installed beside greval: pip install '{SUPPORTED_VERSIONS}'")
+    return _build_method(place, given, spec)
 
 
-def _method(place: str, given: dict[str, str], spec: str) -> Method:
+def _build_method(place: str, given: dict[str, str], spec: str) -> Method:
     from lightrag import QueryParam  # type: ignore[import-not-found]
 
     from greval.methods.loading import load_object
@@ -58,7 +58,9 @@ def _method(place: str, given: dict[str, str], spec: str) -> Method:
     settings: dict[str, object] = {"mode": given.pop("mode", MODES[0]), "stream": False}
     document = given.pop("document", "id")
     for name, value in given.items():
-        if name in NUMBERS and not value.isdecimal():
+        if name in INTEGER_OPTIONS and not value.isdecimal():
             raise MethodError(f"lightrag:{spec}: {name}={value!r} will not do; give a whole number")
-        settings[name] = int(value) if name in NUMBERS else (value == "true" if name == "enable_rerank" else value)
+        settings[name] = (
+            int(value) if name in INTEGER_OPTIONS else (value == "true" if name == "enable_rerank" else value)
+        )
     return LightRagMethod(load_object(place), partial(QueryParam, **settings), "path" if document == "path" else "id")

@@ -11,20 +11,20 @@ from typing import Any, TypeVar
 from xml.etree import ElementTree as ET
 
 from greval.errors import DataError
-from greval.methods.edges import dangling
+from greval.methods.edges import describe_dangling
 from greval.methods.lightrag.method import DocumentName
-from greval.methods.lightrag.records import SEPARATOR, edge_of, path_of
+from greval.methods.lightrag.records import SEPARATOR, build_edge, find_file_path
 from greval.records.case import Edge
 from greval.records.inventory import Inventory
 
-STORE = "kv_store_{}.json"
-STORES = ("doc_status", "full_docs", "text_chunks", "full_entities", "full_relations")
-GRAPH = "graph_chunk_entity_relation.graphml"
-PARTS = {
+STORE_FILE = "kv_store_{}.json"
+STORE_NAMES = ("doc_status", "full_docs", "text_chunks", "full_entities", "full_relations")
+GRAPH_FILE = "graph_chunk_entity_relation.graphml"
+PART_FILES = {
     "documents": ("kv_store_doc_status.json", "kv_store_full_docs.json", "kv_store_text_chunks.json"),
     "chunks": ("kv_store_doc_status.json", "kv_store_text_chunks.json"),
-    "nodes": (GRAPH, "kv_store_full_entities.json"),
-    "edges": (GRAPH, "kv_store_full_relations.json"),
+    "nodes": (GRAPH_FILE, "kv_store_full_entities.json"),
+    "edges": (GRAPH_FILE, "kv_store_full_relations.json"),
 }
 """The files from which each part of the index can be read; any one of them is enough."""
 XML = "{http://graphml.graphdrawing.org/xmlns}"
@@ -49,31 +49,33 @@ def read_lightrag(folder: str | Path, *, document: DocumentName = "id") -> Inven
         DataError: If the folder has none of the files, or a file cannot be read.
     """
     place = Path(folder)
-    if not holds_lightrag(place):
-        raise DataError(f"{folder}: no index of LightRAG: neither {GRAPH} nor a {STORE.format('*')} file is there")
-    stores = {name: _store(place / STORE.format(name)) for name in STORES}
-    names = _names(stores, document)
-    chunks = _chunks(stores, names)
+    if not has_lightrag_files(place):
+        raise DataError(
+            f"{folder}: no index of LightRAG: neither {GRAPH_FILE} nor a {STORE_FILE.format('*')} file is there"
+        )
+    stores = {name: _read_store(place / STORE_FILE.format(name)) for name in STORE_NAMES}
+    names = _read_document_names(stores, document)
+    chunks = _read_chunks(stores, names)
     nodes: dict[str, dict[str, None]] = {}
     edges: dict[Edge, dict[str, None]] = {}
-    _add_graph(place / GRAPH, chunks, nodes, edges)
+    _add_graph(place / GRAPH_FILE, chunks, nodes, edges)
     _add_names(stores, names, nodes, edges)
-    notes = _missing(place) + (dangling(edges, nodes) if nodes else [])
+    notes = _describe_missing(place) + (describe_dangling(edges, nodes) if nodes else [])
     documents = frozenset({*names.values(), *chunks.values()} - {""})
-    return Inventory(documents, chunks, _fixed(nodes), _fixed(edges), notes=tuple(notes))
+    return Inventory(documents, chunks, _freeze_documents(nodes), _freeze_documents(edges), notes=tuple(notes))
 
 
-def holds_lightrag(folder: Path) -> bool:
+def has_lightrag_files(folder: Path) -> bool:
     """Return whether a folder has any file of a LightRAG index."""
-    return len(_missing(folder)) < len(PARTS)
+    return len(_describe_missing(folder)) < len(PART_FILES)
 
 
-def _missing(place: Path) -> list[str]:
-    lost = {part: names for part, names in PARTS.items() if not any((place / name).is_file() for name in names)}
+def _describe_missing(place: Path) -> list[str]:
+    lost = {part: names for part, names in PART_FILES.items() if not any((place / name).is_file() for name in names)}
     return [f"its {part} are unknown: none of {', '.join(names)} is there" for part, names in lost.items()]
 
 
-def _store(path: Path) -> dict[str, Any]:
+def _read_store(path: Path) -> dict[str, Any]:
     """Read a key-value store; a missing file is an empty store."""
     if not path.is_file():
         return {}
@@ -86,13 +88,13 @@ def _store(path: Path) -> dict[str, Any]:
     return found
 
 
-def _names(stores: Mapping[str, Mapping[str, Any]], document: DocumentName) -> dict[str, str]:
+def _read_document_names(stores: Mapping[str, Mapping[str, Any]], document: DocumentName) -> dict[str, str]:
     """Return the name of each document by its id; an unknown path is replaced by the id."""
     told = {**stores["full_docs"], **stores["doc_status"]}
-    return {doc: (document == "path" and path_of(row)) or doc for doc, row in told.items()}
+    return {doc: (document == "path" and find_file_path(row)) or doc for doc, row in told.items()}
 
 
-def _chunks(stores: Mapping[str, Mapping[str, Any]], names: Mapping[str, str]) -> dict[str, str]:
+def _read_chunks(stores: Mapping[str, Mapping[str, Any]], names: Mapping[str, str]) -> dict[str, str]:
     told = {chunk: doc for doc, row in stores["doc_status"].items() for chunk in row.get("chunks_list") or ()}
     told |= {chunk: row.get("full_doc_id") or "" for chunk, row in stores["text_chunks"].items()}
     return {chunk: names.get(doc, doc) for chunk, doc in told.items()}
@@ -101,15 +103,15 @@ def _chunks(stores: Mapping[str, Mapping[str, Any]], names: Mapping[str, str]) -
 def _add_graph(
     path: Path, chunks: Mapping[str, str], nodes: dict[str, dict[str, None]], edges: dict[Edge, dict[str, None]]
 ) -> None:
-    for place, told in _elements(path):
-        documents = _documents(told.get("source_id", ""), chunks)
+    for place, told in _iterate_elements(path):
+        documents = _find_documents(told.get("source_id", ""), chunks)
         if len(place) == 1:
             nodes.setdefault(place[0], {}).update(documents)
         else:
-            edges.setdefault(edge_of(place[0], place[1], told.get("description")), {}).update(documents)
+            edges.setdefault(build_edge(place[0], place[1], told.get("description")), {}).update(documents)
 
 
-def _elements(path: Path) -> Iterator[tuple[tuple[str, ...], dict[str, str]]]:
+def _iterate_elements(path: Path) -> Iterator[tuple[tuple[str, ...], dict[str, str]]]:
     """Iterate over the nodes (one name) and edges (two names) of a GraphML file, each with its data."""
     if not path.is_file():
         return
@@ -128,7 +130,7 @@ def _elements(path: Path) -> Iterator[tuple[tuple[str, ...], dict[str, str]]]:
         raise DataError(f"{path}: cannot be read as GraphML: {error}; build the index anew") from error
 
 
-def _documents(sources: str, chunks: Mapping[str, str]) -> dict[str, None]:
+def _find_documents(sources: str, chunks: Mapping[str, str]) -> dict[str, None]:
     return dict.fromkeys(chunks[chunk] for chunk in sources.split(SEPARATOR) if chunks.get(chunk))
 
 
@@ -145,9 +147,9 @@ def _add_names(
     known = {(source, target): (source, label, target) for source, label, target in edges}
     for document, row in stores["full_relations"].items():
         for source, target in row.get("relation_pairs") or ():
-            edge = edge_of(source, target, None)
+            edge = build_edge(source, target, None)
             edges.setdefault(known.get((edge[0], edge[2]), edge), {})[names.get(document, document)] = None
 
 
-def _fixed(found: Mapping[Key, Iterable[str]]) -> dict[Key, tuple[str, ...]]:
+def _freeze_documents(found: Mapping[Key, Iterable[str]]) -> dict[Key, tuple[str, ...]]:
     return {key: tuple(documents) for key, documents in found.items()}

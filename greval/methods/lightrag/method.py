@@ -9,14 +9,14 @@ from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
 from greval.errors import MethodError
-from greval.methods.lightrag.records import path_of, response_of
-from greval.methods.query_trace import current, once, watching
+from greval.methods.lightrag.records import build_response, find_file_path
+from greval.methods.query_trace import get_current_trace, trace_query, wrap_once
 from greval.records.case import Response, Sample
 
 DocumentName = Literal["id", "path"]
-Ask = Callable[..., Awaitable[str]]
-Build = Callable[[], dict[str, Any]]
-_OPENING: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
+ModelFunction = Callable[..., Awaitable[str]]
+ConfigBuilder = Callable[[], dict[str, Any]]
+_OPEN_LOCKS: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
 """A lock per event loop for opening objects, because several methods may share one object."""
 
 
@@ -45,39 +45,39 @@ class LightRagMethod:
         Raises:
             MethodError: If LightRAG raised or suppressed an error, or returned an empty answer.
         """
-        rag = await self._opened()
+        rag = await self._open()
         param = self._param()
-        with watching() as watch:
+        with trace_query() as watch:
             try:
                 result = await rag.aquery_llm(sample.question, param)
             except Exception as error:
                 raise MethodError(f"lightrag: {type(error).__name__}: {error}") from error
-            usage = watch.effort()
-        answer = _checked(result, watch.errors)
+            usage = watch.compute_usage()
+        answer = _require_answer(result, watch.errors)
         data = result.get("data") or {}
-        return response_of(answer, data, await self._documents(rag, data), param.mode, usage)
+        return build_response(answer, data, await self._find_documents(rag, data), param.mode, usage)
 
-    async def _opened(self) -> Any:  # noqa: ANN401 - LightRAG's own
+    async def _open(self) -> Any:  # noqa: ANN401 - LightRAG's own
         """Return the LightRAG object; create and initialise it on the first call."""
-        async with _OPENING.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
+        async with _OPEN_LOCKS.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
             if self._rag is None:
                 try:
-                    self._rag = await _ready(self._source)
+                    self._rag = await _initialise(self._source)
                 except Exception as error:
                     raise MethodError(f"lightrag: cannot be opened: {type(error).__name__}: {error}") from error
         return self._rag
 
-    async def _documents(self, rag: Any, data: Mapping[str, Any]) -> dict[str, str]:  # noqa: ANN401 - LightRAG's own
+    async def _find_documents(self, rag: Any, data: Mapping[str, Any]) -> dict[str, str]:  # noqa: ANN401 - LightRAG's own
         """Return the document of each chunk in a context."""
         chunks = data.get("chunks") or ()
         if self._document == "path":
-            return {row["chunk_id"]: path for row in chunks if (path := path_of(row))}
+            return {row["chunk_id"]: path for row in chunks if (path := find_file_path(row))}
         ids = [row["chunk_id"] for row in chunks]
         stored = await rag.text_chunks.get_by_ids(ids) if ids else []
         return {key: row["full_doc_id"] for key, row in zip(ids, stored, strict=True) if row}
 
 
-def _checked(result: Mapping[str, Any], errors: list[Exception]) -> str:
+def _require_answer(result: Mapping[str, Any], errors: list[Exception]) -> str:
     """Return the answer of a result.
 
     An empty retrieval is not an error: LightRAG then answers that it does not know.
@@ -96,44 +96,48 @@ def _checked(result: Mapping[str, Any], errors: list[Exception]) -> str:
     return answer
 
 
-async def _ready(source: Any) -> Any:  # noqa: ANN401 - LightRAG's own
+async def _initialise(source: Any) -> Any:  # noqa: ANN401 - LightRAG's own
     """Create the object if needed, initialise its storages, turn its cache off, and trace its model calls."""
     made = source if hasattr(source, "aquery_llm") else source()
     rag = await made if inspect.isawaitable(made) else made
     await rag.initialize_storages()
     rag.enable_llm_cache = False
     rag.llm_response_cache.global_config["enable_llm_cache"] = False
-    _watch(rag)
+    _trace_model_calls(rag)
     return rag
 
 
-def _watch(rag: Any) -> None:  # noqa: ANN401 - LightRAG's own
+def _trace_model_calls(rag: Any) -> None:  # noqa: ANN401 - LightRAG's own
     """Trace the model functions in the configuration that each query builds.
 
     These functions put their calls into a queue with its own workers, which do not know the query of a call.
     """
 
-    def watched(build: Build) -> Build:
-        def built() -> dict[str, Any]:
+    def wrap_builder(build: ConfigBuilder) -> ConfigBuilder:
+        def build_config() -> dict[str, Any]:
             config = build()
             asks = config["role_llm_funcs"]
-            return config | {"role_llm_funcs": {role: ask and counted(ask, _count(rag)) for role, ask in asks.items()}}
+            return config | {
+                "role_llm_funcs": {
+                    role: ask and trace_llm_function(ask, _build_token_counter(rag)) for role, ask in asks.items()
+                }
+            }
 
-        return built
+        return build_config
 
     # LightRAG has no public hook for this.
-    rag._build_global_config = once(rag._build_global_config, watched)  # noqa: SLF001
+    rag._build_global_config = wrap_once(rag._build_global_config, wrap_builder)  # noqa: SLF001
 
 
-def _count(rag: Any) -> Callable[[str], int]:  # noqa: ANN401 - LightRAG's own
+def _build_token_counter(rag: Any) -> Callable[[str], int]:  # noqa: ANN401 - LightRAG's own
     return lambda text: len(rag.tokenizer.encode(text))
 
 
-def counted(ask: Ask, count: Callable[[str], int]) -> Ask:
+def trace_llm_function(ask: ModelFunction, count: Callable[[str], int]) -> ModelFunction:
     """Wrap a model function of LightRAG so that it records its calls and tokens in the trace of the query."""
 
-    async def asked(prompt: str, *given: Any, **named: Any) -> str:  # noqa: ANN401 - LightRAG's own
-        watch = current()
+    async def call_model(prompt: str, *given: Any, **named: Any) -> str:  # noqa: ANN401 - LightRAG's own
+        watch = get_current_trace()
         watch.calls += 1
         history = [str(turn.get("content", "")) for turn in named.get("history_messages") or ()]
         watch.prompt_tokens += count("\n".join([named.get("system_prompt") or "", *history, prompt]))
@@ -145,4 +149,4 @@ def counted(ask: Ask, count: Callable[[str], int]) -> Ask:
         watch.output_tokens += count(said) if isinstance(said, str) else 0
         return said
 
-    return asked
+    return call_model

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from greval.methods.edges import label_of
+from greval.methods.edges import format_edge_label
 from greval.methods.tables import Row
 from greval.records.case import Chunk, Edge, Effort, Response, Traversal, Triple
 
@@ -16,7 +16,7 @@ UNKNOWN_PATH = "unknown_source"
 """The path that LightRAG writes for a text that has no file."""
 
 
-def edge_of(source: str, target: str, description: object) -> Edge:
+def build_edge(source: str, target: str, description: object) -> Edge:
     """Return the edge of a relation, with its ends in alphabetical order.
 
     LightRAG's relations have no direction.
@@ -27,16 +27,16 @@ def edge_of(source: str, target: str, description: object) -> Edge:
     """
     first, last = sorted((source, target))
     told = description.replace(SEPARATOR, " ") if isinstance(description, str) else description
-    return first, label_of(told), last
+    return first, format_edge_label(told), last
 
 
-def path_of(row: Mapping[str, Any]) -> str | None:
+def find_file_path(row: Mapping[str, Any]) -> str | None:
     """Return the path of the source file of a chunk or a document, or None if LightRAG has none."""
     path = row.get("file_path")
     return str(path) if path and path != UNKNOWN_PATH else None
 
 
-def response_of(
+def build_response(
     answer: str, data: Mapping[str, Any], documents: Mapping[str, str], mode: str, usage: Effort | None = None
 ) -> Response:
     """Build a response from an answer and its context.
@@ -53,22 +53,22 @@ def response_of(
         usage: The usage of the query.
     """
     entities, relations = data.get("entities") or (), data.get("relationships") or ()
-    edges = tuple(edge_of(row["src_id"], row["tgt_id"], row.get("description")) for row in relations)
+    edges = tuple(build_edge(row["src_id"], row["tgt_id"], row.get("description")) for row in relations)
     return Response(
         answer=answer,
-        chunks=tuple(_chunks(data.get("chunks") or (), documents)),
-        triples=tuple(_triples(edges, entities)),
-        traversal=None if mode == "naive" else _walk(edges, entities, mode),
+        chunks=tuple(_build_chunks(data.get("chunks") or (), documents)),
+        triples=tuple(_build_triples(edges, entities)),
+        traversal=None if mode == "naive" else _build_traversal(edges, entities, mode),
         usage=usage,
     )
 
 
-def _chunks(rows: Iterable[Row], documents: Mapping[str, str]) -> Iterable[Chunk]:
+def _build_chunks(rows: Iterable[Row], documents: Mapping[str, str]) -> Iterable[Chunk]:
     for row in rows:
         yield Chunk(id=row["chunk_id"], text=row["content"], doc_id=documents.get(row["chunk_id"]))
 
 
-def _triples(edges: Iterable[Edge], entities: Iterable[Row]) -> Iterable[Triple]:
+def _build_triples(edges: Iterable[Edge], entities: Iterable[Row]) -> Iterable[Triple]:
     for source, label, target in edges:
         yield Triple(id=f"relation:{source}|{target}", subject=source, predicate=label, object=target)
     for row in entities:
@@ -77,7 +77,7 @@ def _triples(edges: Iterable[Edge], entities: Iterable[Row]) -> Iterable[Triple]
             yield Triple(id=f"entity:{name}", subject=name, predicate="description", object=text)
 
 
-def _walk(edges: tuple[Edge, ...], entities: Iterable[Row], mode: str) -> Traversal:
+def _build_traversal(edges: tuple[Edge, ...], entities: Iterable[Row], mode: str) -> Traversal:
     names = tuple(row["entity_name"] for row in entities)
     ends = dict.fromkeys((*names, *(end for source, _, target in edges for end in (source, target))))
     return Traversal(start_nodes=() if mode == "global" else names, traversed_edges=edges, final_nodes=tuple(ends))

@@ -2,6 +2,6 @@
 
 from greval.metrics.columns.qrels import Qrels
 from greval.metrics.columns.rankings import Rankings
-from greval.metrics.columns.run_measures import Figure, Measured, measure
+from greval.metrics.columns.run_measures import MeasureResult, MeasureResults, measure_rankings
 
-__all__ = ["Figure", "Measured", "Qrels", "Rankings", "measure"]
+__all__ = ["MeasureResult", "MeasureResults", "Qrels", "Rankings", "measure_rankings"]

@@ -15,17 +15,17 @@ Flags = npt.NDArray[np.bool_]
 RANK_BITS = 32
 """Bits of the rank in sort keys that combine a question and a rank in one integer."""
 
-Held = TypeVar("Held", bound=Sized)
+ChunkT = TypeVar("ChunkT", bound=Sized)
 
 
-class Stretches(Generic[Held]):
+class ChunkedArray(Generic[ChunkT]):
     """A column that is stored in several chunks.
 
     Args:
         parts: The chunks, in order; empty ones are dropped.
     """
 
-    def __init__(self, parts: Sequence[Held]) -> None:
+    def __init__(self, parts: Sequence[ChunkT]) -> None:
         self.parts = tuple(part for part in parts if len(part))
         self._bounds = [0, *accumulate(len(part) for part in self.parts)]
         self.edges = np.array(self._bounds, dtype=np.intp)
@@ -33,24 +33,24 @@ class Stretches(Generic[Held]):
     def __len__(self) -> int:
         return int(self.edges[-1])
 
-    def within(self, rows: slice) -> Iterator[tuple[Held, slice]]:
+    def iterate_range(self, rows: slice) -> Iterator[tuple[ChunkT, slice]]:
         """Yield the chunks that overlap a range of rows, each with its local range."""
-        at = self._at(rows.start)
+        at = self._find_chunk(rows.start)
         while at < len(self.parts) and self.edges[at] < rows.stop:
             first, part = int(self.edges[at]), self.parts[at]
             yield part, slice(max(0, rows.start - first), min(len(part), rows.stop - first))
             at += 1
 
-    def _at(self, row: int) -> int:
+    def _find_chunk(self, row: int) -> int:
         """Return the index of the chunk that holds a row."""
         return bisect_right(self._bounds, row) - 1
 
-    def located(self, rows: Ints) -> Iterator[tuple[slice | Ints, Held, Ints]]:
+    def locate_rows(self, rows: Ints) -> Iterator[tuple[slice | Ints, ChunkT, Ints]]:
         """Yield for each chunk which of the rows it holds, the chunk, and the local row numbers."""
         if not len(rows):
             return
-        at = self._at(int(rows.min()))
-        if at == self._at(int(rows.max())):
+        at = self._find_chunk(int(rows.min()))
+        if at == self._find_chunk(int(rows.max())):
             yield slice(None), self.parts[at], rows - self.edges[at]
             return
         order = None if bool(np.all(rows[1:] >= rows[:-1])) else np.argsort(rows, kind="stable")
@@ -61,25 +61,25 @@ class Stretches(Generic[Held]):
             yield some if order is None else order[some], self.parts[at], ascending[some] - self.edges[at]
 
 
-class Numbers(Stretches[npt.NDArray[Any]]):
+class NumberColumn(ChunkedArray[npt.NDArray[Any]]):
     """A column of numbers."""
 
     def read(self, rows: slice | Ints) -> npt.NDArray[Any]:
         """Return some of the numbers."""
         if isinstance(rows, slice):
-            pieces = [part[local] for part, local in self.within(rows)]
-            return pieces[0] if len(pieces) == 1 else np.concatenate([np.empty(0, self._type), *pieces])
-        found = np.empty(len(rows), self._type)
-        for which, part, local in self.located(rows):
+            pieces = [part[local] for part, local in self.iterate_range(rows)]
+            return pieces[0] if len(pieces) == 1 else np.concatenate([np.empty(0, self._dtype), *pieces])
+        found = np.empty(len(rows), self._dtype)
+        for which, part, local in self.locate_rows(rows):
             found[which] = part[local]
         return found
 
     @property
-    def _type(self) -> np.dtype[Any]:
+    def _dtype(self) -> np.dtype[Any]:
         return np.result_type(*self.parts) if self.parts else np.dtype(np.float64)
 
 
-def spans(starts: Ints, lengths: Ints) -> Ints:
+def expand_ranges(starts: Ints, lengths: Ints) -> Ints:
     """Return the rows of several ranges, one range after the other.
 
     Example:

@@ -9,14 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from greval.errors import DataError, MissingExtraError
-from greval.metrics.columns.chunked_array import Numbers
-from greval.metrics.columns.text_chunks import WORD, Edges, Part
-from greval.metrics.columns.text_column import Texts
+from greval.metrics.columns.chunked_array import NumberColumn
+from greval.metrics.columns.text_chunks import WORD_BYTES, Edges, TextChunk
+from greval.metrics.columns.text_column import TextColumn
 
 _ARROW = ("__arrow_c_stream__", "__arrow_c_array__", "__arrow_array__")
 
 
-def texts_of(column: object, what: str) -> Texts:
+def read_texts(column: object, what: str) -> TextColumn:
     """Read a column of ids: of Arrow, pandas, polars, numpy, or any sequence of texts or whole numbers.
 
     Args:
@@ -30,15 +30,15 @@ def texts_of(column: object, what: str) -> Texts:
         DataError: If a value is missing, or is neither a text nor a whole number.
         MissingExtraError: If the column is an Arrow column and pyarrow is not installed.
     """
-    if isinstance(column, Texts):
+    if isinstance(column, TextColumn):
         return column
     if any(hasattr(column, name) for name in _ARROW):
-        pa, chunks = _chunks(column, what)
-        return Texts([part for chunk in chunks for part in _parts(pa, chunk, what)])
-    return _joined(_sequence(column, what), what)
+        pa, chunks = _split_arrow_chunks(column, what)
+        return TextColumn([part for chunk in chunks for part in _iterate_text_chunks(pa, chunk, what)])
+    return _join_texts(_to_sequence(column, what), what)
 
 
-def numbers_of(column: object, what: str) -> Numbers:
+def read_numbers(column: object, what: str) -> NumberColumn:
     """Read a column of numbers.
 
     Args:
@@ -49,14 +49,14 @@ def numbers_of(column: object, what: str) -> Numbers:
         DataError: If a value is missing or not a number.
         MissingExtraError: If the column is an Arrow column and pyarrow is not installed.
     """
-    if isinstance(column, Numbers):
+    if isinstance(column, NumberColumn):
         return column
     try:
         if any(hasattr(column, name) for name in _ARROW):
-            _, chunks = _chunks(column, what)
-            parts = [_plain(chunk.to_numpy(zero_copy_only=False)) for chunk in chunks]
+            _, chunks = _split_arrow_chunks(column, what)
+            parts = [_to_numeric(chunk.to_numpy(zero_copy_only=False)) for chunk in chunks]
         else:
-            parts = [_plain(np.asarray(_values(column)))]
+            parts = [_to_numeric(np.asarray(_to_array_input(column)))]
     except (TypeError, ValueError) as error:
         message = f"{what}: must be a column of numbers: {error}"
         raise DataError(message) from error
@@ -69,10 +69,10 @@ def numbers_of(column: object, what: str) -> Numbers:
             message = f"{what}, row {first + int(wrong[0])}: is no number (NaN); fill it in or drop the row"
             raise DataError(message)
         first += len(part)
-    return Numbers(parts)
+    return NumberColumn(parts)
 
 
-def numbers_in(values: Iterable[object], count: int, what: str) -> npt.NDArray[np.float64]:
+def convert_numbers(values: Iterable[object], count: int, what: str) -> npt.NDArray[np.float64]:
     """Read the numbers of dictionaries into an array.
 
     Args:
@@ -94,16 +94,16 @@ def numbers_in(values: Iterable[object], count: int, what: str) -> npt.NDArray[n
     return numbers
 
 
-def _plain(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _to_numeric(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return numeric arrays as they are, and convert others to float."""
     return values if values.dtype.kind in "iuf" else values.astype(np.float64)
 
 
-def _values(column: object) -> Any:  # noqa: ANN401 - whatever numpy can read
+def _to_array_input(column: object) -> Any:  # noqa: ANN401 - whatever numpy can read
     return column if isinstance(column, np.ndarray | Sequence) else list(column)  # type: ignore[call-overload]
 
 
-def _sequence(column: object, what: str) -> Sequence[object]:
+def _to_sequence(column: object, what: str) -> Sequence[object]:
     values = column.tolist() if hasattr(column, "tolist") else column
     if not isinstance(values, Sequence) or isinstance(values, str | bytes):
         message = f"{what}: must be a column of ids, got {type(column).__name__}; give a list or an array"
@@ -111,10 +111,10 @@ def _sequence(column: object, what: str) -> Sequence[object]:
     return values
 
 
-def _joined(values: Sequence[object], what: str) -> Texts:
+def _join_texts(values: Sequence[object], what: str) -> TextColumn:
     """Concatenate texts into one chunk, in Arrow's layout."""
     if set(map(type, values)) - {str}:
-        values = [_id(value, f"{what}, row {n}") for n, value in enumerate(values, 1)]
+        values = [_format_id(value, f"{what}, row {n}") for n, value in enumerate(values, 1)]
     texts: Sequence[str] = values  # type: ignore[assignment]
     try:
         joined = "".join(texts)
@@ -123,22 +123,22 @@ def _joined(values: Sequence[object], what: str) -> Texts:
         message = f"{what}: an id holds half of a character (a lone surrogate), which is no text; mend it"
         raise DataError(message) from error
     if len(encoded) == len(joined):  # ASCII, so that a text has as many bytes as characters
-        return Texts([_part_of(encoded, map(len, texts), len(texts))])
-    return Texts([part_of([text.encode() for text in texts])])
+        return TextColumn([_build_chunk_from_bytes(encoded, map(len, texts), len(texts))])
+    return TextColumn([build_chunk([text.encode() for text in texts])])
 
 
-def part_of(pieces: Sequence[bytes]) -> Part:
+def build_chunk(pieces: Sequence[bytes]) -> TextChunk:
     """Build a chunk from encoded texts, in Arrow's layout."""
-    return _part_of(b"".join(pieces), map(len, pieces), len(pieces))
+    return _build_chunk_from_bytes(b"".join(pieces), map(len, pieces), len(pieces))
 
 
-def _part_of(encoded: bytes, lengths: Iterable[int], count: int) -> Part:
+def _build_chunk_from_bytes(encoded: bytes, lengths: Iterable[int], count: int) -> TextChunk:
     edges = np.zeros(count + 1, np.int64)
     np.cumsum(np.fromiter(lengths, np.int64, count), out=edges[1:])
-    return Part(edges, np.frombuffer(encoded + bytes(WORD), np.uint8))
+    return TextChunk(edges, np.frombuffer(encoded + bytes(WORD_BYTES), np.uint8))
 
 
-def _id(value: object, place: str) -> str:
+def _format_id(value: object, place: str) -> str:
     if isinstance(value, str):
         return str(value)
     if isinstance(value, int | np.integer) and not isinstance(value, bool):
@@ -147,7 +147,7 @@ def _id(value: object, place: str) -> str:
     raise DataError(message)
 
 
-def _chunks(column: Any, what: str) -> tuple[Any, Sequence[Any]]:  # noqa: ANN401 - pyarrow is untyped
+def _split_arrow_chunks(column: Any, what: str) -> tuple[Any, Sequence[Any]]:  # noqa: ANN401 - pyarrow is untyped
     """Return pyarrow and the chunks of an Arrow column.
 
     Raises:
@@ -168,7 +168,7 @@ def _chunks(column: Any, what: str) -> tuple[Any, Sequence[Any]]:  # noqa: ANN40
     return pa, whole.chunks if isinstance(whole, pa.ChunkedArray) else [whole]
 
 
-def _parts(pa: Any, chunk: Any, what: str) -> Iterator[Part]:  # noqa: ANN401 - pyarrow is untyped
+def _iterate_text_chunks(pa: Any, chunk: Any, what: str) -> Iterator[TextChunk]:  # noqa: ANN401 - pyarrow is untyped
     """Yield Arrow strings as chunks without copying them; other columns are cast to strings first."""
     plain = (pa.types.is_string, pa.types.is_large_string)
     kind = chunk.type.value_type if pa.types.is_dictionary(chunk.type) else chunk.type
@@ -181,14 +181,14 @@ def _parts(pa: Any, chunk: Any, what: str) -> Iterator[Part]:  # noqa: ANN401 - 
         _, edges, data = chunk.buffers()
         width: np.dtype[np.integer[Any]] = np.dtype(np.int64 if pa.types.is_large_string(chunk.type) else np.int32)
         places = np.frombuffer(edges, width)[chunk.offset : chunk.offset + len(chunk) + 1]
-        yield from _padded(places, np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8))
+        yield from _pad_chunk(places, np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8))
 
 
-def _padded(edges: Edges, data: npt.NDArray[np.uint8]) -> Iterator[Part]:
+def _pad_chunk(edges: Edges, data: npt.NDArray[np.uint8]) -> Iterator[TextChunk]:
     """Copy the last texts if fewer than eight bytes follow them, because eight bytes are read at once."""
-    safe = max(0, int(np.searchsorted(edges, len(data) - WORD, side="right")) - 1)
+    safe = max(0, int(np.searchsorted(edges, len(data) - WORD_BYTES, side="right")) - 1)
     if safe:
-        yield Part(edges[: safe + 1], data)
+        yield TextChunk(edges[: safe + 1], data)
     rest = edges[safe:]
     if len(rest) > 1:
-        yield Part(rest - rest[0], np.concatenate([data[rest[0] : rest[-1]], np.zeros(WORD, np.uint8)]))
+        yield TextChunk(rest - rest[0], np.concatenate([data[rest[0] : rest[-1]], np.zeros(WORD_BYTES, np.uint8)]))

@@ -12,17 +12,17 @@ import numpy as np
 import numpy.typing as npt
 
 from greval.errors import DataError
-from greval.metrics.columns.chunked_array import Ints, Numbers, spans
-from greval.metrics.columns.column_readers import texts_of
-from greval.metrics.columns.lazy_names import Names
-from greval.metrics.columns.text_chunks import BLOCK
-from greval.metrics.columns.text_column import Texts
+from greval.metrics.columns.chunked_array import Ints, NumberColumn, expand_ranges
+from greval.metrics.columns.column_readers import read_texts
+from greval.metrics.columns.lazy_names import LazyNames
+from greval.metrics.columns.text_chunks import BLOCK_ROWS
+from greval.metrics.columns.text_column import TextColumn
 
-_FILLED = 2
+_MAX_FILL = 2
 
 
 @dataclass(frozen=True)
-class Grouped:
+class GroupedDocuments:
     """Documents grouped by question.
 
     Args:
@@ -35,21 +35,21 @@ class Grouped:
 
     names: Sequence[str]
     starts: Ints
-    column: Texts | Sequence[str]
+    column: TextColumn | Sequence[str]
     order: Ints | None = None
 
     def __len__(self) -> int:
         return len(self.column)
 
     @property
-    def listed(self) -> Sequence[str] | None:
+    def document_list(self) -> Sequence[str] | None:
         """The documents as strings, or None if they were not passed as strings."""
-        return None if isinstance(self.column, Texts) else self.column
+        return None if isinstance(self.column, TextColumn) else self.column
 
     @cached_property
-    def documents(self) -> Texts:
+    def documents(self) -> TextColumn:
         """The column of documents."""
-        return texts_of(self.column, "documents")
+        return read_texts(self.column, "documents")
 
     @cached_property
     def places(self) -> dict[str, int]:
@@ -63,20 +63,20 @@ class Grouped:
         return lengths
 
     @cached_property
-    def whole(self) -> bool:
+    def needs_full_hashes(self) -> bool:
         """True if whole ids must be hashed because many share their last eight bytes."""
-        return self.documents.alike_at_the_end()
+        return self.documents.has_common_ends()
 
-    def rows(self, span: slice | Ints) -> slice | Ints:
+    def select_rows(self, span: slice | Ints) -> slice | Ints:
         """Return the rows at some positions."""
         return span if self.order is None else self.order[span]
 
-    def rows_at(self, places: Ints) -> Ints:
+    def select_row_numbers(self, places: Ints) -> Ints:
         """Return the rows at some positions as an integer array."""
         return places if self.order is None else self.order[places]
 
 
-def blocks(lengths: Ints, size: int = BLOCK) -> Iterator[tuple[int, int]]:
+def iterate_blocks(lengths: Ints, size: int = BLOCK_ROWS) -> Iterator[tuple[int, int]]:
     """Yield ranges of questions whose documents together fit into the processor's cache.
 
     A range also ends early if its questions differ so much in length that a padded table of it, with one row per
@@ -90,31 +90,31 @@ def blocks(lengths: Ints, size: int = BLOCK) -> Iterator[tuple[int, int]]:
     while first < len(lengths):
         last = int(np.searchsorted(ends, ends[first] - lengths[first] + size, side="right"))
         last = max(last, first + 1)
-        while last - first > 1 and (last - first) * int(lengths[first:last].max()) > _FILLED * size:
+        while last - first > 1 and (last - first) * int(lengths[first:last].max()) > _MAX_FILL * size:
             last = (first + last) // 2
         yield first, last
         first = last
 
 
-def group(questions: object, documents: object) -> Grouped:
+def group_columns(questions: object, documents: object) -> GroupedDocuments:
     """Group two columns of the same length by question; the rows of a question keep their order.
 
     Raises:
         DataError: If the columns do not hold ids, or differ in length.
     """
-    asked, found = texts_of(questions, "questions"), texts_of(documents, "documents")
+    asked, found = read_texts(questions, "questions"), read_texts(documents, "documents")
     if len(asked) != len(found):
         message = f"questions and documents must be equally long, got {len(asked):,} and {len(found):,} rows"
         raise DataError(message)
-    edges = asked.runs()
-    names = Names(asked, edges[:-1])
-    if names.distinct:
-        return Grouped(names, edges, found)
+    edges = asked.find_runs()
+    names = LazyNames(asked, edges[:-1])
+    if names.is_distinct:
+        return GroupedDocuments(names, edges, found)
     places = {name: n for n, name in enumerate(dict.fromkeys(names))}
-    return _regrouped(places, np.array([places[name] for name in names], dtype=np.intp), edges, found)
+    return _merge_runs(places, np.array([places[name] for name in names], dtype=np.intp), edges, found)
 
 
-def _regrouped(places: dict[str, int], which: Ints, edges: Ints, documents: Texts) -> Grouped:
+def _merge_runs(places: dict[str, int], which: Ints, edges: Ints, documents: TextColumn) -> GroupedDocuments:
     """Bring together the rows of questions whose rows are scattered over the column.
 
     Args:
@@ -126,10 +126,10 @@ def _regrouped(places: dict[str, int], which: Ints, edges: Ints, documents: Text
     order, lengths = np.argsort(which, kind="stable"), np.diff(edges)
     counts = np.bincount(which, weights=lengths, minlength=len(places)).astype(np.intp)
     starts = np.concatenate([np.zeros(1, np.intp), np.cumsum(counts)])
-    return Grouped(tuple(places), starts, documents, spans(edges[:-1][order], lengths[order]))
+    return GroupedDocuments(tuple(places), starts, documents, expand_ranges(edges[:-1][order], lengths[order]))
 
 
-def group_lists(lists: Mapping[str, Collection[str]]) -> Grouped:
+def group_lists(lists: Mapping[str, Collection[str]]) -> GroupedDocuments:
     """Group documents that are already listed by question.
 
     Raises:
@@ -139,41 +139,43 @@ def group_lists(lists: Mapping[str, Collection[str]]) -> Grouped:
     np.cumsum(np.fromiter(map(len, lists.values()), np.intp, len(lists)), out=starts[1:])
     flat = list(chain.from_iterable(lists.values()))
     texts = set(map(type, flat)) <= {str}
-    return Grouped(tuple(lists), starts, flat if texts else texts_of(flat, "documents"))
+    return GroupedDocuments(tuple(lists), starts, flat if texts else read_texts(flat, "documents"))
 
 
-def arranged(grouped: Grouped, numbers: Numbers, *, falling: bool, by_name: bool = False) -> Grouped:
+def sort_documents(
+    grouped: GroupedDocuments, numbers: NumberColumn, *, descending: bool, ties_by_id: bool = False
+) -> GroupedDocuments:
     """Sort the documents of each question by a number; the sort is stable.
 
     Args:
         grouped: The rows.
         numbers: The number of each row.
-        falling: Whether the highest number comes first.
-        by_name: Whether ties are sorted by falling id, as trec_eval does.
+        descending: Whether the highest number comes first.
+        ties_by_id: Whether ties are sorted by falling id, as trec_eval does.
     """
     order: Ints | None = None
-    for first, last in blocks(grouped.lengths):
+    for first, last in iterate_blocks(grouped.lengths):
         span = slice(int(grouped.starts[first]), int(grouped.starts[last]))
-        keys = numbers.read(grouped.rows(span))
+        keys = numbers.read(grouped.select_rows(span))
         inner = grouped.starts[first + 1 : last] - span.start - 1
-        earlier, later = (keys[1:], keys[:-1]) if falling else (keys[:-1], keys[1:])
-        wrong = later <= earlier if by_name else later < earlier
+        earlier, later = (keys[1:], keys[:-1]) if descending else (keys[:-1], keys[1:])
+        wrong = later <= earlier if ties_by_id else later < earlier
         wrong[inner[inner < len(wrong)]] = False
         if not wrong.any():
             continue
-        keys = -keys.astype(np.float64) if falling else keys
+        keys = -keys.astype(np.float64) if descending else keys
         if order is None:
             order = np.arange(len(grouped)) if grouped.order is None else grouped.order.copy()
         lengths = grouped.lengths[first:last]
-        moved = _sorted(keys, lengths)
-        if by_name:
+        moved = _sort_ranges(keys, lengths)
+        if ties_by_id:
             which = np.repeat(np.arange(last - first), lengths)
-            moved = _by_name(grouped, moved, (which, keys[moved]), span.start)
+            moved = _sort_ties_by_id(grouped, moved, (which, keys[moved]), span.start)
         order[span] = order[span][moved]
-    return grouped if order is None else Grouped(grouped.names, grouped.starts, grouped.column, order)
+    return grouped if order is None else GroupedDocuments(grouped.names, grouped.starts, grouped.column, order)
 
 
-def _sorted(keys: npt.NDArray[Any], lengths: Ints) -> Ints:
+def _sort_ranges(keys: npt.NDArray[Any], lengths: Ints) -> Ints:
     """Return the positions that sort the keys of each range in rising order; the sort is stable.
 
     The ranges are the rows of one table, padded with a value that sorts last.
@@ -186,7 +188,7 @@ def _sorted(keys: npt.NDArray[Any], lengths: Ints) -> Ints:
     return order[held]
 
 
-def _by_name(grouped: Grouped, moved: Ints, keys: tuple[Ints, npt.NDArray[Any]], start: int) -> Ints:
+def _sort_ties_by_id(grouped: GroupedDocuments, moved: Ints, keys: tuple[Ints, npt.NDArray[Any]], start: int) -> Ints:
     """Sort documents with equal keys by falling id, in the order of their UTF-8 bytes."""
     which, numbers = keys
     tied = (which[1:] == which[:-1]) & (numbers[1:] == numbers[:-1])
@@ -194,7 +196,7 @@ def _by_name(grouped: Grouped, moved: Ints, keys: tuple[Ints, npt.NDArray[Any]],
     result = moved.copy()
     for first, last in edges.reshape(-1, 2).tolist():
         some = slice(first, last + 1)
-        names = grouped.documents.read(grouped.rows_at(moved[some] + start))
+        names = grouped.documents.read(grouped.select_row_numbers(moved[some] + start))
         ranked = sorted(range(len(names)), key=names.__getitem__, reverse=True)
         result[some] = moved[some][ranked]
     return result

@@ -14,17 +14,17 @@ from itertools import pairwise
 
 import numpy as np
 
-from greval.metrics.columns.chunked_array import Flags, Ints, spans
-from greval.metrics.columns.grouping import Grouped, blocks
+from greval.metrics.columns.chunked_array import Flags, Ints, expand_ranges
+from greval.metrics.columns.grouping import GroupedDocuments, iterate_blocks
 from greval.metrics.columns.text_chunks import Words
 
-JUDGED = 1 << 40
+JUDGED_OFFSET = 1 << 40
 """The offset of the positions of judged documents, so that they sort after the ranked ones."""
 _FILL = np.uint64(2**64 - 1)
 
 
 @dataclass(frozen=True)
-class Documents:
+class DocumentRanges:
     """The documents of a block of questions.
 
     Args:
@@ -34,40 +34,40 @@ class Documents:
         whole: Whether whole ids are hashed, or only their last eight bytes.
     """
 
-    grouped: Grouped
+    grouped: GroupedDocuments
     starts: Ints
     lengths: Ints
     whole: bool
 
     @classmethod
-    def of(cls, grouped: Grouped, some: slice, *, whole: bool) -> Documents:
+    def from_questions(cls, grouped: GroupedDocuments, some: slice, *, whole: bool) -> DocumentRanges:
         """Return the documents of a range of questions."""
         return cls(grouped, grouped.starts[:-1][some], grouped.lengths[some], whole)
 
-    def some(self, some: slice) -> Documents:
+    def select(self, some: slice) -> DocumentRanges:
         """Return the documents of some of the questions."""
-        return Documents(self.grouped, self.starts[some], self.lengths[some], self.whole)
+        return DocumentRanges(self.grouped, self.starts[some], self.lengths[some], self.whole)
 
     @cached_property
     def width(self) -> int:
         """The highest number of documents of any question."""
         return int(self.lengths.max(initial=0))
 
-    def hashes(self) -> Words:
+    def compute_hashes(self) -> Words:
         """Return the hashes of all documents, question by question."""
         filled = self.lengths > 0
         starts, lengths = self.starts[filled], self.lengths[filled]
         if len(starts) and bool(np.all(starts[1:] == starts[:-1] + lengths[:-1])):
             places: slice | Ints = slice(int(starts[0]), int(starts[-1] + lengths[-1]))
         else:
-            places = spans(starts, lengths)
-        return self.grouped.documents.hashes(self.grouped.rows(places), whole=self.whole)
+            places = expand_ranges(starts, lengths)
+        return self.grouped.documents.compute_hashes(self.grouped.select_rows(places), whole=self.whole)
 
-    def rows(self, questions: Ints, places: Ints) -> Ints:
+    def select_rows(self, questions: Ints, places: Ints) -> Ints:
         """Return the rows of documents by question and position."""
-        return self.grouped.rows_at(self.starts[questions] + places)
+        return self.grouped.select_row_numbers(self.starts[questions] + places)
 
-    def same(self, questions: Ints, places: Ints, other: Documents, others: Ints) -> Flags:
+    def compare(self, questions: Ints, places: Ints, other: DocumentRanges, others: Ints) -> Flags:
         """Return for each pair of documents of one question whether they are equal, byte by byte.
 
         Args:
@@ -76,17 +76,17 @@ class Documents:
             other: The block that holds the second documents.
             others: The positions of the second documents.
         """
-        ours, theirs = self.rows(questions, places), other.rows(questions, others)
-        return self.grouped.documents.same(ours, other.grouped.documents, theirs)
+        ours, theirs = self.select_rows(questions, places), other.select_rows(questions, others)
+        return self.grouped.documents.compare(ours, other.grouped.documents, theirs)
 
-    def read(self, question: int, places: list[int]) -> list[str]:
+    def read_ids(self, question: int, places: list[int]) -> list[str]:
         """Return the ids of some documents of a question."""
         chosen = np.array(places, dtype=np.intp)
-        return self.grouped.documents.read(self.rows(np.full(len(chosen), question), chosen))
+        return self.grouped.documents.read(self.select_rows(np.full(len(chosen), question), chosen))
 
 
 @dataclass(frozen=True)
-class Pairs:
+class EqualPairs:
     """Pairs of documents of a question whose hashes are equal: each document with the next one in sorted order.
 
     Positions from `JUDGED_OFFSET` on are those of judged documents. All documents with the same hash form a chain. The
@@ -117,28 +117,28 @@ class Pairs:
             return self.left
         return self.left[self.fresh][self.chains]
 
-    def chosen(self, which: Flags) -> Pairs:
+    def select(self, which: Flags) -> EqualPairs:
         """Return the pairs that a mask selects; the mask must select whole chains."""
-        return Pairs(self.questions[which], self.left[which], self.right[which], self.fresh[which])
+        return EqualPairs(self.questions[which], self.left[which], self.right[which], self.fresh[which])
 
     @staticmethod
-    def joined(parts: Sequence[Pairs]) -> Pairs:
+    def concatenate(parts: Sequence[EqualPairs]) -> EqualPairs:
         """Concatenate pairs; `parts` must not be empty."""
-        return Pairs(
+        return EqualPairs(
             np.concatenate([part.questions for part in parts]),
             np.concatenate([part.left for part in parts]),
             np.concatenate([part.right for part in parts]),
             np.concatenate([part.fresh for part in parts]),
         )
 
-    def members(self) -> Iterator[tuple[int, list[int]]]:
+    def iterate_chains(self) -> Iterator[tuple[int, list[int]]]:
         """Yield the question of each chain and the positions of its documents."""
         edges = np.append(np.flatnonzero(self.fresh), len(self.left)).tolist()
         for first, last in pairwise(edges):
             yield int(self.questions[first]), [int(self.left[first]), *self.right[first:last].tolist()]
 
 
-def equal_pairs(ranked: Documents, judged: Documents) -> Pairs:
+def find_equal_pairs(ranked: DocumentRanges, judged: DocumentRanges) -> EqualPairs:
     """Find equal documents among the ranked and judged ones of each question; all documents of a chain are equal.
 
     Args:
@@ -146,48 +146,48 @@ def equal_pairs(ranked: Documents, judged: Documents) -> Pairs:
         judged: The judged documents, each of which occurs once.
     """
     parts = [
-        _alike(ranked.some(slice(first, last)), judged.some(slice(first, last)), first)
-        for first, last in blocks(ranked.lengths + judged.lengths)
+        _find_equal_hashes(ranked.select(slice(first, last)), judged.select(slice(first, last)), first)
+        for first, last in iterate_blocks(ranked.lengths + judged.lengths)
     ]
-    pairs = Pairs.joined(parts)
-    unequal = ~_equal(pairs, ranked, judged)
+    pairs = EqualPairs.concatenate(parts)
+    unequal = ~_compare_pairs(pairs, ranked, judged)
     if not unequal.any():
         return pairs
     doubtful = np.isin(pairs.chains, pairs.chains[unequal])
-    told = _told_apart(pairs.chosen(doubtful), ranked, judged)
-    return Pairs.joined([pairs.chosen(~doubtful), told])
+    told = _split_chains(pairs.select(doubtful), ranked, judged)
+    return EqualPairs.concatenate([pairs.select(~doubtful), told])
 
 
-def _equal(pairs: Pairs, ranked: Documents, judged: Documents) -> Flags:
+def _compare_pairs(pairs: EqualPairs, ranked: DocumentRanges, judged: DocumentRanges) -> Flags:
     """Return a mask of the pairs that are equal; two judged documents never are."""
-    hit = (pairs.left < JUDGED) & (pairs.right >= JUDGED)
+    hit = (pairs.left < JUDGED_OFFSET) & (pairs.right >= JUDGED_OFFSET)
     if hit.all():  # as in rankings without repeated documents
-        return ranked.same(pairs.questions, pairs.left, judged, pairs.right - JUDGED)
-    again, equal = pairs.right < JUDGED, np.zeros(len(hit), np.bool_)
-    for some, other, first in ((again, ranked, 0), (hit, judged, JUDGED)):
-        equal[some] = ranked.same(pairs.questions[some], pairs.left[some], other, pairs.right[some] - first)
+        return ranked.compare(pairs.questions, pairs.left, judged, pairs.right - JUDGED_OFFSET)
+    again, equal = pairs.right < JUDGED_OFFSET, np.zeros(len(hit), np.bool_)
+    for some, other, first in ((again, ranked, 0), (hit, judged, JUDGED_OFFSET)):
+        equal[some] = ranked.compare(pairs.questions[some], pairs.left[some], other, pairs.right[some] - first)
     return equal
 
 
-def _told_apart(pairs: Pairs, ranked: Documents, judged: Documents) -> Pairs:
+def _split_chains(pairs: EqualPairs, ranked: DocumentRanges, judged: DocumentRanges) -> EqualPairs:
     """Split chains of different documents with the same hash into chains of equal documents, by their ids."""
     found = []
-    for question, places in pairs.members():
-        own = [place for place in places if place < JUDGED]
-        others = [place - JUDGED for place in places if place >= JUDGED]
-        names = ranked.read(question, own) + judged.read(question, others)
+    for question, places in pairs.iterate_chains():
+        own = [place for place in places if place < JUDGED_OFFSET]
+        others = [place - JUDGED_OFFSET for place in places if place >= JUDGED_OFFSET]
+        names = ranked.read_ids(question, own) + judged.read_ids(question, others)
         equal: dict[str, list[int]] = {}
         for name, place in zip(names, places, strict=True):
             equal.setdefault(name, []).append(place)
         for chain in equal.values():
             found += [(question, *pair, n == 0) for n, pair in enumerate(pairwise(chain))]
     columns = np.array(found, dtype=np.intp).reshape(-1, 4).T
-    return Pairs(columns[0], columns[1], columns[2], columns[3].astype(np.bool_))
+    return EqualPairs(columns[0], columns[1], columns[2], columns[3].astype(np.bool_))
 
 
-def _alike(ranked: Documents, judged: Documents, question: int) -> Pairs:
+def _find_equal_hashes(ranked: DocumentRanges, judged: DocumentRanges, question: int) -> EqualPairs:
     """Find documents with equal hashes in a block of questions; `question` is the index of its first one."""
-    table, low = _table(ranked, judged)
+    table, low = _build_hash_table(ranked, judged)
     table.sort(axis=1)
     flat = table.ravel()
     near = np.zeros(len(flat), np.bool_)
@@ -201,24 +201,24 @@ def _alike(ranked: Documents, judged: Documents, question: int) -> Pairs:
     fresh = np.ones(len(at), np.bool_)
     fresh[1:] = at[1:] - at[:-1] > 1
     for side in (left, right):
-        side[side >= ranked.width] += JUDGED - ranked.width
-    return Pairs(at // table.shape[1] + question, left, right, fresh)
+        side[side >= ranked.width] += JUDGED_OFFSET - ranked.width
+    return EqualPairs(at // table.shape[1] + question, left, right, fresh)
 
 
-def _table(ranked: Documents, judged: Documents) -> tuple[Words, np.uint64]:
+def _build_hash_table(ranked: DocumentRanges, judged: DocumentRanges) -> tuple[Words, np.uint64]:
     """Return hashes by question, with the position of each in its lowest bits, and the mask of these bits."""
     width = max(1, ranked.width + judged.width)
     low = np.uint64((1 << width.bit_length()) - 1)
     table = np.empty((len(ranked.lengths), width), np.uint64)
-    _put(table[:, : ranked.width], ranked, low)
-    _put(table[:, ranked.width :], judged, low)
+    _fill_hashes(table[:, : ranked.width], ranked, low)
+    _fill_hashes(table[:, ranked.width :], judged, low)
     table |= np.arange(width, dtype=np.uint64)
     return table, low
 
 
-def _put(table: Words, documents: Documents, low: np.uint64) -> None:
+def _fill_hashes(table: Words, documents: DocumentRanges, low: np.uint64) -> None:
     """Write hashes into a table; shorter rows are padded with a value that sorts last."""
-    hashes = documents.hashes()
+    hashes = documents.compute_hashes()
     if len(hashes) == table.size:
         np.bitwise_and(hashes.reshape(table.shape), ~low, out=table)
     else:

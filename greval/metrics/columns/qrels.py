@@ -12,15 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from greval.errors import DataError
-from greval.metrics.columns.chunked_array import Ints, Numbers
-from greval.metrics.columns.column_readers import numbers_in, numbers_of
-from greval.metrics.columns.grouping import Grouped, blocks, group, group_lists
-from greval.metrics.columns.id_join import Documents
-from greval.metrics.columns.matching import BATCH, repeats
-from greval.records.case import ESSENTIAL, HIGHEST_GRADE, Case
+from greval.metrics.columns.chunked_array import Ints, NumberColumn
+from greval.metrics.columns.column_readers import convert_numbers, read_numbers
+from greval.metrics.columns.grouping import GroupedDocuments, group_columns, group_lists, iterate_blocks
+from greval.metrics.columns.id_join import DocumentRanges
+from greval.metrics.columns.matching import BATCH_ROWS, find_repeats
+from greval.records.case import ESSENTIAL, MAX_GRADE, Case
 
 Grades = npt.NDArray[np.int16]
-HIGHEST = HIGHEST_GRADE
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class Qrels:
         (('q1', 'q2'), 3)
     """
 
-    grouped: Grouped
+    grouped: GroupedDocuments
     grades: Grades
     relevant: int = 1
     essential: int = 1
@@ -66,12 +65,14 @@ class Qrels:
             DataError: If the columns differ in length or type, or if a document is graded twice with different grades.
             MissingExtraError: If a column is an Arrow column and pyarrow is not installed.
         """
-        grouped, numbers = group(questions, documents), numbers_of(grades, "grades")
+        grouped, numbers = group_columns(questions, documents), read_numbers(grades, "grades")
         if len(numbers) != len(grouped):
             message = f"documents and grades must be equally long, got {len(grouped):,} and {len(numbers):,} rows"
             raise DataError(message)
-        grades = Numbers([_grades(part) for part in numbers.parts]).read(grouped.rows(slice(0, len(grouped))))
-        return _checked(grouped, grades, relevant, relevant if essential is None else essential)
+        grades = NumberColumn([_convert_grades(part) for part in numbers.parts]).read(
+            grouped.select_rows(slice(0, len(grouped)))
+        )
+        return _build_qrels(grouped, grades, relevant, relevant if essential is None else essential)
 
     @classmethod
     def from_dicts(
@@ -88,8 +89,10 @@ class Qrels:
             DataError: If an id or a grade is invalid.
         """
         grouped = group_lists(qrels)
-        values = numbers_in(chain.from_iterable(judged.values() for judged in qrels.values()), len(grouped), "grade")
-        return _checked(grouped, _grades(values), relevant, relevant if essential is None else essential)
+        values = convert_numbers(
+            chain.from_iterable(judged.values() for judged in qrels.values()), len(grouped), "grade"
+        )
+        return _build_qrels(grouped, _convert_grades(values), relevant, relevant if essential is None else essential)
 
     @classmethod
     def from_cases(cls, cases: Iterable[Case]) -> Qrels:
@@ -101,7 +104,7 @@ class Qrels:
         """
         judged: dict[str, dict[str, int]] = {}
         for case in cases:
-            gold = _graded(case)
+            gold = _read_gains(case)
             if judged.setdefault(case.id, gold) != gold:
                 message = f"two cases with the id {case.id!r} have different gold; give each question its own id"
                 raise DataError(message)
@@ -115,34 +118,34 @@ class Qrels:
     @cached_property
     def documents(self) -> Sequence[str]:
         """The ids of the documents."""
-        if self.grouped.listed is not None:
-            return self.grouped.listed
-        return self.grouped.documents.read(self.grouped.rows_at(np.arange(len(self))))
+        if self.grouped.document_list is not None:
+            return self.grouped.document_list
+        return self.grouped.documents.read(self.grouped.select_row_numbers(np.arange(len(self))))
 
     @cached_property
     def levels(self) -> Grades:
         """The distinct grades above 0, highest first."""
-        given = np.zeros(2 * HIGHEST + 1, np.bool_)
+        given = np.zeros(2 * MAX_GRADE + 1, np.bool_)
         given[self.grades] = True  # grades below 0 are at the end
-        return np.flatnonzero(given[1 : HIGHEST + 1])[::-1].astype(np.int16) + np.int16(1)
+        return np.flatnonzero(given[1 : MAX_GRADE + 1])[::-1].astype(np.int16) + np.int16(1)
 
-    def due(self, lowest: int) -> Ints:
+    def count_judged(self, lowest: int) -> Ints:
         """Count the documents of at least the grade `lowest` per question; the counts are cached."""
-        if lowest not in self._due:
+        if lowest not in self._judged_counts:
             filled = np.flatnonzero(self.grouped.lengths)
             counts = np.zeros(len(self.grouped.names), np.intp)
             if len(filled):
                 marks = self.grades >= lowest
                 counts[filled] = np.add.reduceat(marks, self.grouped.starts[filled], dtype=np.intp)
-            self._due[lowest] = counts
-        return self._due[lowest]
+            self._judged_counts[lowest] = counts
+        return self._judged_counts[lowest]
 
     @cached_property
-    def _due(self) -> dict[int, Ints]:
+    def _judged_counts(self) -> dict[int, Ints]:
         return {}
 
 
-def _graded(case: Case) -> dict[str, int]:
+def _read_gains(case: Case) -> dict[str, int]:
     gains = (case.gold.gains if case.gold else None) or {}
     essential = {document for document, gain in gains.items() if gain >= ESSENTIAL}
     listed = case.gold.essential_docs if case.gold else None
@@ -155,31 +158,31 @@ def _graded(case: Case) -> dict[str, int]:
     return gains
 
 
-def _grades(values: npt.NDArray[Any]) -> Grades:
+def _convert_grades(values: npt.NDArray[Any]) -> Grades:
     """Convert numbers to grades; raise `DataError` if one is not a whole number in range."""
     odd = values != np.floor(values) if values.dtype.kind == "f" else np.zeros(1, np.bool_)
-    if (wrong := np.flatnonzero(odd | (values > HIGHEST) | (values < -HIGHEST))).size:
-        message = f"grade {values[wrong[0]]:g}: must be a whole number up to {HIGHEST}; round or scale the grades"
+    if (wrong := np.flatnonzero(odd | (values > MAX_GRADE) | (values < -MAX_GRADE))).size:
+        message = f"grade {values[wrong[0]]:g}: must be a whole number up to {MAX_GRADE}; round or scale the grades"
         raise DataError(message)
     return values.astype(np.int16)
 
 
-def _checked(grouped: Grouped, grades: npt.NDArray[Any], relevant: int, essential: int) -> Qrels:
+def _build_qrels(grouped: GroupedDocuments, grades: npt.NDArray[Any], relevant: int, essential: int) -> Qrels:
     if not 1 <= relevant <= essential:
         message = f"relevant must be 1 or more and essential not less, got {relevant} and {essential}"
         raise DataError(message)
-    return Qrels(*_once(grouped, grades.astype(np.int16, copy=False)), relevant=relevant, essential=essential)
+    return Qrels(*_drop_repeats(grouped, grades.astype(np.int16, copy=False)), relevant=relevant, essential=essential)
 
 
-def _once(grouped: Grouped, grades: Grades) -> tuple[Grouped, Grades]:
+def _drop_repeats(grouped: GroupedDocuments, grades: Grades) -> tuple[GroupedDocuments, Grades]:
     """Drop repeated judgements; raise `DataError` if two of them contradict each other."""
-    if grouped.listed is not None:  # the keys of a dictionary are unique
+    if grouped.document_list is not None:  # the keys of a dictionary are unique
         return grouped, grades
-    again = _again(grouped)
+    again = _find_repeats(grouped)
     if not again.size:
         return grouped, grades
     owners = np.repeat(np.arange(len(grouped.names)), grouped.lengths)
-    names = grouped.documents.read(grouped.rows_at(np.arange(len(grouped))))
+    names = grouped.documents.read(grouped.select_row_numbers(np.arange(len(grouped))))
     first: dict[tuple[int, str], int] = {}
     for pair, grade in zip(zip(owners.tolist(), names, strict=True), grades.tolist(), strict=True):
         if first.setdefault(pair, grade) != grade:
@@ -188,12 +191,14 @@ def _once(grouped: Grouped, grades: Grades) -> tuple[Grouped, Grades]:
             raise DataError(message)
     kept = np.delete(np.arange(len(grouped)), again)
     starts = np.searchsorted(kept, grouped.starts)
-    return Grouped(grouped.names, starts, grouped.documents, grouped.rows_at(kept)), grades[kept]
+    return GroupedDocuments(grouped.names, starts, grouped.documents, grouped.select_row_numbers(kept)), grades[kept]
 
 
-def _again(grouped: Grouped) -> Ints:
+def _find_repeats(grouped: GroupedDocuments) -> Ints:
     """Return the positions of documents that occur earlier in the same question."""
     found = [np.empty(0, np.intp)]
-    for first, last in blocks(grouped.lengths, BATCH):
-        found.append(repeats(Documents.of(grouped, slice(first, last), whole=grouped.whole)))
+    for first, last in iterate_blocks(grouped.lengths, BATCH_ROWS):
+        found.append(
+            find_repeats(DocumentRanges.from_questions(grouped, slice(first, last), whole=grouped.needs_full_hashes))
+        )
     return np.concatenate(found)

@@ -12,14 +12,14 @@ import numpy as np
 
 from greval.errors import DataError
 from greval.metrics.columns.chunked_array import Ints
-from greval.metrics.columns.column_readers import numbers_of
-from greval.metrics.columns.grouping import Grouped, arranged, group, group_lists
-from greval.metrics.columns.lookup import lookups
-from greval.metrics.columns.matching import found_in
+from greval.metrics.columns.column_readers import read_numbers
+from greval.metrics.columns.grouping import GroupedDocuments, group_columns, group_lists, sort_documents
+from greval.metrics.columns.lookup import find_judged
+from greval.metrics.columns.matching import match_judged
 from greval.metrics.columns.qrels import Qrels
 from greval.records.case import Case
 
-Ties = Literal["given", "trec_eval"]
+TieOrder = Literal["given", "trec_eval"]
 
 
 @dataclass(frozen=True)
@@ -41,19 +41,19 @@ class Hits:
     unknown: tuple[str, ...]
 
 
-class Source(Protocol):
+class RankingSource(Protocol):
     """A container of rankings: columns or dictionaries."""
 
     @property
     def names(self) -> Sequence[str]:
         """The questions that have a ranking."""
 
-    def hits(self, qrels: Qrels, of: Ints) -> tuple[Ints, Ints, Ints, Ints]:
+    def find_hits(self, qrels: Qrels, qrels_places: Ints) -> tuple[Ints, Ints, Ints, Ints]:
         """Find the judged documents.
 
         Args:
             qrels: The judged documents.
-            of: The index of each ranked question in the qrels, -1 if it is not in them.
+            qrels_places: The index of each ranked question in the qrels, -1 if it is not in them.
 
         Returns:
             The ranked question, the rank and the qrels row of each hit, in the order of questions and ranks, and
@@ -71,7 +71,7 @@ class Rankings:
         ('q1',)
     """
 
-    source: Source
+    source: RankingSource
 
     @classmethod
     def from_columns(
@@ -81,7 +81,7 @@ class Rankings:
         *,
         scores: object = None,
         ranks: object = None,
-        ties: Ties = "given",
+        ties: TieOrder = "given",
     ) -> Rankings:
         """Read columns of the same length: Arrow, pandas, polars, numpy or lists.
 
@@ -101,25 +101,27 @@ class Rankings:
         if scores is not None and ranks is not None:
             message = "rankings have scores or ranks, not both; leave one out"
             raise DataError(message)
-        grouped = group(questions, documents)
+        grouped = group_columns(questions, documents)
         if scores is None and ranks is None:
-            return cls(Columns(grouped))
+            return cls(ColumnRankings(grouped))
         what, column = ("scores", scores) if ranks is None else ("ranks", ranks)
-        numbers = numbers_of(column, what)
+        numbers = read_numbers(column, what)
         if len(numbers) != len(grouped):
             message = f"documents and {what} must be equally long, got {len(grouped):,} and {len(numbers):,} rows"
             raise DataError(message)
-        return cls(Columns(arranged(grouped, numbers, falling=ranks is None, by_name=ties == "trec_eval")))
+        return cls(
+            ColumnRankings(sort_documents(grouped, numbers, descending=ranks is None, ties_by_id=ties == "trec_eval"))
+        )
 
     @classmethod
-    def from_dicts(cls, rankings: Mapping[str, Mapping[str, float]], *, ties: Ties = "given") -> Rankings:
+    def from_dicts(cls, rankings: Mapping[str, Mapping[str, float]], *, ties: TieOrder = "given") -> Rankings:
         """Read scores by question and document; the mappings are not copied.
 
         Args:
             rankings: The scores, `{question: {document: score}}`; the higher, the better.
             ties: As in `from_columns`.
         """
-        return cls(Dicts(rankings, ties))
+        return cls(DictRankings(rankings, ties))
 
     @classmethod
     def from_lists(cls, rankings: Mapping[str, Sequence[str]]) -> Rankings:
@@ -128,7 +130,7 @@ class Rankings:
         Raises:
             DataError: If an id of a document is neither a text nor a whole number.
         """
-        return cls(Columns(group_lists(rankings)))
+        return cls(ColumnRankings(group_lists(rankings)))
 
     @classmethod
     def from_cases(cls, cases: Iterable[Case]) -> Rankings:
@@ -157,7 +159,7 @@ class Rankings:
         """The questions, each once."""
         return tuple(self.source.names)
 
-    def hits(self, qrels: Qrels) -> Hits:
+    def find_hits(self, qrels: Qrels) -> Hits:
         """Find the judged documents in the rankings.
 
         Args:
@@ -168,7 +170,7 @@ class Rankings:
             of = np.arange(len(names), dtype=np.int32)
         else:
             of = np.fromiter(map(qrels.grouped.places.get, names, repeat(-1)), np.int32, len(names))
-        answered, ranks, gold, found = self.source.hits(qrels, of)
+        answered, ranks, gold, found = self.source.find_hits(qrels, of)
         questions = of[answered]
         order = slice(None) if bool(np.all(questions[1:] >= questions[:-1])) else np.argsort(questions, kind="stable")
         depths = np.full(len(judged), -1, dtype=np.intp)
@@ -178,46 +180,46 @@ class Rankings:
 
 
 @dataclass(frozen=True)
-class Columns:
+class ColumnRankings:
     """Rankings stored as columns."""
 
-    grouped: Grouped
+    grouped: GroupedDocuments
 
     @property
     def names(self) -> Sequence[str]:
         """The questions that have a ranking."""
         return self.grouped.names
 
-    def hits(self, qrels: Qrels, of: Ints) -> tuple[Ints, Ints, Ints, Ints]:
+    def find_hits(self, qrels: Qrels, qrels_places: Ints) -> tuple[Ints, Ints, Ints, Ints]:
         """Find the judged documents, a block of questions at a time."""
-        found = found_in(self.grouped, qrels.grouped, of)
+        found = match_judged(self.grouped, qrels.grouped, qrels_places)
         return found.questions, found.places + 1, found.gold, found.depths
 
 
 @dataclass(frozen=True)
-class Dicts:
+class DictRankings:
     """Rankings stored as dictionaries of scores."""
 
     scores: Mapping[str, Mapping[str, float]]
-    ties: Ties
+    ties: TieOrder
 
     @property
     def names(self) -> Sequence[str]:
         """The questions that have a ranking."""
         return tuple(self.scores)
 
-    def hits(self, qrels: Qrels, of: Ints) -> tuple[Ints, Ints, Ints, Ints]:
+    def find_hits(self, qrels: Qrels, qrels_places: Ints) -> tuple[Ints, Ints, Ints, Ints]:
         """Look up the judged documents.
 
         Raises:
             DataError: If an id is not a text, or a score is not a number.
         """
-        if not all(issubclass(kind, str) for kind in set(map(type, self._some_ids()))):
-            wrong = next(name for name in self._some_ids() if not isinstance(name, str))
+        if not all(issubclass(kind, str) for kind in set(map(type, self._iterate_sample_ids()))):
+            wrong = next(name for name in self._iterate_sample_ids() if not isinstance(name, str))
             message = f"ids must be texts, got {wrong!r}; give texts here and in the qrels"
             raise DataError(message)
-        return lookups(tuple(self.scores.values()), qrels, of, by_name=self.ties == "trec_eval")
+        return find_judged(tuple(self.scores.values()), qrels, qrels_places, ties_by_id=self.ties == "trec_eval")
 
-    def _some_ids(self) -> Iterator[object]:
+    def _iterate_sample_ids(self) -> Iterator[object]:
         """Yield the questions and one document of each, which suffices to check the type of the ids."""
         return chain(self.scores, map(next, map(iter, self.scores.values()), repeat("")))

@@ -9,15 +9,15 @@ from typing import Literal
 import numpy as np
 
 from greval.metrics.columns.chunked_array import Flags, Ints
-from greval.metrics.columns.formulas import Floats, values_of
+from greval.metrics.columns.formulas import Floats, compute_values
 from greval.metrics.columns.qrels import Qrels
 from greval.metrics.columns.rankings import Hits, Rankings
 
-Missing = Literal["zero", "drop"]
+MissingPolicy = Literal["zero", "drop"]
 
 
 @dataclass(frozen=True)
-class Figure:
+class MeasureResult:
     """The values of one measure over the questions of a run.
 
     Args:
@@ -39,14 +39,14 @@ class Figure:
     missing: int
 
     @property
-    def measured(self) -> int:
+    def measured_count(self) -> int:
         """The number of questions that have a value."""
         return len(self.values)
 
     @property
     def mean(self) -> float | None:
         """The mean of the values, or None without values."""
-        return float(self.values.mean()) if self.measured else None
+        return float(self.values.mean()) if self.measured_count else None
 
     @property
     def questions(self) -> tuple[str, ...]:
@@ -59,14 +59,14 @@ class Figure:
 
     def __str__(self) -> str:
         mean = "no value" if self.mean is None else f"{self.mean:.4f}"
-        counts = f"{self.measured:,} of {self.asked:,} questions measured, {self.skipped:,} skipped"
-        left_out = "" if self.missing <= self.asked - self.skipped - self.measured else ", counted as 0"
+        counts = f"{self.measured_count:,} of {self.asked:,} questions measured, {self.skipped:,} skipped"
+        left_out = "" if self.missing <= self.asked - self.skipped - self.measured_count else ", counted as 0"
         missing = f", {self.missing:,} missing from the run{left_out or ', left out'}" if self.missing else ""
         return f"{self.measure} {mean} ({counts}{missing})"
 
 
 @dataclass(frozen=True)
-class Measured(Mapping[str, Figure]):
+class MeasureResults(Mapping[str, MeasureResult]):
     """The measures of a run by name.
 
     Args:
@@ -75,11 +75,11 @@ class Measured(Mapping[str, Figure]):
         unknown: The ranked questions that are not in the qrels.
     """
 
-    figures: dict[str, Figure]
+    figures: dict[str, MeasureResult]
     missing: tuple[str, ...]
     unknown: tuple[str, ...]
 
-    def __getitem__(self, name: str) -> Figure:
+    def __getitem__(self, name: str) -> MeasureResult:
         return self.figures[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -92,7 +92,9 @@ class Measured(Mapping[str, Figure]):
         return "\n".join(map(str, self.figures.values()))
 
 
-def measure(qrels: Qrels, rankings: Rankings, names: Iterable[str], *, missing: Missing = "zero") -> Measured:
+def measure_rankings(
+    qrels: Qrels, rankings: Rankings, names: Iterable[str], *, missing: MissingPolicy = "zero"
+) -> MeasureResults:
     """Compute ranking measures of a run.
 
     Args:
@@ -117,19 +119,19 @@ def measure(qrels: Qrels, rankings: Rankings, names: Iterable[str], *, missing: 
         mrr 0.2500 (2 of 3 questions measured, 1 skipped, 1 missing from the run, counted as 0)
         recall@10 0.2500 (2 of 3 questions measured, 1 skipped, 1 missing from the run, counted as 0)
     """
-    hits = rankings.hits(qrels)
+    hits = rankings.find_hits(qrels)
     answered = hits.depths >= 0
-    figures = {name: _figure(name, qrels, hits, answered if missing == "drop" else None) for name in names}
+    figures = {name: _compute_result(name, qrels, hits, answered if missing == "drop" else None) for name in names}
     absent = tuple(qrels.grouped.names[n] for n in np.flatnonzero(~answered).tolist())
-    return Measured(figures, absent, hits.unknown)
+    return MeasureResults(figures, absent, hits.unknown)
 
 
-def _figure(name: str, qrels: Qrels, hits: Hits, counted: Flags | None) -> Figure:
+def _compute_result(name: str, qrels: Qrels, hits: Hits, counted: Flags | None) -> MeasureResult:
     """Compute a measure for the questions that count."""
-    values, defined = values_of(name, qrels, hits)
+    values, defined = compute_values(name, qrels, hits)
     places = np.flatnonzero(defined if counted is None else defined & counted)
     asked = len(qrels.grouped.names) + len(hits.unknown)
-    return Figure(
+    return MeasureResult(
         measure=name,
         values=values[places],
         places=places,

@@ -22,30 +22,30 @@ import numpy as np
 import numpy.typing as npt
 
 from greval.errors import DataError
-from greval.metrics.columns.chunked_array import Numbers
-from greval.metrics.columns.column_readers import part_of
-from greval.metrics.columns.grouping import Grouped, arranged, group
+from greval.metrics.columns.chunked_array import NumberColumn
+from greval.metrics.columns.column_readers import build_chunk
+from greval.metrics.columns.grouping import GroupedDocuments, group_columns, sort_documents
 from greval.metrics.columns.qrels import Qrels
-from greval.metrics.columns.rankings import Columns, Rankings, Ties
-from greval.metrics.columns.text_chunks import Part
-from greval.metrics.columns.text_column import Texts
+from greval.metrics.columns.rankings import ColumnRankings, Rankings, TieOrder
+from greval.metrics.columns.text_chunks import TextChunk
+from greval.metrics.columns.text_column import TextColumn
 from greval.records.case import Case, Chunk, Gold
 
-Order = Literal["score", "rank", "file"]
-BATCH = 65_536
-SHOWN = 80
+RankOrder = Literal["score", "rank", "file"]
+BATCH_LINES = 65_536
+MAX_EXCERPT = 80
 _BOM = b"\xef\xbb\xbf"
 _QRELS = ("question", "iteration", "document", "grade")
 _RUN = ("question", "Q0", "document", "rank", "score", "name")
 
 
 @dataclass(frozen=True)
-class _Table:
+class _TrecTable:
     """The columns of a file that are used, and the last column of its first line."""
 
-    questions: Texts
-    documents: Texts
-    numbers: Numbers
+    questions: TextColumn
+    documents: TextColumn
+    numbers: NumberColumn
     name: str
 
 
@@ -60,7 +60,7 @@ def read_qrels(path: str | Path, *, relevant: int = 1, essential: int | None = N
     Raises:
         DataError: If the file cannot be read, or a line is not a judgement; the message names file and line.
     """
-    table = _read(Path(path), _QRELS, "grade")
+    table = _read_table(Path(path), _QRELS, "grade")
     try:
         return Qrels.from_columns(
             table.questions, table.documents, table.numbers, relevant=relevant, essential=essential
@@ -70,7 +70,7 @@ def read_qrels(path: str | Path, *, relevant: int = 1, essential: int | None = N
         raise DataError(message) from error
 
 
-def read_run(path: str | Path, *, order: Order = "score", ties: Ties = "given") -> Rankings:
+def read_trec_run(path: str | Path, *, order: RankOrder = "score", ties: TieOrder = "given") -> Rankings:
     """Read a run.
 
     Args:
@@ -82,7 +82,7 @@ def read_run(path: str | Path, *, order: Order = "score", ties: Ties = "given") 
     Raises:
         DataError: If the file cannot be read, or a line is not a result; the message names file and line.
     """
-    return Rankings(Columns(_ranked(_read(Path(path), _RUN, _column(order)), order, ties)))
+    return Rankings(ColumnRankings(_rank_documents(_read_table(Path(path), _RUN, _choose_column(order)), order, ties)))
 
 
 def read_trec(
@@ -90,8 +90,8 @@ def read_trec(
     run: str | Path,
     *,
     essential: int = 1,
-    order: Order = "score",
-    ties: Ties = "given",
+    order: RankOrder = "score",
+    ties: TieOrder = "given",
     questions: Mapping[str, str] | None = None,
 ) -> Iterator[Case]:
     """Read judgements and a run as cases: judged documents become gold, retrieved ones become chunks without text.
@@ -110,30 +110,30 @@ def read_trec(
     Raises:
         DataError: If a file cannot be read; the message names file and line.
     """
-    judged, table = read_qrels(qrels, essential=essential), _read(Path(run), _RUN, _column(order))
-    ranked = _ranked(table, order, ties)
+    judged, table = read_qrels(qrels, essential=essential), _read_table(Path(run), _RUN, _choose_column(order))
+    ranked = _rank_documents(table, order, ties)
     for name in dict.fromkeys((*judged.questions, *ranked.names)):
         yield Case(
             id=name,
             question=(questions or {}).get(name, name),
-            gold=_gold(judged, name),
-            chunks=_chunks(ranked, table.numbers if order == "score" else None, name),
+            gold=_build_gold(judged, name),
+            chunks=_build_chunks(ranked, table.numbers if order == "score" else None, name),
             method=table.name,
         )
 
 
-def _column(order: Order) -> str:
+def _choose_column(order: RankOrder) -> str:
     return "rank" if order == "rank" else "score"
 
 
-def _ranked(table: _Table, order: Order, ties: Ties) -> Grouped:
-    grouped = group(table.questions, table.documents)
+def _rank_documents(table: _TrecTable, order: RankOrder, ties: TieOrder) -> GroupedDocuments:
+    grouped = group_columns(table.questions, table.documents)
     if order == "file":
         return grouped
-    return arranged(grouped, table.numbers, falling=order == "score", by_name=ties == "trec_eval")
+    return sort_documents(grouped, table.numbers, descending=order == "score", ties_by_id=ties == "trec_eval")
 
 
-def _gold(judged: Qrels, name: str) -> Gold | None:
+def _build_gold(judged: Qrels, name: str) -> Gold | None:
     at = judged.grouped.places.get(name)
     if at is None:
         return None
@@ -148,11 +148,11 @@ def _gold(judged: Qrels, name: str) -> Gold | None:
     return listed if told else listed.model_copy(update={"grades": grades})
 
 
-def _chunks(ranked: Grouped, scores: Numbers | None, name: str) -> tuple[Chunk, ...]:
+def _build_chunks(ranked: GroupedDocuments, scores: NumberColumn | None, name: str) -> tuple[Chunk, ...]:
     at = ranked.places.get(name)
     if at is None:
         return ()
-    rows = ranked.rows_at(np.arange(ranked.starts[at], ranked.starts[at + 1]))
+    rows = ranked.select_row_numbers(np.arange(ranked.starts[at], ranked.starts[at + 1]))
     values: Sequence[float | None] = [None] * len(rows) if scores is None else scores.read(rows).tolist()
     documents = ranked.documents.read(rows)
     return tuple(
@@ -161,42 +161,42 @@ def _chunks(ranked: Grouped, scores: Numbers | None, name: str) -> tuple[Chunk, 
     )
 
 
-def _read(path: Path, columns: Sequence[str], number: str) -> _Table:
+def _read_table(path: Path, columns: Sequence[str], number: str) -> _TrecTable:
     """Read the columns that are used, a batch of lines at a time."""
-    questions: list[Part] = []
-    documents: list[Part] = []
+    questions: list[TextChunk] = []
+    documents: list[TextChunk] = []
     numbers: list[npt.NDArray[np.float64]] = []
     name = ""
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
-            for lines in _batches(stream, remarks=columns is _QRELS):
-                rows = _rows(lines, columns, path)
+            for lines in _iterate_batches(stream, skip_comments=columns is _QRELS):
+                rows = _split_rows(lines, columns, path)
                 name = name or rows[0][len(columns) - 1].decode()
-                questions.append(part_of([row[0] for row in rows]))
-                documents.append(part_of([row[2] for row in rows]))
+                questions.append(build_chunk([row[0] for row in rows]))
+                documents.append(build_chunk([row[2] for row in rows]))
                 at = columns.index(number)
-                numbers.append(_numbers([row[at] for row in rows], (path, number), lines))
+                numbers.append(_parse_numbers([row[at] for row in rows], (path, number), lines))
     except (OSError, EOFError, zlib.error) as error:
         message = f"{path}: cannot be read: {error}"
         raise DataError(message) from error
-    return _Table(Texts(questions), Texts(documents), Numbers(numbers), name)
+    return _TrecTable(TextColumn(questions), TextColumn(documents), NumberColumn(numbers), name)
 
 
-def _batches(stream: Iterable[bytes], *, remarks: bool) -> Iterator[list[tuple[int, bytes]]]:
+def _iterate_batches(stream: Iterable[bytes], *, skip_comments: bool) -> Iterator[list[tuple[int, bytes]]]:
     """Yield batches of numbered lines that are not blank; `skip_comments` drops lines that begin with #."""
     lines = ((n, line.removeprefix(_BOM) if n == 1 else line) for n, line in enumerate(stream, 1))
-    filled = (pair for pair in lines if (text := pair[1].strip()) and not (remarks and text.startswith(b"#")))
-    while batch := list(islice(filled, BATCH)):
+    filled = (pair for pair in lines if (text := pair[1].strip()) and not (skip_comments and text.startswith(b"#")))
+    while batch := list(islice(filled, BATCH_LINES)):
         yield batch
 
 
-def _rows(lines: list[tuple[int, bytes]], columns: Sequence[str], path: Path) -> list[list[bytes]]:
+def _split_rows(lines: list[tuple[int, bytes]], columns: Sequence[str], path: Path) -> list[list[bytes]]:
     """Split lines into their columns."""
     rows = [line.split() for _, line in lines]
     for (number, line), row in zip(lines, rows, strict=True):
         if len(row) != len(columns) and not (columns is _RUN and len(row) > len(columns)):
             wanted = f"{len(columns)} columns ({' '.join(columns)})"
-            message = f"{path}:{number}: must have {wanted}, got {len(row)}: {_shown(line)}"
+            message = f"{path}:{number}: must have {wanted}, got {len(row)}: {_format_excerpt(line)}"
             raise DataError(message)
     try:
         b" ".join(line for _, line in lines).decode()
@@ -207,23 +207,25 @@ def _rows(lines: list[tuple[int, bytes]], columns: Sequence[str], path: Path) ->
     return rows
 
 
-def _numbers(cells: list[bytes], column: tuple[Path, str], lines: list[tuple[int, bytes]]) -> npt.NDArray[np.float64]:
+def _parse_numbers(
+    cells: list[bytes], column: tuple[Path, str], lines: list[tuple[int, bytes]]
+) -> npt.NDArray[np.float64]:
     """Parse a column of numbers."""
     try:
         values = np.array([float(cell) for cell in cells])
     except ValueError:
-        values = np.array([np.nan if _is_no_number(cell) else 0.0 for cell in cells])
+        values = np.array([np.nan if _is_not_number(cell) else 0.0 for cell in cells])
     path, name = column
     wrong = np.isnan(values) if name == "score" else values != np.floor(values)
     if wrong.any():
         at = int(np.argmax(wrong))
         kind = "a number" if name == "score" else "a whole number"
-        message = f"{path}:{lines[at][0]}: the {name} must be {kind}, got {_shown(cells[at])}"
+        message = f"{path}:{lines[at][0]}: the {name} must be {kind}, got {_format_excerpt(cells[at])}"
         raise DataError(message)
     return values
 
 
-def _is_no_number(cell: bytes) -> bool:
+def _is_not_number(cell: bytes) -> bool:
     try:
         float(cell)
     except ValueError:
@@ -239,6 +241,6 @@ def _is_utf8(line: bytes) -> bool:
     return True
 
 
-def _shown(line: bytes) -> str:
+def _format_excerpt(line: bytes) -> str:
     text = line.decode(errors="replace").strip()
-    return repr(text if len(text) <= SHOWN else f"{text[:SHOWN]} ...")
+    return repr(text if len(text) <= MAX_EXCERPT else f"{text[:MAX_EXCERPT]} ...")

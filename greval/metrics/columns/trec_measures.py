@@ -22,15 +22,15 @@ from greval.metrics.columns.rankings import Rankings
 Floats = npt.NDArray[np.float64]
 Values = dict[str, float]
 CUTS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
-SHARES = tuple(n / 10 for n in range(11))
+RECALL_LEVELS = tuple(n / 10 for n in range(11))
 MULTIPLES = tuple(n / 5 for n in range(1, 11))
 SUCCESS_CUTS = (1, 5, 10)
 UNJUDGED_CUTS = (5, 10, 20)
 SUMS = ("num_ret", "num_rel", "num_rel_ret", "num_nonrel_judged_ret")
 GEOMETRIC = {"gm_map": "map", "gm_bpref": "bpref"}
 PERSISTENCE = 0.9
-LEAST_OF_GEOMETRIC = 1e-5
-INFERRED = 1e-5
+MIN_GEOMETRIC = 1e-5
+INFAP_EPSILON = 1e-5
 """Smoothing constant of inferred average precision, which keeps the counts above 0."""
 NOT_IN_POOL, NOT_JUDGED = -1, -2
 
@@ -61,11 +61,11 @@ def trec_eval(qrels: Qrels, rankings: Rankings) -> TrecEval:
         >>> found.overall["recip_rank"], found.by_question["q1"]["P_5"]
         (0.5, 0.2)
     """
-    by_question = {ranked.name: ranked.values() for ranked in _ranked(qrels, rankings)}
-    return TrecEval(by_question, _overall(list(by_question.values())))
+    by_question = {ranked.name: ranked.compute_measures() for ranked in _iterate_questions(qrels, rankings)}
+    return TrecEval(by_question, _average_questions(list(by_question.values())))
 
 
-def relevance_strings(qrels: Qrels, rankings: Rankings, length: int = 10) -> dict[str, str]:
+def format_relevance_strings(qrels: Qrels, rankings: Rankings, length: int = 10) -> dict[str, str]:
     """Return the grades of each question's first documents as a string with one character each (`relstring`).
 
     Args:
@@ -80,12 +80,12 @@ def relevance_strings(qrels: Qrels, rankings: Rankings, length: int = 10) -> dic
     signs = {NOT_IN_POOL: "-", NOT_JUDGED: "."}
     return {
         ranked.name: "".join(signs.get(grade, ">" if grade > 9 else str(grade)) for grade in ranked.grades[:length])  # noqa: PLR2004 - a digit
-        for ranked in _ranked(qrels, rankings)
+        for ranked in _iterate_questions(qrels, rankings)
     }
 
 
-def _ranked(qrels: Qrels, rankings: Rankings) -> Iterator[_Ranked]:
-    hits = rankings.hits(qrels)
+def _iterate_questions(qrels: Qrels, rankings: Rankings) -> Iterator[_RankedQuestion]:
+    hits = rankings.find_hits(qrels)
     edges = np.searchsorted(hits.questions, np.arange(len(qrels.grouped.names) + 1))
     for n in np.flatnonzero(hits.depths >= 0).tolist():
         found = slice(int(edges[n]), int(edges[n + 1]))
@@ -93,20 +93,20 @@ def _ranked(qrels: Qrels, rankings: Rankings) -> Iterator[_Ranked]:
         given = qrels.grades[hits.gold[found]]
         grades[hits.ranks[found] - 1] = np.where(given < 0, NOT_JUDGED, given)
         judged = qrels.grades[qrels.grouped.starts[n] : qrels.grouped.starts[n + 1]]
-        yield _Ranked(qrels.grouped.names[n], grades, judged.astype(np.int64), qrels.relevant)
+        yield _RankedQuestion(qrels.grouped.names[n], grades, judged.astype(np.int64), qrels.relevant)
 
 
-def _overall(rows: list[Values]) -> Values:
+def _average_questions(rows: list[Values]) -> Values:
     if not rows:
         return {"num_q": 0}
     columns = {name: [row[name] for row in rows] for name in rows[0]}
     means = {name: sum(column) / (1 if name in SUMS else len(rows)) for name, column in columns.items()}
-    logs = {name: [log(max(value, LEAST_OF_GEOMETRIC)) for value in columns[of]] for name, of in GEOMETRIC.items()}
+    logs = {name: [log(max(value, MIN_GEOMETRIC)) for value in columns[of]] for name, of in GEOMETRIC.items()}
     return {"num_q": len(rows), **means, **{name: exp(sum(some) / len(rows)) for name, some in logs.items()}}
 
 
 @dataclass(frozen=True)
-class _Ranked:
+class _RankedQuestion:
     """A question's ranking: the grade at each rank, all judged grades, and the lowest relevant grade."""
 
     name: str
@@ -124,84 +124,94 @@ class _Ranked:
         return np.flatnonzero(self.hits) + 1
 
     @cached_property
-    def due(self) -> int:
+    def relevant_count(self) -> int:
         return int((self.judged >= self.relevant).sum())
 
-    def within(self, cut: int) -> int:
+    def count_within(self, cut: int) -> int:
         """Count the relevant documents among the first `cut`."""
         return int((self.ranks <= cut).sum())
 
-    def values(self) -> Values:
+    def compute_measures(self) -> Values:
         """Compute every measure."""
-        cuts, sets = self._at_cuts(), self._sets()
-        return {**self._counts(), **cuts, **self._precision(), **self._preference(), **sets, **self._gain()}
+        cuts, sets = self._compute_cutoff_measures(), self._compute_set_measures()
+        return {
+            **self._compute_counts(),
+            **cuts,
+            **self._compute_precision_measures(),
+            **self._compute_incomplete_measures(),
+            **sets,
+            **self._compute_gain_measures(),
+        }
 
-    def _counts(self) -> Values:
+    def _compute_counts(self) -> Values:
         not_relevant = (self.grades >= 0) & ~self.hits
         return {
             "num_ret": len(self.grades),
-            "num_rel": self.due,
+            "num_rel": self.relevant_count,
             "num_rel_ret": len(self.ranks),
             "num_nonrel_judged_ret": int(not_relevant.sum()),
             "utility": 2 * len(self.ranks) - len(self.grades),
         }
 
-    def _at_cuts(self) -> Values:
+    def _compute_cutoff_measures(self) -> Values:
         found: Values = {}
         for cut in CUTS:
-            hits = self.within(cut)
-            found |= {f"P_{cut}": hits / cut, f"recall_{cut}": _share(hits, self.due)}
-            found |= {f"relative_P_{cut}": _share(hits, min(cut, self.due)), f"map_cut_{cut}": self._average(cut)}
-            found |= {f"ndcg_cut_{cut}": self._ndcg(cut)}
-        found |= {f"success_{cut}": float(self.within(cut) > 0) for cut in SUCCESS_CUTS}
+            hits = self.count_within(cut)
+            found |= {f"P_{cut}": hits / cut, f"recall_{cut}": _divide(hits, self.relevant_count)}
+            found |= {
+                f"relative_P_{cut}": _divide(hits, min(cut, self.relevant_count)),
+                f"map_cut_{cut}": self._compute_average_precision(cut),
+            }
+            found |= {f"ndcg_cut_{cut}": self._compute_ndcg(cut)}
+        found |= {f"success_{cut}": float(self.count_within(cut) > 0) for cut in SUCCESS_CUTS}
         return found | {f"unj_{cut}": int((self.grades[:cut] < 0).sum()) / cut for cut in UNJUDGED_CUTS}
 
-    def _precision(self) -> Values:
-        inner = {f"iprec_at_recall_{share:.2f}": self._interpolated(share) for share in SHARES}
-        cuts = {multiple: floor(multiple * self.due + 0.9) for multiple in MULTIPLES}
+    def _compute_precision_measures(self) -> Values:
+        inner = {f"iprec_at_recall_{share:.2f}": self._interpolate_precision(share) for share in RECALL_LEVELS}
+        cuts = {multiple: floor(multiple * self.relevant_count + 0.9) for multiple in MULTIPLES}
         return {
             **inner,
-            **{f"Rprec_mult_{multiple:.2f}": _share(self.within(cut), cut) for multiple, cut in cuts.items()},
+            **{f"Rprec_mult_{multiple:.2f}": _divide(self.count_within(cut), cut) for multiple, cut in cuts.items()},
             "11pt_avg": sum(inner.values()) / len(inner),
-            "Rprec": _share(self.within(self.due), self.due),
-            "map": self._average(len(self.grades)),
+            "Rprec": _divide(self.count_within(self.relevant_count), self.relevant_count),
+            "map": self._compute_average_precision(len(self.grades)),
             "recip_rank": float(1 / self.ranks[0]) if len(self.ranks) else 0.0,
         }
 
-    def _average(self, cut: int) -> float:
-        first = self.ranks[: self.within(cut)]
-        return _share(float((np.arange(1, len(first) + 1) / first).sum()), self.due)
+    def _compute_average_precision(self, cut: int) -> float:
+        first = self.ranks[: self.count_within(cut)]
+        return _divide(float((np.arange(1, len(first) + 1) / first).sum()), self.relevant_count)
 
-    def _interpolated(self, share: float) -> float:
+    def _interpolate_precision(self, share: float) -> float:
         """Return the highest precision at or after the rank at which recall reaches a level."""
-        wanted = floor(share * self.due + 0.5)
+        wanted = floor(share * self.relevant_count + 0.5)
         precisions = np.arange(1, len(self.ranks) + 1) / self.ranks
         return float(precisions[max(wanted, 1) - 1 :].max(initial=0))
 
-    def _preference(self) -> Values:
+    def _compute_incomplete_measures(self) -> Values:
         """Compute the measures for incomplete judgements."""
         at = self.ranks - 1
         before = np.arange(len(at))
         wrong = np.cumsum((self.grades >= 0) & ~self.hits)[at]
         unjudged = np.cumsum(self.grades == NOT_JUDGED)[at]
-        known = min(int(((self.judged >= 0) & (self.judged < self.relevant)).sum()), self.due)
-        preferred = 1 - np.minimum(wrong, self.due) / max(known, 1)
-        pooled = (before + wrong + unjudged) * (before + INFERRED) / (before + wrong + 2 * INFERRED)
+        known = min(int(((self.judged >= 0) & (self.judged < self.relevant)).sum()), self.relevant_count)
+        preferred = 1 - np.minimum(wrong, self.relevant_count) / max(known, 1)
+        pooled = (before + wrong + unjudged) * (before + INFAP_EPSILON) / (before + wrong + 2 * INFAP_EPSILON)
         binary = 1 / np.log2(2 + at - before)
         return {
-            "bpref": _share(float(preferred.sum()), self.due),
-            "infAP": _share(float(((1 + pooled) / self.ranks).sum()), self.due),
-            "binG": _share(float(binary.sum()), self.due),
+            "bpref": _divide(float(preferred.sum()), self.relevant_count),
+            "infAP": _divide(float(((1 + pooled) / self.ranks).sum()), self.relevant_count),
+            "binG": _divide(float(binary.sum()), self.relevant_count),
         }
 
-    def _sets(self) -> Values:
-        precision, recall = _share(len(self.ranks), len(self.grades)), _share(len(self.ranks), self.due)
+    def _compute_set_measures(self) -> Values:
+        precision, recall = _divide(len(self.ranks), len(self.grades)), _divide(len(self.ranks), self.relevant_count)
         return {
             "set_P": precision,
             "set_recall": recall,
-            "set_relative_P": _share(len(self.ranks), min(len(self.grades), self.due)),
+            "set_relative_P": _divide(len(self.ranks), min(len(self.grades), self.relevant_count)),
             "set_map": precision * recall,
-            "set_F": _share(2 * precision * recall, precision + recall),
+            "set_F": _divide(2 * precision * recall, precision + recall),
         }
 
     @cached_property
@@ -214,10 +224,10 @@ class _Ranked:
         """The gains above 0 in the ideal order."""
         return np.sort(self.judged[self.judged > 0])[::-1].astype(np.float64)
 
-    def _ndcg(self, cut: int) -> float:
-        return _share(_dcg(self.gains[:cut]), _dcg(self.best[:cut]))
+    def _compute_ndcg(self, cut: int) -> float:
+        return _divide(_compute_dcg(self.gains[:cut]), _compute_dcg(self.best[:cut]))
 
-    def _gain(self) -> Values:
+    def _compute_gain_measures(self) -> Values:
         """Compute the measures of graded gains."""
         gains, best = self.gains, self.best
         ideal = np.zeros(len(gains))
@@ -228,34 +238,34 @@ class _Ranked:
         unjudged = self.grades < 0
         residual = PERSISTENCE ** len(gains) + (1 - PERSISTENCE) * float(weights[unjudged].sum())
         return {
-            "ndcg": self._ndcg(max(len(gains), len(best))),
-            "ndcg_rel": self._ndcg_at_hits(),
-            "Rndcg": self._ndcg_at_levels(),
-            "G": _share(float((gains / np.log2(2 + lead)).sum()), float(best.sum())),
+            "ndcg": self._compute_ndcg(max(len(gains), len(best))),
+            "ndcg_rel": self._average_ndcg_at_hits(),
+            "Rndcg": self._average_ndcg_at_levels(),
+            "G": _divide(float((gains / np.log2(2 + lead)).sum()), float(best.sum())),
             "rbp": (1 - PERSISTENCE) * float((gains / top * weights).sum()),
             "rbp_resid": residual if unjudged.any() else 0.0,
         }
 
-    def _ndcg_at_hits(self) -> float:
+    def _average_ndcg_at_hits(self) -> float:
         """Average nDCG over the ranks of documents with a gain; those not retrieved count at the end."""
         ranks = (np.flatnonzero(self.gains > 0) + 1).tolist()
         ends = [len(self.gains) + len(self.best)] * (len(self.best) - len(ranks))
-        return _share(sum(self._ndcg(cut) for cut in (*ranks, *ends)), len(self.best))
+        return _divide(sum(self._compute_ndcg(cut) for cut in (*ranks, *ends)), len(self.best))
 
-    def _ndcg_at_levels(self) -> float:
+    def _average_ndcg_at_levels(self) -> float:
         """Average nDCG over the ranks that end a grade in the ideal ranking, and over the end of a longer ranking."""
-        if not self.due:
+        if not self.relevant_count:
             return 0.0
         cuts = [int((self.best >= grade).sum()) for grade in np.unique(self.best)]
         if len(self.best) + 1 < len(self.gains):
             cuts.append(len(self.gains))
-        return sum(self._ndcg(cut) for cut in cuts) / len(cuts)
+        return sum(self._compute_ndcg(cut) for cut in cuts) / len(cuts)
 
 
-def _dcg(gains: Floats) -> float:
+def _compute_dcg(gains: Floats) -> float:
     return float((gains / np.log2(np.arange(len(gains)) + 2)).sum())
 
 
-def _share(part: float, whole: float) -> float:
+def _divide(part: float, whole: float) -> float:
     """Divide; 0 / 0 is 0, as in trec_eval."""
     return part / whole if whole else 0.0

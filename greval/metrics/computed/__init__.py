@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from greval.metrics.computed.metric_names import FAMILIES, misnamed, parse, variants
+from greval.metrics.computed.metric_names import FAMILIES, explain_bad_name, find_computed_metric, list_name_variants
 from greval.records.metric import ComputedMetric
 
-__all__ = ["COMPUTED", "FAMILIES", "misnamed", "parse", "variants"]
+__all__ = ["COMPUTED", "FAMILIES", "explain_bad_name", "find_computed_metric", "list_name_variants"]
 
-_NAMES = (
+_PREDEFINED_NAMES = (
     *("ndcg@10", "essential_recall@20", "recall@10", "precision@10", "hit_rate@10", "perfect_recall@10", "mrr", "map"),
     *("cross_repo_precision@5", "repo_recall", "version_coherence"),
     *("edge_recall", "edge_precision", "node_recall", "node_precision", "path_order", "hop_depth"),
@@ -16,5 +16,7 @@ _NAMES = (
     *("latency", "llm_calls", "prompt_tokens", "output_tokens", "cost"),
 )
 
-COMPUTED: dict[str, ComputedMetric] = {name: metric for name in _NAMES if (metric := parse(name))}
+COMPUTED: dict[str, ComputedMetric] = {
+    name: metric for name in _PREDEFINED_NAMES if (metric := find_computed_metric(name))
+}
 """The predefined computed metrics by name; `find_computed_metric` returns those with other settings."""

@@ -9,13 +9,13 @@ from itertools import pairwise
 from greval.metrics.computed.tokenisation import Word
 
 DIGIT = re.compile(r"\d")
-GAP = re.compile("[ -]{0,2}")
+SEPARATOR = re.compile("[ -]{0,2}")
 """The separators that are allowed between the parts of a code."""
-MOST_PARTS = 6
-LONG_NUMBER = 7
+MAX_PARTS = 6
+MIN_NUMBER_LENGTH = 7
 """Minimum length at which groups of digits form one number: 20 30 is not 2030, but 555-1234 is 5551234."""
 
-Part = tuple[int, int, str]
+CodeSpan = tuple[int, int, str]
 """The index of a code's first word, the index after its last word, and its normalised text."""
 
 
@@ -41,39 +41,41 @@ def join_codes(
     """
     if not any(DIGIT.search(word.key) for word in sought):
         return None
-    wanted = [*_codes(sought, texts[1])]
+    wanted = [*_find_codes(sought, texts[1])]
     codes = {code for *_, code in wanted}
-    found = [part for part in _codes(there, texts[0]) if part[2] in codes]
+    found = [part for part in _find_codes(there, texts[0]) if part[2] in codes]
     shared = {code for *_, code in found}
     divided = {(code, end - start) for start, end, code in (*found, *wanted) if code in shared}
     if len(divided) == len(shared):
         return None
-    return _join(there, texts[0], found), _join(sought, texts[1], [part for part in wanted if part[2] in shared])
+    return _join_spans(there, texts[0], found), _join_spans(
+        sought, texts[1], [part for part in wanted if part[2] in shared]
+    )
 
 
-def _codes(found: Sequence[Word], text: str) -> Iterator[Part]:
+def _find_codes(found: Sequence[Word], text: str) -> Iterator[CodeSpan]:
     """Yield every run of one or more words that reads as one code."""
     plain = [word.text.casefold() for word in found]
-    linked = [GAP.fullmatch(text, one.end, after.start) is not None for one, after in pairwise(found)]
+    linked = [SEPARATOR.fullmatch(text, one.end, after.start) is not None for one, after in pairwise(found)]
     for start in range(len(found)):
-        for end in range(start + 1, min(len(found), start + MOST_PARTS) + 1):
+        for end in range(start + 1, min(len(found), start + MAX_PARTS) + 1):
             if not plain[end - 1].isalnum() or (end - start > 1 and not linked[end - 2]):
                 break
             code = "".join(plain[start:end])
-            if DIGIT.search(code) and _is_one(plain[start:end], code):
+            if DIGIT.search(code) and _is_single_code(plain[start:end], code):
                 yield start, end, code
 
 
-def _is_one(parts: Sequence[str], code: str) -> bool:
+def _is_single_code(parts: Sequence[str], code: str) -> bool:
     """Return whether parts form one code; digits next to digits do so only in long numbers."""
     meet = any(one[-1].isdigit() and after[0].isdigit() for one, after in pairwise(parts))
-    return not meet or (code.isdigit() and len(code) >= LONG_NUMBER)
+    return not meet or (code.isdigit() and len(code) >= MIN_NUMBER_LENGTH)
 
 
-def _join(found: Sequence[Word], text: str, parts: Sequence[Part]) -> list[Word]:
+def _join_spans(found: Sequence[Word], text: str, parts: Sequence[CodeSpan]) -> list[Word]:
     """Join the words of each code; if codes overlap, the longest one is used."""
     joined: list[Word] = []
-    longest: dict[int, Part] = {}
+    longest: dict[int, CodeSpan] = {}
     for part in parts:
         longest[part[0]] = max(longest.get(part[0], part), part, key=lambda one: one[1])
     place = 0

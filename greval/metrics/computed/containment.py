@@ -11,13 +11,13 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from greval.metrics.computed.codes import DIGIT, join_codes
-from greval.metrics.computed.tokenisation import Word, told, words, written
+from greval.metrics.computed.tokenisation import Word, drop_articles, normalise_text, split_words
 
-EXACT_UNDER = 5
-MOST_SLACK = 5
-FEWEST_ENTRIES = 2
-JOINED_BY = frozenset({"and"})
-LIKE_WORDS = frozenset(
+MIN_FUZZY_LENGTH = 5
+MAX_SLACK = 5
+MIN_ENTRIES = 2
+LIST_CONJUNCTIONS = frozenset({"and"})
+AMBIGUOUS_ABBREVIATIONS = frozenset(
     {
         *(
             "all",
@@ -45,7 +45,7 @@ LIKE_WORDS = frozenset(
 """Words that must not match an abbreviation in capitals: US and us, WHO and who."""
 
 
-class Match(NamedTuple):
+class ContainmentMatch(NamedTuple):
     """The most similar words of an answer: their similarity `alike`, 0 to 1, and their `text`.
 
     `sought` is the expected text, or the entry of a list with the lowest similarity. `lacks` holds the required
@@ -58,7 +58,7 @@ class Match(NamedTuple):
     lacks: tuple[str, ...] = ()
 
 
-def contains(answer: str, gold: str, threshold: float) -> Match | None:
+def find_match(answer: str, gold: str, threshold: float) -> ContainmentMatch | None:
     """Find the best match of a text in an answer.
 
     Args:
@@ -73,23 +73,23 @@ def contains(answer: str, gold: str, threshold: float) -> Match | None:
         >>> find_match("It belongs to the harbor team.", "Harbour team", 0.8).text
         'harbor team'
     """
-    texts = written(answer), written(gold)
-    sought, there = words(gold), words(answer)
+    texts = normalise_text(answer), normalise_text(gold)
+    sought, there = split_words(gold), split_words(answer)
     if not sought:
         return None
-    whole = _best_spelling(there, sought, texts, threshold)
-    entries = [] if whole.alike >= threshold else [*_entries(texts[1], sought)]
-    if len(entries) < FEWEST_ENTRIES:
+    whole = _find_best_spelling(there, sought, texts, threshold)
+    entries = [] if whole.alike >= threshold else [*_split_list(texts[1], sought)]
+    if len(entries) < MIN_ENTRIES:
         return whole
-    found = (_best_spelling(there, entry, texts, threshold) for entry in entries)
+    found = (_find_best_spelling(there, entry, texts, threshold) for entry in entries)
     return min(found, key=lambda match: match.alike)
 
 
-def _entries(gold: str, sought: Sequence[Word]) -> Iterator[list[Word]]:
+def _split_list(gold: str, sought: Sequence[Word]) -> Iterator[list[Word]]:
     """Split the words of a list at commas, semicolons and `and`."""
     entry: list[Word] = []
     for word in sought:
-        joined = word.key in JOINED_BY
+        joined = word.key in LIST_CONJUNCTIONS
         if entry and (joined or any(mark in gold[entry[-1].end : word.start] for mark in ",;、&")):
             yield entry
             entry = []
@@ -99,57 +99,61 @@ def _entries(gold: str, sought: Sequence[Word]) -> Iterator[list[Word]]:
         yield entry
 
 
-def _exact(word: Word) -> bool:
+def _is_exact(word: Word) -> bool:
     """Return whether a word must match exactly."""
-    return word.kind != "word" or len(word.key) < EXACT_UNDER or DIGIT.search(word.key) is not None
+    return word.kind != "word" or len(word.key) < MIN_FUZZY_LENGTH or DIGIT.search(word.key) is not None
 
 
-def _same(wanted: Word, found: Word) -> bool:
+def _is_match(wanted: Word, found: Word) -> bool:
     """Return whether a word matches exactly. A more precise date matches, and a date matches its year."""
     if wanted.date and found.date:
-        return wanted.date.fits(found.date)
+        return wanted.date.covers(found.date)
     if found.date and wanted.kind == "number":
         return found.date.year is not None and wanted.key == str(found.date.year)
     if wanted.key != found.key or (wanted.kind == "unit") != (found.kind == "unit"):
         return False
-    abbreviation = len(wanted.key) > 1 and wanted.text.isupper() and wanted.key in LIKE_WORDS
+    abbreviation = len(wanted.key) > 1 and wanted.text.isupper() and wanted.key in AMBIGUOUS_ABBREVIATIONS
     return found.text.isupper() or not abbreviation
 
 
-def _best_spelling(there: Sequence[Word], sought: Sequence[Word], texts: tuple[str, str], threshold: float) -> Match:
+def _find_best_spelling(
+    there: Sequence[Word], sought: Sequence[Word], texts: tuple[str, str], threshold: float
+) -> ContainmentMatch:
     """Find the best window; below the threshold, try again with differently divided codes joined."""
-    found = _best(told(there), told(sought), texts)
+    found = _find_best_window(drop_articles(there), drop_articles(sought), texts)
     codes = None if found.alike >= threshold else join_codes(there, sought, texts)
     if codes is None:
         return found
     answer, gold = codes
-    return max(found, _best(told(answer), told(gold), texts), key=lambda match: match.alike)
+    return max(
+        found, _find_best_window(drop_articles(answer), drop_articles(gold), texts), key=lambda match: match.alike
+    )
 
 
-def _best(there: Sequence[Word], sought: Sequence[Word], texts: tuple[str, str]) -> Match:
+def _find_best_window(there: Sequence[Word], sought: Sequence[Word], texts: tuple[str, str]) -> ContainmentMatch:
     """Find the most similar window; `texts` are the normalised answer and expected text."""
     from rapidfuzz import fuzz
 
-    wanted = [word for word in sought if _exact(word)]
-    text, shown = _joined(sought), texts[1][sought[0].start : max(word.end for word in sought)]
-    lacks = tuple(word.text for word in wanted if not any(_same(word, found) for found in there))
-    best = Match(0.0, shown, lacks=lacks)
+    wanted = [word for word in sought if _is_exact(word)]
+    text, shown = _join_words(sought), texts[1][sought[0].start : max(word.end for word in sought)]
+    lacks = tuple(word.text for word in wanted if not any(_is_match(word, found) for found in there))
+    best = ContainmentMatch(0.0, shown, lacks=lacks)
     if lacks:
         return best
-    for window in _windows(there, sought, wanted):
-        alike = fuzz.ratio(text, _joined(window, wanted), score_cutoff=best.alike * 100) / 100
+    for window in _iterate_windows(there, sought, wanted):
+        alike = fuzz.ratio(text, _join_words(window, wanted), score_cutoff=best.alike * 100) / 100
         if alike > best.alike:
-            best = Match(alike, shown, texts[0][window[0].start : max(word.end for word in window)])
+            best = ContainmentMatch(alike, shown, texts[0][window[0].start : max(word.end for word in window)])
             if alike == 1.0:
                 break
     return best
 
 
-def _windows(there: Sequence[Word], sought: Sequence[Word], wanted: Sequence[Word]) -> Iterator[Sequence[Word]]:
+def _iterate_windows(there: Sequence[Word], sought: Sequence[Word], wanted: Sequence[Word]) -> Iterator[Sequence[Word]]:
     """Yield the windows of about the expected length that hold the exact words in order."""
-    slack = min(MOST_SLACK, 1 + len(sought) // 4)
+    slack = min(MAX_SLACK, 1 + len(sought) // 4)
     for start in range(len(there)):
-        least = _reach(there, start, wanted, len(sought) + slack)
+        least = _find_window_end(there, start, wanted, len(sought) + slack)
         if least is None:
             continue
         for end in range(max(least, start + max(1, len(sought) - slack)), start + len(sought) + slack + 1):
@@ -158,19 +162,19 @@ def _windows(there: Sequence[Word], sought: Sequence[Word], wanted: Sequence[Wor
             yield there[start:end]
 
 
-def _reach(there: Sequence[Word], start: int, wanted: Sequence[Word], most: int) -> int | None:
+def _find_window_end(there: Sequence[Word], start: int, wanted: Sequence[Word], most: int) -> int | None:
     """Return the smallest end of a window from `start` that holds the exact words in order, None if above `most`."""
     place, end = 0, start
     while place < len(wanted) and end < min(len(there), start + most):
-        place += _same(wanted[place], there[end])
+        place += _is_match(wanted[place], there[end])
         end += 1
     return end if place == len(wanted) else None
 
 
-def _joined(window: Sequence[Word], wanted: Sequence[Word] = ()) -> str:
+def _join_words(window: Sequence[Word], wanted: Sequence[Word] = ()) -> str:
     """Join the normalised words; a date that matches an expected one takes its form, letters have no spaces."""
     text = ""
     for word in window:
-        key = next((one.key for one in wanted if word.date and _same(one, word)), word.key)
+        key = next((one.key for one in wanted if word.date and _is_match(one, word)), word.key)
         text += key if word.kind == "letter" and text[-1:] != " " else f" {key}"
     return text.strip()

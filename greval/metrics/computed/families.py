@@ -10,11 +10,11 @@ from greval.records.metric import ComputedMetric
 from greval.records.result import Judgement, Skipped
 from greval.records.scale import Better, MeasureScale, Value, ValueScale
 
-Compute = Callable[[Case], tuple[Judgement, ...] | Skipped]
-At = Literal["", "cutoff", "threshold"]
+ComputeFunction = Callable[[Case], tuple[Judgement, ...] | Skipped]
+NumberKind = Literal["", "cutoff", "threshold"]
 
 
-class Setting(NamedTuple):
+class MetricSetting(NamedTuple):
     """The setting in a metric's name: `ndcg@10-exponential` has `k` 10 and one option."""
 
     k: int | None = None
@@ -22,7 +22,7 @@ class Setting(NamedTuple):
     options: frozenset[str] = frozenset()
 
 
-class Family(NamedTuple):
+class MetricFamily(NamedTuple):
     """Metrics of one base name with different settings.
 
     `at` is the kind of number after @; `options` are the words allowed after hyphens, in their standard order;
@@ -30,28 +30,28 @@ class Family(NamedTuple):
     """
 
     name: str
-    make: Callable[[str, Setting], ComputedMetric]
-    at: At = ""
+    make: Callable[[str, MetricSetting], ComputedMetric]
+    at: NumberKind = ""
     options: tuple[str, ...] = ()
     threshold: str = ""
 
 
-def share(better: Better = "higher") -> MeasureScale:
+def build_share_scale(better: Better = "higher") -> MeasureScale:
     """Build the scale of a share, 0 to 1."""
     return MeasureScale(low=0.0, high=1.0, better=better)
 
 
-def yes_no(yes: str, no: str) -> ValueScale:
+def build_yes_no_scale(yes: str, no: str) -> ValueScale:
     """Build the scale of a yes (1) or no (0) decision from the descriptions of both."""
     return ValueScale(range=(0, 1), levels={0: no, 1: yes})
 
 
-def judged(value: Value, reason: str) -> tuple[Judgement, ...]:
+def build_judgement(value: Value, reason: str) -> tuple[Judgement, ...]:
     """Build the single judgement of a case."""
     return (Judgement(value=value, number=float(value), reason=reason),)
 
 
-def within(k: int | None) -> str:
+def format_cutoff(k: int | None) -> str:
     """Format the cut-off of a ranking as a phrase.
 
     Example:

@@ -89,7 +89,7 @@ def average_precision(hits: Sequence[bool], due: int, k: int | None = None) -> f
     return fsum(found / rank for found, rank in enumerate(ranks, 1)) / due
 
 
-def common_order(walked: Sequence[object], due: Sequence[object]) -> int:
+def lcs_length(walked: Sequence[object], due: Sequence[object]) -> int:
     """Return the length of the longest common subsequence: the number of elements in the same order in both.
 
     Example:

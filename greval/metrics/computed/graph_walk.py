@@ -19,7 +19,7 @@ UNDIRECTED = "undirected"
 UNLABELLED = "unlabelled"
 
 
-def plain(name: str) -> str:
+def normalise_name(name: str) -> str:
     """Return the normalised form of a name.
 
     Example:
@@ -31,7 +31,7 @@ def plain(name: str) -> str:
 
 
 @dataclass(frozen=True)
-class Walk:
+class GraphWalk:
     """The walk of a case and the gold; methods normalise names and edges. `names` maps aliases to gold names."""
 
     traversal: Traversal
@@ -39,47 +39,49 @@ class Walk:
     names: dict[str, str]
 
     @cached_property
-    def _bare(self) -> frozenset[frozenset[str]]:
+    def _unlabelled_ends(self) -> frozenset[frozenset[str]]:
         """The pairs of ends, without direction, between which an edge without a label was walked or expected."""
         edges = (*self.traversal.traversed_edges, *(self.gold.expected_edges or ()))
-        return frozenset(frozenset((self.node(a), self.node(b))) for a, label, b in edges if not label)
+        return frozenset(
+            frozenset((self.normalise_node(a), self.normalise_node(b))) for a, label, b in edges if not label
+        )
 
-    def node(self, name: str) -> str:
+    def normalise_node(self, name: str) -> str:
         """Return the normalised name of a node, with aliases resolved."""
-        written = plain(name)
+        written = normalise_name(name)
         return self.names.get(written, written)
 
-    def edges(self, edges: Iterable[Edge], options: Collection[str]) -> Iterator[Edge]:
+    def normalise_edges(self, edges: Iterable[Edge], options: Collection[str]) -> Iterator[Edge]:
         """Yield the normalised edges; the options may drop direction and label."""
         for source, label, target in edges:
-            ends = (self.node(source), self.node(target))
+            ends = (self.normalise_node(source), self.normalise_node(target))
             if UNDIRECTED in options and ends[1] < ends[0]:
                 ends = (ends[1], ends[0])
-            bare = UNLABELLED in options or frozenset(ends) in self._bare
-            yield ends[0], "" if bare else plain(label), ends[1]
+            bare = UNLABELLED in options or frozenset(ends) in self._unlabelled_ends
+            yield ends[0], "" if bare else normalise_name(label), ends[1]
 
     @property
     def nodes(self) -> dict[str, str]:
         """The normalised nodes of the walk, each with its first original spelling."""
-        return self.told(self.traversal.visited)
+        return self.map_nodes(self.traversal.visited)
 
-    def told(self, names: Iterable[str]) -> dict[str, str]:
+    def map_nodes(self, names: Iterable[str]) -> dict[str, str]:
         """Return the normalised nodes, each with its first original spelling."""
         found: dict[str, str] = {}
         for name in names:
-            found.setdefault(self.node(name), name)
+            found.setdefault(self.normalise_node(name), name)
         return found
 
-    def told_edges(self, edges: Iterable[Edge], options: Collection[str]) -> dict[Edge, str]:
+    def map_edges(self, edges: Iterable[Edge], options: Collection[str]) -> dict[Edge, str]:
         """Return the distinct normalised edges, each with its first original spelling."""
         listed = [*edges]
         found: dict[Edge, str] = {}
-        for compared, (source, label, target) in zip(self.edges(listed, options), listed, strict=True):
-            found.setdefault(compared, write_edge(source, label, target))
+        for compared, (source, label, target) in zip(self.normalise_edges(listed, options), listed, strict=True):
+            found.setdefault(compared, format_edge(source, label, target))
         return found
 
 
-def write_edge(source: str, label: str, target: str) -> str:
+def format_edge(source: str, label: str, target: str) -> str:
     """Format an edge as text.
 
     Example:
@@ -89,28 +91,32 @@ def write_edge(source: str, label: str, target: str) -> str:
     return f"{source} -{label}-> {target}" if label else f"{source} -> {target}"
 
 
-def read(case: Case) -> Walk | Skipped:
+def read_walk(case: Case) -> GraphWalk | Skipped:
     """Return the walk of a case with its gold, or why it is undefined."""
     if case.traversal is None:
         return Skipped(reason="traversal is not recorded")
     gold = case.gold or Gold()
-    aliases = {plain(other): plain(name) for name, others in (gold.aliases or {}).items() for other in others}
-    own = {plain(name): plain(name) for name in gold.aliases or {}}
-    return Walk(case.traversal, gold, {**aliases, **own})
+    aliases = {
+        normalise_name(other): normalise_name(name) for name, others in (gold.aliases or {}).items() for other in others
+    }
+    own = {normalise_name(name): normalise_name(name) for name in gold.aliases or {}}
+    return GraphWalk(case.traversal, gold, {**aliases, **own})
 
 
-def unwalked(walk: Walk) -> Skipped | None:
+def explain_missing_edges(walk: GraphWalk) -> Skipped | None:
     """Return why the walked edges are unknown, None if they are known.
 
     They are unknown if no edge is recorded although the walk ends at other nodes than it began.
     """
     traversal = walk.traversal
-    if traversal.traversed_edges or {*walk.told(traversal.final_nodes)} <= {*walk.told(traversal.start_nodes)}:
+    if traversal.traversed_edges or {*walk.map_nodes(traversal.final_nodes)} <= {
+        *walk.map_nodes(traversal.start_nodes)
+    }:
         return None
     return Skipped(reason="traversal.traversed_edges is not recorded: the walk ends at nodes that no edge leads to")
 
 
-def depths(edges: Iterable[Edge], starts: Iterable[str]) -> dict[str, int]:
+def compute_depths(edges: Iterable[Edge], starts: Iterable[str]) -> dict[str, int]:
     """Return the number of hops from the nearest start to each node, by breadth-first search without edge directions.
 
     Example:

@@ -11,27 +11,27 @@ from difflib import get_close_matches
 from functools import cache
 
 from greval.metrics.computed import efficiency, ranking, repository, text, traversal
-from greval.metrics.computed.families import Family, Setting
+from greval.metrics.computed.families import MetricFamily, MetricSetting
 from greval.records.metric import ComputedMetric
 
-FAMILIES: dict[str, Family] = {
+FAMILIES: dict[str, MetricFamily] = {
     family.name: family
     for families in (ranking, repository, traversal, text, efficiency)
     for family in families.FAMILIES
 }
 """Every family of computed metrics by name."""
 
-_PARTS = re.compile(r"(?P<base>[^@-]*)(?:@(?P<at>[^-]*))?(?P<options>(?:-.*)?)", re.DOTALL)
-_CUTOFF = re.compile(r"[1-9][0-9]{0,5}")
-_THRESHOLD = re.compile(r"0?\.[0-9]{1,4}|1(?:\.0{1,4})?")
-USUAL_CUTOFF = 10
+_NAME = re.compile(r"(?P<base>[^@-]*)(?:@(?P<at>[^-]*))?(?P<options>(?:-.*)?)", re.DOTALL)
+_CUTOFF_NUMBER = re.compile(r"[1-9][0-9]{0,5}")
+_THRESHOLD_NUMBER = re.compile(r"0?\.[0-9]{1,4}|1(?:\.0{1,4})?")
+EXAMPLE_CUTOFF = 10
 
 
-class _MisnamedError(ValueError):
+class _BadNameError(ValueError):
     """The name belongs to a family, but its setting is invalid."""
 
 
-def parse(name: str) -> ComputedMetric | None:
+def find_computed_metric(name: str) -> ComputedMetric | None:
     """Return the computed metric of a name. Equal metrics are the same object.
 
     Args:
@@ -47,13 +47,13 @@ def parse(name: str) -> ComputedMetric | None:
         True
     """
     try:
-        found = _setting(name)
-    except _MisnamedError:
+        found = _parse_name(name)
+    except _BadNameError:
         return None
-    return _made(*found) if found else None
+    return _build_metric(*found) if found else None
 
 
-def misnamed(name: str) -> str | None:
+def explain_bad_name(name: str) -> str | None:
     """Return the fault of a name that begins with a computed family, with a correction; None for other names.
 
     Example:
@@ -61,80 +61,80 @@ def misnamed(name: str) -> str | None:
         "after @ stands a whole number from 1 to 999999, got '0'; write ndcg@10"
     """
     try:
-        _setting(name)
-    except _MisnamedError as error:
+        _parse_name(name)
+    except _BadNameError as error:
         return str(error)
     return None
 
 
-def variants(name: str) -> list[str]:
+def list_name_variants(name: str) -> list[str]:
     """List the names of all families with the setting of this name, as suggestions for a misspelt name.
 
     Example:
         >>> "ndcg@7" in list_name_variants("ndgc@7")
         True
     """
-    rest = name[len(_parts(name)["base"] or "") :]
-    return [f"{family}{rest}" for family in FAMILIES if parse(f"{family}{rest}")]
+    rest = name[len(_split_name(name)["base"] or "") :]
+    return [f"{family}{rest}" for family in FAMILIES if find_computed_metric(f"{family}{rest}")]
 
 
-def _parts(name: str) -> re.Match[str]:
+def _split_name(name: str) -> re.Match[str]:
     """Split a name into base, number and options; every text matches."""
-    found = _PARTS.fullmatch(name)
+    found = _NAME.fullmatch(name)
     assert found  # noqa: S101 - the last part matches any rest
     return found
 
 
-def _setting(name: str) -> tuple[str, Setting] | None:
+def _parse_name(name: str) -> tuple[str, MetricSetting] | None:
     """Parse a name; None if it has no known family.
 
     Raises:
         _BadNameError: If the family has no such setting.
     """
-    parts = _parts(name)
+    parts = _split_name(name)
     family = FAMILIES.get(parts["base"])
     if family is None:
         return None
-    options = _options(family, parts["at"], parts["options"].split("-")[1:])
+    options = _parse_options(family, parts["at"], parts["options"].split("-")[1:])
     if family.at == "cutoff":
-        return family.name, Setting(k=_cutoff(family, parts["at"]), options=options)
+        return family.name, MetricSetting(k=_parse_cutoff(family, parts["at"]), options=options)
     if family.at == "threshold":
-        return family.name, Setting(threshold=_threshold(family, parts["at"]), options=options)
+        return family.name, MetricSetting(threshold=_parse_threshold(family, parts["at"]), options=options)
     if parts["at"] is not None:
-        raise _MisnamedError(f"{family.name} has no number after @; write {family.name}")
-    return family.name, Setting(options=options)
+        raise _BadNameError(f"{family.name} has no number after @; write {family.name}")
+    return family.name, MetricSetting(options=options)
 
 
-def _options(family: Family, at: str | None, given: list[str]) -> frozenset[str]:
+def _parse_options(family: MetricFamily, at: str | None, given: list[str]) -> frozenset[str]:
     stem = family.name if at is None else f"{family.name}@{at}"
     for option in given:
         if option not in family.options:
             known = f"has {', '.join(family.options)}" if family.options else "has none"
             near = get_close_matches(option, family.options, 1)
             write = "-".join([stem, *near])
-            raise _MisnamedError(f"{option!r} is no option, {family.name} {known}; write {write}")
+            raise _BadNameError(f"{option!r} is no option, {family.name} {known}; write {write}")
     return frozenset(given)
 
 
-def _cutoff(family: Family, given: str | None) -> int | None:
-    if given is not None and not _CUTOFF.fullmatch(given):
-        usual = f"{family.name}@{USUAL_CUTOFF}"
-        raise _MisnamedError(f"after @ stands a whole number from 1 to 999999, got {given!r}; write {usual}")
+def _parse_cutoff(family: MetricFamily, given: str | None) -> int | None:
+    if given is not None and not _CUTOFF_NUMBER.fullmatch(given):
+        usual = f"{family.name}@{EXAMPLE_CUTOFF}"
+        raise _BadNameError(f"after @ stands a whole number from 1 to 999999, got {given!r}; write {usual}")
     return None if given is None else int(given)
 
 
-def _threshold(family: Family, given: str | None) -> str:
+def _parse_threshold(family: MetricFamily, given: str | None) -> str:
     """Return a threshold with at least two digits after the point."""
     text = family.threshold if given is None else given
-    if not _THRESHOLD.fullmatch(text) or not Decimal(text):
+    if not _THRESHOLD_NUMBER.fullmatch(text) or not Decimal(text):
         usual = f"{family.name}@{family.threshold}"
-        raise _MisnamedError(f"after @ stands a number above 0, up to 1, got {text!r}; write {usual}")
+        raise _BadNameError(f"after @ stands a number above 0, up to 1, got {text!r}; write {usual}")
     whole, _, digits = text.partition(".")
     return f"{whole or '0'}.{digits.rstrip('0').ljust(2, '0')}"
 
 
 @cache
-def _made(name: str, setting: Setting) -> ComputedMetric:
+def _build_metric(name: str, setting: MetricSetting) -> ComputedMetric:
     """Build the metric of a setting under its standard name; cached, so that equal metrics are the same object."""
     family = FAMILIES[name]
     at = setting.k if setting.k is not None else setting.threshold

@@ -13,16 +13,16 @@ from reprlib import Repr
 
 from greval.records.case import Case
 from greval.records.metric import ComputedMetric
-from greval.records.metric_input import items
+from greval.records.metric_input import list_judged_items
 from greval.records.result import Failed, Failure, Judgement, Outcome, Skipped, build_outcome
 from greval.records.scale import MeasureScale, OffScaleError, Value
 
-RETURNS = "a number, a bool, a category, (value, reason), judgements, or Skipped(reason=...)"
-MOST_SHOWN = 80
+ALLOWED_RETURNS = "a number, a bool, a category, (value, reason), judgements, or Skipped(reason=...)"
+MAX_SHOWN_CHARACTERS = 80
 """Maximum number of characters of a returned object in a message."""
 
 
-class _UnfitError(Exception):
+class _InvalidReturnError(Exception):
     """The return value of a function is not a valid outcome; the message states why."""
 
 
@@ -52,23 +52,23 @@ def compute_outcome(metric: ComputedMetric, case: Case) -> Outcome:
         found = metric.compute(case)
         found = tuple(found) if isinstance(found, Iterator) else found
     except Exception as error:  # noqa: BLE001 - one case's failure is a row
-        return _failed(f"{function} raised {type(error).__name__}: {error}")
+        return _build_failure(f"{function} raised {type(error).__name__}: {error}")
     if isinstance(found, Skipped):
         return found
-    given = _judgements(found, metric.compute)
+    given = _convert_to_judgements(found, metric.compute)
     if not given:
-        return _failed(f"{function} returned {_show(found)}; return {RETURNS}")
-    ids: set[str | None] = {item.id for item in items(metric, case)} if metric.over else {None}
+        return _build_failure(f"{function} returned {_format_returned(found)}; return {ALLOWED_RETURNS}")
+    ids: set[str | None] = {item.id for item in list_judged_items(metric, case)} if metric.over else {None}
     counts = Counter(judgement.item for judgement in given)
     judgements, failures = [], []
     for judgement in given:
         try:
             _check_item(judgement.item, ids, counts, metric)
-            judgements.append(_fit(judgement, metric))
+            judgements.append(_fit_to_scale(judgement, metric))
         except OffScaleError as error:
             message = f"{function} returned a value that is not on the scale: {error}"
             failures.append(Failure(kind="off_scale", message=message, item=judgement.item))
-        except _UnfitError as error:
+        except _InvalidReturnError as error:
             failures.append(Failure(kind="error", message=f"{function} {error}", item=judgement.item))
     return build_outcome(judgements, [*dict.fromkeys(failures)])
 
@@ -80,36 +80,36 @@ def describe_function(function: Callable[..., object]) -> str:
         >>> describe_function(len)
         'len'
     """
-    code = getattr(_inner(function), "__code__", None)
+    code = getattr(_unwrap_partial(function), "__code__", None)
     place = f" ({Path(code.co_filename).name}, line {code.co_firstlineno})" if code else ""
-    return f"{_name(function)}{place}"
+    return f"{_get_function_name(function)}{place}"
 
 
-def _inner(function: Callable[..., object]) -> Callable[..., object]:
+def _unwrap_partial(function: Callable[..., object]) -> Callable[..., object]:
     while isinstance(function, partial):
         function = function.func
     return function
 
 
-def _name(function: Callable[..., object]) -> str:
-    inner = _inner(function)
+def _get_function_name(function: Callable[..., object]) -> str:
+    inner = _unwrap_partial(function)
     return str(getattr(inner, "__qualname__", type(inner).__qualname__))
 
 
-def _judgements(found: object, function: Callable[..., object]) -> tuple[Judgement, ...]:
+def _convert_to_judgements(found: object, function: Callable[..., object]) -> tuple[Judgement, ...]:
     """Convert the return value of a function to judgements; empty if it has no valid form."""
     if isinstance(found, Judgement):
         return (found,)
     if isinstance(found, tuple | list) and found and all(isinstance(one, Judgement) for one in found):
         return tuple(found)
-    value, reason = found, f"computed by {_name(function)}"
+    value, reason = found, f"computed by {_get_function_name(function)}"
     if isinstance(found, tuple) and len(found) == 2 and isinstance(found[1], str):  # noqa: PLR2004 - value and reason
         value, reason = found
-    plain = _plain(value)
+    plain = _convert_value(value)
     return () if plain is None else (Judgement.model_construct(value=plain, reason=reason),)
 
 
-def _plain(value: object) -> Value | None:
+def _convert_value(value: object) -> Value | None:
     """Convert a number or a string, also one from NumPy, to the built-in type; None for anything else."""
     if hasattr(value, "dtype") and getattr(value, "ndim", None) == 0 and hasattr(value, "item"):
         value = value.item()
@@ -131,16 +131,20 @@ def _check_item(
     name, over = metric.name, metric.over
     if item not in ids:
         if over is None:
-            raise _UnfitError(f"named the item {item!r}, but {name} is not over chunks or triples; leave item out")
+            raise _InvalidReturnError(
+                f"named the item {item!r}, but {name} is not over chunks or triples; leave item out"
+            )
         if item is None:
-            raise _UnfitError(f"named no item, but {name} is over {over}; return a Judgement with its item for each")
-        raise _UnfitError(f"named the item {item!r}, which is not among the {over} of the case")
+            raise _InvalidReturnError(
+                f"named no item, but {name} is over {over}; return a Judgement with its item for each"
+            )
+        raise _InvalidReturnError(f"named the item {item!r}, which is not among the {over} of the case")
     if counts[item] > 1:
         what = "returned" if item is None else f"named the item {item!r} in"
-        raise _UnfitError(f"{what} {counts[item]} judgements; return one")
+        raise _InvalidReturnError(f"{what} {counts[item]} judgements; return one")
 
 
-def _fit(judgement: Judgement, metric: ComputedMetric) -> Judgement:
+def _fit_to_scale(judgement: Judgement, metric: ComputedMetric) -> Judgement:
     """Return the judgement with its value and number as the scale reads them.
 
     Raises:
@@ -153,19 +157,19 @@ def _fit(judgement: Judgement, metric: ComputedMetric) -> Judgement:
     number, given = scale.number(read), judgement.number
     if given is not None and not (isfinite(given) if number is None else isclose(given, number, rel_tol=1e-9)):
         counts = "which is no number" if number is None else f"which counts as {number:g} on the scale"
-        raise _UnfitError(f"gave the number {given:g} to the value {value!r}, {counts}; leave number out")
+        raise _InvalidReturnError(f"gave the number {given:g} to the value {value!r}, {counts}; leave number out")
     number = given if number is None else number
     if (value, type(value), number) == (judgement.value, type(judgement.value), given):
         return judgement
     return judgement.model_copy(update={"value": value, "number": number})
 
 
-def _failed(message: str) -> Failed:
+def _build_failure(message: str) -> Failed:
     return Failed(error=Failure(kind="error", message=message))
 
 
-def _show(found: object) -> str:
+def _format_returned(found: object) -> str:
     """Format an object for a message, shortened."""
     short = Repr()
-    short.maxstring = short.maxother = MOST_SHOWN
+    short.maxstring = short.maxother = MAX_SHOWN_CHARACTERS
     return short.repr(found)

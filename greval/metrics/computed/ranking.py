@@ -10,16 +10,23 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from greval._util.wording import shares
+from greval._util.wording import format_found_share
 from greval.metrics.computed import formulas
-from greval.metrics.computed.families import Family, Setting, judged, share, within, yes_no
+from greval.metrics.computed.families import (
+    MetricFamily,
+    MetricSetting,
+    build_judgement,
+    build_share_scale,
+    build_yes_no_scale,
+    format_cutoff,
+)
 from greval.records.case import ESSENTIAL, HELPFUL, Case
 from greval.records.metric import ComputedMetric
 from greval.records.result import Judgement, Skipped
 from greval.records.scale import MeasureScale, Value, ValueScale
 
-Wanted = Literal["essential", "relevant"]
-KINDS = {ESSENTIAL: "essential", HELPFUL: "helpful"}
+Relevance = Literal["essential", "relevant"]
+GAIN_NAMES = {ESSENTIAL: "essential", HELPFUL: "helpful"}
 
 
 @dataclass(frozen=True)
@@ -44,10 +51,10 @@ class Ranking:
         return [document in self.due for document in self.documents]
 
 
-Formula = Callable[[Ranking, Setting], Value]
+Formula = Callable[[Ranking, MetricSetting], Value]
 
 
-def ranked(case: Case) -> tuple[str, ...] | None:
+def list_ranked_documents(case: Case) -> tuple[str, ...] | None:
     """List the documents of the chunks in order, each at its first rank; None if chunks are not recorded.
 
     Example:
@@ -60,7 +67,7 @@ def ranked(case: Case) -> tuple[str, ...] | None:
     return tuple(dict.fromkeys(chunk.id if chunk.doc_id is None else chunk.doc_id for chunk in case.chunks))
 
 
-def due(case: Case, wanted: Wanted) -> dict[str, int] | Skipped:
+def read_relevant_gains(case: Case, wanted: Relevance) -> dict[str, int] | Skipped:
     """Return the gain of each relevant document, or the reason why no document is relevant."""
     gold = case.gold
     if gold is None:
@@ -77,58 +84,58 @@ def due(case: Case, wanted: Wanted) -> dict[str, int] | Skipped:
     return gains or Skipped(reason="gold has no essential and no helpful document")
 
 
-def read(case: Case, wanted: Wanted) -> Ranking | Skipped:
+def read_ranking(case: Case, wanted: Relevance) -> Ranking | Skipped:
     """Return the ranking of a case with its relevant documents, or why it is undefined."""
-    documents = ranked(case)
+    documents = list_ranked_documents(case)
     if documents is None:
         return Skipped(reason="chunks is not recorded")
-    gains = due(case, wanted)
+    gains = read_relevant_gains(case, wanted)
     if isinstance(gains, Skipped):
         return gains
     return Ranking(documents, gains, graded=wanted == "relevant" and bool(case.gold and case.gold.grades))
 
 
-def _found(ranking: Ranking, setting: Setting) -> str:
+def _format_found(ranking: Ranking, setting: MetricSetting) -> str:
     """Format the retrieved and missed documents, grouped by gain."""
-    where = within(setting.k) if ranking.documents else "as nothing was retrieved"
+    where = format_cutoff(setting.k) if ranking.documents else "as nothing was retrieved"
     found = {*ranking.documents[: setting.k]}
     told: list[str] = []
     for gain in sorted({*ranking.due.values()}, reverse=True):
-        kind = f"grade-{gain}" if ranking.graded else KINDS[gain]
+        kind = f"grade-{gain}" if ranking.graded else GAIN_NAMES[gain]
         documents = [document for document, given in ranking.due.items() if given == gain]
-        told.append(shares(found, documents, f"{kind} document", where))
+        told.append(format_found_share(found, documents, f"{kind} document", where))
     return ". ".join(told)
 
 
-def _first(ranking: Ranking, setting: Setting) -> str:
+def _format_first_hit(ranking: Ranking, setting: MetricSetting) -> str:
     """Format the rank of the first essential document."""
     hit = next((n for n, document in enumerate(ranking.documents[: setting.k], 1) if document in ranking.due), None)
     if hit is None:
-        return _found(ranking, setting)
+        return _format_found(ranking, setting)
     return f"the first essential document is {ranking.documents[hit - 1]}, at rank {hit:,}"
 
 
-def _metric(  # noqa: PLR0913 - the parts of a definition
+def _build_metric(  # noqa: PLR0913 - the parts of a definition
     name: str,
-    setting: Setting,
+    setting: MetricSetting,
     formula: Formula,
     *,
     description: str,
-    wanted: Wanted,
+    wanted: Relevance,
     scale: MeasureScale | ValueScale,
-    tell: Callable[[Ranking, Setting], str],
+    format_reason: Callable[[Ranking, MetricSetting], str],
 ) -> ComputedMetric:
     """Build the metric of a formula."""
 
     def compute(case: Case) -> tuple[Judgement, ...] | Skipped:
-        ranking = read(case, wanted)
+        ranking = read_ranking(case, wanted)
         if isinstance(ranking, Skipped):
             return ranking
-        return judged(formula(ranking, setting), tell(ranking, setting))
+        return build_judgement(formula(ranking, setting), format_reason(ranking, setting))
 
     return ComputedMetric(
         name=name,
-        description=description.format(where=within(setting.k)),
+        description=description.format(where=format_cutoff(setting.k)),
         needs=("gold",),
         optional=("chunks",),
         scale=scale,
@@ -136,72 +143,78 @@ def _metric(  # noqa: PLR0913 - the parts of a definition
     )
 
 
-def _family(  # noqa: PLR0913 - the parts of a definition
+def _build_family(  # noqa: PLR0913 - the parts of a definition
     name: str,
     formula: Formula,
     description: str,
     *,
-    wanted: Wanted,
+    wanted: Relevance,
     levels: tuple[str, str] | None = None,
     options: tuple[str, ...] = (),
-    tell: Callable[[Ranking, Setting], str] = _found,
-) -> Family:
+    format_reason: Callable[[Ranking, MetricSetting], str] = _format_found,
+) -> MetricFamily:
     """Build the metric family of a formula; `levels` describe 1 and 0 if these are its only values."""
 
-    def make(name: str, setting: Setting) -> ComputedMetric:
-        scale = yes_no(*levels) if levels else share()
-        return _metric(name, setting, formula, description=description, wanted=wanted, scale=scale, tell=tell)
+    def make(name: str, setting: MetricSetting) -> ComputedMetric:
+        scale = build_yes_no_scale(*levels) if levels else build_share_scale()
+        return _build_metric(
+            name, setting, formula, description=description, wanted=wanted, scale=scale, format_reason=format_reason
+        )
 
-    return Family(name, make, at="cutoff", options=options)
+    return MetricFamily(name, make, at="cutoff", options=options)
 
 
-def _ndcg(ranking: Ranking, setting: Setting) -> float:
+def _compute_ndcg(ranking: Ranking, setting: MetricSetting) -> float:
     exponential = "exponential" in setting.options
     return formulas.ndcg(ranking.gains, ranking.due.values(), setting.k, exponential=exponential)
 
 
-def _recall(ranking: Ranking, setting: Setting) -> float:
+def _compute_recall(ranking: Ranking, setting: MetricSetting) -> float:
     return formulas.recall(ranking.hits, len(ranking.due), setting.k)
 
 
 FAMILIES = (
-    _family(
+    _build_family(
         "ndcg",
-        _ndcg,
+        _compute_ndcg,
         "How near the documents {where} come to the best order: normalised discounted cumulative gain.",
         wanted="relevant",
         options=("exponential",),
     ),
-    _family("recall", _recall, "Share of the essential and helpful documents that is {where}.", wanted="relevant"),
-    _family("essential_recall", _recall, "Share of the essential documents that is {where}.", wanted="essential"),
-    _family(
+    _build_family(
+        "recall", _compute_recall, "Share of the essential and helpful documents that is {where}.", wanted="relevant"
+    ),
+    _build_family(
+        "essential_recall", _compute_recall, "Share of the essential documents that is {where}.", wanted="essential"
+    ),
+    _build_family(
         "precision",
         lambda ranking, setting: formulas.precision(ranking.hits, setting.k),
         "Share of the documents {where} that is essential or helpful.",
         wanted="relevant",
     ),
-    _family(
+    _build_family(
         "hit_rate",
         lambda ranking, setting: int(any(ranking.hits[: setting.k])),
         "Whether an essential or helpful document is {where}.",
         wanted="relevant",
         levels=("An essential or helpful document is there.", "None is there."),
     ),
-    _family(
+    _build_family(
         "perfect_recall",
         lambda ranking, setting: int(sum(ranking.hits[: setting.k]) == len(ranking.due)),
         "Whether all essential documents are {where}.",
         wanted="essential",
         levels=("All essential documents are there.", "One is missing."),
     ),
-    _family(
+    _build_family(
         "mrr",
         lambda ranking, setting: formulas.reciprocal_rank(ranking.hits, setting.k),
         "1 / rank of the first essential document {where}, 0 where there is none.",
         wanted="essential",
-        tell=_first,
+        format_reason=_format_first_hit,
     ),
-    _family(
+    _build_family(
         "map",
         lambda ranking, setting: formulas.average_precision(ranking.hits, len(ranking.due), setting.k),
         "Precision at each essential or helpful document {where}, averaged over all that were due.",

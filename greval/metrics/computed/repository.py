@@ -5,18 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from greval._util.wording import counted, names, shares
+from greval._util.wording import format_count, format_found_share, format_names
 from greval.metrics.computed import formulas
-from greval.metrics.computed.families import Compute, Family, Setting, judged, share, yes_no
+from greval.metrics.computed.families import (
+    ComputeFunction,
+    MetricFamily,
+    MetricSetting,
+    build_judgement,
+    build_share_scale,
+    build_yes_no_scale,
+)
 from greval.records.case import Case
 from greval.records.metric import ComputedMetric
 from greval.records.result import Judgement, Skipped
 
 Repositories = tuple[str, ...]
-MOST_CONFLICTS = 3
+MAX_CONFLICTS = 3
 
 
-class Source(NamedTuple):
+class RetrievedSource(NamedTuple):
     """A chunk or a visited node, with its repository and version as far as they are known."""
 
     kind: str
@@ -25,32 +32,32 @@ class Source(NamedTuple):
     version: str | None
 
 
-def list_sources(case: Case) -> list[Source] | Skipped:
+def list_sources(case: Case) -> list[RetrievedSource] | Skipped:
     """List the chunks in order, then the visited nodes with a recorded source; or return why neither is recorded."""
     nodes = case.traversal.nodes if case.traversal else None
     if case.chunks is None and nodes is None:
         return Skipped(reason="chunks is not recorded")
-    chunks = [Source("chunk", chunk.id, chunk.repo, chunk.version) for chunk in case.chunks or ()]
+    chunks = [RetrievedSource("chunk", chunk.id, chunk.repo, chunk.version) for chunk in case.chunks or ()]
     visited = case.traversal.visited if case.traversal else ()
     walked = [(name, nodes[name]) for name in visited if nodes and name in nodes]
-    return [*chunks, *(Source("node", name, node.repo, node.version) for name, node in walked)]
+    return [*chunks, *(RetrievedSource("node", name, node.repo, node.version) for name, node in walked)]
 
 
-def repositories(case: Case) -> Repositories | Skipped:
+def list_repositories(case: Case) -> Repositories | Skipped:
     """List the distinct repositories of chunks and nodes in order of first occurrence, or return why none is known."""
     sources = list_sources(case)
     if isinstance(sources, Skipped):
         return sources
     told = tuple(dict.fromkeys(source.repo for source in sources if source.repo))
-    return Skipped(reason=f"no {_kinds(sources)} tells its repository") if sources and not told else told
+    return Skipped(reason=f"no {_format_kinds(sources)} tells its repository") if sources and not told else told
 
 
-def _kinds(sources: Sequence[Source]) -> str:
+def _format_kinds(sources: Sequence[RetrievedSource]) -> str:
     """Format the kinds of sources that are present: chunks, nodes or both."""
     return " and no ".join(dict.fromkeys(source.kind for source in sources)) or "chunk"
 
 
-def _due(case: Case) -> Repositories | Skipped:
+def _list_essential(case: Case) -> Repositories | Skipped:
     """List the essential repositories, or return why the gold has none."""
     if case.gold is None:
         return Skipped(reason="gold is not recorded")
@@ -59,104 +66,106 @@ def _due(case: Case) -> Repositories | Skipped:
     return tuple(dict.fromkeys(case.gold.essential_repos)) or Skipped(reason="gold.essential_repos is empty")
 
 
-def _against(give: Callable[[Repositories, Repositories], tuple[Judgement, ...]]) -> Compute:
+def _build_compute(judge: Callable[[Repositories, Repositories], tuple[Judgement, ...]]) -> ComputeFunction:
     """Build the function of a case that judges its retrieved repositories against the essential ones."""
 
     def compute(case: Case) -> tuple[Judgement, ...] | Skipped:
-        found, due = repositories(case), _due(case)
+        found, due = list_repositories(case), _list_essential(case)
         if isinstance(due, Skipped):
             return due
-        return found if isinstance(found, Skipped) else give(found, due)
+        return found if isinstance(found, Skipped) else judge(found, due)
 
     return compute
 
 
-def _first(setting: Setting) -> str:
+def _format_first(setting: MetricSetting) -> str:
     return "retrieved " if setting.k is None else f"first {setting.k:,} "
 
 
-def _precision(name: str, setting: Setting) -> ComputedMetric:
-    def give(found: Repositories, due: Repositories) -> tuple[Judgement, ...]:
+def _build_precision(name: str, setting: MetricSetting) -> ComputedMetric:
+    def judge(found: Repositories, due: Repositories) -> tuple[Judgement, ...]:
         first = found[: setting.k]
         right = [repo in due for repo in first]
         wrong = [repo for repo in first if repo not in due]
-        reason = f"{sum(right)} of {counted(len(first), 'repository')} essential"
-        told = f"{reason}; not essential: {names(wrong)}" if wrong else reason
-        return judged(formulas.precision(right), told if first else "nothing was retrieved")
+        reason = f"{sum(right)} of {format_count(len(first), 'repository')} essential"
+        told = f"{reason}; not essential: {format_names(wrong)}" if wrong else reason
+        return build_judgement(formulas.precision(right), told if first else "nothing was retrieved")
 
     return ComputedMetric(
         name=name,
-        description=f"Share of the {_first(setting)}repositories, each once in their order, that is essential.",
+        description=f"Share of the {_format_first(setting)}repositories, each once in their order, that is essential.",
         needs=("gold",),
         optional=("chunks", "traversal"),
-        scale=share(),
-        compute=_against(give),
+        scale=build_share_scale(),
+        compute=_build_compute(judge),
     )
 
 
-def _recall(name: str, setting: Setting) -> ComputedMetric:
-    def give(found: Repositories, due: Repositories) -> tuple[Judgement, ...]:
+def _build_recall(name: str, setting: MetricSetting) -> ComputedMetric:
+    def judge(found: Repositories, due: Repositories) -> tuple[Judgement, ...]:
         first = found[: setting.k]
-        where = f"among the {_first(setting)}repositories" if first else "as nothing was retrieved"
-        told = shares({*first}, due, "essential repository", where)
-        return judged(formulas.recall([repo in due for repo in first], len(due)), told)
+        where = f"among the {_format_first(setting)}repositories" if first else "as nothing was retrieved"
+        told = format_found_share({*first}, due, "essential repository", where)
+        return build_judgement(formulas.recall([repo in due for repo in first], len(due)), told)
 
     return ComputedMetric(
         name=name,
-        description=f"Share of the essential repositories that is among the {_first(setting)}repositories.",
+        description=f"Share of the essential repositories that is among the {_format_first(setting)}repositories.",
         needs=("gold",),
         optional=("chunks", "traversal"),
-        scale=share(),
-        compute=_against(give),
+        scale=build_share_scale(),
+        compute=_build_compute(judge),
     )
 
 
-def _coherence(name: str, _: Setting) -> ComputedMetric:
+def _build_coherence(name: str, _: MetricSetting) -> ComputedMetric:
     return ComputedMetric(
         name=name,
         description="Whether each repository appears in one version only.",
         needs=(),
         optional=("chunks", "traversal"),
-        scale=yes_no("Each repository appears in one version.", "A repository appears in several versions."),
-        compute=_one_version,
+        scale=build_yes_no_scale(
+            "Each repository appears in one version.", "A repository appears in several versions."
+        ),
+        compute=_judge_coherence,
     )
 
 
-def _one_version(case: Case) -> tuple[Judgement, ...] | Skipped:
+def _judge_coherence(case: Case) -> tuple[Judgement, ...] | Skipped:
     """Judge whether each repository appears in one version; sources without repository or version are ignored."""
     sources = list_sources(case)
     if isinstance(sources, Skipped):
         return sources
-    versions: dict[str, dict[str, list[Source]]] = {}
+    versions: dict[str, dict[str, list[RetrievedSource]]] = {}
     for source in sources:
         if source.repo and source.version:
             versions.setdefault(source.repo, {}).setdefault(source.version, []).append(source)
     if not versions:
-        return Skipped(reason=f"no {_kinds(sources)} tells its repository and version")
-    conflicts = [_conflict(repo, found) for repo, found in versions.items() if len(found) > 1]
+        return Skipped(reason=f"no {_format_kinds(sources)} tells its repository and version")
+    conflicts = [_format_conflict(repo, found) for repo, found in versions.items() if len(found) > 1]
     if not conflicts:
-        return judged(1, f"{counted(len(versions), 'repository')}, each in one version")
-    more = f"; and {len(conflicts) - MOST_CONFLICTS} more" if len(conflicts) > MOST_CONFLICTS else ""
-    return judged(0, "; ".join(conflicts[:MOST_CONFLICTS]) + more)
+        return build_judgement(1, f"{format_count(len(versions), 'repository')}, each in one version")
+    more = f"; and {len(conflicts) - MAX_CONFLICTS} more" if len(conflicts) > MAX_CONFLICTS else ""
+    return build_judgement(0, "; ".join(conflicts[:MAX_CONFLICTS]) + more)
 
 
-def _conflict(repo: str, versions: dict[str, list[Source]]) -> str:
+def _format_conflict(repo: str, versions: dict[str, list[RetrievedSource]]) -> str:
     """Format the versions of a repository with the chunks and nodes in which they occur."""
-    told = [f"{version} ({_list_names(sources)})" for version, sources in versions.items()]
+    told = [f"{version} ({_format_source_names(sources)})" for version, sources in versions.items()]
     return f"{repo} in {', '.join(told[:-1])} and {told[-1]}"
 
 
-def _list_names(sources: Sequence[Source]) -> str:
+def _format_source_names(sources: Sequence[RetrievedSource]) -> str:
     """Format the names of the first chunks and the first nodes."""
     found: dict[str, list[str]] = {}
     for source in sources:
         found.setdefault(source.kind, []).append(source.name)
-    return "; ".join(f"{kind}{'s' if len(own) > 1 else ''} {names(own, 3)}" for kind, own in found.items())
+    return "; ".join(f"{kind}{'s' if len(own) > 1 else ''} {format_names(own, 3)}" for kind, own in found.items())
 
 
 FAMILIES = (
-    Family("cross_repo_precision", _precision, at="cutoff"),
-    Family("repo_recall", _recall, at="cutoff"),
-    Family("version_coherence", _coherence),
+    MetricFamily("cross_repo_precision", _build_precision, at="cutoff"),
+    MetricFamily("repo_recall", _build_recall, at="cutoff"),
+    MetricFamily("version_coherence", _build_coherence),
 )
 """The families of repository metrics."""

@@ -8,20 +8,26 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
-from greval._util.wording import names, short
-from greval.metrics.computed.containment import contains
-from greval.metrics.computed.families import Family, Setting, judged, share, yes_no
-from greval.metrics.computed.tokenisation import told, words, written
+from greval._util.wording import format_names, shorten_text
+from greval.metrics.computed.containment import find_match
+from greval.metrics.computed.families import (
+    MetricFamily,
+    MetricSetting,
+    build_judgement,
+    build_share_scale,
+    build_yes_no_scale,
+)
+from greval.metrics.computed.tokenisation import drop_articles, normalise_text, split_words
 from greval.records.case import Case
 from greval.records.metric import ComputedMetric
 from greval.records.result import Judgement, Skipped
 from greval.records.scale import MeasureScale, Value, ValueScale
 
-Compare = Callable[[str, str, Setting], tuple[Value, float, str]]
+Compare = Callable[[str, str, MetricSetting], tuple[Value, float, str]]
 """Compares an answer with an expected one and returns the value, a similarity to rank by, and the reason."""
 
 
-def expected(case: Case) -> tuple[str, ...] | Skipped:
+def list_expected_answers(case: Case) -> tuple[str, ...] | Skipped:
     """List the expected answers, or return the reason why the case has no expected answer.
 
     Each line of `expected_answer` is an alternative. The joined lines are not an alternative, because an answer
@@ -36,16 +42,16 @@ def expected(case: Case) -> tuple[str, ...] | Skipped:
     return tuple(kept) or Skipped(reason="expected_answer is empty")
 
 
-def _keys(text: str) -> list[str]:
+def _normalise_words(text: str) -> list[str]:
     """Return the normalised words of a text; a text of punctuation only is split at spaces."""
-    return [word.key for word in told(words(text))] or written(text).split()
+    return [word.key for word in drop_articles(split_words(text))] or normalise_text(text).split()
 
 
-def _exact_match(answer: str, right: str, _: Setting) -> tuple[Value, float, str]:
-    same = _keys(answer) == _keys(right)
+def _compare_exactly(answer: str, right: str, _: MetricSetting) -> tuple[Value, float, str]:
+    same = _normalise_words(answer) == _normalise_words(right)
     if same:
-        return 1, 1.0, f'the answer is "{short(right)}"'
-    return 0, token_f1(answer, right), f'the answer is "{short(answer)}", expected "{short(right)}"'
+        return 1, 1.0, f'the answer is "{shorten_text(right)}"'
+    return 0, token_f1(answer, right), f'the answer is "{shorten_text(answer)}", expected "{shorten_text(right)}"'
 
 
 def token_f1(answer: str, right: str) -> float:
@@ -58,57 +64,56 @@ def token_f1(answer: str, right: str) -> float:
         >>> token_f1("the harbour office", "Harbour team")
         0.5
     """
-    given, due = Counter(_keys(answer)), Counter(_keys(right))
+    given, due = Counter(_normalise_words(answer)), Counter(_normalise_words(right))
     shared = (given & due).total()
     return 2 * shared / (given.total() + due.total()) if shared else 0.0
 
 
-def _token_f1(answer: str, right: str, _: Setting) -> tuple[Value, float, str]:
+def _compare_tokens(answer: str, right: str, _: MetricSetting) -> tuple[Value, float, str]:
     value = token_f1(answer, right)
-    given, due = Counter(_keys(answer)), Counter(_keys(right))
-    reason = (
-        f'{(given & due).total():,} shared words, {given.total():,} in the answer, {due.total():,} in "{short(right)}"'
-    )
+    given, due = Counter(_normalise_words(answer)), Counter(_normalise_words(right))
+    counts = f"{(given & due).total():,} shared words, {given.total():,} in the answer, {due.total():,}"
+    reason = f'{counts} in "{shorten_text(right)}"'
     missed = (due - given).elements()
-    return value, value, f"{reason}; missed: {names(missed)}" if due - given else reason
+    return value, value, f"{reason}; missed: {format_names(missed)}" if due - given else reason
 
 
-def _fuzzy_containment(answer: str, right: str, setting: Setting) -> tuple[Value, float, str]:
-    found = contains(answer, right, float(setting.threshold))
+def _compare_containment(answer: str, right: str, setting: MetricSetting) -> tuple[Value, float, str]:
+    found = find_match(answer, right, float(setting.threshold))
     if found is None:
-        there = written(right).casefold() in written(answer).casefold()
-        return int(there), float(there), f'"{short(right)}" is {"" if there else "not "}in the answer'
-    sought = f'"{short(found.sought)}"'
+        there = normalise_text(right).casefold() in normalise_text(answer).casefold()
+        return int(there), float(there), f'"{shorten_text(right)}" is {"" if there else "not "}in the answer'
+    sought = f'"{shorten_text(found.sought)}"'
     if found.lacks:
-        return 0, found.alike, f"{sought} is not in the answer; missing: {names(found.lacks)}"
+        return 0, found.alike, f"{sought} is not in the answer; missing: {format_names(found.lacks)}"
     if not found.text:
         return 0, found.alike, f"{sought} is not in the answer"
     enough = found.alike >= float(setting.threshold)
-    reason = f'"{short(found.text)}" is {found.alike:.2f} alike {sought}, {setting.threshold} is enough'
+    reason = f'"{shorten_text(found.text)}" is {found.alike:.2f} alike {sought}, {setting.threshold} is enough'
     return int(enough), found.alike, reason
 
 
-def _family(
+def _build_family(
     name: str,
     compare: Compare,
     description: str,
     *,
     scale: MeasureScale | ValueScale,
     threshold: str = "",
-) -> Family:
+) -> MetricFamily:
     """Build the metric family of a comparison."""
 
-    def make(name: str, setting: Setting) -> ComputedMetric:
+    def make(name: str, setting: MetricSetting) -> ComputedMetric:
         def compute(case: Case) -> tuple[Judgement, ...] | Skipped:
-            rights, answer = expected(case), case.answer
+            rights, answer = list_expected_answers(case), case.answer
             if isinstance(rights, Skipped):
                 return rights
             if answer is None:
                 return Skipped(reason="answer is not recorded")
             if not answer.strip():
-                return judged(0, "the answer is empty")
+                return build_judgement(0, "the answer is empty")
             value, _, reason = max((compare(answer, right, setting) for right in rights), key=lambda one: one[:2])
-            return judged(value, reason)
+            return build_judgement(value, reason)
 
         return ComputedMetric(
             name=name,
@@ -119,29 +124,29 @@ def _family(
             compute=compute,
         )
 
-    return Family(name, make, at="threshold" if threshold else "", threshold=threshold)
+    return MetricFamily(name, make, at="threshold" if threshold else "", threshold=threshold)
 
 
 FAMILIES = (
-    _family(
+    _build_family(
         "exact_match",
-        _exact_match,
+        _compare_exactly,
         "Whether the answer is one of the expected ones, apart from case, punctuation, articles and the way "
         "numbers are written.",
-        scale=yes_no("The answer is an expected one.", "It is not."),
+        scale=build_yes_no_scale("The answer is an expected one.", "It is not."),
     ),
-    _family(
+    _build_family(
         "token_f1",
-        _token_f1,
+        _compare_tokens,
         "How many words the answer shares with one of the expected ones: harmonic mean of precision and recall.",
-        scale=share(),
+        scale=build_share_scale(),
     ),
-    _family(
+    _build_family(
         "fuzzy_containment",
-        _fuzzy_containment,
+        _compare_containment,
         "Whether an expected answer stands in the answer, its words at least {threshold} alike, its numbers and codes "
         "exactly.",
-        scale=yes_no("An expected answer stands in the answer.", "None does."),
+        scale=build_yes_no_scale("An expected answer stands in the answer.", "None does."),
         threshold="0.80",
     ),
 )

@@ -14,9 +14,9 @@ from functools import lru_cache
 from itertools import zip_longest
 from typing import Literal, NamedTuple
 
-from greval.metrics.computed.dates import Date, dates
+from greval.metrics.computed.dates import PartialDate, find_dates
 
-Kind = Literal["word", "name", "letter", "number", "unit", "date", "symbol"]
+WordKind = Literal["word", "name", "letter", "number", "unit", "date", "symbol"]
 """The kind of a word. `name` is the A of A-10, which is not an article."""
 ARTICLES = frozenset({"a", "an", "the"})
 
@@ -24,58 +24,58 @@ ARTICLES = frozenset({"a", "an", "the"})
 class Word(NamedTuple):
     """A word: its kind, its normalised form `key`, its original text and position; `date` is set for dates only."""
 
-    kind: Kind
+    kind: WordKind
     key: str
     text: str
     start: int
     end: int
-    date: Date | None = None
+    date: PartialDate | None = None
 
 
 _SCALES = {"thousand": 3, "million": 6, "billion": 9, "trillion": 12}
 _CURRENCIES = {"$": "dollar", "€": "euro", "£": "pound", "¥": "yen", "usd": "dollar", "eur": "euro", "gbp": "pound"}
-_FORMS = (
+_UNIT_FORMS = (
     *("% percent pct", "h hr hrs hour hours", "min mins minute minutes", "s sec secs second seconds"),
     *("ms msec millisecond milliseconds", "day days", "week weeks", "month months", "year years yr yrs"),
     *("km kilometer kilometers kilometre kilometres", "metre metres meter meters", "mile miles mi"),
     *("kg kilogram kilograms kilo kilos", "gram grams g", "dollar dollars", "euro euros", "pound pounds", "yen jpy"),
 )
-_UNITS = {form: forms.split()[0] for forms in _FORMS for form in forms.split()} | _CURRENCIES
+_UNITS = {form: forms.split()[0] for forms in _UNIT_FORMS for form in forms.split()} | _CURRENCIES
 """Units after a number, by each of their spellings."""
 
-_UNSPACED = ((0x0E00, 0x0EFF), (0x1000, 0x109F), (0x1780, 0x17FF), (0x2E80, 0x2FDF), (0x3005, 0x3007),
+_UNSPACED_SCRIPTS = ((0x0E00, 0x0EFF), (0x1000, 0x109F), (0x1780, 0x17FF), (0x2E80, 0x2FDF), (0x3005, 0x3007),
              (0x3040, 0x30FF), (0x31F0, 0x31FF), (0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF),
              (0x20000, 0x3FFFF))  # fmt: skip
 """Code points of scripts without spaces: Thai, Lao, Burmese, Khmer, Chinese characters and Japanese syllables."""
 
 _QUOTES = "\u2019\u02bc"
-_KEPT = {**dict.fromkeys(_QUOTES, "'"), "\u2212": "-", "\u066b": ".", "\u066c": ",", "<": "c", ">": "c"}
+_REPLACED_MARKS = {**dict.fromkeys(_QUOTES, "'"), "\u2212": "-", "\u066b": ".", "\u066c": ",", "<": "c", ">": "c"}
 """Replacements of characters: curly apostrophes, the minus sign, and the separators of Arabic numbers."""
-_ASCII = frozenset(".,-'+#%$€£¥")
+_ASCII_MARKS = frozenset(".,-'+#%$€£¥")
 
 
-class _Shapes(dict[int, str]):
+class _CharacterShapes(dict[int, str]):
     """The class of each character: `a` letter, `0` digit, `c` single-character word, a mark of numbers, or space."""
 
     def __missing__(self, code: int) -> str:
         """Classify a character on first use."""
-        self[code] = shape = self._of(chr(code))
+        self[code] = shape = self._classify(chr(code))
         return shape
 
     @staticmethod
-    def _of(character: str) -> str:
+    def _classify(character: str) -> str:
         category = unicodedata.category(character)
-        if character in _KEPT or character in _ASCII:
-            return _KEPT.get(character, character)
+        if character in _REPLACED_MARKS or character in _ASCII_MARKS:
+            return _REPLACED_MARKS.get(character, character)
         if category == "Nd":
             return "0"
         if category[0] in "LMN":
-            unspaced = any(low <= ord(character) <= high for low, high in _UNSPACED)
+            unspaced = any(low <= ord(character) <= high for low, high in _UNSPACED_SCRIPTS)
             return "c" if unspaced else "a"
         return "c" if category in {"So", "Sm"} and not character.isascii() else " "
 
 
-_SHAPES = _Shapes()
+_SHAPES = _CharacterShapes()
 _NUMBER = (
     r"(?:0{1,3}(?:,0{2,3})*,000(?!0)(?:\.0+)?"  # 1,000.5
     r"|0{1,3}(?:\.000){2,}(?![.0])(?:,0+)?|0{1,3}(?:\.000)+,0+(?![,0])"  # 1.000.000 and 1.000,5
@@ -96,98 +96,98 @@ _PER_CENT = re.compile(r"\bper cent\b", re.IGNORECASE)
 _RAISED = re.compile(r"(?<=\d)(?=[²³¹⁰⁴-⁹¼-¾⅐-⅞])")
 
 
-def written(text: str) -> str:
+def normalise_text(text: str) -> str:
     """Return the normalised text, to which the positions of the words from `split_words` refer."""
     plain = unicodedata.normalize("NFKC", _RAISED.sub(" ", _GROUPED.sub("", text)))
     return _PER_CENT.sub("percent", plain).replace("\u2010", "-")
 
 
 @lru_cache(maxsize=64)  # several metrics read the same answer
-def words(text: str) -> tuple[Word, ...]:
+def split_words(text: str) -> tuple[Word, ...]:
     """Split a text into normalised words, in order.
 
     Example:
         >>> [word.key for word in split_words("The fee is $1,000.50 from 2 Sept. 2024; Ada's 20 hours.")]
         ['the', 'fee', 'is', '1000.5', 'dollar', 'from', '2024-09-02', 'ada', '20', 'h']
     """
-    plain = written(text)
+    plain = normalise_text(text)
     shape = plain.translate(_SHAPES)
     found: list[Word] = []
     place = 0
-    for start, end, date in dates(plain) if "0" in shape else ():
-        found.extend(_between(plain, shape, place, start))
+    for start, end, date in find_dates(plain) if "0" in shape else ():
+        found.extend(_split_part(plain, shape, place, start))
         key = str(date) if date else re.sub(r"\b0", "", plain[start:end])
         found.append(Word("date", key, plain[start:end], start, end, date))
         place = end
-    found.extend(_between(plain, shape, place, len(plain)))
-    return tuple(_with_units(plain, found))
+    found.extend(_split_part(plain, shape, place, len(plain)))
+    return tuple(_apply_units(plain, found))
 
 
-def told(found: Sequence[Word]) -> list[Word]:
+def drop_articles(found: Sequence[Word]) -> list[Word]:
     """Return the words without English articles.
 
     `a`, `an` and `the` are articles only if a word follows. A capital A within a sentence is a name.
     """
     followed = zip_longest(found, found[1:])
-    return [word for n, (word, after) in enumerate(followed) if not _article(word, after, first=n == 0)]
+    return [word for n, (word, after) in enumerate(followed) if not _is_article(word, after, first=n == 0)]
 
 
-def _article(word: Word, after: Word | None, *, first: bool) -> bool:
+def _is_article(word: Word, after: Word | None, *, first: bool) -> bool:
     if word.key not in ARTICLES or after is None or after.start - word.end > 1:
         return False
     return word.kind == "word" and (first or word.text != "A")
 
 
-def _between(plain: str, shape: str, start: int, end: int) -> Iterator[Word]:
+def _split_part(plain: str, shape: str, start: int, end: int) -> Iterator[Word]:
     """Yield the words of a part of the text that has no dates."""
     for match in _WORD.finditer(shape, start, end):
         first, last = match.span()
         text = plain[first:last]
         if match["number"]:
-            yield from _numbered(plain, shape, match)
+            yield from _split_number(plain, shape, match)
         elif match["symbol"] or match["letter"]:
-            yield Word("symbol" if match["symbol"] else "letter", _key(text), text, first, last)
+            yield Word("symbol" if match["symbol"] else "letter", _normalise_word(text), text, first, last)
         else:
-            kind: Kind = "name" if text == "A" and plain.startswith("-", last) else "word"
-            yield Word(kind, _key(text.replace(".", "") if match["initials"] else text), text, first, last)
+            kind: WordKind = "name" if text == "A" and plain.startswith("-", last) else "word"
+            yield Word(kind, _normalise_word(text.replace(".", "") if match["initials"] else text), text, first, last)
 
 
-def _numbered(plain: str, shape: str, match: re.Match[str]) -> Iterator[Word]:
+def _split_number(plain: str, shape: str, match: re.Match[str]) -> Iterator[Word]:
     """Yield a number and the unit attached to it. A number with other letters is a word, such as 17th and 3D."""
     (first, last), split = match.span(), match.end("number")
     tail = plain[split:last]
     if tail and tail.casefold() not in _UNITS:
         yield Word("word", plain[first:last].casefold(), plain[first:last], first, last)
         return
-    yield Word("number", _number(plain, shape, first, split), plain[first:split], first, split)
+    yield Word("number", _normalise_number(plain, shape, first, split), plain[first:split], first, split)
     if tail:
         yield Word("word", tail.casefold(), tail, split, last)
 
 
-def _key(text: str) -> str:
+def _normalise_word(text: str) -> str:
     """Return the normalised form of a word: `Ada's` becomes ada, `don't` becomes dont."""
     folded = _QUOTED.sub("'", unicodedata.normalize("NFKC", text.casefold()))
     return folded.removesuffix("'s").replace("'", "") or folded
 
 
-def _number(plain: str, shape: str, start: int, end: int) -> str:
+def _normalise_number(plain: str, shape: str, start: int, end: int) -> str:
     """Return a number as plain digits without insignificant zeros."""
     marks = shape[start:end]
     digits = "".join(
         str(unicodedata.digit(c)) if mark == "0" else mark for c, mark in zip(plain[start:end], marks, strict=True)
     )
     decimal_comma = re.fullmatch(r"-?(?:0{1,3}(?:\.000)+,0+|0+,0{1,2}|0{1,3}(?:\.000){2,})", marks)
-    return _plain(digits.replace(".", "").replace(",", ".") if decimal_comma else digits.replace(",", ""))
+    return _format_decimal(digits.replace(".", "").replace(",", ".") if decimal_comma else digits.replace(",", ""))
 
 
-def _plain(digits: str, shift: int = 0) -> str:
+def _format_decimal(digits: str, shift: int = 0) -> str:
     """Format a decimal number in its normalised form, multiplied by 10**shift."""
     text = format(Decimal(digits).scaleb(shift) if shift else Decimal(digits), "f")
     text = text.rstrip("0").rstrip(".") if "." in text else text
     return "0" if text == "-0" else text
 
 
-def _with_units(plain: str, found: Sequence[Word]) -> list[Word]:
+def _apply_units(plain: str, found: Sequence[Word]) -> list[Word]:
     """Apply the scales and units of numbers and drop other symbols.
 
     5 million becomes 5000000, $5 becomes 5 dollar, 5 hours becomes 5 h.
@@ -197,12 +197,12 @@ def _with_units(plain: str, found: Sequence[Word]) -> list[Word]:
     for word, after in zip_longest(found, found[1:]):
         number = bool(read) and read[-1].kind == "number" and not plain[read[-1].end : word.start].strip(" -")
         if number and word.key in _SCALES:
-            read[-1] = read[-1]._replace(key=_plain(read[-1].key, _SCALES[word.key]), end=word.end)
+            read[-1] = read[-1]._replace(key=_format_decimal(read[-1].key, _SCALES[word.key]), end=word.end)
             continue
         if pending:
             read.append(read[-1]._replace(kind="unit", key=pending))
             pending, number = "", False
-        if _leads(word, after, behind=number):
+        if _is_leading_currency(word, after, behind=number):
             currency = _CURRENCIES[word.key]
         elif number and word.key in _UNITS:
             read.append(word._replace(kind="unit", key=_UNITS[word.key]))
@@ -212,7 +212,7 @@ def _with_units(plain: str, found: Sequence[Word]) -> list[Word]:
     return [*read, read[-1]._replace(kind="unit", key=pending)] if pending else read
 
 
-def _leads(word: Word, after: Word | None, *, behind: bool) -> bool:
+def _is_leading_currency(word: Word, after: Word | None, *, behind: bool) -> bool:
     """Return whether a word is a currency in front of its number, as in $5 and USD 5."""
     if word.key not in _CURRENCIES or after is None or after.kind != "number":
         return False

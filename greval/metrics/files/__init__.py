@@ -6,10 +6,10 @@ from pathlib import Path
 
 from greval.errors import DefinitionError
 from greval.metrics.files.faults import did_you_mean
-from greval.metrics.files.json_schema import file_schema
+from greval.metrics.files.json_schema import build_file_schema
 from greval.records.metric import JudgedMetric
 
-__all__ = ["MAX_BYTES", "did_you_mean", "file_schema", "parse_metric", "read_metric", "write_metric"]
+__all__ = ["MAX_BYTES", "build_file_schema", "did_you_mean", "parse_metric", "read_metric", "write_metric"]
 
 MAX_BYTES = 1_000_000
 
@@ -71,11 +71,11 @@ def parse_metric(text: str, source: str = "metric") -> JudgedMetric:
         tone.yaml:3: needs.1: 'answr' is no field of a case; did you mean answer?
         tone.yaml:5: scale.range: must rise, got 5 to 1
     """
-    from greval.metrics.files.validation import checked
+    from greval.metrics.files.validation import validate_source
     from greval.metrics.files.yaml_reader import read_source
 
     _refuse_large(len(text.encode(errors="replace")), source)
-    found = checked(read_source(text))
+    found = validate_source(read_source(text))
     if isinstance(found, JudgedMetric):
         return found
     in_order = sorted(found, key=lambda fault: fault.line)
@@ -98,9 +98,9 @@ def write_metric(metric: JudgedMetric) -> str:
         >>> parse_metric(write_metric(metric)) == metric
         True
     """
-    from greval.metrics.files.yaml_writer import write
+    from greval.metrics.files.yaml_writer import write_yaml
 
-    return write(metric)
+    return write_yaml(metric)
 
 
 def _refuse_large(size: int, source: str) -> None:

@@ -10,27 +10,27 @@ from greval.records.example import Example
 from greval.records.metric import JudgedMetric
 from greval.records.needs import PROMPT_FIELDS, TAG
 from greval.records.note import ListNote, ShareNote, TextNote
-from greval.records.scale import CategoricalScale, ValueScale, has
+from greval.records.scale import CategoricalScale, ValueScale, has_field
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 Path = tuple[str | int, ...]
 
-NEAR = 60
+MIN_SIMILARITY = 60
 """The minimum similarity, of 100, of a name that is suggested for an unknown one."""
 
 MAX_SHOWN = 60
 MAX_KNOWN = 20
 
-_SAID = {
+_MESSAGES = {
     "missing": "is missing; add it",
     "string_too_short": "must not be empty",
     "string_too_long": "is too long: at most {max_length} characters",
     "too_short": "holds too little: at least {min_length}, got {actual_length}",
     "too_long": "holds too much: at most {max_length}, got {actual_length}",
 }
-_WANTED = {
+_EXPECTED_TYPES = {
     "string_type": "text",
     "int_type": "a whole number",
     "int_parsing": "a whole number",
@@ -41,7 +41,7 @@ _WANTED = {
     "dict_type": "a mapping",
     "model_type": "a mapping",
 }
-_KEYS: dict[tuple[str, int], tuple[str, ...]] = {
+_KNOWN_KEYS: dict[tuple[str, int], tuple[str, ...]] = {
     ("scale", 4): ("means", "score"),
     ("notes", 3): tuple({**ListNote.model_fields, **ShareNote.model_fields, **TextNote.model_fields}),
     ("uses", 3): ("judged_by", "as"),
@@ -51,7 +51,7 @@ _KEYS: dict[tuple[str, int], tuple[str, ...]] = {
 """The known keys by the field of the metric and the depth of the key."""
 
 
-class Fault(NamedTuple):
+class MetricFileFault(NamedTuple):
     """A fault with its line and path; `unknown` is true for a key that no metric has."""
 
     line: int
@@ -77,14 +77,14 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     from rapidfuzz import fuzz, process
 
     words = [*known]
-    near = process.extractOne(word, words, scorer=fuzz.ratio, processor=str.casefold, score_cutoff=NEAR)
+    near = process.extractOne(word, words, scorer=fuzz.ratio, processor=str.casefold, score_cutoff=MIN_SIMILARITY)
     if near:
         return f"; did you mean {near[0]}?"
     more = ", ..." if len(words) > MAX_KNOWN else ""
     return f"; known: {', '.join(words[:MAX_KNOWN])}{more}" if words else ""
 
 
-def from_errors(errors: Sequence[ErrorDetails], data: object, lines: Mapping[Path, int]) -> list[Fault]:
+def convert_errors(errors: Sequence[ErrorDetails], data: object, lines: Mapping[Path, int]) -> list[MetricFileFault]:
     """Convert the errors of pydantic to faults of the file.
 
     Args:
@@ -92,46 +92,48 @@ def from_errors(errors: Sequence[ErrorDetails], data: object, lines: Mapping[Pat
         data: The content of the file.
         lines: The line of each path in the file.
     """
-    found: list[Fault] = []
+    found: list[MetricFileFault] = []
     for error in errors:
-        path = _located(error["loc"], data, missing=error["type"] == "missing")
-        for place, text in _told(error, path, data):
-            found.append(Fault(line_of(place, lines), text, place, unknown=error["type"] == "extra_forbidden"))
-    return [fault for fault in found if not (_counts(fault) and any(_inside(other, fault) for other in found))]
+        path = _convert_path(error["loc"], data, missing=error["type"] == "missing")
+        for place, text in _format_error(error, path, data):
+            found.append(
+                MetricFileFault(find_line(place, lines), text, place, unknown=error["type"] == "extra_forbidden")
+            )
+    return [fault for fault in found if not (_is_low_count(fault) and any(_is_inside(other, fault) for other in found))]
 
 
-def line_of(path: Path, lines: Mapping[Path, int]) -> int:
+def find_line(path: Path, lines: Mapping[Path, int]) -> int:
     """Return the line of a path, or of its nearest parent that is in the file."""
     while path and path not in lines:
         path = path[:-1]
     return lines.get(path, 1)
 
 
-def known_keys(path: Path, data: Mapping[str, object]) -> tuple[str, ...]:
+def list_known_keys(path: Path, data: Mapping[str, object]) -> tuple[str, ...]:
     """Return the known keys at the level of the last part of a path."""
     if len(path) == 1:
         return tuple(JudgedMetric.model_fields)
     if path[0] == "scale" and len(path) == 2:  # noqa: PLR2004 - a key of the scale itself
-        categorical = has(data.get("scale"), "categories")
+        categorical = has_field(data.get("scale"), "categories")
         return tuple((CategoricalScale if categorical else ValueScale).model_fields)
-    return _KEYS.get((str(path[0]), len(path)), ())
+    return _KNOWN_KEYS.get((str(path[0]), len(path)), ())
 
 
-def _located(loc: Path, data: object, *, missing: bool) -> Path:
+def _convert_path(loc: Path, data: object, *, missing: bool) -> Path:
     """Convert a path of pydantic to a path in the file.
 
     Tags of unions are dropped, and the indices of categories are replaced by their names.
     """
     path: Path = ()
     for part in loc:
-        step = _step(part, data)
+        step = _find_step(part, data)
         if step is not None:
             path = (*path, step)
             data = data[step]  # type: ignore[index]  # _step found it there
     return (*path, loc[-1]) if missing else path
 
 
-def _step(part: str | int, data: object) -> str | int | None:
+def _find_step(part: str | int, data: object) -> str | int | None:
     """Return the key or index for a part of pydantic's path, None if it is not in the data."""
     if isinstance(data, Mapping):
         names = [*data]
@@ -139,34 +141,40 @@ def _step(part: str | int, data: object) -> str | int | None:
     return part if isinstance(data, list) and isinstance(part, int) and part < len(data) else None
 
 
-def _told(error: ErrorDetails, path: Path, data: object) -> Iterator[tuple[Path, str]]:
+def _format_error(error: ErrorDetails, path: Path, data: object) -> Iterator[tuple[Path, str]]:
     """Format an error in the terms of the file, one message for each of its lines."""
     kind, given = error["type"], error["input"]
     context = error.get("ctx", {})
     if kind == "extra_forbidden" and isinstance(data, Mapping):
-        yield path, f"unknown{did_you_mean(str(path[-1]), known_keys(path, data))}"
+        yield path, f"unknown{did_you_mean(str(path[-1]), list_known_keys(path, data))}"
     elif kind == "value_error" and path[:1] == ("needs",) and len(path) > 1:
-        yield path, f"{shown(given)} is no field of a case{did_you_mean(str(given), (*PROMPT_FIELDS, f'{TAG}NAME'))}"
+        yield (
+            path,
+            f"{format_value(given)} is no field of a case{did_you_mean(str(given), (*PROMPT_FIELDS, f'{TAG}NAME'))}",
+        )
     elif kind == "value_error":
         for line in error["msg"].removeprefix("Value error, ").splitlines():
-            yield _placed(line, path, data)
+            yield _split_place(line, path, data)
     elif kind == "literal_error":
         allowed = [word for word in context["expected"].split("'") if word.strip(", ") not in {"", "or"}]
-        yield path, f"{shown(given)} is not allowed here{did_you_mean(str(given), allowed)}"
-    elif kind in _WANTED:
-        yield path, f"must be {_WANTED[kind]}, got {shown(given)}{_hint(kind, given)}"
+        yield path, f"{format_value(given)} is not allowed here{did_you_mean(str(given), allowed)}"
+    elif kind in _EXPECTED_TYPES:
+        yield path, f"must be {_EXPECTED_TYPES[kind]}, got {format_value(given)}{_format_hint(kind, given)}"
     else:
-        yield path, _SAID[kind].format(**context) if kind in _SAID else error["msg"].replace("Input should", "must")
+        yield (
+            path,
+            _MESSAGES[kind].format(**context) if kind in _MESSAGES else error["msg"].replace("Input should", "must"),
+        )
 
 
-def _hint(kind: str, given: object) -> str:
+def _format_hint(kind: str, given: object) -> str:
     """Format a hint for an empty key, or for a number or flag in the place of text."""
     if given is None:
         return "; write its content or leave the key out"
     return "; put it in quotes" if kind == "string_type" and isinstance(given, bool | int | float) else ""
 
 
-def shown(given: object) -> str:
+def format_value(given: object) -> str:
     """Format a value for a message as the file has it, shortened."""
     match given:
         case None:
@@ -182,12 +190,12 @@ def shown(given: object) -> str:
             return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}..."
 
 
-def _placed(text: str, path: Path, data: object) -> tuple[Path, str]:
+def _split_place(text: str, path: Path, data: object) -> tuple[Path, str]:
     """Split `place: fault` into path and fault, using the data because names may hold dots and colons."""
     for part in path:
         data = data[part]  # type: ignore[index]  # the path was found in the data
     rest, ended = text, False
-    while not ended and (steps := [step for step in _steps(data) if rest.startswith((f"{step}: ", f"{step}."))]):
+    while not ended and (steps := [step for step in _list_steps(data) if rest.startswith((f"{step}: ", f"{step}."))]):
         step = max(steps, key=lambda step: len(str(step)))
         after = rest[len(str(step)) :]
         path, data = (*path, step), data[step]  # type: ignore[index]  # one of its own steps
@@ -195,15 +203,15 @@ def _placed(text: str, path: Path, data: object) -> tuple[Path, str]:
     return path, rest
 
 
-def _steps(data: object) -> Iterable[str | int]:
+def _list_steps(data: object) -> Iterable[str | int]:
     """Return the keys or the indices of a container; empty for other data."""
     return data if isinstance(data, Mapping) else range(len(data)) if isinstance(data, list) else ()
 
 
-def _counts(fault: Fault) -> bool:
+def _is_low_count(fault: MetricFileFault) -> bool:
     """Return whether the fault is a low count, which also occurs if an item of the list is invalid."""
     return fault.text.startswith("holds too little")
 
 
-def _inside(other: Fault, fault: Fault) -> bool:
+def _is_inside(other: MetricFileFault, fault: MetricFileFault) -> bool:
     return len(other.path) > len(fault.path) and other.path[: len(fault.path)] == fault.path

@@ -13,7 +13,7 @@ Schema = dict[str, Any]
 LEVEL = "0|-?[1-9][0-9]*|-?(0|[1-9][0-9]*)\\.[0-9]*[1-9]"
 """The only spelling of a level's number, so that no level is described twice."""
 
-_SAID = {
+_FIELD_DESCRIPTIONS = {
     "": "A metric: what good means, how it is judged, and on which scale.",
     "name": "Letters and digits of any script and - . @ _; also the name of the file, without .yaml.",
     "description": "What the metric judges and what it is for. The judge reads it.",
@@ -27,7 +27,7 @@ _SAID = {
     "examples": "Judged cases that the judge is shown first.",
     "uses": "Narrow the chunks or triples to those to which another metric gave certain values.",
 }
-_SAID_OF = {
+_PART_DESCRIPTIONS = {
     ("CategoricalScale", ""): "Categories, best first unless ordered is false.",
     ("CategoricalScale", "categories"): "Each name with what it means, best first.",
     ("CategoricalScale", "ordered"): "false where no category is better than another.",
@@ -56,10 +56,10 @@ _SAID_OF = {
     ("Use", "judged_by"): "The name of the metric that judges the chunks or triples.",
     ("Use", "as"): "The values that are kept.",
 }
-_TEXT: Schema = {"type": "string", "minLength": 1}
+_TEXT_SCHEMA: Schema = {"type": "string", "minLength": 1}
 
 
-def file_schema() -> Schema:
+def build_file_schema() -> Schema:
     """Build the JSON schema of a metric file, in draft 7, which editors support.
 
     Returns:
@@ -69,44 +69,48 @@ def file_schema() -> Schema:
         >>> build_file_schema()["required"]
         ['name', 'description', 'needs', 'scale', 'steps']
     """
-    schema = _plain(JudgedMetric.model_json_schema())
+    schema = _drop_prose(JudgedMetric.model_json_schema())
     parts: dict[str, Schema] = schema.pop("$defs")
-    _shape_parts(parts)
-    _shape_fields(schema["properties"])
+    _adapt_parts(parts)
+    _adapt_fields(schema["properties"])
     for name, content in schema["properties"].items():
-        content["description"] = _SAID[name]
-    for (part, name), text in _SAID_OF.items():
+        content["description"] = _FIELD_DESCRIPTIONS[name]
+    for (part, name), text in _PART_DESCRIPTIONS.items():
         (parts[part]["properties"][name] if name else parts[part])["description"] = text
-    head = {"$schema": "http://json-schema.org/draft-07/schema#", "title": "greval metric", "description": _SAID[""]}
+    head = {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "title": "greval metric",
+        "description": _FIELD_DESCRIPTIONS[""],
+    }
     return {**head, **schema, "$defs": parts}
 
 
-def _plain(schema: Any) -> Any:  # noqa: ANN401 - any part of a schema
+def _drop_prose(schema: Any) -> Any:  # noqa: ANN401 - any part of a schema
     """Drop titles, defaults and docstrings, which describe Python code."""
     if isinstance(schema, list):
-        return [_plain(part) for part in schema]
+        return [_drop_prose(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
     kept = {key: part for key, part in schema.items() if key != "default" and not _is_prose(key, part)}
-    return {key: _plain(part) for key, part in kept.items()}
+    return {key: _drop_prose(part) for key, part in kept.items()}
 
 
 def _is_prose(key: str, part: object) -> bool:
     return key in {"title", "description"} and isinstance(part, str)
 
 
-def _shape_fields(fields: Schema) -> None:
+def _adapt_fields(fields: Schema) -> None:
     """Adapt the fields of a metric to their form in a file."""
     known: list[Schema] = [{"enum": [*PROMPT_FIELDS]}, {"type": "string", "pattern": rf"^{TAG[:-1]}\..+"}]
     fields["needs"]["items"] = {"anyOf": known}
     fields["over"] = {"enum": [*get_args(Over), None]}
-    fields["scale"] = {"anyOf": [_ref("CategoricalScale"), _ref("ValueScale")]}
-    notes = [_TEXT, _ref("TextNote"), _ref("ListNote"), _ref("ShareNote")]
+    fields["scale"] = {"anyOf": [_build_ref("CategoricalScale"), _build_ref("ValueScale")]}
+    notes = [_TEXT_SCHEMA, _build_ref("TextNote"), _build_ref("ListNote"), _build_ref("ShareNote")]
     fields["notes"]["additionalProperties"] = {"anyOf": notes}
     fields["notes"]["propertyNames"]["not"] = {"enum": [*RESERVED]}
 
 
-def _shape_parts(parts: dict[str, Schema]) -> None:
+def _adapt_parts(parts: dict[str, Schema]) -> None:
     """Adapt the parts of a metric to their short forms in a file."""
     category, scale = parts["Category"], parts["CategoricalScale"]["properties"]
     names = category["properties"].pop("name")
@@ -116,7 +120,7 @@ def _shape_parts(parts: dict[str, Schema]) -> None:
         "minProperties": scale["categories"]["minItems"],
         "maxProperties": scale["categories"]["maxItems"],
         "propertyNames": {key: names[key] for key in ("minLength", "maxLength")},
-        "additionalProperties": {"anyOf": [{"type": ["string", "null"]}, _ref("Category")]},
+        "additionalProperties": {"anyOf": [{"type": ["string", "null"]}, _build_ref("Category")]},
     }
     levels = parts["ValueScale"]["properties"]
     end = levels["range"].pop("prefixItems")[0]
@@ -126,19 +130,19 @@ def _shape_parts(parts: dict[str, Schema]) -> None:
         word = parts["ShareNote"]["properties"][field]["additionalProperties"]
         parts["ShareNote"]["properties"][field]["additionalProperties"] = {"anyOf": [names, word]}
 
-    _shape_case(parts)
+    _adapt_case(parts)
 
 
-def _shape_case(parts: dict[str, Schema]) -> None:
+def _adapt_case(parts: dict[str, Schema]) -> None:
     """Adapt the case of an example to its short forms: a chunk as text, a triple as three texts, no ids."""
     for name in ("Chunk", "Triple"):
         parts[name]["required"].remove("id")
     three = {"type": "array", "items": {"type": "string"}, "minItems": 3, "maxItems": 3}
     fields = parts["Case"]["properties"]
-    fields["chunks"] = {"type": ["array", "null"], "items": {"anyOf": [{"type": "string"}, _ref("Chunk")]}}
-    fields["triples"] = {"type": ["array", "null"], "items": {"anyOf": [three, _ref("Triple")]}}
+    fields["chunks"] = {"type": ["array", "null"], "items": {"anyOf": [{"type": "string"}, _build_ref("Chunk")]}}
+    fields["triples"] = {"type": ["array", "null"], "items": {"anyOf": [three, _build_ref("Triple")]}}
     fields["tags"]["additionalProperties"] = {"type": ["string", "number", "boolean"]}
 
 
-def _ref(name: str) -> Schema:
+def _build_ref(name: str) -> Schema:
     return {"$ref": f"#/$defs/{name}"}

@@ -19,49 +19,52 @@ SCHEMA_LINE = "# yaml-language-server: $schema=metric.schema.json\n"
 MAX_LINE = 100
 """Maximum line length. Longer text is folded into several lines."""
 
-UNBROKEN = 2**20
+UNBROKEN_WIDTH = 2**20
 """The width passed to ruamel. It must not break lines itself, because it may add a space to quoted text."""
 
-HIDDEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]")
+INVISIBLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]")
 """Invisible characters, some of which YAML readers treat as line breaks."""
 
-PLAIN = re.compile(r"\w([\w .@/-]*\w)?")
-TRUTHS = frozenset({"yes", "no", "on", "off", "y", "n"})
+PLAIN_WORD = re.compile(r"\w([\w .@/-]*\w)?")
+YAML_BOOLEANS = frozenset({"yes", "no", "on", "off", "y", "n"})
 """Text that YAML 1.1 readers parse as true or false."""
 
-MAX_WHOLE = 1_000_000
+MAX_WHOLE_SCORE = 1_000_000
 """Whole scores up to this value are written without a decimal point."""
 
 
-def write(metric: JudgedMetric) -> str:
+def write_yaml(metric: JudgedMetric) -> str:
     """Return the YAML text of a metric."""
     content: dict[str, Any] = {
         "name": metric.name,
-        "description": _text(metric.description),
+        "description": _style_text(metric.description),
         "over": metric.over,
-        "needs": _row(metric.needs),
+        "needs": _build_flow_list(metric.needs),
         "uses": {
-            field: _line(judged_by=_word(use.judged_by), **{"as": _row(use.as_)}) for field, use in metric.uses.items()
+            field: _build_flow_mapping(judged_by=_quote_word(use.judged_by), **{"as": _build_flow_list(use.as_)})
+            for field, use in metric.uses.items()
         },
-        "scale": _scale(metric.scale),
-        "steps": [_text(step) for step in metric.steps],
-        "instructions": _text(metric.instructions),
+        "scale": _dump_scale(metric.scale),
+        "steps": [_style_text(step) for step in metric.steps],
+        "instructions": _style_text(metric.instructions),
         "reason_depth": None if metric.reason_depth == "brief" else metric.reason_depth,
-        "notes": {name: _note(note) for name, note in metric.notes.items()},
-        "examples": [_folded(example.model_dump(mode="json", exclude_defaults=True)) for example in metric.examples],
+        "notes": {name: _dump_note(note) for name, note in metric.notes.items()},
+        "examples": [
+            _style_texts(example.model_dump(mode="json", exclude_defaults=True)) for example in metric.examples
+        ],
     }
     yaml = YAML(typ="rt", pure=True)
-    yaml.width = UNBROKEN
+    yaml.width = UNBROKEN_WIDTH
     yaml.indent(mapping=2, sequence=4, offset=2)
     stream = io.StringIO()
     yaml.dump({key: part for key, part in content.items() if part}, stream)
     return SCHEMA_LINE + stream.getvalue()
 
 
-def _text(text: str) -> object:
+def _style_text(text: str) -> object:
     """Return a text in its YAML style: folded if long, literal if it has several lines, quoted if necessary."""
     lines = text.split("\n")
-    if any(HIDDEN.search(line) for line in lines) or text.casefold() in TRUTHS:
+    if any(INVISIBLE.search(line) for line in lines) or text.casefold() in YAML_BOOLEANS:
         return DoubleQuotedScalarString(text)
     if any(line != line.strip() for line in lines) or text != text.strip():
         return text
@@ -70,11 +73,11 @@ def _text(text: str) -> object:
     if len(text) <= MAX_LINE:
         return text
     folded = FoldedScalarString(text)
-    folded.fold_pos = [*_breaks(text)]
+    folded.fold_pos = [*_find_fold_positions(text)]
     return folded
 
 
-def _breaks(text: str) -> Iterator[int]:
+def _find_fold_positions(text: str) -> Iterator[int]:
     """Yield the positions of single spaces at which a text is folded."""
     start = last = 0
     for space in re.finditer(r"(?<=\S) (?=\S)", text):
@@ -86,45 +89,47 @@ def _breaks(text: str) -> Iterator[int]:
         yield last
 
 
-def _folded(content: object) -> object:
+def _style_texts(content: object) -> object:
     """Fold the long texts of any JSON content."""
     if isinstance(content, dict):
-        return {key: _folded(part) for key, part in content.items()}
+        return {key: _style_texts(part) for key, part in content.items()}
     if isinstance(content, list):
         plain = all(isinstance(part, str) for part in content)
-        return _row(content) if plain else [_folded(part) for part in content]
-    return _text(content) if isinstance(content, str) else content
+        return _build_flow_list(content) if plain else [_style_texts(part) for part in content]
+    return _style_text(content) if isinstance(content, str) else content
 
 
-def _row(items: Iterable[str | int]) -> CommentedSeq:
+def _build_flow_list(items: Iterable[str | int]) -> CommentedSeq:
     """Build a list that is written on one line."""
-    row = CommentedSeq([_word(item) if isinstance(item, str) else item for item in items])
+    row = CommentedSeq([_quote_word(item) if isinstance(item, str) else item for item in items])
     row.fa.set_flow_style()
     return row
 
 
-def _word(text: str) -> str:
+def _quote_word(text: str) -> str:
     """Quote text within a one-line list or mapping unless it is plain, because ruamel quotes too little there."""
-    return text if PLAIN.fullmatch(text) and text.casefold() not in TRUTHS else DoubleQuotedScalarString(text)
+    return (
+        text if PLAIN_WORD.fullmatch(text) and text.casefold() not in YAML_BOOLEANS else DoubleQuotedScalarString(text)
+    )
 
 
-def _line(**fields: object) -> CommentedMap:
+def _build_flow_mapping(**fields: object) -> CommentedMap:
     """Build a mapping that is written on one line."""
     line = CommentedMap(fields)
     line.fa.set_flow_style()
     return line
 
 
-def _scale(scale: Scale) -> dict[str, Any]:
+def _dump_scale(scale: Scale) -> dict[str, Any]:
     match scale:
         case CategoricalScale():
-            categories = {category.name: _category(category) for category in scale.categories}
+            categories = {category.name: _dump_category(category) for category in scale.categories}
             return {"categories": categories, **({} if scale.ordered else {"ordered": False})}
         case ValueScale():
             stated = {"better": scale.better} if "better" in scale.model_fields_set else {}
-            levels = {level: _text(scale.levels[level]) for level in sorted(scale.levels)}
+            levels = {level: _style_text(scale.levels[level]) for level in sorted(scale.levels)}
             step = {"step": scale.step} if scale.step else {}
-            return {"range": _row(scale.range), **step, **stated, "levels": levels}
+            return {"range": _build_flow_list(scale.range), **step, **stated, "levels": levels}
         case MeasureScale():
             message = "a measure is computed; there is no file for it"
             raise TypeError(message)
@@ -132,31 +137,37 @@ def _scale(scale: Scale) -> dict[str, Any]:
             assert_never(scale)
 
 
-def _category(category: Category) -> object:
-    means = _text(category.means)
+def _dump_category(category: Category) -> object:
+    means = _style_text(category.means)
     if category.score is None:
         return means or None
-    whole = category.score.is_integer() and abs(category.score) <= MAX_WHOLE
+    whole = category.score.is_integer() and abs(category.score) <= MAX_WHOLE_SCORE
     score = int(category.score) if whole else category.score
     return {"means": means, "score": score} if means else {"score": score}
 
 
-def _note(note: Note) -> object:
+def _dump_note(note: Note) -> object:
     """Return the file form of a note without its defaults."""
     match note:
         case TextNote(means=means, when="after"):
-            return _text(means)
+            return _style_text(means)
         case TextNote(means=means, when=when):
-            return {"when": when, "means": _text(means)}
+            return {"when": when, "means": _style_text(means)}
         case ListNote(means=means, each=each, when=when):
-            fields = {name: _text(told) if isinstance(told, str) else _row(told) for name, told in each.items()}
-            return {**({} if when == "after" else {"when": when}), "means": _text(means), "each": fields}
+            fields = {
+                name: _style_text(told) if isinstance(told, str) else _build_flow_list(told)
+                for name, told in each.items()
+            }
+            return {**({} if when == "after" else {"when": when}), "means": _style_text(means), "each": fields}
         case ShareNote(share=share, where=where, among=among, better=better):
-            further = {**({"among": _words(among)} if among else {}), **({"better": better} if better else {})}
-            return _line(share=_word(share), where=_words(where), **further)
+            further = {**({"among": _dump_words(among)} if among else {}), **({"better": better} if better else {})}
+            return _build_flow_mapping(share=_quote_word(share), where=_dump_words(where), **further)
         case _:
             assert_never(note)
 
 
-def _words(wanted: Mapping[str, tuple[str, ...]]) -> dict[str, object]:
-    return {_word(field): _word(words[0]) if len(words) == 1 else _row(words) for field, words in wanted.items()}
+def _dump_words(wanted: Mapping[str, tuple[str, ...]]) -> dict[str, object]:
+    return {
+        _quote_word(field): _quote_word(words[0]) if len(words) == 1 else _build_flow_list(words)
+        for field, words in wanted.items()
+    }

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-__all__ = ["CONFIG", "PUBLISHED"]
+__all__ = ["CONFIG_FILE", "DEFAULT_GROUP_BY"]
 
-CONFIG = "eval_config.yaml"
+CONFIG_FILE = "eval_config.yaml"
 """The default name of the config file."""
-PUBLISHED = "imdb_key"
+DEFAULT_GROUP_BY = "imdb_key"
 """The default column that groups the dataset: the one of the published evaluation design."""

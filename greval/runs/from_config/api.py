@@ -12,27 +12,40 @@ from typing import Any, Unpack
 
 from langchain_core.language_models import BaseChatModel
 
-from greval._util.arguments import known_options
-from greval.datasets.case_records import read_given
+from greval._util.arguments import check_options
+from greval.datasets.case_records import read_records
 from greval.errors import JudgeError, StoreError
 from greval.judging.metric_runnable import run_sync
 from greval.judging.model.judge import Judge
 from greval.methods import Method
 from greval.methods.collecting import Collected, CollectProgress, collect_async
 from greval.methods.collecting.response_file import ResponseFile
-from greval.metrics.library import load
+from greval.metrics.library import load_metric
 from greval.records.metric import set_reason_depth
-from greval.runs.evaluation import Run, evaluate_async, unused
-from greval.runs.from_config import CONFIG
-from greval.runs.from_config.config import Config, located, plain, read_config
-from greval.runs.from_config.dataset import Questions, groups, read_questions
-from greval.runs.from_config.methods import chosen, load_group_methods
-from greval.runs.from_config.result_files import DETAILED, EFFORT, JUDGED, SUMMARY, Asked, write_json
-from greval.runs.from_config.result_writer import RESPONSES, RUN, Writer, current, saving
-from greval.runs.options import DEFAULT_CONCURRENCY, Options
-from greval.runs.store.disk import lock
+from greval.runs.evaluation import Run, evaluate_async, find_free_folder
+from greval.runs.from_config import CONFIG_FILE
+from greval.runs.from_config.config import EvaluationConfig, dump_response_settings, locate_config, read_config
+from greval.runs.from_config.dataset import Questions, count_groups, read_questions
+from greval.runs.from_config.methods import load_group_methods, select_methods
+from greval.runs.from_config.result_files import (
+    DETAILED,
+    JUDGED_METRICS,
+    SUMMARY,
+    USAGE_METRICS,
+    EvaluationScope,
+    write_json,
+)
+from greval.runs.from_config.result_writer import (
+    RESPONSES_FILE,
+    RUN_FOLDER,
+    ResultFileWriter,
+    save_periodically,
+    select_current,
+)
+from greval.runs.options import DEFAULT_CONCURRENCY, EvaluateOptions
+from greval.runs.store.disk import lock_folder
 
-SETUP = "setup.json"
+SETUP_FILE = "setup.json"
 SAVE_SECONDS = 5.0
 NO_JUDGE = "no judge is named; add `judge: {model: openai:MODEL}` (or `local`) to the config, or give --judge MODEL"
 
@@ -47,11 +60,11 @@ class Selection:
 
 
 @dataclass(frozen=True)
-class Plan:
+class EvaluationPlan:
     """An evaluation that has been checked and is ready to run."""
 
-    config: Config
-    asked: Asked
+    config: EvaluationConfig
+    scope: EvaluationScope
     methods: Mapping[str, Method]
     judge: Judge | BaseChatModel
     out: Path
@@ -85,11 +98,11 @@ class Evaluation:
 
 def evaluate_config(
     root: str | Path,
-    file: str | Path = CONFIG,
+    file: str | Path = CONFIG_FILE,
     selection: Selection | None = None,
     *,
     judge: Judge | BaseChatModel | None = None,
-    **options: Unpack[Options],
+    **options: Unpack[EvaluateOptions],
 ) -> Evaluation:
     """Run the evaluation that a config file describes; the synchronous form of `evaluate_config_async`."""
     return run_sync(evaluate_config_async(root, file, selection, judge=judge, **options))
@@ -97,7 +110,7 @@ def evaluate_config(
 
 async def evaluate_config_async(  # noqa: PLR0913 - the inputs and options of an evaluation
     root: str | Path,
-    file: str | Path = CONFIG,
+    file: str | Path = CONFIG_FILE,
     selection: Selection | None = None,
     *,
     judge: Judge | BaseChatModel | None = None,
@@ -105,7 +118,7 @@ async def evaluate_config_async(  # noqa: PLR0913 - the inputs and options of an
     timeout: float | None = None,  # noqa: ASYNC109 - the timeout of one response, not of this coroutine
     save_seconds: float = SAVE_SECONDS,
     on_collected: Callable[[CollectProgress], None] | None = None,
-    **options: Unpack[Options],
+    **options: Unpack[EvaluateOptions],
 ) -> Evaluation:
     """Run the evaluation that a config file describes; calling it again resumes the evaluation.
 
@@ -130,16 +143,18 @@ async def evaluate_config_async(  # noqa: PLR0913 - the inputs and options of an
         JudgeError: If no judge is named or it cannot be used.
         StoreError: If the folder cannot be written.
     """
-    known_options(options, Options, "evaluate_config")
-    plan = planned(Path(root), Path(file), selection or Selection(), judge)
-    _begin(plan, anew=not options.get("resume", True))
-    metrics = set_reason_depth([load(name) for name in (*JUDGED, *EFFORT)], options.get("reason_depth"))
-    write = Writer(plan.asked, plan.out, metrics, plan.judge, repeats=options.get("repeats", 1))
-    async with saving(write, save_seconds if plan.config.output.save_intermediate else None):
+    check_options(options, EvaluateOptions, "evaluate_config")
+    plan = prepare_evaluation(Path(root), Path(file), selection or Selection(), judge)
+    _prepare_folder(plan, restart=not options.get("resume", True))
+    metrics = set_reason_depth(
+        [load_metric(name) for name in (*JUDGED_METRICS, *USAGE_METRICS)], options.get("reason_depth")
+    )
+    write = ResultFileWriter(plan.scope, plan.out, metrics, plan.judge, repeats=options.get("repeats", 1))
+    async with save_periodically(write, save_seconds if plan.config.output.save_intermediate else None):
         collected = await collect_async(
-            plan.asked.samples,
+            plan.scope.samples,
             plan.methods,
-            out=plan.out / RESPONSES,
+            out=plan.out / RESPONSES_FILE,
             concurrency=options.get("concurrency") or DEFAULT_CONCURRENCY,
             timeout=timeout,
             retry_failed=options.get("retry_failed", True),
@@ -147,15 +162,17 @@ async def evaluate_config_async(  # noqa: PLR0913 - the inputs and options of an
             on_progress=on_collected,
             debug=options.get("debug", False),
         )
-        cases = [*current(plan.asked, collected.cases()).values()]
+        cases = [*select_current(plan.scope, collected.cases()).values()]
         options["resume"], options["total"] = True, len(cases)
-        given = read_given(cases, needed=False)
-        run = await evaluate_async(given, metrics, plan.judge, out=plan.out / RUN, stop=stop, **options)
+        given = read_records(cases, required=False)
+        run = await evaluate_async(given, metrics, plan.judge, out=plan.out / RUN_FOLDER, stop=stop, **options)
     await asyncio.to_thread(write)
-    return Evaluation(plan.out, collected, run, plan.ignored, plan.asked.unread)
+    return Evaluation(plan.out, collected, run, plan.ignored, plan.scope.unread)
 
 
-def planned(root: Path, file: Path, selection: Selection, judge: Judge | BaseChatModel | None = None) -> Plan:
+def prepare_evaluation(
+    root: Path, file: Path, selection: Selection, judge: Judge | BaseChatModel | None = None
+) -> EvaluationPlan:
     """Read and check everything that an evaluation needs, without calling a method or the judge.
 
     Raises:
@@ -163,32 +180,32 @@ def planned(root: Path, file: Path, selection: Selection, judge: Judge | BaseCha
         MethodError: If a method cannot be loaded.
         JudgeError: If no judge is named.
     """
-    config = read_config(located(root, file), root)
+    config = read_config(locate_config(root, file), root)
     judge = judge or config.judge
     if judge is None:
         raise JudgeError(NO_JUDGE)
     questions = read_questions(root / config.dataset.path, config.dataset.group_by)
-    wanted: Questions = questions.where(selection.where, selection.limit)
-    names = chosen(config, selection.methods)
-    found = groups(wanted.samples, config.dataset.group_by)
+    wanted: Questions = questions.select(selection.where, selection.limit)
+    names = select_methods(config, selection.methods)
+    found = count_groups(wanted.samples, config.dataset.group_by)
     methods = load_group_methods(config, names, found, root)
-    asked = Asked(wanted.samples, names, config.dataset.group_by, wanted.faults)
-    return Plan(config, asked, methods, judge, root / config.output.dir, wanted.ignored)
+    asked = EvaluationScope(wanted.samples, names, config.dataset.group_by, wanted.faults)
+    return EvaluationPlan(config, asked, methods, judge, root / config.output.dir, wanted.ignored)
 
 
-def _begin(plan: Plan, *, anew: bool) -> None:
+def _prepare_folder(plan: EvaluationPlan, *, restart: bool) -> None:
     """Prepare the output folder; move the old one aside if the evaluation starts from scratch.
 
     Raises:
         StoreError: If another run is writing to the folder, or it holds responses made with other settings.
     """
     out = plan.out
-    if anew and out.is_dir() and any(out.iterdir()):
+    if restart and out.is_dir() and any(out.iterdir()):
         _move_aside(out)
-    file = out / SETUP
-    now = plain(plan.config)
-    before = _setup(file)
-    if told := "; ".join(_changed(before, now, plan.asked)):
+    file = out / SETUP_FILE
+    now = dump_response_settings(plan.config)
+    before = _read_setup(file)
+    if told := "; ".join(_describe_changes(before, now, plan.scope)):
         message = f"{file}: the responses there are not of this config: {told}"
         raise StoreError(f"{message}. --no-resume moves them aside; or set another output.dir")
     kept = {part: {**before.get(part, {}), **now[part]} for part in ("methods", "indexes")}
@@ -198,13 +215,13 @@ def _begin(plan: Plan, *, anew: bool) -> None:
 def _move_aside(out: Path) -> None:
     """Rename the output folder, unless another run is writing to it."""
     with ExitStack() as opened:
-        if (out / RESPONSES).exists():
-            opened.enter_context(ResponseFile.open(out / RESPONSES))
-        opened.enter_context(lock(out / RUN))
-        out.rename(unused(out))
+        if (out / RESPONSES_FILE).exists():
+            opened.enter_context(ResponseFile.open(out / RESPONSES_FILE))
+        opened.enter_context(lock_folder(out / RUN_FOLDER))
+        out.rename(find_free_folder(out))
 
 
-def _setup(file: Path) -> dict[str, Any]:
+def _read_setup(file: Path) -> dict[str, Any]:
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, json.JSONDecodeError):
@@ -212,13 +229,13 @@ def _setup(file: Path) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _changed(before: Mapping[str, Any], now: Mapping[str, Any], asked: Asked) -> Iterable[str]:
+def _describe_changes(before: Mapping[str, Any], now: Mapping[str, Any], scope: EvaluationScope) -> Iterable[str]:
     """Describe the settings, within the scope of this evaluation, that changed since the responses were collected."""
     if not before:
         return
     if before.get("generation") != now["generation"]:
         yield "generation has changed"
-    for part, names in (("methods", asked.methods), ("indexes", groups(asked.samples, asked.group_by))):
+    for part, names in (("methods", scope.methods), ("indexes", count_groups(scope.samples, scope.group_by))):
         for name in names:
             old, new = before.get(part, {}).get(name), now[part].get(name)
             if old is not None and old != new:

@@ -12,22 +12,22 @@ from greval.errors import DataError
 from greval.judging.model.hints import LOCAL
 from greval.judging.model.judge import Judge
 from greval.methods.fair_context import ContextMode
-from greval.metrics.files.faults import Fault, did_you_mean, from_errors, line_of
-from greval.metrics.files.yaml_reader import Source, read_source
+from greval.metrics.files.faults import MetricFileFault, convert_errors, did_you_mean, find_line
+from greval.metrics.files.yaml_reader import YamlSource, read_source
 from greval.records.record import Record, Text
-from greval.runs.from_config import PUBLISHED
+from greval.runs.from_config import DEFAULT_GROUP_BY
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
-INDEX = "{index}"
+INDEX_PLACEHOLDER = "{index}"
 """The placeholder in the spec of a method for the folder of the group's index."""
-GRAPHRAG = ("local", "global", "drift", "basic")
+GRAPHRAG_SEARCHES = ("local", "global", "drift", "basic")
 """Methods that need no spec: the searches of Microsoft GraphRAG over the index of the group."""
 PROVIDER = "openai:"
 
 
-def with_provider(model: str) -> str:
+def add_provider(model: str) -> str:
     """Return the name of a model with its provider; a name without a provider is OpenAI's.
 
     Example:
@@ -37,7 +37,7 @@ def with_provider(model: str) -> str:
     return model if not model or ":" in model or model == LOCAL else f"{PROVIDER}{model}"
 
 
-def _listed(methods: object) -> object:
+def _convert_name_list(methods: object) -> object:
     """Convert a list of names to methods without a spec."""
     if not isinstance(methods, list | tuple) or not all(isinstance(name, str) for name in methods):
         return methods
@@ -47,24 +47,24 @@ def _listed(methods: object) -> object:
     return dict.fromkeys(methods)
 
 
-def _judge(given: object) -> object:
+def _add_judge_provider(given: object) -> object:
     """Add the default provider to the model of the judge."""
     if not isinstance(given, Mapping):
         return given
     if not isinstance(given.get("model"), str):
         message = "model is missing; name one, such as openai:gpt-5.1 or local"
         raise ValueError(message)  # noqa: TRY004 - pydantic reports only a ValueError as a fault
-    return {**given, "model": with_provider(given["model"])}
+    return {**given, "model": add_provider(given["model"])}
 
 
-Model = Annotated[str, Field(min_length=1), BeforeValidator(lambda name: with_provider(name) if name else name)]
+Model = Annotated[str, Field(min_length=1), BeforeValidator(lambda name: add_provider(name) if name else name)]
 
 
 class DatasetConfig(Record):
     """The file of the questions, and the column that selects the index of each question."""
 
     path: Text
-    group_by: Text = PUBLISHED
+    group_by: Text = DEFAULT_GROUP_BY
 
 
 class OutputConfig(Record):
@@ -90,7 +90,7 @@ class GenerationConfig(Record):
         return Judge(self.model, temperature=self.temperature, base_url=self.base_url)
 
 
-class Config(Record):
+class EvaluationConfig(Record):
     """The configuration of an evaluation.
 
     Paths are relative to the root folder. `methods` maps the name of a method to its spec, or to None if the name alone
@@ -99,18 +99,18 @@ class Config(Record):
 
     dataset: DatasetConfig
     indexes: dict[str, Text] = Field(default_factory=dict)
-    methods: Annotated[dict[Text, Text | None], Field(min_length=1), BeforeValidator(_listed)]
+    methods: Annotated[dict[Text, Text | None], Field(min_length=1), BeforeValidator(_convert_name_list)]
     output: OutputConfig = OutputConfig()
-    judge: Annotated[Judge | None, BeforeValidator(_judge)] = None
+    judge: Annotated[Judge | None, BeforeValidator(_add_judge_provider)] = None
     generation: GenerationConfig | None = None
 
-    def spec(self, method: str) -> str | None:
+    def find_spec(self, method: str) -> str | None:
         """Return the spec of a method, or None if it has none and its name is not a GraphRAG search."""
         own = self.methods[method]
-        return own or (f"graphrag:{INDEX}?method={method}" if method in GRAPHRAG else None)
+        return own or (f"graphrag:{INDEX_PLACEHOLDER}?method={method}" if method in GRAPHRAG_SEARCHES else None)
 
 
-PARTS: Mapping[str, type[Record]] = {
+SECTIONS: Mapping[str, type[Record]] = {
     "dataset": DatasetConfig,
     "output": OutputConfig,
     "judge": Judge,
@@ -118,12 +118,12 @@ PARTS: Mapping[str, type[Record]] = {
 }
 
 
-def located(root: Path, file: Path) -> Path:
+def locate_config(root: Path, file: Path) -> Path:
     """Return the path of a config file: relative to the root, or as given if it exists only there."""
     return file if file.is_file() and not (root / file).is_file() else root / file
 
 
-def read_config(path: Path, root: Path) -> Config:
+def read_config(path: Path, root: Path) -> EvaluationConfig:
     """Read a config file, YAML or JSON.
 
     Args:
@@ -133,22 +133,22 @@ def read_config(path: Path, root: Path) -> Config:
     Raises:
         DataError: If the file has faults. All are reported at once, each with its line.
     """
-    source = _source(path)
+    source = _read_source(path)
     faults = list(source.faults)
     config = None
     if source.data is not None or not faults:
         try:
-            config = Config.model_validate({} if source.data is None else source.data)
+            config = EvaluationConfig.model_validate({} if source.data is None else source.data)
         except ValidationError as error:
-            faults += _faults(error.errors(include_url=False), source)
+            faults += _convert_errors(error.errors(include_url=False), source)
         else:
-            faults += _unfit(config, root, source)
+            faults += _check_references(config, root, source)
     if faults or config is None:
         raise DataError("\n".join(f"{path}:{fault}" for fault in sorted(faults, key=lambda fault: fault.line)))
     return config
 
 
-def _source(path: Path) -> Source:
+def _read_source(path: Path) -> YamlSource:
     try:
         return read_source(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
@@ -159,56 +159,56 @@ def _source(path: Path) -> Source:
         raise DataError(message) from error
 
 
-def _faults(errors: list[ErrorDetails], source: Source) -> Iterator[Fault]:
+def _convert_errors(errors: list[ErrorDetails], source: YamlSource) -> Iterator[MetricFileFault]:
     """Convert pydantic's errors to faults; an unknown key is reported with the most similar known key."""
     for error in errors:
         if error["type"] == "extra_forbidden":
             *parent, name = error["loc"]
-            known = PARTS[str(parent[0])] if parent else Config
+            known = SECTIONS[str(parent[0])] if parent else EvaluationConfig
             text = f"unknown{did_you_mean(str(name), known.model_fields)}"
-            yield Fault(line_of(error["loc"], source.lines), text, error["loc"])
+            yield MetricFileFault(find_line(error["loc"], source.lines), text, error["loc"])
         else:
-            yield from from_errors([error], source.data, source.lines)
+            yield from convert_errors([error], source.data, source.lines)
 
 
-def _unfit(config: Config, root: Path, source: Source) -> Iterator[Fault]:
+def _check_references(config: EvaluationConfig, root: Path, source: YamlSource) -> Iterator[MetricFileFault]:
     """Find what cannot be used: missing files and folders, and methods that cannot be loaded."""
 
-    def fault(text: str, *place: str | int) -> Fault:
-        return Fault(line_of(place, source.lines), text, place)
+    def build_fault(text: str, *place: str | int) -> MetricFileFault:
+        return MetricFileFault(find_line(place, source.lines), text, place)
 
     if not (root / config.dataset.path).is_file():
-        yield fault(f"there is no file {root / config.dataset.path}", "dataset", "path")
+        yield build_fault(f"there is no file {root / config.dataset.path}", "dataset", "path")
     for group, folder in config.indexes.items():
         if not (root / folder).is_dir():
-            yield fault(f"there is no folder {root / folder}", "indexes", group)
+            yield build_fault(f"there is no folder {root / folder}", "indexes", group)
     for place, name in enumerate(config.methods):
         where = ("methods", name) if ("methods", name) in source.lines else ("methods", place)
-        spec = config.spec(name)
+        spec = config.find_spec(name)
         if spec is None:
-            yield fault(_unknown_method(name), *where)
-        elif INDEX in spec and not config.indexes:
-            yield fault(f"{spec} needs the folder of an index; add indexes, a folder for each group", *where)
+            yield build_fault(_describe_unknown_method(name), *where)
+        elif INDEX_PLACEHOLDER in spec and not config.indexes:
+            yield build_fault(f"{spec} needs the folder of an index; add indexes, a folder for each group", *where)
     if config.generation and config.generation.context == "fair" and config.generation.facts is None:
         modes = " or ".join(mode for mode in get_args(ContextMode) if mode != "fair")
-        yield fault(f"fair context needs facts: a file to count in; else write context: {modes}", "generation")
+        yield build_fault(f"fair context needs facts: a file to count in; else write context: {modes}", "generation")
     if config.generation and config.generation.facts and not (root / config.generation.facts).is_file():
-        yield fault(f"there is no file {root / config.generation.facts}", "generation", "facts")
+        yield build_fault(f"there is no file {root / config.generation.facts}", "generation", "facts")
 
 
-def _unknown_method(name: str) -> str:
+def _describe_unknown_method(name: str) -> str:
     """Explain how to write the spec of a method."""
     return (
-        f"how is {name} called? Only {', '.join(GRAPHRAG)} need no spec (Microsoft GraphRAG). Write methods as a "
-        f"mapping with a spec for it, such as {name}: my_module:function, or {name}: my_module:make({INDEX}), where "
-        f"{INDEX} stands for the folder of the group's index"
+        f"how is {name} called? Only {', '.join(GRAPHRAG_SEARCHES)} need no spec (Microsoft GraphRAG). Write methods "
+        f"as a mapping with a spec for it, such as {name}: my_module:function, or {name}: "
+        f"my_module:make({INDEX_PLACEHOLDER}), where {INDEX_PLACEHOLDER} stands for the folder of the group's index"
     )
 
 
-def plain(config: Config) -> dict[str, Any]:
+def dump_response_settings(config: EvaluationConfig) -> dict[str, Any]:
     """Return the settings that affect a response, as JSON: method specs, indexes and the answering model."""
     return {
-        "methods": {name: config.spec(name) for name in config.methods},
+        "methods": {name: config.find_spec(name) for name in config.methods},
         "indexes": dict(config.indexes),
         "generation": config.generation.model_dump(mode="json") if config.generation else None,
     }

@@ -6,17 +6,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from greval.datasets import Reading, RowFault, read_cases
+from greval.datasets import CaseReader, RowFault, read_cases
 from greval.datasets.case_reader import READERS
-from greval.datasets.field_names import FIELD_OF, dotted, names_of, shown
-from greval.datasets.json_text import Raw
-from greval.datasets.row_faults import describe_unread
+from greval.datasets.field_names import FIELD_BY_NAME, format_printable, list_names, split_dotted
+from greval.datasets.json_text import RawRow
+from greval.datasets.row_faults import describe_row_faults
 from greval.errors import DataError
 from greval.metrics.files import did_you_mean
 from greval.records.case import Case, Sample
 
 ANSWER = "answer"
-OF_SAMPLES = frozenset(Sample.model_fields)
+SAMPLE_FIELDS = frozenset(Sample.model_fields)
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Questions:
     faults: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
 
-    def where(self, given: Mapping[str, str | Sequence[str]], limit: int | None = None) -> Questions:
+    def select(self, given: Mapping[str, str | Sequence[str]], limit: int | None = None) -> Questions:
         """Select the samples whose tags have the given values, at most `limit` of them.
 
         Args:
@@ -41,10 +41,12 @@ class Questions:
         left = [one for one in self.samples if all(one.tags.get(tag) in values for tag, values in wanted.items())]
         if not left:
             asked = " and ".join(f"{tag}={' or '.join(values)}" for tag, values in wanted.items())
-            raise DataError(f"no question has {asked}{self._known(wanted)}" if asked else "there are no questions")
+            raise DataError(
+                f"no question has {asked}{self._describe_known(wanted)}" if asked else "there are no questions"
+            )
         return replace(self, samples=tuple(left[:limit]))
 
-    def _known(self, wanted: Mapping[str, Sequence[str]]) -> str:
+    def _describe_known(self, wanted: Mapping[str, Sequence[str]]) -> str:
         """Describe the values or tags that exist, for the error message."""
         tags = dict.fromkeys(tag for sample in self.samples for tag in sample.tags)
         for tag, values in wanted.items():
@@ -72,29 +74,29 @@ def read_questions(path: Path, group_by: str) -> Questions:
     read_cases(path)  # raises early if the file cannot be read
     ignored: dict[str, None] = {}
 
-    def rows() -> Iterator[Raw]:
+    def iterate_rows() -> Iterator[RawRow]:
         for row in READERS[path.suffix.lower()](path):
-            yield _question(row, group_by, ignored)
+            yield _rename_columns(row, group_by, ignored)
 
     samples: list[Sample] = []
     faults: list[str] = []
-    for found in Reading(str(path), rows, None, path):
+    for found in CaseReader(str(path), iterate_rows, None, path):
         if isinstance(found, RowFault):
             faults.append(f"{found.place}: {found.message}")
         else:
-            samples.append(_only_sample(found))
+            samples.append(_extract_sample(found))
     if not samples:
-        raise DataError("\n".join(describe_unread(faults)))
+        raise DataError("\n".join(describe_row_faults(faults)))
     return Questions(tuple(samples), tuple(faults), tuple(ignored))
 
 
-def _only_sample(case: Case) -> Sample:
+def _extract_sample(case: Case) -> Sample:
     return Sample(**{name: getattr(case, name) for name in Sample.model_fields})
 
 
-def _question(row: Raw, group_by: str, ignored: dict[str, None]) -> Raw:
+def _rename_columns(row: RawRow, group_by: str, ignored: dict[str, None]) -> RawRow:
     """Rename the columns of a row to the fields of a sample, and report a missing group."""
-    names = dict(_names(row.values, ignored))
+    names = dict(_map_columns(row.values, ignored))
     values = {names[name]: value for name, value in row.values.items() if name in names}
     faults = {names.get(name, name): why for name, why in row.faults.items()}
     nested = values.get("tags")
@@ -105,22 +107,22 @@ def _question(row: Raw, group_by: str, ignored: dict[str, None]) -> Raw:
     return replace(row, values=values, faults=faults)
 
 
-def _names(row: Mapping[str, object], ignored: dict[str, None]) -> Iterator[tuple[str, str]]:
+def _map_columns(row: Mapping[str, object], ignored: dict[str, None]) -> Iterator[tuple[str, str]]:
     """Map the columns that are fields of a sample or tags to their names there; record the other columns as ignored."""
-    told = any(row.get(name) is not None for name in names_of("expected_answer"))
+    told = any(row.get(name) is not None for name in list_names("expected_answer"))
     for name, value in row.items():
-        part = dotted(name)
+        part = split_dotted(name)
         if name == ANSWER and not told:
             yield name, "expected_answer"
-        elif FIELD_OF.get(name) in OF_SAMPLES or (part and part[0] in OF_SAMPLES):
+        elif FIELD_BY_NAME.get(name) in SAMPLE_FIELDS or (part and part[0] in SAMPLE_FIELDS):
             yield name, name
-        elif name in FIELD_OF or part or isinstance(value, list | dict):
-            ignored[shown(name)] = None
+        elif name in FIELD_BY_NAME or part or isinstance(value, list | dict):
+            ignored[format_printable(name)] = None
         elif value is not None:
             yield name, f"tags.{name}"
 
 
-def groups(samples: Iterable[Sample], group_by: str) -> dict[str, int]:
+def count_groups(samples: Iterable[Sample], group_by: str) -> dict[str, int]:
     """Count the samples of each group, in the order in which the groups first occur."""
     counts: dict[str, int] = {}
     for sample in samples:

@@ -10,18 +10,18 @@ from langchain_core.language_models import BaseChatModel
 
 from greval.judging.model.judge import Judge
 from greval.methods.collecting.response_file import read_responses
-from greval.metrics.library import load
+from greval.metrics.library import load_metric
 from greval.records.case import Case, Chunk, Sample
 from greval.records.record import Record
 from greval.runs.forecast import Forecast, forecast
-from greval.runs.from_config import CONFIG
-from greval.runs.from_config.api import Plan, Selection, planned
-from greval.runs.from_config.result_files import JUDGED
-from greval.runs.from_config.result_writer import RESPONSES, RUN, current
-from greval.runs.options import Options
+from greval.runs.from_config import CONFIG_FILE
+from greval.runs.from_config.api import EvaluationPlan, Selection, prepare_evaluation
+from greval.runs.from_config.result_files import JUDGED_METRICS
+from greval.runs.from_config.result_writer import RESPONSES_FILE, RUN_FOLDER, select_current
+from greval.runs.options import EvaluateOptions
 
 
-class Foretold(Record):
+class ConfigForecast(Record):
     """The work that an evaluation would do.
 
     `open` counts, for each method, how many of the `questions` it would be called for. Their judgements are part of
@@ -35,14 +35,14 @@ class Foretold(Record):
     unread: tuple[str, ...] = ()
 
 
-def foretell_config(
+def forecast_config(
     root: str | Path,
-    file: str | Path = CONFIG,
+    file: str | Path = CONFIG_FILE,
     selection: Selection | None = None,
     *,
     judge: Judge | BaseChatModel | None = None,
-    **options: Unpack[Options],
-) -> Foretold:
+    **options: Unpack[EvaluateOptions],
+) -> ConfigForecast:
     """Count the calls that `evaluate_config` with the same arguments would make, without making any or writing files.
 
     Raises:
@@ -50,36 +50,36 @@ def foretell_config(
         MethodError: If a method cannot be loaded.
         JudgeError: If no judge is named or it cannot be used.
     """
-    plan = planned(Path(root), Path(file), selection or Selection(), judge)
-    there = _there(plan, options)
-    missing = [(sample, name) for name in plan.asked.methods for sample in plan.asked.samples]
+    plan = prepare_evaluation(Path(root), Path(file), selection or Selection(), judge)
+    there = _read_kept_responses(plan, options)
+    missing = [(sample, name) for name in plan.scope.methods for sample in plan.scope.samples]
     missing = [(sample, name) for sample, name in missing if (sample.id, name) not in there]
-    metrics = [load(name) for name in JUDGED]
-    return Foretold(
-        questions=len(plan.asked.samples),
-        open={name: sum(method == name for _, method in missing) for name in plan.asked.methods},
+    metrics = [load_metric(name) for name in JUDGED_METRICS]
+    return ConfigForecast(
+        questions=len(plan.scope.samples),
+        open={name: sum(method == name for _, method in missing) for name in plan.scope.methods},
         forecast=forecast(
-            [*there.values(), *_stand_ins(missing)],
+            [*there.values(), *_build_placeholders(missing)],
             metrics,
             plan.judge,
-            out=plan.out / RUN,
+            out=plan.out / RUN_FOLDER,
             **options,
         ),
-        unread=tuple(plan.asked.unread),
+        unread=tuple(plan.scope.unread),
     )
 
 
-def _there(plan: Plan, options: Options) -> dict[tuple[str, str], Case]:
+def _read_kept_responses(plan: EvaluationPlan, options: EvaluateOptions) -> dict[tuple[str, str], Case]:
     """Read the responses that would be kept and not collected again."""
-    file = plan.out / RESPONSES
+    file = plan.out / RESPONSES_FILE
     if not (options.get("resume", True) and file.is_file()):
         return {}
     again = options.get("retry_failed", True)
-    found = current(plan.asked, read_responses(file))
+    found = select_current(plan.scope, read_responses(file))
     return {who: case for who, case in found.items() if case.error is None or not again}
 
 
-def _stand_ins(missing: list[tuple[Sample, str]]) -> Iterator[Case]:
+def _build_placeholders(missing: list[tuple[Sample, str]]) -> Iterator[Case]:
     """Build a placeholder case for each missing response."""
     for sample, method in missing:
         known = {name: getattr(sample, name) for name in Sample.model_fields}

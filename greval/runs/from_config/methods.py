@@ -13,7 +13,7 @@ from greval.methods.fair_context.generator import with_generator
 from greval.methods.loading import load_method
 from greval.metrics.files import did_you_mean
 from greval.records.case import Response, Sample
-from greval.runs.from_config.config import INDEX, Config
+from greval.runs.from_config.config import INDEX_PLACEHOLDER, EvaluationConfig
 
 INDEX_TAG = "index"
 """The tag that holds the folder of the group's index; user-defined methods read it."""
@@ -44,7 +44,7 @@ class GroupMethod:
 
 
 def load_group_methods(
-    config: Config, names: Iterable[str], groups: Mapping[str, int], root: Path
+    config: EvaluationConfig, names: Iterable[str], groups: Mapping[str, int], root: Path
 ) -> dict[str, Method]:
     """Load the methods of an evaluation for the groups of its samples.
 
@@ -69,7 +69,7 @@ def load_group_methods(
     methods: dict[str, Method] = {}
     for name in names:
         try:
-            methods[name] = _grouped(placed(config.spec(name) or "", root), groups, config, indexes)
+            methods[name] = _load_by_group(resolve_spec(config.find_spec(name) or "", root), groups, config, indexes)
         except GrevalError as error:
             faults.append(f"methods: {name}: {error}")
     if faults:
@@ -81,7 +81,7 @@ def load_group_methods(
     return with_generator(methods, made.judge, context=made.context, facts=facts, by=made.by)
 
 
-def placed(spec: str, root: Path) -> str:
+def resolve_spec(spec: str, root: Path) -> str:
     """Return a spec with the full path of its file, if the file exists under the root; other specs are unchanged.
 
     Example:
@@ -94,18 +94,20 @@ def placed(spec: str, root: Path) -> str:
     return f"{root / found['file']}{found['rest'] or ''}"
 
 
-def _grouped(spec: str, groups: Mapping[str, int], config: Config, indexes: Mapping[str, Path]) -> Method:
+def _load_by_group(
+    spec: str, groups: Mapping[str, int], config: EvaluationConfig, indexes: Mapping[str, Path]
+) -> Method:
     """Load the method of a spec: once for all groups, or once per group if the spec contains the index placeholder."""
-    if INDEX not in spec:
+    if INDEX_PLACEHOLDER not in spec:
         one = load_method(spec)
         return GroupMethod(dict.fromkeys(groups, one), config.dataset.group_by, indexes)
     if lacking := [f"{group} ({count} questions)" for group, count in groups.items() if group not in indexes]:
         raise DataError(f"no index for {', '.join(lacking)}; add a folder for each under indexes")
-    loaded = {group: load_method(spec.replace(INDEX, str(indexes[group]))) for group in groups}
+    loaded = {group: load_method(spec.replace(INDEX_PLACEHOLDER, str(indexes[group]))) for group in groups}
     return GroupMethod(loaded, config.dataset.group_by, indexes)
 
 
-def chosen(config: Config, wanted: str | Iterable[str] | None) -> tuple[str, ...]:
+def select_methods(config: EvaluationConfig, wanted: str | Iterable[str] | None) -> tuple[str, ...]:
     """Return the names of the selected methods; all by default.
 
     Args:

@@ -15,16 +15,16 @@ from greval.errors import StoreError
 from greval.records.result import Usage
 
 FILE = "results.sqlite"
-LOCK = "lock"
+LOCK_FILE = "lock"
 NO_SPACE = ("full", "no space", "quota", "too large", "disk i/o")
 """Words of a full disk in messages of SQLite and the system. A quota or file size limit appears as an I/O error."""
-PAGES = 16_384
+CHECKPOINT_PAGES = 16_384
 """The size of the "-wal" file in pages (64 MB) at which a writer checkpoints itself.
 
 Normally the flushing thread has done it before.
 """
-COSTS = tuple(Usage.model_fields)
-PLANS = """
+COST_COLUMNS = tuple(Usage.model_fields)
+PLAN_TABLES = """
 CREATE TABLE kept_results (result INTEGER PRIMARY KEY, plan INTEGER NOT NULL);
 CREATE TABLE kept_cases (judged_case INTEGER PRIMARY KEY, source INTEGER NOT NULL);
 CREATE TABLE sources (
@@ -38,18 +38,18 @@ TABLES = f"""
 CREATE TABLE results (
     key INTEGER NOT NULL, content INTEGER, place INTEGER NOT NULL, replaces INTEGER, finished INTEGER NOT NULL,
     plan INTEGER NOT NULL, sample_id TEXT NOT NULL, method TEXT NOT NULL, metric TEXT NOT NULL, repeat INTEGER NOT NULL,
-    tags TEXT NOT NULL, outline TEXT NOT NULL, {", ".join(f"{name} INTEGER" for name in COSTS)},
+    tags TEXT NOT NULL, outline TEXT NOT NULL, {", ".join(f"{name} INTEGER" for name in COST_COLUMNS)},
     row TEXT NOT NULL);
 CREATE INDEX replaced ON results (replaces) WHERE replaces IS NOT NULL;
 CREATE TABLE cases (key INTEGER NOT NULL, source INTEGER NOT NULL, method TEXT NOT NULL, row TEXT NOT NULL);
 CREATE TABLE facts (name TEXT PRIMARY KEY, content TEXT NOT NULL);
-{PLANS}"""
-LAYOUT = crc32(f"{TABLES} -- 1".encode()) >> 1
+{PLAN_TABLES}"""
+LAYOUT_VERSION = crc32(f"{TABLES} -- 1".encode()) >> 1
 """The version number of the table layout, stored by SQLite as `user_version`."""
-LAYOUT_WITHOUT_PLANS = 333203226
+LAYOUT_VERSION_WITHOUT_PLANS = 333203226
 UPGRADE = f"""
 BEGIN IMMEDIATE;
-{PLANS}
+{PLAN_TABLES}
 ALTER TABLE results ADD COLUMN plan INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE cases ADD COLUMN source INTEGER NOT NULL DEFAULT 1;
 ALTER TABLE cases ADD COLUMN method TEXT NOT NULL DEFAULT '';
@@ -60,13 +60,13 @@ GROUP BY metric, method ORDER BY min(rowid);
 UPDATE results SET plan =
 (SELECT id FROM plans WHERE plans.metric = results.metric AND plans.method = results.method);
 UPDATE cases SET method = coalesce(json_extract(row, '$.method'), '');
-PRAGMA user_version={LAYOUT};
+PRAGMA user_version={LAYOUT_VERSION};
 COMMIT
 """  # noqa: S608 - constants
 """Adds a plan for each metric and method of an older log, so that its results count until they are planned again."""
 
 
-def lock(folder: Path) -> IO[str]:
+def lock_folder(folder: Path) -> IO[str]:
     """Create a run folder if it does not exist, and acquire its write lock.
 
     Raises:
@@ -74,7 +74,7 @@ def lock(folder: Path) -> IO[str]:
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        held = (folder / LOCK).open("w")
+        held = (folder / LOCK_FILE).open("w")
     except OSError as error:
         message = f"{folder}: cannot be used as a run folder: {error.strerror}; choose another with -o"
         raise StoreError(message) from error
@@ -87,32 +87,34 @@ def lock(folder: Path) -> IO[str]:
     return held
 
 
-def prepare(database: sqlite3.Connection, folder: Path, *, write: bool) -> None:
+def prepare_tables(database: sqlite3.Connection, folder: Path, *, write: bool) -> None:
     """Configure a connection, and create or upgrade the tables if necessary.
 
     Raises:
         StoreError: If there are no tables to read, or they have an unknown layout.
     """
     if write:
-        database.executescript(f"PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint={PAGES}")
+        database.executescript(
+            f"PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}"
+        )
     (layout,) = database.execute("PRAGMA user_version").fetchone()
     (tables,) = database.execute("SELECT count(*) FROM sqlite_master").fetchone()
     if write and not tables:
-        database.executescript(f"BEGIN; {TABLES} PRAGMA user_version={LAYOUT}; COMMIT")
+        database.executescript(f"BEGIN; {TABLES} PRAGMA user_version={LAYOUT_VERSION}; COMMIT")
     elif not tables:
         message = f"{folder}: the run there never began; run greval evaluate with -o {folder} again"
         raise StoreError(message)
-    elif layout == LAYOUT_WITHOUT_PLANS:
+    elif layout == LAYOUT_VERSION_WITHOUT_PLANS:
         database.executescript(UPGRADE)
-    elif layout != LAYOUT:
+    elif layout != LAYOUT_VERSION:
         message = (
             f"{folder / FILE}: its tables are of another version of greval (layout {layout}, this one "
-            f"reads {LAYOUT}); choose another folder with -o, or read it with the version that wrote it"
+            f"reads {LAYOUT_VERSION}); choose another folder with -o, or read it with the version that wrote it"
         )
         raise StoreError(message)
 
 
-class Disk:
+class LogSync:
     """Syncs the newest part of the log to disk, from any thread and without blocking `append`.
 
     SQLite appends to the file "-wal". It is enough to sync that file, because SQLite syncs before it moves content to
@@ -147,7 +149,7 @@ class Disk:
             self._wal = None
 
 
-class told:  # noqa: N801 - used like a function in `with`
+class translate_errors:  # noqa: N801 - used like a function in `with`
     """Context manager that turns errors of SQLite and the system into a `StoreError` with a hint for the user."""
 
     def __init__(self, folder: Path) -> None:

@@ -11,13 +11,13 @@ from pydantic import Field, JsonValue
 
 from greval.records.consistency import find_contradictions
 from greval.records.judgement_text import find_cited_items, is_share
-from greval.records.metric import JudgedMetric, define
+from greval.records.metric import JudgedMetric, build_metric
 from greval.records.note import ShareNote
 from greval.records.record import Record
 from greval.records.result import Result
 
-NUMBERS = ("number", "confidence", "latency")
-COUNTS = ("repeat", "calls", "input_tokens", "output_tokens")
+NUMBER_COLUMNS = ("number", "confidence", "latency")
+COUNT_COLUMNS = ("repeat", "calls", "input_tokens", "output_tokens")
 COLUMNS = (
     *("sample_id", "method", "metric", "repeat", "status", "item", "value", "number", "reason", "confidence"),
     *("failure", "message", "judge", "tier", "fingerprint"),
@@ -25,16 +25,16 @@ COLUMNS = (
     *("findings", "cited_items", "contradictions", "notes"),
 )
 """The columns of every run. Columns for notes follow them."""
-NOTE = "notes."
+NOTE_PREFIX = "notes."
 """The prefix of a column name, followed by the name of the note."""
-COUNT, OF = ".count", ".of"
+COUNT_SUFFIX, OF_SUFFIX = ".count", ".of"
 """The suffixes of the two further columns of a share: the number of matching entries, and of all entries."""
-_OF_RESULT = ("sample_id", "method", "metric", "repeat", "judge", "tier", "fingerprint", "latency")
-_OF_USAGE = ("calls", "input_tokens", "output_tokens")
-_OF_JUDGEMENT = ("item", "number", "reason", "confidence")
+_RESULT_FIELDS = ("sample_id", "method", "metric", "repeat", "judge", "tier", "fingerprint", "latency")
+_USAGE_FIELDS = ("calls", "input_tokens", "output_tokens")
+_JUDGEMENT_FIELDS = ("item", "number", "reason", "confidence")
 
 
-class Layout(Record):
+class TableLayout(Record):
     """The columns of a run's table.
 
     A text note has a column `notes.NAME`, a list one with its entries as JSON. A share has three: `notes.NAME`, the
@@ -46,38 +46,46 @@ class Layout(Record):
     @cached_property
     def columns(self) -> tuple[str, ...]:
         """The column names, in order."""
-        return (*COLUMNS, *self._notes)
+        return (*COLUMNS, *self._note_columns)
 
     @cached_property
     def numbers(self) -> frozenset[str]:
         """The names of the columns with real numbers."""
-        return frozenset((*NUMBERS, *(name for name, kind in self._notes.items() if kind is float)))
+        return frozenset((*NUMBER_COLUMNS, *(name for name, kind in self._note_columns.items() if kind is float)))
 
     @cached_property
     def counts(self) -> frozenset[str]:
         """The names of the columns with integers."""
-        return frozenset((*COUNTS, *(name for name, kind in self._notes.items() if kind is int)))
+        return frozenset((*COUNT_COLUMNS, *(name for name, kind in self._note_columns.items() if kind is int)))
 
     @cached_property
-    def _notes(self) -> dict[str, type]:
+    def _note_columns(self) -> dict[str, type]:
         """The columns of notes with their types; the type is text if two metrics disagree."""
         found: dict[str, type] = {}
         for metric in self.metrics.values():
             for name, note in metric.notes.items():
                 share = isinstance(note, ShareNote)
-                cells = {NOTE + name: float, NOTE + name + COUNT: int, NOTE + name + OF: int} if share else {}
-                for column, kind in (cells or {NOTE + name: str}).items():
+                cells = (
+                    {
+                        NOTE_PREFIX + name: float,
+                        NOTE_PREFIX + name + COUNT_SUFFIX: int,
+                        NOTE_PREFIX + name + OF_SUFFIX: int,
+                    }
+                    if share
+                    else {}
+                )
+                for column, kind in (cells or {NOTE_PREFIX + name: str}).items():
                     found[column] = kind if found.get(column, kind) is kind else str
         return found
 
     def flatten(self, result: Mapping[str, Any]) -> Iterator[dict[str, object]]:
         """Yield the rows of a result that was parsed from a JSON line."""
-        shared = {name: result[name] for name in _OF_RESULT}
-        shared |= {name: result["usage"][name] for name in _OF_USAGE}
-        shared["tags"] = _json(result["tags"])
+        shared = {name: result[name] for name in _RESULT_FIELDS}
+        shared |= {name: result["usage"][name] for name in _USAGE_FIELDS}
+        shared["tags"] = _format_json(result["tags"])
         outcome = result["outcome"]
         for found in outcome.get("judgements", ()):
-            yield {**shared, **self._judgement(result["metric"], found)}
+            yield {**shared, **self._build_judgement_cells(result["metric"], found)}
         failures = outcome.get("failures") or ([outcome["error"]] if "error" in outcome else [])
         for failure in failures:
             told = {"item": failure["item"], "failure": failure["kind"], "message": failure["message"]}
@@ -85,62 +93,62 @@ class Layout(Record):
         if outcome["status"] == "skipped":
             yield {**shared, "status": "skipped", "message": outcome["reason"]}
 
-    def _judgement(self, metric: str, found: Mapping[str, Any]) -> dict[str, object]:
+    def _build_judgement_cells(self, metric: str, found: Mapping[str, Any]) -> dict[str, object]:
         """Return the cells of a judgement. Fields that are missing in the log of an older version are empty."""
         notes, findings = found["notes"], found.get("findings") or []
         cited = find_cited_items([found["reason"], *findings, notes], found.get("shown_ids") or {})
         cells = {
-            **{name: found[name] for name in _OF_JUDGEMENT},
+            **{name: found[name] for name in _JUDGEMENT_FIELDS},
             "status": "scored",
             "value": str(found["value"]),
-            "findings": _json(findings) if findings else None,
-            "cited_items": _json(cited) if cited else None,
+            "findings": _format_json(findings) if findings else None,
+            "cited_items": _format_json(cited) if cited else None,
         }
         if notes:
-            cells |= self._note_cells(notes)
-            cells["contradictions"] = "; ".join(self._contradictions(metric, found).values()) or None
+            cells |= self._build_note_cells(notes)
+            cells["contradictions"] = "; ".join(self._find_contradictions(metric, found).values()) or None
         return cells
 
-    def _contradictions(self, metric: str, found: Mapping[str, Any]) -> dict[str, str]:
+    def _find_contradictions(self, metric: str, found: Mapping[str, Any]) -> dict[str, str]:
         definition = self.metrics.get(metric)
         if definition is None:
             return {}
         return find_contradictions(definition, found["value"], found["notes"], found["votes"])
 
-    def _note_cells(self, notes: Mapping[str, JsonValue]) -> dict[str, object]:
+    def _build_note_cells(self, notes: Mapping[str, JsonValue]) -> dict[str, object]:
         """Return the cells of notes. Notes without a column of their own share the column `notes`."""
         cells: dict[str, object] = {}
         others: dict[str, JsonValue] = {}
         for name, note in notes.items():
-            if NOTE + name not in self._notes:
+            if NOTE_PREFIX + name not in self._note_columns:
                 others[name] = note
             elif isinstance(note, dict) and is_share(note):
                 told = {
-                    NOTE + name: note.get("share"),
-                    NOTE + name + COUNT: note.get("count"),
-                    NOTE + name + OF: note["of"],
+                    NOTE_PREFIX + name: note.get("share"),
+                    NOTE_PREFIX + name + COUNT_SUFFIX: note.get("count"),
+                    NOTE_PREFIX + name + OF_SUFFIX: note["of"],
                 }
-                cells |= {column: self._fit(column, content) for column, content in told.items()}
+                cells |= {column: self._format_cell(column, content) for column, content in told.items()}
             else:
-                cells[NOTE + name] = self._fit(NOTE + name, note)
-        return {**cells, "notes": _json(others)} if others else cells
+                cells[NOTE_PREFIX + name] = self._format_cell(NOTE_PREFIX + name, note)
+        return {**cells, "notes": _format_json(others)} if others else cells
 
-    def _fit(self, column: str, content: JsonValue) -> object:
+    def _format_cell(self, column: str, content: JsonValue) -> object:
         """Return the content of a cell in the type of its column; lists as JSON."""
         plain = isinstance(content, str) or content is None
-        return content if plain or self._notes.get(column) is not str else _json(content)
+        return content if plain or self._note_columns.get(column) is not str else _format_json(content)
 
 
-def read_layout(fact: JsonValue) -> Layout:
+def read_layout(fact: JsonValue) -> TableLayout:
     """Build the table layout of a run from its stored metric definitions (metadata entry `metrics`)."""
     listed = [one for one in fact if isinstance(one, dict)] if isinstance(fact, list) else []
-    return Layout(metrics={str(one["name"]): define(one) for one in listed if "steps" in one})
+    return TableLayout(metrics={str(one["name"]): build_metric(one) for one in listed if "steps" in one})
 
 
-def flat(result: Result, layout: Layout | None = None) -> Iterator[dict[str, object]]:
+def flatten_result(result: Result, layout: TableLayout | None = None) -> Iterator[dict[str, object]]:
     """Yield one row for each judgement and failure of a result, or for its skip."""
-    return (layout or Layout()).flatten(result.model_dump(mode="json"))
+    return (layout or TableLayout()).flatten(result.model_dump(mode="json"))
 
 
-def _json(content: object) -> str:
+def _format_json(content: object) -> str:
     return json.dumps(content, ensure_ascii=False)

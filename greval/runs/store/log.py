@@ -17,22 +17,22 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self
 
 from pydantic import JsonValue, TypeAdapter
 
-from greval._util.files import Closing
-from greval._util.row_index import Index, name_of, number
-from greval.datasets.file_identity import Source
+from greval._util.files import CloseOnExit
+from greval._util.row_index import RowIndex, format_key, hash_key
+from greval.datasets.file_identity import CaseSource
 from greval.errors import MissingExtraError, StoreError
 from greval.records.case import Case
-from greval.records.fingerprint import digest
-from greval.records.outline import outline
+from greval.records.fingerprint import hash_json
+from greval.records.outline import format_outline
 from greval.records.result import Result, Usage
-from greval.runs.store.disk import COSTS, FILE, Disk, lock, prepare, told
-from greval.runs.store.flat import Layout, flat, read_layout
+from greval.runs.store.disk import COST_COLUMNS, FILE, LogSync, lock_folder, prepare_tables, translate_errors
+from greval.runs.store.flat import TableLayout, flatten_result, read_layout
 from greval.runs.store.plans import (
+    CASE_SOURCE,
     COUNTED,
     COUNTED_CASE,
-    SOURCE_OF,
-    Plans,
-    TakenPlan,
+    CountedPlan,
+    PlanTable,
     count_planned,
     read_judges,
     read_plans,
@@ -44,23 +44,23 @@ if TYPE_CHECKING:
     import pandas as pd
 
 NEWEST = "rowid NOT IN (SELECT replaces FROM results WHERE replaces IS NOT NULL)"
-MARK = "json_extract(row, '$.fingerprint', '$.judge')"
+METRIC_VERSION = "json_extract(row, '$.fingerprint', '$.judge')"
 NO_CONTENT = 0
-NUMBERS = f"""
+ROW_NUMBERS = f"""
 SELECT rowid, place, CASE WHEN finished AND content IS NOT NULL THEN content ELSE {NO_CONTENT} END
 FROM results
 """  # noqa: S608 - constant
-PLAN_OF = "coalesce((SELECT kept.plan FROM kept_results AS kept WHERE kept.result = results.rowid), results.plan)"
-MARKS_AT_ONCE = 4_096
+RESULT_PLAN = "coalesce((SELECT kept.plan FROM kept_results AS kept WHERE kept.result = results.rowid), results.plan)"
+MAX_BUFFERED_ROWS = 4_096
 """The maximum number of kept rows that are buffered in memory before they are written."""
 _JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
 
 
-class _Known(NamedTuple):
+class _RowIndexes(NamedTuple):
     """Row numbers of the newest finished row by content, and of the newest row by sample, method, metric and repeat."""
 
-    contents: Index
-    places: Index
+    contents: RowIndex
+    places: RowIndex
 
 
 class StoredRow(NamedTuple):
@@ -74,7 +74,7 @@ class StoredRow(NamedTuple):
     plan: int
 
 
-class Store(Closing):
+class Store(CloseOnExit):
     """A run folder, opened to write (`create`) or to read (`open`); a context manager.
 
     Reading returns the results of the last plan. Results of other cases, answers, judges or definitions stay in the
@@ -93,13 +93,13 @@ class Store(Closing):
         folder: Path,
         connection: sqlite3.Connection,
         held: IO[str] | None,
-        disk: Disk | None,
+        disk: LogSync | None,
         *,
         all_rows: bool = False,
     ) -> None:
         """Wrap an open connection; use `create` or `open` instead."""
         self.folder = folder
-        self.plans = Plans(connection)
+        self.plans = PlanTable(connection)
         self._db = connection
         self._lock = held
         self._disk = disk
@@ -115,7 +115,7 @@ class Store(Closing):
             StoreError: If another run writes to it, it cannot be written, or another version of greval wrote it.
         """
         folder = Path(folder)
-        return cls._opened(folder, lock(folder))
+        return cls._open_log(folder, lock_folder(folder))
 
     @classmethod
     def open(cls, folder: str | Path, *, all_rows: bool = False) -> Self:
@@ -133,18 +133,18 @@ class Store(Closing):
         if not (folder / FILE).is_file():
             message = f"{folder}: no run is there; greval evaluate CASES -m METRIC -o {folder} makes one"
             raise StoreError(message)
-        return cls._opened(folder, None, all_rows=all_rows)
+        return cls._open_log(folder, None, all_rows=all_rows)
 
     @classmethod
-    def _opened(cls, folder: Path, held: IO[str] | None, *, all_rows: bool = False) -> Self:
+    def _open_log(cls, folder: Path, held: IO[str] | None, *, all_rows: bool = False) -> Self:
         """Open the log, and close everything again if that fails."""
-        with told(folder), ExitStack() as opened:
+        with translate_errors(folder), ExitStack() as opened:
             if held:
                 opened.callback(held.close)
             connection = sqlite3.connect(folder / FILE, isolation_level=None, check_same_thread=False)
             opened.callback(connection.close)
-            prepare(connection, folder, write=held is not None)
-            store = cls(folder, connection, held, Disk(folder) if held else None, all_rows=all_rows)
+            prepare_tables(connection, folder, write=held is not None)
+            store = cls(folder, connection, held, LogSync(folder) if held else None, all_rows=all_rows)
             opened.pop_all()
             return store
 
@@ -171,19 +171,22 @@ class Store(Closing):
         Raises:
             StoreError: If the disk is full or the folder is gone; what was written before stays.
         """
-        known = self._known
-        place = number(_place(result.sample_id, result.method, result.metric, result.repeat))
-        numbers = (number(key), number(content) if content else None, place)
+        known = self._row_indexes
+        place = hash_key(_format_place(result.sample_id, result.method, result.metric, result.repeat))
+        numbers = (hash_key(key), hash_key(content) if content else None, place)
         replaced = known.places.get(numbers[2])
         if plan is None:
-            plan = self.plans.plan_of(result.metric, result.method)
-        with told(self.folder), self._db:  # one transaction, because its overhead exceeds the cost of its statements
+            plan = self.plans.claim_plan(result.metric, result.method)
+        with (
+            translate_errors(self.folder),
+            self._db,
+        ):  # one transaction, because its overhead exceeds the cost of its statements
             own = cost or result.usage
-            whole = own if replaced is None else own + self._cost(replaced)
-            row = (*numbers, replaced, result.finished, plan, *_columns(result, whole))
+            whole = own if replaced is None else own + self._read_cost(replaced)
+            row = (*numbers, replaced, result.finished, plan, *_build_columns(result, whole))
             self._db.execute("BEGIN")
             if case:
-                self._put_case(number(digest(case)), case, result.method)
+                self._put_case(hash_key(hash_json(case)), case, result.method)
             at = self._db.execute(INSERT, row).lastrowid or 0
         known.places[numbers[2]] = at
         if numbers[1] is not None and result.finished:
@@ -191,15 +194,15 @@ class Store(Closing):
 
     def get(self, key: str, result_of: tuple[str, str, str], repeat: int = 0) -> Result | None:
         """Return the newest result of a sample, method and metric if it has this key, else None."""
-        at = self._known.places.get(_place(*result_of, repeat))
-        return None if at is None else self._at(at, number(key))
+        at = self._row_indexes.places.get(_format_place(*result_of, repeat))
+        return None if at is None else self._read_result(at, hash_key(key))
 
     def plan_of(self, result_of: tuple[str, str, str], repeat: int = 0) -> int | None:
         """Return the plan id of the newest result of a sample, method and metric, or None if there is no result."""
-        at = self._known.places.get(_place(*result_of, repeat))
+        at = self._row_indexes.places.get(_format_place(*result_of, repeat))
         if at is None:
             return None
-        query = f"SELECT {PLAN_OF} FROM results WHERE rowid = ?"  # noqa: S608 - constant
+        query = f"SELECT {RESULT_PLAN} FROM results WHERE rowid = ?"  # noqa: S608 - constant
         return int(self._db.execute(query, (at,)).fetchone()[0])
 
     def keep(
@@ -213,18 +216,18 @@ class Store(Closing):
             plan: The id of the plan; None for the plan of its metric and method.
             repeat: The number of the repeat.
         """
-        wanted = self.plans.plan_of(result_of[2], result_of[1]) if plan is None else plan
+        wanted = self.plans.claim_plan(result_of[2], result_of[1]) if plan is None else plan
         if self.plan_of(result_of, repeat) != wanted:
-            self._kept_results[self._known.places.get(_place(*result_of, repeat)) or 0] = wanted
-            if len(self._kept_results) >= MARKS_AT_ONCE:
-                self._write_marks()
+            self._kept_results[self._row_indexes.places.get(_format_place(*result_of, repeat)) or 0] = wanted
+            if len(self._kept_results) >= MAX_BUFFERED_ROWS:
+                self._write_kept_rows()
         if case:
-            self._see(case, result_of[1])
+            self._keep_case(case, result_of[1])
 
     def same(self, content: str) -> Result | None:
         """Return the newest finished result with a content key, for any sample and method, or None."""
-        at = self._known.contents.get(content)
-        return None if at is None else self._at(at)
+        at = self._row_indexes.contents.get(content)
+        return None if at is None else self._read_result(at)
 
     def flush(self) -> None:
         """Sync everything written so far to disk. Any thread may call this; it does not block `append`.
@@ -233,38 +236,42 @@ class Store(Closing):
             StoreError: If syncing fails, for example because the disk is full.
         """
         if self._disk:
-            with told(self.folder):
+            with translate_errors(self.folder):
                 self._disk.flush()
 
     def rows(self) -> Iterator[StoredRow]:
         """Yield every row that was ever written, oldest first."""
-        query = f"SELECT key, content, row, {', '.join(COSTS)}, {NEWEST}, {PLAN_OF} FROM results ORDER BY rowid"  # noqa: S608 - constants
+        query = (
+            f"SELECT key, content, row, {', '.join(COST_COLUMNS)}, {NEWEST}, {RESULT_PLAN} FROM results ORDER BY rowid"  # noqa: S608 - constants
+        )
         for key, content, row, *costs, newest, plan in self._db.execute(query):
-            cost = Usage(**dict(zip(COSTS, costs, strict=True)))
+            cost = Usage(**dict(zip(COST_COLUMNS, costs, strict=True)))
             result = Result.model_validate_json(row)
-            yield StoredRow(name_of(key), "" if content is None else name_of(content), result, cost, bool(newest), plan)
+            yield StoredRow(
+                format_key(key), "" if content is None else format_key(content), result, cost, bool(newest), plan
+            )
 
     def keep_cases(self, cases: Iterable[Case]) -> None:
         """Store the cases whose contents are not stored yet."""
         for case in cases:
-            self._see(case.model_dump_json(exclude_defaults=True), case.method)
+            self._keep_case(case.model_dump_json(exclude_defaults=True), case.method)
 
-    def _see(self, case: str, method: str) -> None:
+    def _keep_case(self, case: str, method: str) -> None:
         """Store a case (as JSON), or assign it to the current plan if it is already stored."""
-        key = number(digest(case))
-        at = self._seen.get(key)
+        key = hash_key(hash_json(case))
+        at = self._case_index.get(key)
         if at is None:
-            with told(self.folder), self._db:
-                self._seen[key] = self._put_case(key, case, method)
+            with translate_errors(self.folder), self._db:
+                self._case_index[key] = self._put_case(key, case, method)
             return
-        (source,) = self._db.execute(f"SELECT {SOURCE_OF} FROM cases WHERE rowid = ?", (at,)).fetchone()  # noqa: S608 - constant
+        (source,) = self._db.execute(f"SELECT {CASE_SOURCE} FROM cases WHERE rowid = ?", (at,)).fetchone()  # noqa: S608 - constant
         if source != self.plans.source_id:
             self._kept_cases[at] = self.plans.source_id
 
     def cases(self) -> Iterator[Case]:
         """Yield every judged case."""
-        self._write_marks()
-        query = f"SELECT row FROM cases WHERE {self._where(COUNTED_CASE)} GROUP BY key ORDER BY min(rowid)"  # noqa: S608 - constant
+        self._write_kept_rows()
+        query = f"SELECT row FROM cases WHERE {self._build_condition(COUNTED_CASE)} GROUP BY key ORDER BY min(rowid)"  # noqa: S608 - constant
         for (row,) in self._db.execute(query):
             yield Case.model_validate_json(row)
 
@@ -285,7 +292,7 @@ class Store(Closing):
             Tuples of metric, method, tags as JSON, the outline (`greval.records.outline`), and the fields of `Usage`,
             which include the cost of the rows that this row replaced.
         """
-        return self._select(", ".join(("metric", "method", "tags", "outline", *COSTS)))
+        return self._select(", ".join(("metric", "method", "tags", "outline", *COST_COLUMNS)))
 
     def scores(self) -> Iterator[tuple[str, str, str, str, str, str]]:
         """Iterate over the columns that a comparison needs of the same results.
@@ -294,7 +301,7 @@ class Store(Closing):
             Tuples of sample id, method, metric, tags as JSON, the outline (`greval.records.outline`), and a JSON list
             of the metric's fingerprint and the judge.
         """
-        return self._select(f"sample_id, method, metric, tags, outline, {MARK}")
+        return self._select(f"sample_id, method, metric, tags, outline, {METRIC_VERSION}")
 
     def holds_results(self) -> bool:
         """Return whether the log has any result."""
@@ -331,8 +338,8 @@ class Store(Closing):
             self.plans.set_planned(plan, None if count is None else there.get(plan, 0) + count)
 
     def _count_by_plan(self) -> dict[int, int]:
-        self._write_marks()
-        query = f"SELECT {PLAN_OF} AS of_plan, count(*) FROM results WHERE {NEWEST} GROUP BY of_plan"  # noqa: S608 - constants
+        self._write_kept_rows()
+        query = f"SELECT {RESULT_PLAN} AS of_plan, count(*) FROM results WHERE {NEWEST} GROUP BY of_plan"  # noqa: S608 - constants
         return dict(self._db.execute(query).fetchall())
 
     def stops(self) -> tuple[str, ...]:
@@ -343,42 +350,46 @@ class Store(Closing):
         """Return the labels of the judges of the counted results."""
         return read_judges(self._db)
 
-    def origins(self) -> list[Source]:
+    def origins(self) -> list[CaseSource]:
         """Return all sources from which the cases of this run were read."""
         return read_sources(self._db)
 
-    def taken_plans(self) -> list[TakenPlan]:
+    def taken_plans(self) -> list[CountedPlan]:
         """Return the counted plans, for a merge."""
         return read_plans(self._db)
 
     def _select(self, columns: str, metric: str | None = None) -> Iterator[Any]:
         """Select columns of the newest counted results, all of them or those of one metric."""
-        self._write_marks()
+        self._write_kept_rows()
         only = "" if metric is None else "AND metric = ?"
-        query = f"SELECT {columns} FROM results WHERE {NEWEST} AND {self._where(COUNTED)} {only} ORDER BY rowid"  # noqa: S608 - constants
+        query = (
+            f"SELECT {columns} FROM results WHERE {NEWEST} AND {self._build_condition(COUNTED)} {only} ORDER BY rowid"  # noqa: S608 - constants
+        )
         return self._db.execute(query, () if metric is None else (metric,))
 
-    def _where(self, counted: str) -> str:
+    def _build_condition(self, counted: str) -> str:
         return "1" if self._all_rows else counted
 
     def _put_case(self, key: int, case: str, method: str) -> int:
         row = (key, self.plans.source_id, method, case)
         return self._db.execute("INSERT INTO cases (key, source, method, row) VALUES (?, ?, ?, ?)", row).lastrowid or 0
 
-    def _write_marks(self) -> None:
+    def _write_kept_rows(self) -> None:
         """Write the buffered assignments of existing rows to plans."""
         for table, marks in (("kept_results", self._kept_results), ("kept_cases", self._kept_cases)):
             if marks:
-                with told(self.folder), self._db:
+                with translate_errors(self.folder), self._db:
                     self._db.execute("BEGIN")
                     self._db.executemany(f"INSERT OR REPLACE INTO {table} VALUES (?, ?)", marks.items())  # noqa: S608 - constants
                 marks.clear()
 
     def usage(self) -> dict[str, Usage]:
         """Return the cost of all rows ever written, by the judge of the newest row of each judgement."""
-        sums = ", ".join(f"sum({name})" for name in COSTS)
+        sums = ", ".join(f"sum({name})" for name in COST_COLUMNS)
         query = f"SELECT json_extract(row, '$.judge'), {sums} FROM results WHERE {NEWEST} GROUP BY 1"  # noqa: S608 - constants
-        return {judge: Usage(**dict(zip(COSTS, found, strict=True))) for judge, *found in self._db.execute(query)}
+        return {
+            judge: Usage(**dict(zip(COST_COLUMNS, found, strict=True))) for judge, *found in self._db.execute(query)
+        }
 
     def was_scored(self, metric: str, fingerprint: str) -> bool:
         """Return whether a result of this definition and judge was ever scored."""
@@ -408,16 +419,16 @@ class Store(Closing):
         except ImportError as error:
             raise MissingExtraError("stats", "pandas") from error
         layout = self.layout()
-        rows = [row for result in self.results() for row in flat(result, layout)]
+        rows = [row for result in self.results() for row in flatten_result(result, layout)]
         return pd.DataFrame(rows, columns=[*layout.columns])
 
-    def layout(self) -> Layout:
+    def layout(self) -> TableLayout:
         """Return the layout of the run's table: the common columns, and one or more for each note of its metrics."""
         return read_layout(self.fact("metrics"))
 
     def put_fact(self, name: str, content: JsonValue) -> None:
         """Store a metadata entry of the run, replacing an older one of this name."""
-        with told(self.folder):
+        with translate_errors(self.folder):
             self._db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, json.dumps(content)))
 
     def fact(self, name: str) -> JsonValue:
@@ -431,28 +442,28 @@ class Store(Closing):
             if self._lock:
                 opened.callback(self._lock.close)
             opened.callback(self._db.close)
-            self._write_marks()
+            self._write_kept_rows()
             if self._disk:
                 self._disk.close()
             if self._lock:
-                with told(self.folder):
+                with translate_errors(self.folder):
                     self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     @cached_property
-    def _seen(self) -> Index:
+    def _case_index(self) -> RowIndex:
         """Index of the stored cases by content hash, loaded at first use."""
-        seen = Index()
+        seen = RowIndex()
         seen.load(self._db.execute("SELECT key, rowid FROM cases ORDER BY rowid"))
         return seen
 
     @cached_property
-    def _known(self) -> _Known:
+    def _row_indexes(self) -> _RowIndexes:
         """Indexes of the rows by content and by place, loaded at first use."""
-        known = _Known(Index(), Index())
+        known = _RowIndexes(RowIndex(), RowIndex())
         if self._db.execute("SELECT 1 FROM results LIMIT 1").fetchone():
             import numpy as np
 
-            query = NUMBERS if self._lock or self._all_rows else f"{NUMBERS} WHERE {COUNTED}"
+            query = ROW_NUMBERS if self._lock or self._all_rows else f"{ROW_NUMBERS} WHERE {COUNTED}"
             rows = chain.from_iterable(self._db.execute(f"{query} ORDER BY rowid"))
             numbers = np.fromiter(rows, dtype=np.int64).reshape(-1, 3)
             at, places, contents = numbers.T
@@ -460,32 +471,33 @@ class Store(Closing):
             known.contents.load_arrays(contents[contents != NO_CONTENT], at[contents != NO_CONTENT])
         return known
 
-    def _at(self, at: int, key: int | None = None) -> Result | None:
+    def _read_result(self, row_number: int, key: int | None = None) -> Result | None:
         """Return the result in a row, or None if the row does not have the key."""
-        found, row = self._db.execute("SELECT key, row FROM results WHERE rowid = ?", (at,)).fetchone()
+        found, row = self._db.execute("SELECT key, row FROM results WHERE rowid = ?", (row_number,)).fetchone()
         return Result.model_validate_json(row) if key in {None, found} else None
 
-    def _cost(self, place: int) -> Usage:
+    def _read_cost(self, row_number: int) -> Usage:
         """Return the cost of a row, including the rows that it replaced."""
-        found = self._db.execute(f"SELECT {', '.join(COSTS)} FROM results WHERE rowid = ?", (place,)).fetchone()  # noqa: S608 - constant
-        return Usage(**dict(zip(COSTS, found, strict=True)))
+        query = f"SELECT {', '.join(COST_COLUMNS)} FROM results WHERE rowid = ?"  # noqa: S608 - constant
+        found = self._db.execute(query, (row_number,)).fetchone()
+        return Usage(**dict(zip(COST_COLUMNS, found, strict=True)))
 
 
 NAMES = ("key", "content", "place", "replaces", "finished", "plan", "sample_id", "method", "metric", "repeat", "tags")
-COLUMNS_OF_ROW = (*NAMES, "outline", *COSTS, "row")
+COLUMNS_OF_ROW = (*NAMES, "outline", *COST_COLUMNS, "row")
 INSERT = f"INSERT INTO results ({', '.join(COLUMNS_OF_ROW)}) VALUES ({', '.join('?' * len(COLUMNS_OF_ROW))})"  # noqa: S608 - constant
 
 
-def _place(sample_id: str, method: str, metric: str, repeat: int) -> str:
+def _format_place(sample_id: str, method: str, metric: str, repeat: int) -> str:
     """Return the identifier that a row shares with the rows it replaces."""
     return json.dumps([sample_id, method, metric, repeat])
 
 
-def _columns(result: Result, cost: Usage) -> tuple[object, ...]:
+def _build_columns(result: Result, cost: Usage) -> tuple[object, ...]:
     """Return the columns of a row after its numeric keys; `cost` includes the rows that it replaces."""
     return (
         *(result.sample_id, result.method, result.metric, result.repeat),
-        *(json.dumps(result.tags, ensure_ascii=False, separators=(",", ":")), outline(result)),
-        *(getattr(cost, name) for name in COSTS),
+        *(json.dumps(result.tags, ensure_ascii=False, separators=(",", ":")), format_outline(result)),
+        *(getattr(cost, name) for name in COST_COLUMNS),
         result.model_dump_json(),
     )

@@ -11,16 +11,16 @@ from typing import Any, NamedTuple, Self
 
 from pydantic import TypeAdapter
 
-from greval._util.files import Closing
+from greval._util.files import CloseOnExit
 from greval.errors import StoreError
 from greval.records.case import Case
 from greval.records.record import Record
-from greval.runs.store.disk import FILE, prepare, told
+from greval.runs.store.disk import FILE, prepare_tables, translate_errors
 from greval.runs.store.plans import COUNTED, COUNTED_CASE
 
 NEWEST = f"NOT EXISTS (SELECT 1 FROM results AS newer WHERE newer.replaces = results.rowid) AND {COUNTED}"  # noqa: S608 - constant
 """Unlike the condition in the log, this one does not list all replaced rows to read a small page."""
-WHERE = {
+FILTER_CONDITIONS = {
     "sample_id": "sample_id = ?",
     "method": "method = ?",
     "metric": "metric = ?",
@@ -30,23 +30,23 @@ WHERE = {
 }
 NUL = r"\u0000"
 """A NUL as JSON escapes it. SQLite truncates a text extracted from JSON there, but not one in a JSON array."""
-CASES = f"""
+SELECT_CASES = f"""
 SELECT rowid, key, json_extract(row, '$.id', '$.method'),
        CASE WHEN instr(row, '{NUL}') THEN json_extract(row, '$.question', '$.id')
        ELSE json_array(substr(json_extract(row, '$.question'), 1, 1000)) END
 FROM cases WHERE rowid > ? AND {COUNTED_CASE} ORDER BY rowid LIMIT ?
 """  # noqa: S608 - a constant
-CASE = f"""
+SELECT_CASE = f"""
 SELECT row FROM cases WHERE {COUNTED_CASE} AND instr(row, ?) AND coalesce(json_extract(row, '$.id'), '') = ?
 AND coalesce(json_extract(row, '$.method'), '') = ? ORDER BY rowid DESC
 """  # noqa: S608 - a constant
-MOST_OF_QUESTION = 1000
-MOST_LETTERS = 8_000_000
+MAX_QUESTION_CHARACTERS = 1000
+MAX_PAGE_CHARACTERS = 8_000_000
 """The number of characters at which a page ends early."""
-_TEXT: TypeAdapter[str] = TypeAdapter(str)
+_TEXT_ADAPTER: TypeAdapter[str] = TypeAdapter(str)
 
 
-class Wanted(NamedTuple):
+class ResultFilter(NamedTuple):
     """A filter for results. None matches any; `value` is a judgement value as text, `tag` a name and a value."""
 
     sample_id: str | None = None
@@ -57,7 +57,7 @@ class Wanted(NamedTuple):
     tag: tuple[str, str] | None = None
 
 
-ANY = Wanted()
+ANY_RESULT = ResultFilter()
 
 
 class CaseLine(Record):
@@ -69,21 +69,21 @@ class CaseLine(Record):
     statuses: dict[str, str]
 
 
-class Lines(NamedTuple):
+class ResultSlice(NamedTuple):
     """A page of results as JSON texts, and the row after which the next page begins; None on the last page."""
 
     lines: list[str]
     next: int | None
 
 
-class CaseLines(NamedTuple):
+class CaseSlice(NamedTuple):
     """A page of cases, and the row after which the next page begins; None on the last page."""
 
     cases: list[CaseLine]
     next: int | None
 
 
-class Pages(Closing):
+class PageReader(CloseOnExit):
     """A run folder opened for paginated reading; a context manager.
 
     Rows are in the order in which they were written. A result that replaces another one while pages are read is
@@ -95,7 +95,7 @@ class Pages(Closing):
         >>> folder = Path(tempfile.mkdtemp()) / "run"
         >>> with Store.create(folder) as store:
         ...     store.keep_cases([Case(id="q1", question="Who?")])
-        >>> with Pages.open(folder) as pages:
+        >>> with PageReader.open(folder) as pages:
         ...     pages.cases().cases[0].question
         'Who?'
     """
@@ -114,129 +114,131 @@ class Pages(Closing):
         """
         if not (folder / FILE).is_file():
             raise StoreError(f"{folder}: no run is there")
-        with told(folder), ExitStack() as opened:
+        with translate_errors(folder), ExitStack() as opened:
             connection = sqlite3.connect(folder / FILE, isolation_level=None, check_same_thread=False)
             opened.callback(connection.close)
-            prepare(connection, folder, write=False)
+            prepare_tables(connection, folder, write=False)
             opened.pop_all()
         return cls(folder, connection)
 
-    def results(self, wanted: Wanted = ANY, *, after: int = 0, limit: int = 100) -> Lines:
+    def results(self, result_filter: ResultFilter = ANY_RESULT, *, after: int = 0, limit: int = 100) -> ResultSlice:
         """Return the newest result of each sample, method, metric and repeat as JSON texts.
 
         Args:
-            wanted: The filter for results.
+            result_filter: The filter for results.
             after: The row after which the page begins.
             limit: The maximum number of results. Long results end a page earlier, to limit memory use.
         """
-        given = {name: value for name, value in wanted._asdict().items() if value is not None}
-        where = " AND ".join([NEWEST, "rowid > ?", *(WHERE[name] for name in given)])
-        values = [part for name, value in given.items() for part in _cut(name, value)]
+        given = {name: value for name, value in result_filter._asdict().items() if value is not None}
+        where = " AND ".join([NEWEST, "rowid > ?", *(FILTER_CONDITIONS[name] for name in given)])
+        values = [part for name, value in given.items() for part in _cut_at_nul(name, value)]
         query = f"SELECT rowid, row FROM results WHERE {where} ORDER BY rowid"  # noqa: S608 - constants
-        cut = "\0" in "".join((wanted.value or "", *(wanted.tag or ())))
+        cut = "\0" in "".join((result_filter.value or "", *(result_filter.tag or ())))
         lines: list[str] = []
         last, length = after, 0
-        with told(self.folder), closing(self._db.execute(query, (after, *values))) as rows:
+        with translate_errors(self.folder), closing(self._db.execute(query, (after, *values))) as rows:
             for at, row in rows:
-                if (cut or NUL in row) and not _fits(row, wanted):
+                if (cut or NUL in row) and not _matches_filter(row, result_filter):
                     continue
-                if len(lines) == limit or length > MOST_LETTERS:
-                    return Lines(lines, last)
+                if len(lines) == limit or length > MAX_PAGE_CHARACTERS:
+                    return ResultSlice(lines, last)
                 lines.append(row)
                 last, length = at, length + len(row)
-        return Lines(lines, None)
+        return ResultSlice(lines, None)
 
-    def cases(self, *, after: int = 0, limit: int = 100) -> CaseLines:
+    def cases(self, *, after: int = 0, limit: int = 100) -> CaseSlice:
         """Return the judged cases, each once. A case whose contents changed between two runs is returned twice.
 
         Args:
             after: The row after which the page begins.
             limit: The maximum number of cases.
         """
-        rows = self._all(CASES, after, limit + 1)
-        first = self._first([key for _, key, *_ in rows[:limit]])
-        once = [(*_texts(row[2]), _texts(row[3])[0]) for row in rows[:limit] if first[row[1]] == row[0]]
-        statuses = self._statuses([(sample_id, method) for sample_id, method, _ in once])
+        rows = self._fetch_all(SELECT_CASES, after, limit + 1)
+        first = self._find_first_rows([key for _, key, *_ in rows[:limit]])
+        once = [(*_parse_texts(row[2]), _parse_texts(row[3])[0]) for row in rows[:limit] if first[row[1]] == row[0]]
+        statuses = self._read_statuses([(sample_id, method) for sample_id, method, _ in once])
         lines = [
             CaseLine(
                 sample_id=one,
                 method=method,
-                question=question[:MOST_OF_QUESTION],
+                question=question[:MAX_QUESTION_CHARACTERS],
                 statuses=statuses.get((one, method), {}),
             )
             for one, method, question in once
         ]
-        return CaseLines(lines, rows[limit - 1][0] if len(rows) > limit else None)
+        return CaseSlice(lines, rows[limit - 1][0] if len(rows) > limit else None)
 
     def case(self, sample_id: str, method: str) -> Case | None:
         """Return a case as it was judged last, or None if the run has no such case."""
-        marked = _TEXT.dump_json(sample_id).decode() if sample_id else ""  # parse only rows that contain it
+        marked = _TEXT_ADAPTER.dump_json(sample_id).decode() if sample_id else ""  # parse only rows that contain it
         values = (marked, sample_id.partition("\0")[0], method.partition("\0")[0])
-        with told(self.folder), closing(self._db.execute(CASE, values)) as rows:
+        with translate_errors(self.folder), closing(self._db.execute(SELECT_CASE, values)) as rows:
             found = (Case.model_validate_json(row) for (row,) in rows)
             return next((case for case in found if (case.id, case.method) == (sample_id, method)), None)
 
     def methods(self) -> tuple[str, ...]:
         """Return the methods, in the order of their first results."""
-        rows = self._all(f"SELECT method FROM results WHERE {COUNTED} GROUP BY method ORDER BY min(rowid)")  # noqa: S608
+        rows = self._fetch_all(f"SELECT method FROM results WHERE {COUNTED} GROUP BY method ORDER BY min(rowid)")  # noqa: S608
         return tuple(method for (method,) in rows)
 
-    def written(self) -> int:
+    def count_rows(self) -> int:
         """Return the number of rows ever written, including replaced ones, in constant time."""
-        ((last,),) = self._all("SELECT max(rowid) FROM results")
+        ((last,),) = self._fetch_all("SELECT max(rowid) FROM results")
         return last or 0
 
-    def counts(self) -> dict[str, int]:
+    def count_by_metric(self) -> dict[str, int]:
         """Return the number of results of each metric."""
         query = f"SELECT metric, count(*) FROM results WHERE {NEWEST} GROUP BY metric ORDER BY min(rowid)"  # noqa: S608
-        return dict(self._all(query))
+        return dict(self._fetch_all(query))
 
     def close(self) -> None:
         """Close the log."""
         self._db.close()
 
-    def _first(self, keys: Sequence[int]) -> dict[int, int]:
+    def _find_first_rows(self, keys: Sequence[int]) -> dict[int, int]:
         """Return the first row of each of these cases. A case has several rows if it was judged several times."""
         marks = json.dumps([*dict.fromkeys(keys)])
         query = f"""
             SELECT key, min(rowid) FROM cases
             WHERE key IN (SELECT value FROM json_each(?)) AND {COUNTED_CASE} GROUP BY key
         """  # noqa: S608 - constants
-        return dict(self._all(query, marks))
+        return dict(self._fetch_all(query, marks))
 
-    def _statuses(self, of: Sequence[tuple[str, str]]) -> dict[tuple[str, str], dict[str, str]]:
+    def _read_statuses(self, cases: Sequence[tuple[str, str]]) -> dict[tuple[str, str], dict[str, str]]:
         """Return the status of each metric of these cases; the last of several repeats counts."""
-        ids = dict.fromkeys(sample_id for sample_id, _ in of)
+        ids = dict.fromkeys(sample_id for sample_id, _ in cases)
         query = f"""
             SELECT sample_id, method, metric, json_extract(outline, '$[0]') FROM results
             WHERE sample_id IN ({", ".join("?" for _ in ids)}) AND {NEWEST} ORDER BY rowid
         """  # noqa: S608 - constants
-        found: dict[tuple[str, str], dict[str, str]] = {case: {} for case in of}
-        for sample_id, method, metric, status in self._all(query, *ids):
+        found: dict[tuple[str, str], dict[str, str]] = {case: {} for case in cases}
+        for sample_id, method, metric, status in self._fetch_all(query, *ids):
             if (sample_id, method) in found:
                 found[sample_id, method][metric] = status
         return found
 
-    def _all(self, query: str, *values: object) -> list[Any]:
-        with told(self.folder):
+    def _fetch_all(self, query: str, *values: object) -> list[Any]:
+        with translate_errors(self.folder):
             return self._db.execute(query, values).fetchall()
 
 
-def _cut(name: str, value: str | tuple[str, str]) -> tuple[str, ...]:
+def _cut_at_nul(name: str, value: str | tuple[str, str]) -> tuple[str, ...]:
     """Return the values to compare in SQLite, which truncates text extracted from JSON before a NUL."""
     parts = value if isinstance(value, tuple) else (value,)
     return tuple(part.partition("\0")[0] for part in parts) if name in {"value", "tag"} else parts
 
 
-def _fits(row: str, wanted: Wanted) -> bool:
+def _matches_filter(row: str, result_filter: ResultFilter) -> bool:
     """Return whether a row that contains a NUL matches the filter. SQLite compared only the text before the NUL."""
     told = json.loads(row)
-    if wanted.tag is not None and told["tags"].get(wanted.tag[0]) != wanted.tag[1]:
+    if result_filter.tag is not None and told["tags"].get(result_filter.tag[0]) != result_filter.tag[1]:
         return False
     judgements = told["outcome"].get("judgements", ())
-    return wanted.value is None or any(str(judgement["value"]) == wanted.value for judgement in judgements)
+    return result_filter.value is None or any(
+        str(judgement["value"]) == result_filter.value for judgement in judgements
+    )
 
 
-def _texts(array: str) -> list[str]:
+def _parse_texts(array: str) -> list[str]:
     """Parse a JSON array of texts; null becomes an empty text."""
     return [text or "" for text in json.loads(array)]

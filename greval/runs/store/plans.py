@@ -14,16 +14,18 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from greval.datasets.file_identity import Source
+from greval.datasets.file_identity import CaseSource
 
 COUNTED = """
 coalesce((SELECT kept.plan FROM kept_results AS kept WHERE kept.result = results.rowid), results.plan)
 IN (SELECT id FROM plans WHERE current)
 """
 """SQL condition that is true for a row of `results` which belongs to a counted plan."""
-SOURCE_OF = "coalesce((SELECT kept.source FROM kept_cases AS kept WHERE kept.judged_case = cases.rowid), cases.source)"
+CASE_SOURCE = (
+    "coalesce((SELECT kept.source FROM kept_cases AS kept WHERE kept.judged_case = cases.rowid), cases.source)"
+)
 COUNTED_CASE = f"""
-coalesce((SELECT max(plans.current) FROM plans WHERE plans.source = {SOURCE_OF} AND plans.method = cases.method), 1)
+coalesce((SELECT max(plans.current) FROM plans WHERE plans.source = {CASE_SOURCE} AND plans.method = cases.method), 1)
 """  # noqa: S608 - constant
 """SQL condition that is true for a row of `cases` which belongs to a counted plan, or to no plan at all."""
 NO_PLAN = 0
@@ -32,18 +34,18 @@ UNFINISHED = "it is still running, or it was killed"
 """The stop reason of a command that has not recorded how it ended."""
 
 
-APPENDED = Source(digest="appended")
+APPENDED = CaseSource(digest="appended")
 """The source of results that are appended without a plan."""
 
 
-class Mark(NamedTuple):
+class MetricVersion(NamedTuple):
     """The fingerprint of a metric and the label of its judge, which is empty for a computed metric."""
 
     fingerprint: str
     judge: str = ""
 
 
-class _Plan(NamedTuple):
+class _StoredPlan(NamedTuple):
     """A counted plan as stored in the log."""
 
     id: int
@@ -55,20 +57,22 @@ class _Plan(NamedTuple):
     part: str
 
 
-class Plans:
+class PlanTable:
     """The plans of a log that is open for writing."""
 
     def __init__(self, database: sqlite3.Connection) -> None:
         """Store the connection; nothing is read before `begin`."""
         self._db = database
         self._ids: dict[tuple[str, str], int] = {}
-        self._marks: Mapping[str, Mark] = {}
-        self._source = Source()
+        self._versions: Mapping[str, MetricVersion] = {}
+        self._source = CaseSource()
         self._part = ""
         self.source_id = 0
         self.continued = False
 
-    def begin(self, source: Source, part: str, marks: Mapping[str, Mark], total: int | None = None) -> None:
+    def begin(
+        self, source: CaseSource, part: str, versions: Mapping[str, MetricVersion], total: int | None = None
+    ) -> None:
         """Begin the plan of a command.
 
         Plans of the same metrics with the same source label are no longer counted, unless they are other parts of
@@ -77,37 +81,37 @@ class Plans:
         Args:
             source: The source of the cases.
             part: The part of the whole, such as "2/3" for a shard; empty for the whole.
-            marks: Fingerprint and judge of each metric by name.
+            versions: Fingerprint and judge of each metric by name.
             total: The number of cases; None if it is unknown before they are read.
         """
-        self._ids, self._marks, self._source, self._part = {}, marks, source, part
+        self._ids, self._versions, self._source, self._part = {}, versions, source, part
         self.source_id, self.continued = self._find_source(source, part)
         self._db.execute(
             "UPDATE sources SET label = ?, total = coalesce(?, total), stopped = ? WHERE id = ?",
             (source.label, total, UNFINISHED, self.source_id),
         )
-        for metric in marks:
+        for metric in versions:
             self._db.execute("DELETE FROM plans WHERE method IS NULL AND metric = ?", (metric,))
             if source.label:
-                before = (plan for plan in self._current(metric) if plan.label == source.label)
-                self._retire(plan.id for plan in before if not self._joins(plan))
+                before = (plan for plan in self._read_counted(metric) if plan.label == source.label)
+                self._retire(plan.id for plan in before if not self._is_same_whole(plan))
 
     def expect_methods(self) -> None:
         """Count the number of cases as planned while their methods are not known yet."""
-        for metric, mark in self._marks.items():
+        for metric, mark in self._versions.items():
             self._db.execute(
                 "INSERT INTO plans (source, metric, fingerprint, judge, current) VALUES (?, ?, ?, ?, 1)",
                 (self.source_id, metric, *mark),
             )
 
-    def plan_of(self, metric: str, method: str) -> int:
+    def claim_plan(self, metric: str, method: str) -> int:
         """Return the plan id for a metric and a method; other plans for them are no longer counted."""
         found = self._ids.get((metric, method))
         if found is None:
             if not self.source_id:
                 self.begin(APPENDED, "", {})
                 self.end(None, None)
-            found = self._ids[metric, method] = self._claim(metric, method)
+            found = self._ids[metric, method] = self._replace_plans(metric, method)
         return found
 
     def end(self, planned: Mapping[str, int] | None, why: str | None, *, unread: int = 0) -> None:
@@ -123,11 +127,11 @@ class Plans:
             return
         self._db.execute("DELETE FROM plans WHERE method IS NULL AND source = ?", (self.source_id,))
         self._db.execute("UPDATE sources SET total = ? WHERE id = ?", (sum(planned.values()), self.source_id))
-        for metric in self._marks:
+        for metric in self._versions:
             for method, count in planned.items():
-                self._db.execute("UPDATE plans SET planned = ? WHERE id = ?", (count, self.plan_of(metric, method)))
+                self._db.execute("UPDATE plans SET planned = ? WHERE id = ?", (count, self.claim_plan(metric, method)))
 
-    def complete(self) -> bool:
+    def is_complete(self) -> bool:
         """Return whether everything in the current plan is judged.
 
         This is true if its source was once read to the end, every row is a case, and no judgement failed.
@@ -140,7 +144,7 @@ class Plans:
             "SELECT CASE WHEN unread = 0 THEN total END FROM sources WHERE id = ?", (self.source_id,)
         ).fetchone()
         due = 0
-        for metric, mark in self._marks.items():
+        for metric, mark in self._versions.items():
             plans, planned, open_plans = self._db.execute(query, (self.source_id, metric, mark.fingerprint)).fetchone()
             if not plans or open_plans or planned != total:
                 return False
@@ -150,16 +154,16 @@ class Plans:
 
     def count_statuses(self, *, finished: bool) -> list[tuple[str, int]]:
         """Count the results of the current plan by status, all of them or only the finished ones."""
-        names = ", ".join("?" for _ in self._marks)
+        names = ", ".join("?" for _ in self._versions)
         query = f"""
             SELECT json_extract(outline, '$[0]'), count(*) FROM results
             WHERE rowid NOT IN (SELECT replaces FROM results WHERE replaces IS NOT NULL) AND finished >= ?
             AND coalesce((SELECT kept.plan FROM kept_results AS kept WHERE kept.result = results.rowid), results.plan)
             IN (SELECT id FROM plans WHERE current AND source = ? AND metric IN ({names})) GROUP BY 1
         """  # noqa: S608 - constants
-        return self._db.execute(query, (finished, self.source_id, *self._marks)).fetchall()
+        return self._db.execute(query, (finished, self.source_id, *self._versions)).fetchall()
 
-    def take_over(self, folder: Path, plans: Iterable[TakenPlan]) -> dict[int, int]:
+    def copy_plans(self, folder: Path, plans: Iterable[CountedPlan]) -> dict[int, int]:
         """Copy the counted plans of another run; they replace those copied from it before.
 
         Args:
@@ -170,12 +174,15 @@ class Plans:
             The plan id in this log for each plan id in the other run.
         """
         part = str(folder.resolve())
-        self.source_id, _ = self._find_source(Source(digest=f"run {part}"), part)
+        self.source_id, _ = self._find_source(CaseSource(digest=f"run {part}"), part)
         self._db.execute("UPDATE plans SET current = 0 WHERE source = ?", (self.source_id,))
         taken = [*plans]
         stops = [plan.stopped for plan in taken if plan.stopped]
         self._db.execute("UPDATE sources SET stopped = ? WHERE id = ?", (stops[0] if stops else None, self.source_id))
-        return {plan.id: self._insert(plan.metric, plan.method, Mark(plan.fingerprint, plan.judge)) for plan in taken}
+        return {
+            plan.id: self._insert(plan.metric, plan.method, MetricVersion(plan.fingerprint, plan.judge))
+            for plan in taken
+        }
 
     def set_planned(self, plan: int, planned: int | None) -> None:
         """Store the number of cases of a plan; None if it is unknown."""
@@ -185,31 +192,31 @@ class Plans:
         """Stop counting all existing plans of these metrics."""
         self._db.executemany("UPDATE plans SET current = 0 WHERE metric = ?", [(metric,) for metric in metrics])
 
-    def _claim(self, metric: str, method: str) -> int:
-        mark = self._marks.get(metric, Mark(""))
-        current = self._current(metric, method)
-        self._retire(plan.id for plan in current if not self._joins(plan))
-        return self._make(metric, method, mark)
+    def _replace_plans(self, metric: str, method: str) -> int:
+        mark = self._versions.get(metric, MetricVersion(""))
+        current = self._read_counted(metric, method)
+        self._retire(plan.id for plan in current if not self._is_same_whole(plan))
+        return self._find_or_insert(metric, method, mark)
 
-    def _make(self, metric: str, method: str, mark: Mark) -> int:
+    def _find_or_insert(self, metric: str, method: str, version: MetricVersion) -> int:
         """Return the plan id of the source for a metric and a method; create the plan if necessary and count it."""
         found = self._db.execute(
             "SELECT id FROM plans WHERE source = ? AND metric = ? AND method = ? AND fingerprint = ?",
-            (self.source_id, metric, method, mark.fingerprint),
+            (self.source_id, metric, method, version.fingerprint),
         ).fetchone()
         if found:
             self._db.execute("UPDATE plans SET current = 1 WHERE id = ?", found)
             return int(found[0])
-        return self._insert(metric, method, mark)
+        return self._insert(metric, method, version)
 
-    def _insert(self, metric: str, method: str, mark: Mark) -> int:
+    def _insert(self, metric: str, method: str, version: MetricVersion) -> int:
         made = self._db.execute(
             "INSERT INTO plans (source, metric, method, fingerprint, judge, current) VALUES (?, ?, ?, ?, ?, 1)",
-            (self.source_id, metric, method, *mark),
+            (self.source_id, metric, method, *version),
         )
         return made.lastrowid or 0
 
-    def _find_source(self, source: Source, part: str) -> tuple[int, bool]:
+    def _find_source(self, source: CaseSource, part: str) -> tuple[int, bool]:
         """Return the id of a source, and whether it existed already. A source without a digest is always new."""
         found = (
             source.digest
@@ -224,29 +231,32 @@ class Plans:
         )
         return made.lastrowid or 0, False
 
-    def _current(self, metric: str, method: str | None = None) -> list[_Plan]:
+    def _read_counted(self, metric: str, method: str | None = None) -> list[_StoredPlan]:
         """Return the counted plans of a metric, for one method or for all."""
         query = """
             SELECT plans.id, source, metric, fingerprint, label, digest, part FROM plans
             JOIN sources ON sources.id = plans.source WHERE current AND metric = ? AND coalesce(?, method) = method
         """
-        return [_Plan(*row) for row in self._db.execute(query, (metric, method))]
+        return [_StoredPlan(*row) for row in self._db.execute(query, (metric, method))]
 
     def _retire(self, plans: Iterable[int]) -> None:
         self._db.executemany("UPDATE plans SET current = 0 WHERE id = ?", [(plan,) for plan in plans])
 
-    def _joins(self, other: _Plan) -> bool:
+    def _is_same_whole(self, other: _StoredPlan) -> bool:
         """Return whether a stored plan is the current one, or another part of the same whole."""
-        mark = self._marks.get(other.metric, Mark(""))
+        mark = self._versions.get(other.metric, MetricVersion(""))
         if other.fingerprint != mark.fingerprint:
             return False
         if other.source == self.source_id:
             return True
-        same = (other.digest, other.label, _whole(other.part)) == (*reversed(self._source), _whole(self._part))
+        same = (other.digest, other.label, _parse_whole(other.part)) == (
+            *reversed(self._source),
+            _parse_whole(self._part),
+        )
         return same and bool(self._part) and bool(other.part) and other.part != self._part
 
 
-class TakenPlan(NamedTuple):
+class CountedPlan(NamedTuple):
     """A counted plan, as a merge copies it. `stopped` is the reason why its command was stopped."""
 
     id: int
@@ -258,14 +268,14 @@ class TakenPlan(NamedTuple):
     stopped: str | None
 
 
-def read_plans(database: sqlite3.Connection) -> list[TakenPlan]:
+def read_plans(database: sqlite3.Connection) -> list[CountedPlan]:
     """Return the counted plans."""
     query = """
         SELECT plans.id, metric, method, fingerprint, judge, planned, stopped
         FROM plans JOIN sources ON sources.id = plans.source
         WHERE current AND method IS NOT NULL ORDER BY plans.id
     """
-    return [TakenPlan(*row) for row in database.execute(query)]
+    return [CountedPlan(*row) for row in database.execute(query)]
 
 
 def count_planned(database: sqlite3.Connection) -> dict[str, int]:
@@ -297,12 +307,12 @@ def read_judges(database: sqlite3.Connection) -> tuple[str, ...]:
     return tuple(judge for (judge,) in database.execute(query))
 
 
-def read_sources(database: sqlite3.Connection) -> list[Source]:
+def read_sources(database: sqlite3.Connection) -> list[CaseSource]:
     """Return all sources from which the cases of a run were read."""
-    return [Source(*row) for row in database.execute("SELECT label, digest FROM sources ORDER BY id")]
+    return [CaseSource(*row) for row in database.execute("SELECT label, digest FROM sources ORDER BY id")]
 
 
-def _whole(part: str) -> str:
+def _parse_whole(part: str) -> str:
     """Return the whole that a part belongs to: 1/3 and 2/3 belong to the same whole, and so do all named parts."""
     shard = re.fullmatch(r"\d+/(\d+)", part)
     return shard[1] if shard else ""

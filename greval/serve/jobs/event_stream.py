@@ -13,9 +13,9 @@ from greval.runs.progress import Progress
 from greval.serve.jobs.records import ACTIVE, RunInfo
 from greval.serve.problems import ServeError
 
-LOOK_SECONDS = 0.25
+POLL_SECONDS = 0.25
 HEARTBEAT_SECONDS = 15.0
-EVENT = {
+EVENT_SCHEMA = {
     "type": "object",
     "description": "An event; its data is JSON: the progress of the run, or at its end the run itself.",
     "properties": {"event": {"enum": ["progress", "end"]}, "data": {"type": "string"}},
@@ -30,7 +30,7 @@ class EventStream(StreamingResponse):
     media_type = "text/event-stream"
 
 
-async def events(
+async def stream_events(
     look: Callable[[], RunInfo], stopping: asyncio.Event, *, heartbeat: float = HEARTBEAT_SECONDS
 ) -> AsyncIterator[str]:
     """Yield the progress of a run as it changes, and the run itself at its end.
@@ -49,17 +49,17 @@ async def events(
             return
         if info.progress is not None and info.progress != told:
             told, last = info.progress, time.monotonic()
-            yield event("progress", told)
+            yield format_event("progress", told)
         if info.status not in ACTIVE:
-            yield event("end", info)
+            yield format_event("end", info)
             return
         if time.monotonic() - last >= heartbeat:
             last = time.monotonic()
             yield ": nothing new\n\n"
-        await asyncio.sleep(LOOK_SECONDS)
+        await asyncio.sleep(POLL_SECONDS)
 
 
-def event(name: str, content: Record) -> str:
+def format_event(name: str, content: Record) -> str:
     r"""Format a server-sent event; JSON is one line, so that no text in it can begin another event.
 
     Example:

@@ -11,16 +11,16 @@ from typing import NamedTuple
 from greval.errors import StoreError
 from greval.runs.progress import Progress
 from greval.runs.store import FILE, Store
-from greval.runs.store.disk import LOCK
-from greval.serve.ids import absent, inside
-from greval.serve.jobs.queue import ORDER, is_run, order_of, state_of
-from greval.serve.jobs.records import ACTIVE, Order, RunInfo, State, Status
+from greval.runs.store.disk import LOCK_FILE
+from greval.serve.ids import build_not_found_error, resolve_folder
+from greval.serve.jobs.queue import SPEC_FILE, is_run_folder, read_job_spec, read_job_state
+from greval.serve.jobs.records import ACTIVE, JobSpec, JobState, JobStatus, RunInfo
 from greval.serve.problems import ServeError
 from greval.serve.service import PLAIN_NAME, Tenant
 from greval.serve.state.uploads import Uploads
 
 
-class _Held(NamedTuple):
+class _LogSummary(NamedTuple):
     """A summary of the log of a command-line run."""
 
     judge: str | None
@@ -28,31 +28,31 @@ class _Held(NamedTuple):
     pending: bool
 
 
-def run_folder(tenant: Tenant, given: str) -> Path:
+def find_run_folder(tenant: Tenant, run_id: str) -> Path:
     """Return the folder of a run.
 
     Raises:
         ServeError: If the tenant has no run with this id (404).
     """
-    folder = inside(tenant.runs, given, "run")
-    if not is_run(folder):
-        raise absent("run", given)
+    folder = resolve_folder(tenant.runs, run_id, "run")
+    if not is_run_folder(folder):
+        raise build_not_found_error("run", run_id)
     return folder
 
 
-def judged_folder(tenant: Tenant, given: str) -> Path:
+def find_judged_folder(tenant: Tenant, run_id: str) -> Path:
     """Return the folder of a run that has started to write results.
 
     Raises:
         ServeError: If the tenant has no run with this id (404), or it has not started (409).
     """
-    folder = run_folder(tenant, given)
+    folder = find_run_folder(tenant, run_id)
     if not (folder / FILE).is_file():
-        raise ServeError(409, f"run {given!r}: has no results yet; it is queued, or it could not begin")
+        raise ServeError(409, f"run {run_id!r}: has no results yet; it is queued, or it could not begin")
     return folder
 
 
-def info_of(tenant: Tenant, folder: Path, progress: Progress | None = None) -> RunInfo:
+def read_run_info(tenant: Tenant, folder: Path, progress: Progress | None = None) -> RunInfo:
     """Return a run as clients see it.
 
     Args:
@@ -63,25 +63,25 @@ def info_of(tenant: Tenant, folder: Path, progress: Progress | None = None) -> R
     Raises:
         ServeError: If the run is gone (404).
     """
-    order = order_of(folder)
+    order = read_job_spec(folder)
     if order is not None:
-        return _of_server(tenant, order, state_of(folder) or State(status="queued"), progress)
+        return _build_server_info(tenant, order, read_job_state(folder) or JobState(status="queued"), progress)
     try:
-        return _of_command_line(folder)
+        return _read_command_line_info(folder)
     except FileNotFoundError as error:
-        raise absent("run", folder.name) from error
+        raise build_not_found_error("run", folder.name) from error
 
 
-def listed(tenant: Tenant) -> list[tuple[int, Path]]:
+def list_run_folders(tenant: Tenant) -> list[tuple[int, Path]]:
     """List the folders of all runs with their creation times in nanoseconds, newest first."""
     if not tenant.runs.is_dir():
         return []
-    found = [path for path in tenant.runs.iterdir() if PLAIN_NAME.fullmatch(path.name) and is_run(path)]
-    return sorted(((_made(path), path) for path in found), reverse=True)
+    found = [path for path in tenant.runs.iterdir() if PLAIN_NAME.fullmatch(path.name) and is_run_folder(path)]
+    return sorted(((_read_creation_time(path), path) for path in found), reverse=True)
 
 
-def _made(folder: Path) -> int:
-    for name in (ORDER, FILE):
+def _read_creation_time(folder: Path) -> int:
+    for name in (SPEC_FILE, FILE):
         try:
             return (folder / name).stat().st_mtime_ns
         except OSError:
@@ -89,7 +89,7 @@ def _made(folder: Path) -> int:
     return 0
 
 
-def _of_server(tenant: Tenant, order: Order, state: State, progress: Progress | None) -> RunInfo:
+def _build_server_info(tenant: Tenant, order: JobSpec, state: JobState, progress: Progress | None) -> RunInfo:
     ended = state.status not in ACTIVE
     return RunInfo(
         id=order.id,
@@ -102,21 +102,21 @@ def _of_server(tenant: Tenant, order: Order, state: State, progress: Progress | 
         dataset=order.asked.dataset,
         created=order.created,
         progress=state.progress if ended else progress or state.progress,
-        resumable=ended and Uploads(tenant.datasets).holds(order.asked.dataset),
+        resumable=ended and Uploads(tenant.datasets).has_dataset(order.asked.dataset),
     )
 
 
-def _of_command_line(folder: Path) -> RunInfo:
+def _read_command_line_info(folder: Path) -> RunInfo:
     """Return the information of a command-line run; it is finished if nothing is pending."""
     file, wal = folder / FILE, folder / f"{FILE}-wal"
     created = datetime.fromtimestamp(file.stat().st_mtime, UTC)
     stamp = tuple((one.stat().st_mtime_ns, one.stat().st_size) if one.exists() else (0, 0) for one in (file, wal))
     try:
-        held = _held(folder, stamp)
+        held = _summarise_log(folder, stamp)
     except StoreError as error:
         why = str(error).replace(str(folder), folder.name)
         return RunInfo(id=folder.name, name=folder.name, status="failed", why=why, created=created)
-    status: Status = "finished" if not held.pending else "running" if _is_locked(folder) else "stopped"
+    status: JobStatus = "finished" if not held.pending else "running" if _is_locked(folder) else "stopped"
     return RunInfo(
         id=folder.name,
         name=folder.name,
@@ -129,12 +129,12 @@ def _of_command_line(folder: Path) -> RunInfo:
 
 
 @lru_cache(maxsize=1024)
-def _held(folder: Path, _: tuple[tuple[int, int], ...]) -> _Held:
+def _summarise_log(folder: Path, _: tuple[tuple[int, int], ...]) -> _LogSummary:
     """Read the log. Counting takes a second for a large one, so the summary is cached by the state of its files."""
     with Store.open(folder) as store:
         judges, metrics, pending = store.judges(), store.fact("metrics"), bool(store.stops())
     defined = metrics if isinstance(metrics, list) else []
-    return _Held(
+    return _LogSummary(
         judge=", ".join(judges) or None,
         metrics=tuple(str(one["name"]) for one in defined if isinstance(one, dict)),
         pending=pending,
@@ -144,7 +144,7 @@ def _held(folder: Path, _: tuple[tuple[int, int], ...]) -> _Held:
 def _is_locked(folder: Path) -> bool:
     """Return whether a process writes to a run."""
     try:
-        with (folder / LOCK).open("rb") as held:
+        with (folder / LOCK_FILE).open("rb") as held:
             fcntl.flock(held, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except FileNotFoundError:
         return False

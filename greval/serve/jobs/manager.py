@@ -12,20 +12,29 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from greval.serve.jobs.job import CANCELLED, Going
-from greval.serve.jobs.queue import CANCEL, Claim, Entry, Queue, order_of, put_state, state_of, tidy
-from greval.serve.jobs.records import ACTIVE, State
+from greval.serve.jobs.job import CANCELLED, RunJob
+from greval.serve.jobs.queue import (
+    CANCEL_FILE,
+    JobLock,
+    JobQueue,
+    QueueEntry,
+    read_job_spec,
+    read_job_state,
+    remove_leftovers,
+    write_job_state,
+)
+from greval.serve.jobs.records import ACTIVE, JobState
 from greval.serve.service import Service, Tenant
 
-AT_ONCE = 4
+MAX_JOBS = 4
 """The most jobs of a process at once; their calls share one limit regardless of their number."""
-AT_ONCE_EACH = 2
+MAX_TENANT_JOBS = 2
 """The most of them that belong to one tenant."""
-SWEEP_SECONDS = 1.0
+POLL_SECONDS = 1.0
 log = logging.getLogger(__name__)
 
 
-class Runs:
+class JobManager:
     """The jobs that this process runs.
 
     Args:
@@ -34,19 +43,19 @@ class Runs:
 
     def __init__(self, service: Service) -> None:
         """Start with no jobs."""
-        self.queue = Queue(service.settings.runs)
+        self.queue = JobQueue(service.settings.runs)
         self._service = service
-        self._going: dict[Path, Going] = {}
+        self._jobs: dict[Path, RunJob] = {}
         self._ends: dict[Path, asyncio.Future[None]] = {}
         self._left: set[Path] = set()
         self._closing = False
-        self._poked = asyncio.Event()
-        self._sweeper: asyncio.Task[None] | None = None
+        self._woken = asyncio.Event()
+        self._poll_task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         """Start with the queued and the interrupted jobs."""
-        await asyncio.to_thread(tidy, self._service.settings.runs)
-        self._sweeper = asyncio.create_task(self._sweeping())
+        await asyncio.to_thread(remove_leftovers, self._service.settings.runs)
+        self._poll_task = asyncio.create_task(self._poll_queue())
 
     async def close(self) -> None:
         """Start no further job, and wait until calls in flight are finished and stored.
@@ -54,81 +63,81 @@ class Runs:
         The next start of the server resumes the jobs.
         """
         self._closing = True
-        self.poke()
-        if self._sweeper:
-            await asyncio.wait({self._sweeper})
-        for going in self._going.values():
+        self.wake()
+        if self._poll_task:
+            await asyncio.wait({self._poll_task})
+        for going in self._jobs.values():
             going.stop(cancel=False)
         if self._ends:
             await asyncio.wait([*self._ends.values()])
 
-    def going(self, folder: Path) -> Going | None:
+    def find_job(self, folder: Path) -> RunJob | None:
         """Return the job of a run, or None if this process does not run it."""
-        return self._going.get(folder)
+        return self._jobs.get(folder)
 
-    def poke(self) -> None:
+    def wake(self) -> None:
         """Check the queue now, because it changed."""
-        self._poked.set()
+        self._woken.set()
 
     def cancel(self, folder: Path) -> None:
         """Cancel a run, whichever process works on it."""
-        (folder / CANCEL).touch()
-        if going := self._going.get(folder):
+        (folder / CANCEL_FILE).touch()
+        if going := self._jobs.get(folder):
             going.stop(cancel=True)
-        self.poke()
+        self.wake()
 
-    async def _sweeping(self) -> None:
+    async def _poll_queue(self) -> None:
         while not self._closing:
-            self._poked.clear()
+            self._woken.clear()
             try:
-                await self._sweep()
+                await self._start_due_jobs()
             except Exception:
                 log.exception("the queue of runs could not be read")
             with suppress(TimeoutError):
-                async with asyncio.timeout(SWEEP_SECONDS):
-                    await self._poked.wait()
+                async with asyncio.timeout(POLL_SECONDS):
+                    await self._woken.wait()
 
-    async def _sweep(self) -> None:
-        for entry in await asyncio.to_thread(self.queue.entries):
-            if entry.folder in self._going or self._closing:
+    async def _start_due_jobs(self) -> None:
+        for entry in await asyncio.to_thread(self.queue.list_entries):
+            if entry.folder in self._jobs or self._closing:
                 continue
-            cancelled = (entry.folder / CANCEL).exists()
-            if cancelled or (entry.folder not in self._left and self._has_room(entry.folder.parent)):
-                await self._take(entry)
+            cancelled = (entry.folder / CANCEL_FILE).exists()
+            if cancelled or (entry.folder not in self._left and self._has_capacity(entry.folder.parent)):
+                await self._start_job(entry)
 
-    def _has_room(self, runs: Path) -> bool:
-        of_tenant = sum(folder.parent == runs for folder in self._going)
-        return len(self._going) < AT_ONCE and of_tenant < AT_ONCE_EACH
+    def _has_capacity(self, runs: Path) -> bool:
+        of_tenant = sum(folder.parent == runs for folder in self._jobs)
+        return len(self._jobs) < MAX_JOBS and of_tenant < MAX_TENANT_JOBS
 
-    async def _take(self, entry: Entry) -> None:
+    async def _start_job(self, entry: QueueEntry) -> None:
         """Start a job, unless another process runs it or has finished it."""
-        order = await asyncio.to_thread(order_of, entry.folder)
-        claim = await asyncio.to_thread(Claim.take, entry.folder) if order else None
+        order = await asyncio.to_thread(read_job_spec, entry.folder)
+        claim = await asyncio.to_thread(JobLock.try_acquire, entry.folder) if order else None
         if order is None or claim is None:
             return
-        if not await asyncio.to_thread(_still_due, entry):
+        if not await asyncio.to_thread(_is_still_due, entry):
             claim.close()
             return
-        going = Going(entry, order, claim, self._service, Tenant(order.tenant, entry.folder.parent))
-        self._going[entry.folder] = going
+        going = RunJob(entry, order, claim, self._service, Tenant(order.tenant, entry.folder.parent))
+        self._jobs[entry.folder] = going
         end = self._ends[entry.folder] = going.start()
-        end.add_done_callback(partial(self._forget, going))
+        end.add_done_callback(partial(self._remove_job, going))
 
-    def _forget(self, going: Going, _: asyncio.Future[None]) -> None:
-        del self._going[going.folder], self._ends[going.folder]
+    def _remove_job(self, going: RunJob, _: asyncio.Future[None]) -> None:
+        del self._jobs[going.folder], self._ends[going.folder]
         if not going.written:  # as on a full disk: starting again and again would pay for the same calls
             self._left.add(going.folder)
-        self.poke()
+        self.wake()
 
 
-def _still_due(entry: Entry) -> bool:
+def _is_still_due(entry: QueueEntry) -> bool:
     """Return whether a locked job is still to be run; a cancelled or ended one is removed from the queue."""
     if not entry.path.exists():
         return False
-    state = state_of(entry.folder) or State(status="queued")
-    if state.status in ACTIVE and not (entry.folder / CANCEL).exists():
+    state = read_job_state(entry.folder) or JobState(status="queued")
+    if state.status in ACTIVE and not (entry.folder / CANCEL_FILE).exists():
         return True
     if state.status in ACTIVE:
-        put_state(entry.folder, State(status="stopped", why=CANCELLED, progress=state.progress))
+        write_job_state(entry.folder, JobState(status="stopped", why=CANCELLED, progress=state.progress))
     entry.path.unlink(missing_ok=True)
     return False

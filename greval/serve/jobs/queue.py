@@ -13,70 +13,70 @@ from typing import IO, NamedTuple, Self, TypeVar
 
 from pydantic import ValidationError
 
-from greval._util.files import Closing
-from greval._util.whole_file import write_whole
+from greval._util.files import CloseOnExit
+from greval._util.whole_file import write_atomically
 from greval.records.record import Record
 from greval.runs.store import FILE
-from greval.serve.jobs.records import Order, State
+from greval.serve.jobs.records import JobSpec, JobState
 
-ORDER = "request.json"
-STATE = "state.json"
-CANCEL = "cancel"
-CLAIM = ".claim"
-QUEUE = ".queue"
-FORGOTTEN = 60.0
+SPEC_FILE = "request.json"
+STATE_FILE = "state.json"
+CANCEL_FILE = "cancel"
+LOCK_FILE = ".claim"
+QUEUE_FOLDER = ".queue"
+ORPHAN_SECONDS = 60.0
 """The age in seconds after which a queue entry without a folder is removed: its start was killed."""
-LEFT = 24 * 60 * 60.0
+LEFTOVER_SECONDS = 24 * 60 * 60.0
 T = TypeVar("T", bound=Record)
 
 
-def order_of(folder: Path) -> Order | None:
+def read_job_spec(folder: Path) -> JobSpec | None:
     """Read what was requested; return None if the server did not start the run."""
-    return _read(folder / ORDER, Order)
+    return _read_record(folder / SPEC_FILE, JobSpec)
 
 
-def state_of(folder: Path) -> State | None:
+def read_job_state(folder: Path) -> JobState | None:
     """Read the state that the worker process wrote last; return None if the server did not start the run."""
-    return _read(folder / STATE, State)
+    return _read_record(folder / STATE_FILE, JobState)
 
 
-def put_state(folder: Path, state: State) -> None:
+def write_job_state(folder: Path, state: JobState) -> None:
     """Write the state of a job."""
-    write_whole(folder / STATE, state.model_dump_json())
+    write_atomically(folder / STATE_FILE, state.model_dump_json())
 
 
-def put_order(folder: Path, order: Order) -> None:
+def write_job_spec(folder: Path, order: JobSpec) -> None:
     """Write what was requested, replacing an earlier request."""
-    write_whole(folder / ORDER, order.model_dump_json())
+    write_atomically(folder / SPEC_FILE, order.model_dump_json())
 
 
-def is_run(folder: Path) -> bool:
+def is_run_folder(folder: Path) -> bool:
     """Return whether a folder holds a run, started by the server or on the command line."""
-    return (folder / FILE).is_file() or (folder / ORDER).is_file()
+    return (folder / FILE).is_file() or (folder / SPEC_FILE).is_file()
 
 
-def make(folder: Path, order: Order) -> None:
+def create_run_folder(folder: Path, order: JobSpec) -> None:
     """Create the folder of a new run, atomically."""
     new = folder.with_name(f".new-{secrets.token_hex(8)}")
     new.mkdir(parents=True)
     try:
-        put_order(new, order)
-        put_state(new, State(status="queued"))
+        write_job_spec(new, order)
+        write_job_state(new, JobState(status="queued"))
         new.rename(folder)
     except OSError:
         shutil.rmtree(new, ignore_errors=True)
         raise
-    _to_disk(folder.parent)
+    _sync_folder(folder.parent)
 
 
-def remove(folder: Path) -> None:
+def remove_run_folder(folder: Path) -> None:
     """Remove a run atomically: no reader sees a part of it."""
     gone = folder.with_name(f".gone-{secrets.token_hex(8)}")
     folder.rename(gone)
     shutil.rmtree(gone, ignore_errors=True)
 
 
-def tidy(runs: Path) -> None:
+def remove_leftovers(runs: Path) -> None:
     """Remove partial folders that killed processes left, for all tenants.
 
     Only those older than a day are removed, because a running process may still use newer ones.
@@ -84,22 +84,22 @@ def tidy(runs: Path) -> None:
     for above in ("", "*/", ".datasets/", "*/.datasets/"):
         for left in (*runs.glob(f"{above}.new-*"), *runs.glob(f"{above}.gone-*")):
             with suppress(OSError):
-                if time.time() - left.stat().st_mtime > LEFT:
+                if time.time() - left.stat().st_mtime > LEFTOVER_SECONDS:
                     shutil.rmtree(left, ignore_errors=True)
 
 
-class Claim(Closing):
+class JobLock(CloseOnExit):
     """A lock that lets one process work on a run; it is released when the process ends, for whatever reason."""
 
-    def __init__(self, held: IO[bytes]) -> None:
+    def __init__(self, file: IO[bytes]) -> None:
         """Store the locked file; use `try_acquire` to create one."""
-        self._held = held
+        self._held = file
 
     @classmethod
-    def take(cls, folder: Path) -> Self | None:
+    def try_acquire(cls, folder: Path) -> Self | None:
         """Acquire the lock; return None if another process holds it or the folder is gone."""
         try:
-            held = (folder / CLAIM).open("wb")
+            held = (folder / LOCK_FILE).open("wb")
         except FileNotFoundError:
             return None
         try:
@@ -114,14 +114,14 @@ class Claim(Closing):
         self._held.close()
 
 
-class Entry(NamedTuple):
+class QueueEntry(NamedTuple):
     """A job in the queue: its file in the queue and the folder of its run."""
 
     path: Path
     folder: Path
 
 
-class Queue:
+class JobQueue:
     """The waiting and running jobs of all tenants, in the order of their requests.
 
     Args:
@@ -131,42 +131,42 @@ class Queue:
     def __init__(self, runs: Path) -> None:
         """Store the paths; nothing is created yet."""
         self._runs = runs
-        self._folder = runs / QUEUE
+        self._folder = runs / QUEUE_FOLDER
 
     def add(self, folder: Path) -> None:
         """Append a run and flush it to disk."""
         self._folder.mkdir(parents=True, exist_ok=True)
-        write_whole(self._folder / f"{time.time_ns()}-{folder.name}", str(folder.relative_to(self._runs)))
-        _to_disk(self._folder)
+        write_atomically(self._folder / f"{time.time_ns()}-{folder.name}", str(folder.relative_to(self._runs)))
+        _sync_folder(self._folder)
 
-    def length(self, runs: Path) -> int:
+    def count_jobs(self, runs: Path) -> int:
         """Return the number of waiting and running jobs of a tenant's folder."""
-        return sum(entry.folder.parent == runs for entry in self.entries())
+        return sum(entry.folder.parent == runs for entry in self.list_entries())
 
-    def entries(self) -> list[Entry]:
+    def list_entries(self) -> list[QueueEntry]:
         """List the jobs, oldest first; entries of killed starts are removed."""
         found = []
         for path in sorted(self._folder.glob("[!.]*"), key=lambda path: path.name):
             try:
                 folder = self._runs / path.read_text(encoding="utf-8")
-                forgotten = not folder.is_dir() and time.time() - path.stat().st_mtime > FORGOTTEN
+                forgotten = not folder.is_dir() and time.time() - path.stat().st_mtime > ORPHAN_SECONDS
             except FileNotFoundError:  # another process has finished it
                 continue
             if forgotten:
                 path.unlink(missing_ok=True)
             else:
-                found.append(Entry(path, folder))
+                found.append(QueueEntry(path, folder))
         return found
 
 
-def _read(path: Path, kind: type[T]) -> T | None:
+def _read_record(path: Path, kind: type[T]) -> T | None:
     try:
         return kind.model_validate_json(path.read_bytes())
     except (OSError, ValidationError):
         return None
 
 
-def _to_disk(folder: Path) -> None:
+def _sync_folder(folder: Path) -> None:
     above = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(above)

@@ -10,13 +10,13 @@ from pydantic import Field, JsonValue, StringConstraints
 from greval.records.metric import ReasonDepth
 from greval.records.record import Record
 from greval.runs.progress import Progress
-from greval.serve.ids import PATTERN
+from greval.serve.ids import ID_PATTERN
 
-Status = Literal["queued", "running", "finished", "stopped", "failed"]
-PlainName = Annotated[str, StringConstraints(pattern=PATTERN)]
+JobStatus = Literal["queued", "running", "finished", "stopped", "failed"]
+PlainName = Annotated[str, StringConstraints(pattern=ID_PATTERN)]
 MetricName = Annotated[str, StringConstraints(min_length=1, max_length=100)]
-Whole = Annotated[int, Field(ge=1, le=1_000_000_000)]
-ACTIVE: frozenset[Status] = frozenset({"queued", "running"})
+PositiveCount = Annotated[int, Field(ge=1, le=1_000_000_000)]
+ACTIVE: frozenset[JobStatus] = frozenset({"queued", "running"})
 
 
 class RunRequest(Record):
@@ -35,9 +35,9 @@ class RunRequest(Record):
     concurrency: Annotated[int, Field(ge=1, le=256)] | None = None
     repeats: Annotated[int, Field(ge=1, le=25)] = 1
     reason_depth: ReasonDepth | None = None
-    max_calls: Whole | None = None
+    max_calls: PositiveCount | None = None
     max_cost: Annotated[float, Field(gt=0, le=1_000_000)] | None = None
-    limit: Whole | None = None
+    limit: PositiveCount | None = None
 
 
 class ResumeRequest(Record):
@@ -46,11 +46,11 @@ class ResumeRequest(Record):
     A run that reached a cap goes on only with a higher one.
     """
 
-    max_calls: Whole | None = None
+    max_calls: PositiveCount | None = None
     max_cost: Annotated[float, Field(gt=0, le=1_000_000)] | None = None
 
 
-class Order(Record):
+class JobSpec(Record):
     """What a job needs to be resumed after any interruption; stored in its folder before it starts.
 
     `definitions` are the metrics as they were at the start, computed ones by name.
@@ -66,10 +66,10 @@ class Order(Record):
     asked: RunRequest
 
 
-class State(Record):
+class JobState(Record):
     """The state of a job; `why` it was stopped or failed, `methods` once it ended."""
 
-    status: Status
+    status: JobStatus
     why: str | None = None
     progress: Progress | None = None
     methods: tuple[str, ...] | None = None
@@ -85,7 +85,7 @@ class RunInfo(Record):
 
     id: str
     name: str
-    status: Status
+    status: JobStatus
     why: str | None = None
     judge: str | None = None
     metrics: tuple[str, ...] = ()

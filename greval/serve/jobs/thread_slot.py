@@ -8,7 +8,7 @@ from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager
 
 
-class FarLane:
+class ThreadSlot:
     """A slot of a limit that belongs to the server's event loop, entered from the loop of another thread.
 
     A job has a thread and a loop of its own, so that reading cases, computing and writing delay no request.
@@ -19,18 +19,20 @@ class FarLane:
         max_calls: The most slots held from here at once.
     """
 
-    def __init__(self, lane: AbstractAsyncContextManager[object], home: asyncio.AbstractEventLoop, width: int) -> None:
+    def __init__(
+        self, slot: AbstractAsyncContextManager[object], server_loop: asyncio.AbstractEventLoop, max_calls: int
+    ) -> None:
         """Start with no slot held."""
-        self._lane = lane
-        self._home = home
-        self._width = asyncio.Semaphore(width)
+        self._slot = slot
+        self._server_loop = server_loop
+        self._width = asyncio.Semaphore(max_calls)
         self._held: list[Future[None]] = []
 
     async def __aenter__(self) -> None:
         """Wait for a slot; if the wait is cancelled, none is taken."""
         await self._width.acquire()
         try:
-            self._held.append(await self._turn())
+            self._held.append(await self._wait_for_slot())
         except BaseException:
             self._width.release()
             raise
@@ -40,14 +42,14 @@ class FarLane:
         self._held.pop().cancel()
         self._width.release()
 
-    async def _turn(self) -> Future[None]:
+    async def _wait_for_slot(self) -> Future[None]:
         here = asyncio.get_running_loop()
         came: asyncio.Future[None] = here.create_future()
 
-        def tell(error: Exception | None) -> None:
-            here.call_soon_threadsafe(_settle, came, error)
+        def report(error: Exception | None) -> None:
+            here.call_soon_threadsafe(_resolve_future, came, error)
 
-        holding = asyncio.run_coroutine_threadsafe(self._hold(tell), self._home)
+        holding = asyncio.run_coroutine_threadsafe(self._hold_slot(report), self._server_loop)
         try:
             await came
         except asyncio.CancelledError:
@@ -55,17 +57,17 @@ class FarLane:
             raise
         return holding
 
-    async def _hold(self, tell: Callable[[Exception | None], None]) -> None:
+    async def _hold_slot(self, report: Callable[[Exception | None], None]) -> None:
         """Hold the slot in the server's loop until this is cancelled: the limit may be used from that loop only."""
         try:
-            async with self._lane:
-                tell(None)
+            async with self._slot:
+                report(None)
                 await asyncio.Event().wait()
         except Exception as error:  # noqa: BLE001 - any error must reach the waiting caller
-            tell(error)
+            report(error)
 
 
-def _settle(came: asyncio.Future[None], error: Exception | None) -> None:
+def _resolve_future(came: asyncio.Future[None], error: Exception | None) -> None:
     if came.done():
         return
     if error is None:

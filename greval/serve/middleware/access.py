@@ -10,19 +10,19 @@ from urllib.parse import urlsplit
 
 from greval.errors import GrevalError
 from greval.serve.logs import ERRORS
-from greval.serve.middleware.api_keys import KeyFile
-from greval.serve.middleware.request_kinds import Scope, head_size, header, is_open, is_trick
+from greval.serve.middleware.api_keys import ApiKeyFile
+from greval.serve.middleware.request_kinds import Scope, count_head_bytes, get_header, is_public, is_traversal
 from greval.serve.problems import ServeError
 from greval.serve.service import Service, Tenant
 from greval.serve.settings import LOCAL_HOSTS
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
-LARGEST_HEAD = 16 * 1024
+MAX_HEAD_BYTES = 16 * 1024
 BURST_SECONDS = 10
-MINUTE = 60
+MINUTE_SECONDS = 60
 
 
-class Access:
+class AccessMiddleware:
     """Middleware that assigns each request to a tenant, or refuses it before any of its body is read."""
 
     def __init__(self, app: Any, service: Service) -> None:  # noqa: ANN401 - an ASGI app
@@ -30,32 +30,32 @@ class Access:
         settings = service.settings
         self._app = app
         self._runs = settings.runs
-        self._keys = KeyFile(settings.keys) if settings.keys else None
+        self._keys = ApiKeyFile(settings.keys) if settings.keys else None
         self._rate = settings.limits.rate / settings.workers
         self._buckets: dict[str, TokenBucket] = {}
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:  # noqa: ANN401 - ASGI's callables
         """Authenticate the request, or raise `ServeError`."""
         if scope["type"] == "http":
-            if head_size(scope) > LARGEST_HEAD:
-                told = f"the address and the headers have more than {LARGEST_HEAD // 1024} KB; send less of them"
+            if count_head_bytes(scope) > MAX_HEAD_BYTES:
+                told = f"the address and the headers have more than {MAX_HEAD_BYTES // 1024} KB; send less of them"
                 raise ServeError(431, told)
-            if is_trick(scope):
+            if is_traversal(scope):
                 raise ServeError(404, "path: there is nothing at such a path; /openapi.json lists what there is")
-            scope["state"]["tenant"] = self._tenant(scope)
+            scope["state"]["tenant"] = self._identify_tenant(scope)
         await self._app(scope, receive, send)
 
-    def _tenant(self, scope: Scope) -> Tenant:
+    def _identify_tenant(self, scope: Scope) -> Tenant:
         if self._keys is None:
-            _only_from_here(scope)
+            _check_same_origin(scope)
             return Tenant("", self._runs)
-        if is_open(scope):
+        if is_public(scope):
             return Tenant("", self._runs)
-        name = self._named(self._keys, header(scope, b"authorization"))
-        self._within_rate(name)
+        name = self._authenticate(self._keys, get_header(scope, b"authorization"))
+        self._check_rate(name)
         return Tenant(name, self._runs / name)
 
-    def _named(self, keys: KeyFile, authorization: str) -> str:
+    def _authenticate(self, keys: ApiKeyFile, authorization: str) -> str:
         """Return the name of the key that was sent, or raise `ServeError` (401)."""
         scheme, _, key = authorization.partition(" ")
         try:
@@ -63,13 +63,13 @@ class Access:
         except GrevalError as error:
             ERRORS.error("%s", error)
             raise ServeError(503, "the server cannot read its keys; ask its operator") from error
-        name = known.name_of(key.strip()) if scheme.lower() == "bearer" else None
+        name = known.find_name(key.strip()) if scheme.lower() == "bearer" else None
         if name is None:
             told = "Authorization: no valid key; send there the word Bearer, a blank, and a key of this server"
             raise ServeError(401, told, headers={"WWW-Authenticate": "Bearer"})
         return name
 
-    def _within_rate(self, name: str) -> None:
+    def _check_rate(self, name: str) -> None:
         """Take one token from the rate limit of a key, or raise `ServeError` (429)."""
         bucket = self._buckets.get(name) or self._buckets.setdefault(name, TokenBucket(self._rate))
         if wait := bucket.take():
@@ -92,7 +92,7 @@ class TokenBucket:
 
     def __init__(self, per_minute: float, clock: Callable[[], float] = time.monotonic) -> None:
         """Start with a full bucket."""
-        self._rate = per_minute / MINUTE
+        self._rate = per_minute / MINUTE_SECONDS
         self._size = max(1.0, self._rate * BURST_SECONDS)
         self._left = self._size
         self._clock = clock
@@ -109,22 +109,22 @@ class TokenBucket:
         return 0
 
 
-def _only_from_here(scope: Scope) -> None:
+def _check_same_origin(scope: Scope) -> None:
     """Refuse requests that a page of another site made a browser on this machine send.
 
     `Host` reveals a foreign host name that was pointed at this machine (DNS rebinding). `Origin` reveals the others.
     """
-    host = header(scope, b"host")
-    if _name(f"//{host}") not in LOCAL_HOSTS:
+    host = get_header(scope, b"host")
+    if _parse_hostname(f"//{host}") not in LOCAL_HOSTS:
         raise ServeError(403, "Host: without keys this machine alone is served; open it as http://127.0.0.1:PORT")
     if scope["method"] in SAFE_METHODS:
         return
-    origin = header(scope, b"origin")
-    if header(scope, b"sec-fetch-site") == "cross-site" or (origin and origin.partition("://")[2] != host):
+    origin = get_header(scope, b"origin")
+    if get_header(scope, b"sec-fetch-site") == "cross-site" or (origin and origin.partition("://")[2] != host):
         raise ServeError(403, "Origin: pages of other sites may not use this server; use the page that it serves")
 
 
-def _name(url: str) -> str | None:
+def _parse_hostname(url: str) -> str | None:
     """Return the host name of a URL, or None if it has none."""
     try:
         return urlsplit(url).hostname

@@ -16,16 +16,16 @@ from typing import Annotated
 
 from pydantic import Field, ValidationError
 
-from greval._util.whole_file import write_whole
+from greval._util.whole_file import write_atomically
 from greval.errors import GrevalError
 from greval.records.record import Record
 from greval.serve.service import PLAIN_NAME
 
-PREFIX = "greval_"
-BYTES = 32
+KEY_PREFIX = "greval_"
+KEY_BYTES = 32
 
 
-class Key(Record):
+class ApiKey(Record):
     """A key as the file stores it: its name, its SHA-256 and when it was created; the key itself is stored nowhere."""
 
     name: Annotated[str, Field(pattern=rf"^{PLAIN_NAME.pattern}$")]
@@ -33,12 +33,12 @@ class Key(Record):
     created: str = ""
 
 
-class Keys(Record):
+class ApiKeys(Record):
     """The keys of a file."""
 
-    keys: tuple[Key, ...] = ()
+    keys: tuple[ApiKey, ...] = ()
 
-    def name_of(self, presented: str) -> str | None:
+    def find_name(self, presented: str) -> str | None:
         """Return the name of a key, or None if it is unknown; the response time reveals nothing about the keys.
 
         Every key is compared in constant time, even after a match.
@@ -47,7 +47,7 @@ class Keys(Record):
             >>> ApiKeys(keys=[ApiKey(name="ana", sha256=hash_key("greval_x"))]).find_name("greval_x")
             'ana'
         """
-        given = hash_of(presented)
+        given = hash_key(presented)
         found = None
         for key in self.keys:
             if hmac.compare_digest(key.sha256, given):
@@ -55,7 +55,7 @@ class Keys(Record):
         return found
 
 
-class KeyFile:
+class ApiKeyFile:
     """A file of keys that is read again when it changes, so that a removed key is refused at once.
 
     Args:
@@ -66,9 +66,9 @@ class KeyFile:
         """Store the path; nothing is read yet."""
         self.path = path
         self._mark: tuple[int, ...] = ()
-        self._keys = Keys()
+        self._keys = ApiKeys()
 
-    def read(self) -> Keys:
+    def read(self) -> ApiKeys:
         """Return the current keys.
 
         Raises:
@@ -86,7 +86,7 @@ class KeyFile:
         return self._keys
 
 
-def read_keys(path: Path) -> Keys:
+def read_keys(path: Path) -> ApiKeys:
     """Read a file of keys.
 
     Raises:
@@ -94,7 +94,7 @@ def read_keys(path: Path) -> Keys:
         GrevalError: If it is not a valid file of keys.
     """
     try:
-        return Keys.model_validate_json(path.read_bytes())
+        return ApiKeys.model_validate_json(path.read_bytes())
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "file"
@@ -117,13 +117,13 @@ def add_key(path: Path, name: str) -> str:
             f"key {name!r}: a name has 1 to 64 letters a-z, A-Z, digits, - and _, and begins with none of the marks"
         )
         raise GrevalError(message)
-    known = _known(path)
+    known = _read_existing_keys(path)
     if any(key.name.casefold() == name.casefold() for key in known.keys):
         message = f"{path}: there is a key {name} already; remove it first with: greval keys remove {name}"
         raise GrevalError(message)
-    secret = PREFIX + secrets.token_urlsafe(BYTES)
+    secret = KEY_PREFIX + secrets.token_urlsafe(KEY_BYTES)
     made = datetime.now(UTC).isoformat(timespec="seconds")
-    _write(path, Keys(keys=(*known.keys, Key(name=name, sha256=hash_of(secret), created=made))))
+    _write_keys(path, ApiKeys(keys=(*known.keys, ApiKey(name=name, sha256=hash_key(secret), created=made))))
     return secret
 
 
@@ -133,31 +133,31 @@ def remove_key(path: Path, name: str) -> None:
     Raises:
         GrevalError: If there is no such key.
     """
-    known = _known(path)
+    known = _read_existing_keys(path)
     kept = tuple(key for key in known.keys if key.name != name)
     if len(kept) == len(known.keys):
         names = ", ".join(key.name for key in known.keys) or "none"
         message = f"{path}: there is no key {name}; there is {names}"
         raise GrevalError(message)
-    _write(path, Keys(keys=kept))
+    _write_keys(path, ApiKeys(keys=kept))
 
 
-def hash_of(key: str) -> str:
+def hash_key(key: str) -> str:
     """Return the SHA-256 of a key as hexadecimal text."""
     return sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _known(path: Path) -> Keys:
+def _read_existing_keys(path: Path) -> ApiKeys:
     try:
-        return read_keys(path) if path.exists() else Keys()
+        return read_keys(path) if path.exists() else ApiKeys()
     except OSError as error:
         message = f"{path}: cannot be read: {error.strerror}"
         raise GrevalError(message) from error
 
 
-def _write(path: Path, keys: Keys) -> None:
+def _write_keys(path: Path, keys: ApiKeys) -> None:
     try:
-        write_whole(path, json.dumps(keys.model_dump(mode="json"), indent=2) + "\n")
+        write_atomically(path, json.dumps(keys.model_dump(mode="json"), indent=2) + "\n")
         path.chmod(0o600)
     except OSError as error:
         message = f"{path}: cannot be written: {error.strerror}"

@@ -7,16 +7,16 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
-from greval.serve.middleware.request_kinds import Scope, is_following, is_upload
+from greval.serve.middleware.request_kinds import Scope, is_event_stream, is_upload
 from greval.serve.problems import ServeError
 from greval.serve.service import Service
 
-STUBBORN = 5.0
+CANCEL_SECONDS = 5.0
 """The seconds to wait for cancelled tasks to end."""
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 
 
-class Working:
+class CancellationMiddleware:
     """Middleware that runs the inner app as a task and cancels it when the client disconnects or the time is over."""
 
     def __init__(self, app: Any, service: Service) -> None:  # noqa: ANN401 - an ASGI app
@@ -30,10 +30,10 @@ class Working:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        following, upload = is_following(scope), is_upload(scope)
-        incoming = Watched(receive, None if upload else await receive())
-        ends = [incoming.left(), *([self._stopping.wait()] if following else [])]
-        async with _tasks(self._app(scope, incoming.receive, _yielding(send)), *ends) as (work, *others):
+        following, upload = is_event_stream(scope), is_upload(scope)
+        incoming = DisconnectWatcher(receive, None if upload else await receive())
+        ends = [incoming.wait_for_disconnect(), *([self._stopping.wait()] if following else [])]
+        async with _run_tasks(self._app(scope, incoming.receive, _wrap_send(send)), *ends) as (work, *others):
             seconds = None if following or upload else self._seconds  # uploads have a minimum transfer rate instead
             await asyncio.wait({work, *others}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
             if work.done():
@@ -43,18 +43,18 @@ class Working:
                 raise ServeError(504, told)
 
 
-def _yielding(send: Any) -> Any:  # noqa: ANN401 - ASGI's callable
+def _wrap_send(send: Any) -> Any:  # noqa: ANN401 - ASGI's callable
     """Return a `send` that yields to the loop after each part, because a stream without a reader would block it."""
 
-    async def sending(message: dict[str, Any]) -> None:
+    async def send_and_yield(message: dict[str, Any]) -> None:
         await send(message)
         if message.get("more_body"):
             await asyncio.sleep(0)
 
-    return sending
+    return send_and_yield
 
 
-class Watched:
+class DisconnectWatcher:
     """The messages of a client: first its body, then its disconnection.
 
     `body` is the whole body if it was read already: then the client is watched from the start.
@@ -84,7 +84,7 @@ class Watched:
             self._read.set()
         return message
 
-    async def left(self) -> None:
+    async def wait_for_disconnect(self) -> None:
         """Wait until the client disconnects."""
         await self._read.wait()
         while not self._gone.is_set():
@@ -93,7 +93,7 @@ class Watched:
 
 
 @asynccontextmanager
-async def _tasks(*work: Coroutine[Any, Any, object]) -> AsyncIterator[list[asyncio.Task[object]]]:
+async def _run_tasks(*work: Coroutine[Any, Any, object]) -> AsyncIterator[list[asyncio.Task[object]]]:
     """Run coroutines concurrently; on exit, cancel those that still run and wait for them."""
     tasks = [asyncio.create_task(one) for one in work]
     try:
@@ -103,7 +103,7 @@ async def _tasks(*work: Coroutine[Any, Any, object]) -> AsyncIterator[list[async
         for task in left:
             task.cancel()
         if left:
-            await asyncio.wait(left, timeout=STUBBORN)
+            await asyncio.wait(left, timeout=CANCEL_SECONDS)
         for task in tasks:
             with suppress(BaseException):
                 task.result()  # reported already, or no longer needed

@@ -8,21 +8,21 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from greval.serve.middleware.json_text import fault_of
-from greval.serve.middleware.request_kinds import Scope, header, is_upload
+from greval.serve.middleware.json_text import find_json_fault
+from greval.serve.middleware.request_kinds import Scope, get_header, is_upload
 from greval.serve.problems import ServeError
 from greval.serve.service import Service
 from greval.serve.settings import MEGABYTE, Limits
 
-JSON = "application/json"
-SLOWEST = 16 * 1024
+JSON_TYPE = "application/json"
+MIN_BYTES_PER_SECOND = 16 * 1024
 """The lowest average transfer rate of a body, in bytes a second; the `patience` seconds come on top."""
-LARGE = 64 * 1024
+THREAD_BYTES = 64 * 1024
 """The size in bytes from which a body is checked in a thread."""
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 
 
-class Incoming:
+class RequestBodyMiddleware:
     """Middleware that reads and checks a body, then passes it on whole; uploaded files are streamed and counted."""
 
     def __init__(self, app: Any, service: Service) -> None:  # noqa: ANN401 - an ASGI app
@@ -37,18 +37,18 @@ class Incoming:
             await self._app(scope, receive, send)
             return
         upload = is_upload(scope)
-        body = Body(scope, receive, self._limits.upload if upload else self._limits.body, self._limits)
+        body = BoundedBody(scope, receive, self._limits.upload if upload else self._limits.body, self._limits)
         if upload:
             await self._app(scope, body.receive, send)
             return
-        async with self._whole(body) as content:
+        async with self._read_whole(body) as content:
             if content is None:  # the client disconnected
                 return
-            await self._checked(scope, content)
-            await self._app(scope, _given(content, receive), send)
+            await self._check_json(scope, content)
+            await self._app(scope, _replay_body(content, receive), send)
 
     @asynccontextmanager
-    async def _whole(self, body: Body) -> AsyncIterator[bytes | None]:
+    async def _read_whole(self, body: BoundedBody) -> AsyncIterator[bytes | None]:
         """Read a body within the memory limit of all bodies together; yield None if the client disconnected."""
         parts: list[bytes] = []
         held = 0
@@ -69,32 +69,36 @@ class Incoming:
         finally:
             self._held -= held
 
-    async def _checked(self, scope: Scope, content: bytes) -> None:
+    async def _check_json(self, scope: Scope, content: bytes) -> None:
         """Raise `ServeError` if the body is not JSON that is safe to parse."""
         if not content:
             return
-        _is_json(scope)
+        _check_content_type(scope)
         depth = self._limits.depth
-        fault = fault_of(content, depth) if len(content) < LARGE else await asyncio.to_thread(fault_of, content, depth)
+        fault = (
+            find_json_fault(content, depth)
+            if len(content) < THREAD_BYTES
+            else await asyncio.to_thread(find_json_fault, content, depth)
+        )
         if fault:
             raise ServeError(422, fault, faults=[fault])
 
 
-class Body:
+class BoundedBody:
     """The stream of a request body, with a size limit and a minimum transfer rate."""
 
-    def __init__(self, scope: Scope, receive: Receive, most: int, limits: Limits) -> None:
+    def __init__(self, scope: Scope, receive: Receive, max_bytes: int, limits: Limits) -> None:
         """Check the declared length, and raise `ServeError` (413) if it is too large."""
         self._scope = scope
         self._receive = receive
-        self._most = most
+        self._most = max_bytes
         self._patience = limits.patience
         self._read = 0
         self._done = False
         self._start = time.monotonic()
-        told = header(scope, b"content-length")
-        if told.isdecimal() and (len(told) > len(str(most)) or int(told) > most):
-            raise self._too_large()
+        told = get_header(scope, b"content-length")
+        if told.isdecimal() and (len(told) > len(str(max_bytes)) or int(told) > max_bytes):
+            raise self._build_size_error()
 
     async def receive(self) -> dict[str, Any]:
         """Return the next message of the body."""
@@ -104,41 +108,43 @@ class Body:
             async with asyncio.timeout(self._patience):
                 message = await self._receive()
         except TimeoutError as error:
-            raise self._too_slow() from error
+            raise self._build_rate_error() from error
         self._done = not message.get("more_body", False)
         self._read += len(message.get("body", b""))
         self._scope["state"]["bytes_in"] = self._read
         if self._read > self._most:
-            raise self._too_large()
-        if not self._done and time.monotonic() - self._start > self._patience + self._read / SLOWEST:
-            raise self._too_slow()
+            raise self._build_size_error()
+        if not self._done and time.monotonic() - self._start > self._patience + self._read / MIN_BYTES_PER_SECOND:
+            raise self._build_rate_error()
         return message
 
-    def _too_large(self) -> ServeError:
+    def _build_size_error(self) -> ServeError:
         message = f"body: larger than {self._most / MEGABYTE:g} MB; send it in parts, or ask the operator for more"
         return ServeError(413, message, headers={"Connection": "close"})
 
-    def _too_slow(self) -> ServeError:
-        message = f"body: it came too slowly (nothing for {self._patience:g} s, or under {SLOWEST // 1024} KB/s)"
+    def _build_rate_error(self) -> ServeError:
+        message = (
+            f"body: it came too slowly (nothing for {self._patience:g} s, or under {MIN_BYTES_PER_SECOND // 1024} KB/s)"
+        )
         return ServeError(408, message, headers={"Connection": "close"})
 
 
-def _is_json(scope: Scope) -> None:
+def _check_content_type(scope: Scope) -> None:
     """Refuse bodies of other content types: browsers send some of those across sites without a preflight request."""
-    kind = header(scope, b"content-type")
-    if kind.partition(";")[0].strip().lower() != JSON:
-        raise ServeError(415, f"Content-Type: this body must be {JSON}; send it as JSON under that header")
+    kind = get_header(scope, b"content-type")
+    if kind.partition(";")[0].strip().lower() != JSON_TYPE:
+        raise ServeError(415, f"Content-Type: this body must be {JSON_TYPE}; send it as JSON under that header")
 
 
-def _given(content: bytes, receive: Receive) -> Receive:
+def _replay_body(content: bytes, receive: Receive) -> Receive:
     """Return a `receive` that replays the body in one message, then receives what the client sends."""
     given = False
 
-    async def give() -> dict[str, Any]:
+    async def receive_replayed() -> dict[str, Any]:
         nonlocal given
         if given:
             return await receive()
         given = True
         return {"type": "http.request", "body": content, "more_body": False}
 
-    return give
+    return receive_replayed

@@ -10,16 +10,16 @@ from typing import Any
 
 from greval.errors import GrevalError
 from greval.serve.logs import ACCESS, ERRORS
-from greval.serve.middleware.request_kinds import header
-from greval.serve.problems import MEDIA_TYPE, Problem, ServeError, problem_of
+from greval.serve.middleware.request_kinds import get_header
+from greval.serve.problems import MEDIA_TYPE, Problem, ServeError, build_problem
 from greval.serve.service import Service
 
-SANE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
-GONE = 499
+CLIENT_GONE = 499
 """The status that is logged if the client disconnected; it is never sent."""
 SERVER_ERROR = 500
-HEADERS = {
+SECURITY_HEADERS = {
     "Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; "
     "object-src 'none'",
     "X-Content-Type-Options": "nosniff",
@@ -32,7 +32,7 @@ HEADERS = {
 """Default headers of every response; a response may override them."""
 
 
-class Observing:
+class RequestLogMiddleware:
     """The outermost middleware: every error leaves it as a problem document without secrets."""
 
     def __init__(self, app: Any, service: Service) -> None:  # noqa: ANN401 - an ASGI app
@@ -45,34 +45,34 @@ class Observing:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        given = header(scope, b"x-request-id")
-        request_id = given if SANE_ID.fullmatch(given) else secrets.token_hex(16)
+        given = get_header(scope, b"x-request-id")
+        request_id = given if REQUEST_ID.fullmatch(given) else secrets.token_hex(16)
         scope.setdefault("state", {})["request_id"] = request_id
-        answer = Answer(send, request_id)
+        answer = ResponseSender(send, request_id)
         start = time.perf_counter()
-        self._service.meters.began()
+        self._service.counters.start_request()
         try:
-            await self._served(scope, receive, answer)
+            await self._call_app(scope, receive, answer)
         finally:
-            self._told(scope, answer, time.perf_counter() - start)
+            self._log_request(scope, answer, time.perf_counter() - start)
 
-    async def _served(self, scope: dict[str, Any], receive: Any, answer: Answer) -> None:  # noqa: ANN401 - ASGI's
+    async def _call_app(self, scope: dict[str, Any], receive: Any, answer: ResponseSender) -> None:  # noqa: ANN401 - ASGI's
         try:
             await self._app(scope, receive, answer)
         except GrevalError as error:
-            await answer.problem(error)
+            await answer.send_problem(error)
         except Exception:  # noqa: BLE001 - the stack trace of any error goes to the log only
             ERRORS.exception("unhandled", extra={"told": {"request_id": answer.request_id}})
-            await answer.problem(
+            await answer.send_problem(
                 ServeError(SERVER_ERROR, "the server failed; its log has more under the id of this request")
             )
 
-    def _told(self, scope: dict[str, Any], answer: Answer, seconds: float) -> None:
+    def _log_request(self, scope: dict[str, Any], answer: ResponseSender, seconds: float) -> None:
         """Log and count a request by the template of its path, because paths contain what clients send."""
         method = scope["method"] if scope["method"] in METHODS else "OTHER"
         route = getattr(scope.get("route"), "path", None) or ("" if "endpoint" not in scope else "other")
-        status = answer.status or GONE
-        self._service.meters.ended(method, route, status, seconds)
+        status = answer.status or CLIENT_GONE
+        self._service.counters.end_request(method, route, status, seconds)
         tenant = scope["state"].get("tenant")
         line = {
             "request_id": answer.request_id,
@@ -87,7 +87,7 @@ class Observing:
         ACCESS.info("%s %s %s", method, route, status, extra={"told": line})
 
 
-class Answer:
+class ResponseSender:
     """A wrapper of `send` that adds headers and records the status and the bytes sent."""
 
     def __init__(self, send: Any, request_id: str) -> None:  # noqa: ANN401 - ASGI's callable
@@ -101,29 +101,29 @@ class Answer:
         """Send a message, with the headers added."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
-            message = {**message, "headers": self._with_own(message.get("headers") or ())}
+            message = {**message, "headers": self._add_headers(message.get("headers") or ())}
         self.sent += len(message.get("body", b""))
         await self._send(message)
 
-    async def problem(self, error: GrevalError) -> None:
+    async def send_problem(self, error: GrevalError) -> None:
         """Send a problem; if a response has started, leave it unfinished, which breaks the connection."""
         if self.status:
             return
-        found = problem_of(error, self.request_id)
+        found = build_problem(error, self.request_id)
         headers = error.headers if isinstance(error, ServeError) else {}
-        content = _json(found)
+        content = _encode_problem(found)
         told = {"Content-Type": MEDIA_TYPE, "Content-Length": str(len(content)), **headers}
         pairs = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in told.items()]
         await self({"type": "http.response.start", "status": found.status, "headers": pairs})
         await self({"type": "http.response.body", "body": content})
 
-    def _with_own(self, headers: Any) -> list[tuple[bytes, bytes]]:  # noqa: ANN401 - pairs of bytes
+    def _add_headers(self, headers: Any) -> list[tuple[bytes, bytes]]:  # noqa: ANN401 - pairs of bytes
         given = [*headers]
         names = {name.lower() for name, _ in given}
-        own = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
+        own = [(name.lower().encode(), value.encode()) for name, value in SECURITY_HEADERS.items()]
         kept = [(name, value) for name, value in own if name not in names]
         return [*given, *kept, (b"x-request-id", self.request_id.encode())]
 
 
-def _json(problem: Problem) -> bytes:
+def _encode_problem(problem: Problem) -> bytes:
     return json.dumps(problem.model_dump(mode="json")).encode()

@@ -10,7 +10,7 @@ from greval.serve.routes import health as operating
 from greval.serve.routes import langserve as runnables
 
 
-def routers() -> tuple[APIRouter, ...]:
+def list_routers() -> tuple[APIRouter, ...]:
     """Return the routers of all routes."""
     modules = (operating, metrics, evaluating, runnables, datasets, runs, figures, argilla, page)
     return tuple(module.router for module in modules)

@@ -10,14 +10,14 @@ from pydantic import Field, StringConstraints
 
 from greval.records.record import Record
 from greval.serve.ids import Id
-from greval.serve.jobs.info import judged_folder
+from greval.serve.jobs.info import find_judged_folder
 from greval.serve.problems import ServeError
 from greval.serve.routes import annotation as annotating
 from greval.serve.service import TheTenant
-from greval.serve.state.figure_cache import named, told
-from greval.serve.statuses import may_answer
-from greval.trust.argilla import Pulled, Pushed, pull, push
-from greval.trust.argilla.client import KEY, URL
+from greval.serve.state.figure_cache import dump_without_paths, hide_paths_in_errors
+from greval.serve.statuses import describe_errors
+from greval.trust.argilla import PullResult, PushResult, pull, push
+from greval.trust.argilla.client import KEY_VARIABLE, URL_VARIABLE
 
 router = APIRouter(prefix="/v1/runs", tags=["people"])
 router.include_router(annotating.router)
@@ -50,12 +50,12 @@ class PullRequest(Record):
     workspace: Name | None = None
 
 
-@router.post("/{id}/argilla/push", responses=may_answer(404, 409, 422, 501, 502), response_model=Pushed)
+@router.post("/{id}/argilla/push", responses=describe_errors(404, 409, 422, 501, 502), response_model=PushResult)
 def push_to_argilla(asked: PushRequest, tenant: TheTenant, id: Id) -> Response:  # noqa: A002 - its name in the path
     """Push judged items to the operator's Argilla server; a repeated push adds new items and changes nothing else."""
-    folder = judged_folder(tenant, id)
-    _check_set_up()
-    with named(folder):
+    folder = find_judged_folder(tenant, id)
+    _check_argilla_configured()
+    with hide_paths_in_errors(folder):
         done = push(
             folder,
             asked.metric,
@@ -66,20 +66,20 @@ def push_to_argilla(asked: PushRequest, tenant: TheTenant, id: Id) -> Response: 
             min_submitted=asked.min_submitted,
             seed=asked.seed,
         )
-    return Response(told(done, folder), media_type="application/json")
+    return Response(dump_without_paths(done, folder), media_type="application/json")
 
 
-@router.post("/{id}/argilla/pull", responses=may_answer(404, 409, 422, 501, 502), response_model=Pulled)
+@router.post("/{id}/argilla/pull", responses=describe_errors(404, 409, 422, 501, 502), response_model=PullResult)
 def pull_from_argilla(asked: PullRequest, tenant: TheTenant, id: Id) -> Response:  # noqa: A002 - its name in the path
     """Pull people's responses into the annotations of the run; only submitted responses count."""
-    folder = judged_folder(tenant, id)
-    _check_set_up()
-    with named(folder):
+    folder = find_judged_folder(tenant, id)
+    _check_argilla_configured()
+    with hide_paths_in_errors(folder):
         done = pull(folder, dataset=asked.dataset, workspace=asked.workspace)
-    return Response(told(done, folder), media_type="application/json")
+    return Response(dump_without_paths(done, folder), media_type="application/json")
 
 
-def _check_set_up() -> None:
+def _check_argilla_configured() -> None:
     """Raise `ServeError` (501) if the operator has configured no Argilla server; clients cannot name one."""
-    if missing := [name for name in (URL, KEY) if not os.environ.get(name)]:
+    if missing := [name for name in (URL_VARIABLE, KEY_VARIABLE) if not os.environ.get(name)]:
         raise ServeError(501, f"the server has no Argilla server; its operator sets {' and '.join(missing)}")

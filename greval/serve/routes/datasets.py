@@ -7,64 +7,67 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 
 from greval.records.record import Record
-from greval.serve.ids import PATTERN, Id
-from greval.serve.jobs.queue import Queue, order_of
+from greval.serve.ids import ID_PATTERN, Id
+from greval.serve.jobs.queue import JobQueue, read_job_spec
 from greval.serve.problems import ServeError
 from greval.serve.service import TheService, TheTenant
-from greval.serve.state.file_receiver import ending_of, file_body
-from greval.serve.state.uploads import KINDS, Dataset, Uploads
-from greval.serve.statuses import may_answer
+from greval.serve.state.file_receiver import describe_file_body, find_extension
+from greval.serve.state.uploads import KINDS, DatasetInfo, Uploads
+from greval.serve.statuses import describe_errors
 
 router = APIRouter(prefix="/v1/datasets", tags=["datasets"])
 
-ROWS = {"type": "array", "minItems": 1, "items": {}}
+ROWS_SCHEMA = {"type": "array", "minItems": 1, "items": {}}
 """The schema accepts any row: one that is not a case is reported, not refused."""
-Name = Annotated[str, Query(pattern=PATTERN, description="what the data set is called")]
+DatasetName = Annotated[str, Query(pattern=ID_PATTERN, description="what the data set is called")]
 
 
-class Datasets(Record):
+class DatasetList(Record):
     """The data sets of a client, newest first."""
 
-    datasets: tuple[Dataset, ...]
+    datasets: tuple[DatasetInfo, ...]
 
 
 @router.post(
-    "", status_code=201, openapi_extra=file_body(KINDS, json=ROWS), responses=may_answer(408, 413, 415, 422, 507)
+    "",
+    status_code=201,
+    openapi_extra=describe_file_body(KINDS, json=ROWS_SCHEMA),
+    responses=describe_errors(408, 413, 415, 422, 507),
 )
 async def upload_dataset(
-    request: Request, response: Response, service: TheService, tenant: TheTenant, name: Name
-) -> Dataset:
+    request: Request, response: Response, service: TheService, tenant: TheTenant, name: DatasetName
+) -> DatasetInfo:
     """Upload cases as a file: the body is the file, the header `Content-Type` its type.
 
     The file may be JSON lines (`application/jsonl`), a JSON list, CSV or Parquet. It is read once: a row that is not a
     case is listed in `unread` and does not stop the others. Field names of other tools are recognised.
     """
-    ending = ending_of(request.headers.get("content-type", ""), KINDS)
+    ending = find_extension(request.headers.get("content-type", ""), KINDS)
     uploads = Uploads(tenant.datasets)
-    found = await uploads.take(name, ending, request.stream(), service.settings.limits.upload)
+    found = await uploads.receive(name, ending, request.stream(), service.settings.limits.upload)
     response.headers["Location"] = f"/v1/datasets/{found.id}"
     return found
 
 
 @router.get("")
-def list_datasets(tenant: TheTenant) -> Datasets:
+def list_datasets(tenant: TheTenant) -> DatasetList:
     """List all uploaded data sets, newest first."""
-    return Datasets(datasets=tuple(Uploads(tenant.datasets).all()))
+    return DatasetList(datasets=tuple(Uploads(tenant.datasets).list_datasets()))
 
 
-@router.get("/{id}", responses=may_answer(404, 422))
-def show_dataset(tenant: TheTenant, id: Id) -> Dataset:  # noqa: A002 - its name in the path
+@router.get("/{id}", responses=describe_errors(404, 422))
+def show_dataset(tenant: TheTenant, id: Id) -> DatasetInfo:  # noqa: A002 - its name in the path
     """Show a data set: the number of its cases, and the rows that could not be read."""
     return Uploads(tenant.datasets).find(id)
 
 
-@router.delete("/{id}", status_code=204, responses=may_answer(404, 409, 422))
+@router.delete("/{id}", status_code=204, responses=describe_errors(404, 409, 422))
 def delete_dataset(service: TheService, tenant: TheTenant, id: Id) -> None:  # noqa: A002 - its name in the path
     """Delete a data set. Its runs stay, but cannot be resumed. Cancel queued or running ones first."""
     uploads = Uploads(tenant.datasets)
     uploads.find(id)
-    for entry in Queue(service.settings.runs).entries():
-        order = order_of(entry.folder)
+    for entry in JobQueue(service.settings.runs).list_entries():
+        order = read_job_spec(entry.folder)
         if order and order.tenant == tenant.name and order.asked.dataset == id:
             raise ServeError(409, f"data set {id!r}: the run {order.id!r} needs it; cancel that first")
     uploads.remove(id)

@@ -13,14 +13,14 @@ from pydantic import StringConstraints
 
 from greval.analysis.comparison import compare
 from greval.analysis.comparison.records import Comparison
-from greval.analysis.summary import Report, build
+from greval.analysis.summary import Report, build_report
 from greval.records.record import Record
 from greval.runs.store import Store
-from greval.serve.ids import PATTERN, Id
-from greval.serve.jobs.info import judged_folder
+from greval.serve.ids import ID_PATTERN, Id
+from greval.serve.jobs.info import find_judged_folder
 from greval.serve.service import TheTenant
-from greval.serve.state.figure_cache import Figuring, named, stamp, told
-from greval.serve.statuses import may_answer
+from greval.serve.state.figure_cache import FigureCache, dump_without_paths, hide_paths_in_errors, read_run_stamp
+from greval.serve.statuses import describe_errors
 from greval.stats.correction import Correction
 from greval.trust.agreement import agreement
 from greval.trust.agreement.records import Agreement
@@ -29,13 +29,13 @@ from greval.trust.estimates.records import Estimate
 
 
 @asynccontextmanager
-async def _life(app: FastAPI) -> AsyncIterator[None]:
-    figuring = app.state.figuring = Figuring()
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    figuring = app.state.figuring = FigureCache()
     yield
     figuring.close()
 
 
-router = APIRouter(prefix="/v1/runs", tags=["figures"], lifespan=_life)
+router = APIRouter(prefix="/v1/runs", tags=["figures"], lifespan=_lifespan)
 
 Text = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 By = Annotated[list[Text] | None, Query(max_length=8, description="a tag to group by, or `method`; may be given often")]
@@ -46,15 +46,15 @@ MethodName = Annotated[str, StringConstraints(max_length=1000)]
 Methods = Annotated[list[MethodName] | None, Query(max_length=50, description="only these; may be given often")]
 Level = Annotated[float, Query(gt=0, lt=1, description="of the intervals")]
 Baseline = Annotated[MethodName | None, Query(description="the method that the others are compared with")]
-COMMON = may_answer(404, 409, 422, 501)
+COMMON = describe_errors(404, 409, 422, 501)
 
 
-def figuring_of(request: Request) -> Figuring:
+def get_figure_cache(request: Request) -> FigureCache:
     """Return the cache of analysis results of this process."""
-    return cast("Figuring", request.app.state.figuring)
+    return cast("FigureCache", request.app.state.figuring)
 
 
-class Figures:
+class RunFigures:
     """Responds with analyses of a client's runs.
 
     Args:
@@ -64,54 +64,54 @@ class Figures:
     """
 
     def __init__(
-        self, request: Request, tenant: TheTenant, figuring: Annotated[Figuring, Depends(figuring_of)]
+        self, request: Request, tenant: TheTenant, cache: Annotated[FigureCache, Depends(get_figure_cache)]
     ) -> None:
         """Store the request and the client."""
         self._asked = request.url.path, request.url.query
         self._tenant = tenant
-        self._figuring = figuring
+        self._cache = cache
 
-    def folder(self, given: str) -> Path:
+    def find_folder(self, given: str) -> Path:
         """Return the folder of a run that has results.
 
         Raises:
             ServeError: If there is no such run (404), or it has not started (409).
         """
-        return judged_folder(self._tenant, given)
+        return find_judged_folder(self._tenant, given)
 
-    async def give(self, make: Callable[[], Record], *folders: Path) -> Response:
+    async def respond(self, make: Callable[[], Record], *folders: Path) -> Response:
         """Return an analysis of these runs, from the cache if they are unchanged."""
 
-        def work() -> str:
-            with named(*folders):
-                return told(make(), *folders)
+        def compute_json() -> str:
+            with hide_paths_in_errors(*folders):
+                return dump_without_paths(make(), *folders)
 
-        marks = await asyncio.to_thread(lambda: tuple(map(stamp, folders)))
-        return Response(await self._figuring.give((self._asked, marks), work), media_type="application/json")
+        marks = await asyncio.to_thread(lambda: tuple(map(read_run_stamp, folders)))
+        return Response(await self._cache.get_json((self._asked, marks), compute_json), media_type="application/json")
 
 
-TheFigures = Annotated[Figures, Depends()]
+TheRunFigures = Annotated[RunFigures, Depends()]
 
 
 @router.get("/{id}/report", responses=COMMON, response_model=Report)
-async def report_run(figures: TheFigures, id: Id, by: By = None) -> Response:  # noqa: A002 - its name in the path
+async def report_run(figures: TheRunFigures, id: Id, by: By = None) -> Response:  # noqa: A002 - its name in the path
     """Report what a run found, by metric and group: counts, means, distributions, failures by kind, cost."""
-    folder = figures.folder(id)
+    folder = figures.find_folder(id)
 
-    def make() -> Report:
+    def compute_report() -> Report:
         with Store.open(folder) as store:
-            return build(store, by=by or ())
+            return build_report(store, by=by or ())
 
-    return await figures.give(make, folder)
+    return await figures.respond(compute_report, folder)
 
 
 @router.get("/{id}/compare", responses=COMMON, response_model=Comparison)
 async def compare_run(  # noqa: PLR0913 - what one may ask for
-    figures: TheFigures,
+    figures: TheRunFigures,
     id: Id,  # noqa: A002 - its name in the path
     *,
     baseline: Baseline = None,
-    against: Annotated[str | None, Query(pattern=PATTERN, description="an earlier run")] = None,
+    against: Annotated[str | None, Query(pattern=ID_PATTERN, description="an earlier run")] = None,
     metric: Metrics = None,
     method: Methods = None,
     by: Tags = None,
@@ -123,10 +123,10 @@ async def compare_run(  # noqa: PLR0913 - what one may ask for
     ] = 20,
 ) -> Response:
     """Compare the methods of a run question by question, or each with itself in an earlier run (`against`)."""
-    folder = figures.folder(id)
-    earlier = figures.folder(against) if against is not None else None
+    folder = figures.find_folder(id)
+    earlier = figures.find_folder(against) if against is not None else None
 
-    def make() -> Comparison:
+    def compute_comparison() -> Comparison:
         return compare(
             folder,
             baseline=baseline,
@@ -139,12 +139,12 @@ async def compare_run(  # noqa: PLR0913 - what one may ask for
             level=level,
         ).name_first(questions)
 
-    return await figures.give(make, folder, *([earlier] if earlier else []))
+    return await figures.respond(compute_comparison, folder, *([earlier] if earlier else []))
 
 
 @router.get("/{id}/agreement", responses=COMMON, response_model=Agreement)
 async def agree_run(  # noqa: PLR0913 - what one may ask for
-    figures: TheFigures,
+    figures: TheRunFigures,
     id: Id,  # noqa: A002 - its name in the path
     *,
     metric: OneMetric,
@@ -158,17 +158,17 @@ async def agree_run(  # noqa: PLR0913 - what one may ask for
     level: Level = 0.95,
 ) -> Response:
     """Measure how far the judge of a run agrees with the people whose annotations the run holds."""
-    folder = figures.folder(id)
+    folder = figures.find_folder(id)
 
-    def make() -> Agreement:
+    def compute_agreement() -> Agreement:
         return agreement(folder, metric, combine=people, treat_as=treat_as, by=by or (), level=level)
 
-    return await figures.give(make, folder)
+    return await figures.respond(compute_agreement, folder)
 
 
 @router.get("/{id}/estimate", responses=COMMON, response_model=Estimate)
 async def estimate_run(  # noqa: PLR0913 - what one may ask for
-    figures: TheFigures,
+    figures: TheRunFigures,
     id: Id,  # noqa: A002 - its name in the path
     *,
     metric: OneMetric,
@@ -181,9 +181,9 @@ async def estimate_run(  # noqa: PLR0913 - what one may ask for
     level: Level = 0.95,
 ) -> Response:
     """Estimate people's verdicts on all judged items of a run, from the annotations of some of them."""
-    folder = figures.folder(id)
+    folder = figures.find_folder(id)
 
-    def make() -> Estimate:
+    def compute_estimate() -> Estimate:
         return estimate(
             folder,
             metric,
@@ -194,4 +194,4 @@ async def estimate_run(  # noqa: PLR0913 - what one may ask for
             level=level,
         )
 
-    return await figures.give(make, folder)
+    return await figures.respond(compute_estimate, folder)

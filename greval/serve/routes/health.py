@@ -9,7 +9,7 @@ from fastapi.responses import JSONResponse, PlainTextResponse
 
 import greval
 from greval.records.record import Record
-from greval.serve.readiness import Ready
+from greval.serve.readiness import ReadinessReport
 from greval.serve.service import TheService
 
 router = APIRouter(tags=["operating"])
@@ -33,16 +33,16 @@ async def health() -> Health:
 @router.get(
     "/ready",
     operation_id="ready",
-    response_model=Ready,
-    responses={NOT_READY: {"model": Ready, "description": "Something that the server needs does not work."}},
+    response_model=ReadinessReport,
+    responses={NOT_READY: {"model": ReadinessReport, "description": "Something that the server needs does not work."}},
 )
 async def ready(service: TheService) -> JSONResponse:
     """Return whether the judges can be reached and the folder of runs can be written. It costs no tokens."""
-    found = await service.ready()
+    found = await service.check_readiness()
     return JSONResponse(found.model_dump(mode="json"), 200 if found.ready else NOT_READY)
 
 
 @router.get("/metrics-exposition", operation_id="figures", response_class=PlainTextResponse)
 async def exposition(service: TheService) -> Response:
     """Return the server's counters in the text format of Prometheus."""
-    return Response(service.meters.exposition(), media_type=EXPOSITION_TYPE)
+    return Response(service.counters.export_text(), media_type=EXPOSITION_TYPE)

@@ -20,35 +20,35 @@ from sse_starlette import EventSourceResponse, ServerSentEvent
 
 from greval.records.case import Case
 from greval.serve.problems import ServeError
-from greval.serve.schemas.cases import strict_cases, within
-from greval.serve.schemas.langserve import BatchBody, BatchInvoked, InvokeBody, Invoked
+from greval.serve.schemas.cases import check_limits, parse_cases
+from greval.serve.schemas.langserve import BatchBody, BatchResponse, InvokeBody, InvokeResponse
 from greval.serve.service import Service, Tenant, TheService
-from greval.serve.state.dependencies import PathName, Shelf, TheShelf
-from greval.serve.state.metric_library import Found
-from greval.serve.state.remote_metric import PlainJson, RemoteMetric
-from greval.serve.statuses import may_answer
+from greval.serve.state.dependencies import PathName, TenantMetrics, TheTenantMetrics
+from greval.serve.state.metric_library import LibraryMetric
+from greval.serve.state.remote_metric import RemoteMetric, ResultSerializer
+from greval.serve.statuses import describe_errors
 
 router = APIRouter(prefix="/metrics", tags=["langserve"])
 
-HANDLERS = 512
+MAX_HANDLERS = 512
 HEARTBEAT_SECONDS = 15
-Answers = dict[int | str, dict[str, Any]]
-FAULTS = may_answer(404, 422, 500, 502, 503)
-SCHEMA: Answers = {200: {"description": "A JSON schema."}, **may_answer(404, 422, 500)}
-EVENT = {
+Responses = dict[int | str, dict[str, Any]]
+ERROR_RESPONSES = describe_errors(404, 422, 500, 502, 503)
+SCHEMA_RESPONSES: Responses = {200: {"description": "A JSON schema."}, **describe_errors(404, 422, 500)}
+EVENT_SCHEMA = {
     "type": "object",
     "properties": {
         "event": {"enum": ["metadata", "data", "end", "error"]},
         "data": {"type": "string", "description": "JSON: of `data` the result, of `metadata` the id of the run"},
     },
 }
-STREAM: Answers = {
-    200: {"description": "Server-sent events.", "content": {"text/event-stream": {"schema": EVENT}}},
-    **FAULTS,
+STREAM_RESPONSES: Responses = {
+    200: {"description": "Server-sent events.", "content": {"text/event-stream": {"schema": EVENT_SCHEMA}}},
+    **ERROR_RESPONSES,
 }
 
 
-class _Read(Request):
+class _ParsedRequest(Request):
     """A request whose body was read and checked already."""
 
     def __init__(self, request: Request, content: Mapping[str, object]) -> None:
@@ -61,7 +61,7 @@ class _Read(Request):
         return self._content
 
 
-class _Events(EventSourceResponse):
+class _EventResponse(EventSourceResponse):
     """An event stream that ends with its work.
 
     The exit signal of the base class belongs to the first event loop that streams, so it is not awaited.
@@ -74,123 +74,127 @@ class _Events(EventSourceResponse):
 
 
 @dataclass(frozen=True)
-class Runnables:
+class TenantRunnables:
     """The metrics as one client calls them; LangServe's handlers are created once per client and metric."""
 
     service: Service
-    shelf: Shelf
-    handlers: Callable[[Tenant, tuple[Found, ...]], APIHandler]
+    tenant_metrics: TenantMetrics
+    create_handler: Callable[[Tenant, tuple[LibraryMetric, ...]], APIHandler]
 
-    async def handler(self, name: str) -> APIHandler:
+    async def get_handler(self, name: str) -> APIHandler:
         """Return the handler of a metric.
 
         Raises:
             ServeError: If there is no such metric (404).
         """
-        return (await run_in_threadpool(self._made, name))[1]
+        return (await run_in_threadpool(self._find_handler, name))[1]
 
-    async def ready(self, name: str, *judges: str | None) -> APIHandler:
+    async def get_ready_handler(self, name: str, *judges: str | None) -> APIHandler:
         """Return the handler of a metric, after checking that its judges can be used.
 
         Raises:
             ServeError: If there is no such metric or judge (404).
             JudgeError: If a judge cannot be used as it is set up.
         """
-        metrics, handler = await run_in_threadpool(self._made, name)
+        metrics, handler = await run_in_threadpool(self._find_handler, name)
         for judge in dict.fromkeys(judges):
-            await self.shelf.bench.ready(self.shelf.tenant, judge, *metrics)
+            await self.tenant_metrics.runner.check_ready(self.tenant_metrics.tenant, judge, *metrics)
         return handler
 
-    def _made(self, name: str) -> tuple[tuple[Found, ...], APIHandler]:
+    def _find_handler(self, name: str) -> tuple[tuple[LibraryMetric, ...], APIHandler]:
         """Find a metric, with those that it builds on before it, and its handler, which takes some time to create."""
-        metrics = tuple(self.shelf.find_all([name]))
-        return metrics, self.handlers(self.shelf.tenant, metrics)
+        metrics = tuple(self.tenant_metrics.find_all([name]))
+        return metrics, self.create_handler(self.tenant_metrics.tenant, metrics)
 
-    async def cases(self, given: list[Any], place: str) -> list[Case]:
+    async def parse_cases(self, sent: list[Any], place: str) -> list[Case]:
         """Parse the cases that were sent.
 
         Raises:
             ServeError: If one is not a case, or there are more than the server accepts (422).
         """
-        within(given, self.service.settings.limits, place)
-        return await run_in_threadpool(strict_cases, given, place)
+        check_limits(sent, self.service.settings.limits, place)
+        return await run_in_threadpool(parse_cases, sent, place)
 
 
-async def runnables_of(request: Request, service: TheService, shelf: TheShelf) -> Runnables:
+async def get_runnables(request: Request, service: TheService, tenant_metrics: TheTenantMetrics) -> TenantRunnables:
     """Return the metrics of the client that calls."""
     state = request.app.state
     if not hasattr(state, "handlers"):
-        state.handlers = lru_cache(maxsize=HANDLERS)(_maker(service, shelf))
-    return Runnables(service, shelf, cast("Callable[[Tenant, tuple[Found, ...]], APIHandler]", state.handlers))
+        state.handlers = lru_cache(maxsize=MAX_HANDLERS)(_build_handler_factory(service, tenant_metrics))
+    return TenantRunnables(
+        service, tenant_metrics, cast("Callable[[Tenant, tuple[LibraryMetric, ...]], APIHandler]", state.handlers)
+    )
 
 
-TheRunnables = Annotated[Runnables, Depends(runnables_of)]
+TheRunnables = Annotated[TenantRunnables, Depends(get_runnables)]
 
 
-@router.post("/{name}/invoke", responses={200: {"model": Invoked}, **FAULTS})
+@router.post("/{name}/invoke", responses={200: {"model": InvokeResponse}, **ERROR_RESPONSES})
 async def invoke(name: PathName, body: InvokeBody, request: Request, runnables: TheRunnables) -> Response:
     """Judge one case, in the protocol of `langserve.RemoteRunnable.invoke`.
 
     A metric that builds on others judges those first, as a local one does; the result holds theirs in `built_on`.
     """
-    (case,) = await runnables.cases([body.input], "input")
-    handler = await runnables.ready(name, body.config.judge)
-    return await handler.invoke(_Read(request, {"input": case, "config": body.config.kept}))
+    (case,) = await runnables.parse_cases([body.input], "input")
+    handler = await runnables.get_ready_handler(name, body.config.judge)
+    return await handler.invoke(_ParsedRequest(request, {"input": case, "config": body.config.runnable_config}))
 
 
-@router.post("/{name}/batch", responses={200: {"model": BatchInvoked}, **FAULTS})
+@router.post("/{name}/batch", responses={200: {"model": BatchResponse}, **ERROR_RESPONSES})
 async def batch(name: PathName, body: BatchBody, request: Request, runnables: TheRunnables) -> Response:
     """Judge several cases, in the protocol of `langserve.RemoteRunnable.batch`; a failure is a failed result."""
-    cases = await runnables.cases(body.inputs, "inputs")
+    cases = await runnables.parse_cases(body.inputs, "inputs")
     configs = body.config if isinstance(body.config, list) else [body.config] * len(cases)
     if len(configs) != len(cases):
         raise ServeError(422, f"config: holds {len(configs):,} for {len(cases):,} inputs; give one, or one for each")
-    handler = await runnables.ready(name, *(config.judge for config in configs))
-    content = {"inputs": cases, "config": [config.kept for config in configs]}
-    return await handler.batch(_Read(request, content))
+    handler = await runnables.get_ready_handler(name, *(config.judge for config in configs))
+    content = {"inputs": cases, "config": [config.runnable_config for config in configs]}
+    return await handler.batch(_ParsedRequest(request, content))
 
 
-@router.post("/{name}/stream", response_class=_Events, responses=STREAM)
+@router.post("/{name}/stream", response_class=_EventResponse, responses=STREAM_RESPONSES)
 async def stream(name: PathName, body: InvokeBody, request: Request, runnables: TheRunnables) -> Response:
     """Judge one case, in the protocol of `langserve.RemoteRunnable.stream`: one event holds the whole result."""
-    (case,) = await runnables.cases([body.input], "input")
-    handler = await runnables.ready(name, body.config.judge)
-    events = await handler.stream(_Read(request, {"input": case, "config": body.config.kept}))
-    return _Events(events.body_iterator, ping=HEARTBEAT_SECONDS, ping_message_factory=_heartbeat)
+    (case,) = await runnables.parse_cases([body.input], "input")
+    handler = await runnables.get_ready_handler(name, body.config.judge)
+    events = await handler.stream(_ParsedRequest(request, {"input": case, "config": body.config.runnable_config}))
+    return _EventResponse(events.body_iterator, ping=HEARTBEAT_SECONDS, ping_message_factory=_build_heartbeat)
 
 
-@router.get("/{name}/input_schema", responses=SCHEMA)
+@router.get("/{name}/input_schema", responses=SCHEMA_RESPONSES)
 async def input_schema(name: PathName, request: Request, runnables: TheRunnables) -> dict[str, Any]:
     """Return the JSON schema of a case."""
-    return cast("dict[str, Any]", await (await runnables.handler(name)).input_schema(request))
+    return cast("dict[str, Any]", await (await runnables.get_handler(name)).input_schema(request))
 
 
-@router.get("/{name}/output_schema", responses=SCHEMA)
+@router.get("/{name}/output_schema", responses=SCHEMA_RESPONSES)
 async def output_schema(name: PathName, request: Request, runnables: TheRunnables) -> dict[str, Any]:
     """Return the JSON schema of a result."""
-    return cast("dict[str, Any]", await (await runnables.handler(name)).output_schema(request))
+    return cast("dict[str, Any]", await (await runnables.get_handler(name)).output_schema(request))
 
 
-@router.get("/{name}/config_schema", responses=SCHEMA)
+@router.get("/{name}/config_schema", responses=SCHEMA_RESPONSES)
 async def config_schema(name: PathName, request: Request, runnables: TheRunnables) -> dict[str, Any]:
     """Return the JSON schema of a call's config: the judge."""
-    return cast("dict[str, Any]", await (await runnables.handler(name)).config_schema(request))
+    return cast("dict[str, Any]", await (await runnables.get_handler(name)).config_schema(request))
 
 
-def _maker(service: Service, shelf: Shelf) -> Callable[[Tenant, tuple[Found, ...]], APIHandler]:
-    bench = shelf.bench
+def _build_handler_factory(
+    service: Service, tenant_metrics: TenantMetrics
+) -> Callable[[Tenant, tuple[LibraryMetric, ...]], APIHandler]:
+    bench = tenant_metrics.runner
 
-    def made(tenant: Tenant, metrics: tuple[Found, ...]) -> APIHandler:
+    def create_handler(tenant: Tenant, metrics: tuple[LibraryMetric, ...]) -> APIHandler:
         return APIHandler(
             RemoteMetric(service, bench, tenant, metrics),
             path=f"/{metrics[-1].metric.name}",
             prefix=router.prefix,
             config_keys=("configurable",),
-            serializer=cast("Any", PlainJson()),
+            serializer=cast("Any", ResultSerializer()),
         )
 
-    return made
+    return create_handler
 
 
-def _heartbeat() -> ServerSentEvent:
+def _build_heartbeat() -> ServerSentEvent:
     return ServerSentEvent(comment="still judging")

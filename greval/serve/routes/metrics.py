@@ -10,91 +10,94 @@ from greval.errors import DefinitionError
 from greval.judging.metric_draft import DraftScale, draft_async
 from greval.judging.model.client import JudgeClient
 from greval.metrics.files import parse_metric, write_metric
-from greval.metrics.lint import lint
+from greval.metrics.lint import lint_metric
 from greval.records.metric import ComputedMetric, JudgedMetric
 from greval.serve.problems import ServeError
 from greval.serve.schemas.metrics import (
-    Checked,
-    Draft,
     DraftRequest,
     JudgeInfo,
-    Judges,
+    JudgeList,
+    MetricCheck,
     MetricDetail,
+    MetricDraft,
     MetricInfo,
     MetricList,
     MetricText,
-    told,
+    limit_faults,
 )
 from greval.serve.service import TheService
-from greval.serve.state.dependencies import PathName, TheShelf
-from greval.serve.state.metric_library import Found
-from greval.serve.statuses import may_answer
+from greval.serve.state.dependencies import PathName, TheTenantMetrics
+from greval.serve.state.metric_library import LibraryMetric
+from greval.serve.statuses import describe_errors
 
 router = APIRouter(prefix="/v1", tags=["metrics"])
 
 
 @router.get("/judges")
-async def list_judges(service: TheService) -> Judges:
+async def list_judges(service: TheService) -> JudgeList:
     """List the available judges, the default first."""
     labels = [(name, JudgeClient(model).label) for name, model in service.models.items()]
     judges = [JudgeInfo(name=name, label=label, default=n == 0) for n, (name, label) in enumerate(labels)]
-    return Judges(judges=judges)
+    return JudgeList(judges=judges)
 
 
-@router.get("/metrics", responses=may_answer(422))
+@router.get("/metrics", responses=describe_errors(422))
 def list_metrics(
-    shelf: TheShelf,
+    tenant_metrics: TheTenantMetrics,
     kind: Annotated[Literal["judged", "computed"] | None, Query(description="only these")] = None,
     own: Annotated[bool | None, Query(description="true: only those that you made; false: only the others")] = None,
 ) -> MetricList:
     """List the metrics: the predefined ones, those of the server's library, and your own."""
-    infos = [MetricInfo(**_info(found)) for found in shelf.library.known(shelf.tenant.metrics).values()]
+    infos = [
+        MetricInfo(**_build_info(found))
+        for found in tenant_metrics.library.list_metrics(tenant_metrics.tenant.metrics).values()
+    ]
     return MetricList(
         metrics=[info for info in infos if kind in {None, info.kind} and own in {None, info.origin == "own"}]
     )
 
 
-@router.post("/metrics", status_code=201, responses=may_answer(409, 422, 500, 507))
+@router.post("/metrics", status_code=201, responses=describe_errors(409, 422, 500, 507))
 def create_metric(
     body: MetricText,
-    shelf: TheShelf,
+    tenant_metrics: TheTenantMetrics,
     *,
     replace: Annotated[bool, Query(description="whether a metric that you made may be replaced")] = False,
 ) -> MetricInfo:
     """Create a metric of your own from the text of a metric file; it can be used at once."""
     try:
-        found = shelf.library.add(shelf.tenant.metrics, body.yaml, replace=replace)
+        found = tenant_metrics.library.add(tenant_metrics.tenant.metrics, body.yaml, replace=replace)
     except DefinitionError as error:
-        raise ServeError(422, "yaml: is no metric", faults=told(error.faults)) from error
-    return MetricInfo(**_info(found))
+        raise ServeError(422, "yaml: is no metric", faults=limit_faults(error.faults)) from error
+    return MetricInfo(**_build_info(found))
 
 
-@router.post("/metrics/check", responses=may_answer(422))
-def check_metric(body: MetricText, shelf: TheShelf) -> Checked:
+@router.post("/metrics/check", responses=describe_errors(422))
+def check_metric(body: MetricText, tenant_metrics: TheTenantMetrics) -> MetricCheck:
     """Check the text of a metric file: report all faults at once, then warnings about unreliable judging."""
     try:
         metric = parse_metric(body.yaml, "yaml")
-        shelf.library.resolved(shelf.tenant.metrics, [metric])
+        tenant_metrics.library.resolve_dependencies(tenant_metrics.tenant.metrics, [metric])
     except DefinitionError as error:
-        return Checked(ok=False, faults=told(error.faults))
-    return Checked(ok=True, warnings=lint(metric))
+        return MetricCheck(ok=False, faults=limit_faults(error.faults))
+    return MetricCheck(ok=True, warnings=lint_metric(metric))
 
 
-@router.post("/metrics/draft", responses=may_answer(404, 422, 502, 503))
-async def draft_metric(body: DraftRequest, shelf: TheShelf) -> Draft:
+@router.post("/metrics/draft", responses=describe_errors(404, 422, 502, 503))
+async def draft_metric(body: DraftRequest, tenant_metrics: TheTenantMetrics) -> MetricDraft:
     """Let a judge draft a metric from its name and a sentence; review it, then create it."""
-    client = shelf.bench.client(shelf.tenant, body.judge)
-    metric = await draft_async(body.name, body.description, _wanted(body.scale), body.over, client)
-    return Draft(yaml=write_metric(metric), warnings=lint(metric))
+    client = tenant_metrics.runner.get_client(tenant_metrics.tenant, body.judge)
+    metric = await draft_async(body.name, body.description, _parse_scale(body.scale), body.over, client)
+    return MetricDraft(yaml=write_metric(metric), warnings=lint_metric(metric))
 
 
-@router.get("/metrics/{name}", responses=may_answer(404, 422, 500))
-def show_metric(name: PathName, shelf: TheShelf) -> MetricDetail:
+@router.get("/metrics/{name}", responses=describe_errors(404, 422, 500))
+def show_metric(name: PathName, tenant_metrics: TheTenantMetrics) -> MetricDetail:
     """Show a metric in full, with the text of its file."""
-    return _detail(shelf.find(name))
+    return _build_detail(tenant_metrics.find(name))
 
 
-def _wanted(scale: str | list[int] | list[str]) -> DraftScale:
+def _parse_scale(scale: str | list[int] | list[str]) -> DraftScale:
     """Return the requested scale.
 
     Raises:
@@ -114,7 +117,7 @@ def _wanted(scale: str | list[int] | list[str]) -> DraftScale:
             return names
 
 
-def _info(found: Found) -> dict[str, Any]:
+def _build_info(found: LibraryMetric) -> dict[str, Any]:
     """Return the fields of a metric's entry in the list."""
     metric = found.metric
     return {
@@ -129,12 +132,12 @@ def _info(found: Found) -> dict[str, Any]:
     }
 
 
-DEFINED = ("steps", "instructions", "reason_depth", "notes", "uses", "examples")
+DETAIL_FIELDS = ("steps", "instructions", "reason_depth", "notes", "uses", "examples")
 
 
-def _detail(found: Found) -> MetricDetail:
+def _build_detail(found: LibraryMetric) -> MetricDetail:
     metric = found.metric
     if not isinstance(metric, JudgedMetric):
-        return MetricDetail(**_info(found))
-    content = metric.model_dump(mode="json", include={*DEFINED})
-    return MetricDetail(**_info(found), **content, yaml=found.text)
+        return MetricDetail(**_build_info(found))
+    content = metric.model_dump(mode="json", include={*DETAIL_FIELDS})
+    return MetricDetail(**_build_info(found), **content, yaml=found.text)

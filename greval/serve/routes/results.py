@@ -12,18 +12,18 @@ from fastapi import APIRouter, Query, Response
 from greval.records.case import Case
 from greval.records.record import Record
 from greval.records.result import Result
-from greval.runs.store.pages import CaseLine, Pages, Wanted
+from greval.runs.store.pages import CaseLine, PageReader, ResultFilter
 from greval.serve.ids import Id
-from greval.serve.jobs.info import judged_folder
+from greval.serve.jobs.info import find_judged_folder
 from greval.serve.problems import ServeError
-from greval.serve.schemas.cursors import Cursor, Limit, cursor_of, row_of
+from greval.serve.schemas.cursors import Cursor, Limit, decode_row_cursor, encode_cursor
 from greval.serve.service import Tenant, TheTenant
-from greval.serve.state.figure_cache import named
-from greval.serve.statuses import may_answer
+from greval.serve.state.figure_cache import hide_paths_in_errors
+from greval.serve.statuses import describe_errors
 
 router = APIRouter()
 
-Status = Annotated[Literal["scored", "skipped", "failed"] | None, Query(description="how the metric ended")]
+OutcomeStatus = Annotated[Literal["scored", "skipped", "failed"] | None, Query(description="how the metric ended")]
 OnlyName = Annotated[str | None, Query(min_length=1, max_length=200, description="only these")]
 MethodName = Annotated[str | None, Query(max_length=1000, description="only this method; empty for cases without one")]
 ValueText = Annotated[str | None, Query(min_length=1, max_length=200, description="only with this value or category")]
@@ -33,14 +33,14 @@ Tag = Annotated[
 SampleId = Annotated[str, Query(max_length=1000, description="the id of the sample")]
 
 
-class Results(Record):
+class ResultPage(Record):
     """The newest result of each sample, method and metric, in the order in which they were written."""
 
     results: tuple[Result, ...]
     next: str | None
 
 
-class Cases(Record):
+class CasePage(Record):
     """The cases of a run, with the outcome of each of their metrics."""
 
     cases: tuple[CaseLine, ...]
@@ -54,14 +54,14 @@ class CaseDetail(Record):
     results: tuple[Result, ...]
 
 
-@router.get("/{id}/results", responses=may_answer(404, 409, 422), response_model=Results)
+@router.get("/{id}/results", responses=describe_errors(404, 409, 422), response_model=ResultPage)
 def list_results(  # noqa: PLR0913 - what one may ask for
     tenant: TheTenant,
     id: Id,  # noqa: A002 - its name in the path
     *,
     metric: OnlyName = None,
     method: MethodName = None,
-    status: Status = None,
+    status: OutcomeStatus = None,
     value: ValueText = None,
     tag: Tag = None,
     cursor: Cursor = None,
@@ -72,21 +72,23 @@ def list_results(  # noqa: PLR0913 - what one may ask for
     A result that is judged again meanwhile appears once more on a later page and replaces the older one.
     """
     name, _, of_tag = (tag or "").partition(":")
-    wanted = Wanted(metric=metric, method=method, status=status, value=value, tag=(name, of_tag) if tag else None)
-    with _pages(tenant, id) as pages:
-        found = pages.results(wanted, after=row_of(cursor), limit=limit)
-    return _json(f'{{"results":[{",".join(found.lines)}],"next":{json.dumps(cursor_of(found.next))}}}')
+    wanted = ResultFilter(metric=metric, method=method, status=status, value=value, tag=(name, of_tag) if tag else None)
+    with _open_pages(tenant, id) as pages:
+        found = pages.results(wanted, after=decode_row_cursor(cursor), limit=limit)
+    return _build_json_response(
+        f'{{"results":[{",".join(found.lines)}],"next":{json.dumps(encode_cursor(found.next))}}}'
+    )
 
 
-@router.get("/{id}/cases", responses=may_answer(404, 409, 422))
-def list_cases(tenant: TheTenant, id: Id, cursor: Cursor = None, limit: Limit = 100) -> Cases:  # noqa: A002
+@router.get("/{id}/cases", responses=describe_errors(404, 409, 422))
+def list_cases(tenant: TheTenant, id: Id, cursor: Cursor = None, limit: Limit = 100) -> CasePage:  # noqa: A002
     """List the cases of a run page by page, with the outcome of each of their metrics."""
-    with _pages(tenant, id) as pages:
-        found = pages.cases(after=row_of(cursor), limit=limit)
-    return Cases(cases=tuple(found.cases), next=cursor_of(found.next))
+    with _open_pages(tenant, id) as pages:
+        found = pages.cases(after=decode_row_cursor(cursor), limit=limit)
+    return CasePage(cases=tuple(found.cases), next=encode_cursor(found.next))
 
 
-@router.get("/{id}/case", responses=may_answer(404, 409, 422), response_model=CaseDetail)
+@router.get("/{id}/case", responses=describe_errors(404, 409, 422), response_model=CaseDetail)
 def show_case(
     tenant: TheTenant,
     id: Id,  # noqa: A002 - its name in the path
@@ -94,22 +96,22 @@ def show_case(
     method: Annotated[str, Query(max_length=1000, description="the method; empty where there is none")] = "",
 ) -> Response:
     """Show a case as it was judged, with all of its results."""
-    with _pages(tenant, id) as pages:
+    with _open_pages(tenant, id) as pages:
         case = pages.case(sample_id, method)
-        found = pages.results(Wanted(sample_id=sample_id, method=method), limit=1000)
+        found = pages.results(ResultFilter(sample_id=sample_id, method=method), limit=1000)
     if case is None:
         raise ServeError(404, f"run {id!r}: holds no case {sample_id[:64]!r} of the method {method[:64]!r}")
-    return _json(f'{{"case":{case.model_dump_json()},"results":[{",".join(found.lines)}]}}')
+    return _build_json_response(f'{{"case":{case.model_dump_json()},"results":[{",".join(found.lines)}]}}')
 
 
 @contextmanager
-def _pages(tenant: Tenant, given: str) -> Iterator[Pages]:
+def _open_pages(tenant: Tenant, given: str) -> Iterator[PageReader]:
     """Open a run for reading; errors name the run, not a path of this machine."""
-    folder = judged_folder(tenant, given)
-    with named(folder), Pages.open(folder) as pages:
+    folder = find_judged_folder(tenant, given)
+    with hide_paths_in_errors(folder), PageReader.open(folder) as pages:
         yield pages
 
 
-def _json(text: str) -> Response:
+def _build_json_response(text: str) -> Response:
     """Return stored JSON unchanged; parsing and serialising it would cost more than the rest of the request."""
     return Response(text, media_type="application/json")

@@ -13,35 +13,35 @@ from fastapi import APIRouter, Depends, FastAPI, Request, Response
 from pydantic import JsonValue
 
 from greval.records.record import Record
-from greval.serve.ids import Id, absent
-from greval.serve.jobs.event_stream import EVENT, EventStream, events
-from greval.serve.jobs.info import info_of, listed, run_folder
-from greval.serve.jobs.manager import Runs
-from greval.serve.jobs.queue import order_of, remove
+from greval.serve.ids import Id, build_not_found_error
+from greval.serve.jobs.event_stream import EVENT_SCHEMA, EventStream, stream_events
+from greval.serve.jobs.info import find_run_folder, list_run_folders, read_run_info
+from greval.serve.jobs.manager import JobManager
+from greval.serve.jobs.queue import read_job_spec, remove_run_folder
 from greval.serve.jobs.records import ACTIVE, ResumeRequest, RunInfo, RunRequest
-from greval.serve.jobs.requests import begin, claimed, ordered
-from greval.serve.jobs.requests import resume as queue_again
+from greval.serve.jobs.requests import build_job_spec, enqueue_job, lock_ended_run
+from greval.serve.jobs.requests import resume_job as queue_again
 from greval.serve.problems import ServeError
 from greval.serve.routes import results as reading
-from greval.serve.schemas.cursors import Cursor, Limit, cursor_of, place_of, strange
+from greval.serve.schemas.cursors import Cursor, Limit, build_cursor_error, decode_cursor, encode_cursor
 from greval.serve.service import Service, Tenant, TheService, TheTenant
-from greval.serve.state.dependencies import TheShelf
-from greval.serve.state.file_receiver import room
+from greval.serve.state.dependencies import TheTenantMetrics
+from greval.serve.state.file_receiver import report_full_disk
 from greval.serve.state.uploads import Uploads
-from greval.serve.statuses import may_answer
+from greval.serve.statuses import describe_errors
 
 
 @asynccontextmanager
-async def _life(app: FastAPI) -> AsyncIterator[None]:
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     """Run jobs as long as the server runs."""
     service: Service = app.state.service
-    runs = app.state.runs = Runs(service)
+    runs = app.state.runs = JobManager(service)
     await runs.start()
     yield
     await runs.close()
 
 
-router = APIRouter(prefix="/v1/runs", tags=["runs"], lifespan=_life)
+router = APIRouter(prefix="/v1/runs", tags=["runs"], lifespan=_lifespan)
 router.include_router(reading.router)
 
 
@@ -52,17 +52,22 @@ class RunList(Record):
     next: str | None
 
 
-def runs_of(request: Request) -> Runs:
+def get_job_manager(request: Request) -> JobManager:
     """Return the job manager of this process."""
-    return cast("Runs", request.app.state.runs)
+    return cast("JobManager", request.app.state.runs)
 
 
-TheRuns = Annotated[Runs, Depends(runs_of)]
+TheJobManager = Annotated[JobManager, Depends(get_job_manager)]
 
 
-@router.post("", status_code=202, responses=may_answer(404, 409, 422, 503, 507))
+@router.post("", status_code=202, responses=describe_errors(404, 409, 422, 503, 507))
 async def start_run(
-    asked: RunRequest, response: Response, service: TheService, tenant: TheTenant, shelf: TheShelf, runs: TheRuns
+    asked: RunRequest,
+    response: Response,
+    service: TheService,
+    tenant: TheTenant,
+    tenant_metrics: TheTenantMetrics,
+    runs: TheJobManager,
 ) -> RunInfo:
     """Start a run of metrics over a data set; follow it at the URL in `Location`.
 
@@ -70,72 +75,72 @@ async def start_run(
     limit of concurrent runs wait in order.
     """
 
-    def make() -> Path:
+    def enqueue() -> Path:
         Uploads(tenant.datasets).find(asked.dataset)
-        metrics = [found.metric for found in shelf.find_all([*asked.metrics], asked.reason_depth)]
-        with room():
-            return begin(runs.queue, tenant, ordered(service, tenant, asked, metrics))
+        metrics = [found.metric for found in tenant_metrics.find_all([*asked.metrics], asked.reason_depth)]
+        with report_full_disk():
+            return enqueue_job(runs.queue, tenant, build_job_spec(service, tenant, asked, metrics))
 
-    folder = await asyncio.to_thread(make)
-    runs.poke()
+    folder = await asyncio.to_thread(enqueue)
+    runs.wake()
     response.headers["Location"] = f"/v1/runs/{folder.name}"
-    return await asyncio.to_thread(_info, runs, tenant, folder)
+    return await asyncio.to_thread(_read_info, runs, tenant, folder)
 
 
-@router.get("", responses=may_answer(422))
-def list_runs(tenant: TheTenant, runs: TheRuns, cursor: Cursor = None, limit: Limit = 100) -> RunList:
+@router.get("", responses=describe_errors(422))
+def list_runs(tenant: TheTenant, runs: TheJobManager, cursor: Cursor = None, limit: Limit = 100) -> RunList:
     """List the runs, newest first, including those that the command line created in the same folder."""
-    found = listed(tenant)
+    found = list_run_folders(tenant)
     if cursor is not None:
-        made, name = _before(cursor)
+        made, name = _decode_run_cursor(cursor)
         found = [(at, folder) for at, folder in found if (at, folder.name) < (made, name)]
     page = found[:limit]
     more: JsonValue = [page[-1][0], page[-1][1].name] if len(found) > limit else None
     infos = []
     for _, folder in page:
         with suppress(ServeError):  # it was deleted meanwhile
-            infos.append(_info(runs, tenant, folder))
-    return RunList(runs=tuple(infos), next=cursor_of(more))
+            infos.append(_read_info(runs, tenant, folder))
+    return RunList(runs=tuple(infos), next=encode_cursor(more))
 
 
-@router.get("/{id}", responses=may_answer(404, 422))
-def show_run(tenant: TheTenant, runs: TheRuns, id: Id) -> RunInfo:  # noqa: A002 - its name in the path
+@router.get("/{id}", responses=describe_errors(404, 422))
+def show_run(tenant: TheTenant, runs: TheJobManager, id: Id) -> RunInfo:  # noqa: A002 - its name in the path
     """Show the current state of a run."""
-    return _info(runs, tenant, run_folder(tenant, id))
+    return _read_info(runs, tenant, find_run_folder(tenant, id))
 
 
-@router.delete("/{id}", status_code=204, responses=may_answer(404, 409, 422))
+@router.delete("/{id}", status_code=204, responses=describe_errors(404, 409, 422))
 def delete_run(tenant: TheTenant, id: Id) -> None:  # noqa: A002 - its name in the path
     """Delete a run with all its results. Cancel it first if it is queued or running."""
-    folder = run_folder(tenant, id)
-    with claimed(folder, "is worked on; cancel it first"):
-        info = info_of(tenant, folder)
+    folder = find_run_folder(tenant, id)
+    with lock_ended_run(folder, "is worked on; cancel it first"):
+        info = read_run_info(tenant, folder)
         if info.status in ACTIVE:
             raise ServeError(409, f"run {id!r}: is {info.status}; cancel it first")
-        remove(folder)
+        remove_run_folder(folder)
 
 
-@router.post("/{id}/cancel", status_code=202, responses=may_answer(404, 409, 422))
-async def cancel_run(tenant: TheTenant, runs: TheRuns, id: Id) -> RunInfo:  # noqa: A002 - its name in the path
+@router.post("/{id}/cancel", status_code=202, responses=describe_errors(404, 409, 422))
+async def cancel_run(tenant: TheTenant, runs: TheJobManager, id: Id) -> RunInfo:  # noqa: A002 - its name in the path
     """Cancel a run: calls in flight are finished and stored, no further calls are made. It can be resumed."""
-    folder = run_folder(tenant, id)
-    info = await asyncio.to_thread(_info, runs, tenant, folder)
+    folder = find_run_folder(tenant, id)
+    info = await asyncio.to_thread(_read_info, runs, tenant, folder)
     if info.status not in ACTIVE:
         raise ServeError(409, f"run {id!r}: is {info.status}; there is nothing to cancel")
-    if order_of(folder) is None:
+    if read_job_spec(folder) is None:
         raise ServeError(409, f"run {id!r}: was started on the command line; stop it there")
     try:
         runs.cancel(folder)
     except FileNotFoundError as error:  # it was deleted meanwhile
-        raise absent("run", id) from error
+        raise build_not_found_error("run", id) from error
     return info
 
 
-@router.post("/{id}/resume", status_code=202, responses=may_answer(404, 409, 422, 503, 507))
+@router.post("/{id}/resume", status_code=202, responses=describe_errors(404, 409, 422, 503, 507))
 async def resume_run(
     service: TheService,
     tenant: TheTenant,
-    runs: TheRuns,
+    runs: TheJobManager,
     id: Id,  # noqa: A002 - its name in the path
     asked: ResumeRequest | None = None,
 ) -> RunInfo:
@@ -143,29 +148,29 @@ async def resume_run(
 
     A run that reached a cap goes on only if the body holds a higher one: caps include what was spent before.
     """
-    folder = run_folder(tenant, id)
+    folder = find_run_folder(tenant, id)
 
-    def again() -> None:
-        with room():
+    def requeue() -> None:
+        with report_full_disk():
             queue_again(service, runs.queue, tenant, folder, asked=asked)
 
-    await asyncio.to_thread(again)
-    runs.poke()
-    return await asyncio.to_thread(_info, runs, tenant, folder)
+    await asyncio.to_thread(requeue)
+    runs.wake()
+    return await asyncio.to_thread(_read_info, runs, tenant, folder)
 
 
 @router.get(
     "/{id}/events",
     responses={
-        200: {"content": {EventStream.media_type: {"schema": EVENT}}, "description": "The events."},
-        **may_answer(404, 422),
+        200: {"content": {EventStream.media_type: {"schema": EVENT_SCHEMA}}, "description": "The events."},
+        **describe_errors(404, 422),
     },
     response_class=EventStream,
 )
 def follow_run(
     service: TheService,
     tenant: TheTenant,
-    runs: TheRuns,
+    runs: TheJobManager,
     id: Id,  # noqa: A002 - its name in the path
 ) -> EventStream:
     """Follow a run as server-sent events: `progress` as it changes, then `end` with the run.
@@ -173,24 +178,26 @@ def follow_run(
     A line that begins with a colon only keeps the connection open. After a lost connection, request the stream again:
     it starts with the newest progress.
     """
-    folder = run_folder(tenant, id)
-    look = partial(_info, runs, tenant, folder)
-    return EventStream(events(look, service.stopping), headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
+    folder = find_run_folder(tenant, id)
+    look = partial(_read_info, runs, tenant, folder)
+    return EventStream(
+        stream_events(look, service.stopping), headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    )
 
 
-def _info(runs: Runs, tenant: Tenant, folder: Path) -> RunInfo:
-    going = runs.going(folder)
-    return info_of(tenant, folder, going.progress if going else None)
+def _read_info(runs: JobManager, tenant: Tenant, folder: Path) -> RunInfo:
+    going = runs.find_job(folder)
+    return read_run_info(tenant, folder, going.progress if going else None)
 
 
-def _before(cursor: str) -> tuple[int, str]:
+def _decode_run_cursor(cursor: str) -> tuple[int, str]:
     """Return the creation time and the name in a cursor of runs.
 
     Raises:
         ServeError: If the server did not issue such a cursor (422).
     """
-    match place_of(cursor):
+    match decode_cursor(cursor):
         case [int(made), str(name)]:
             return made, name
         case _:
-            raise strange()
+            raise build_cursor_error()

@@ -8,23 +8,23 @@ from typing import Any
 from pydantic import ValidationError
 
 from greval.datasets import RowFault
-from greval.datasets.case_records import read_given
-from greval.datasets.field_names import FIELD_OF, OWN, settle
-from greval.datasets.row_faults import none_readable
+from greval.datasets.case_records import read_records
+from greval.datasets.field_names import FIELD_BY_NAME, OWN_FIELDS, map_fields
+from greval.datasets.row_faults import build_unreadable_error
 from greval.records.case import Case
 from greval.serve.problems import ServeError
-from greval.serve.schemas.metrics import Unread, told
+from greval.serve.schemas.metrics import UnreadCase, limit_faults
 from greval.serve.settings import Limits
 
 Schema = dict[str, Any]
-ALONE = "input"
+SINGLE_INPUT = "input"
 """The field of a request with a single case."""
-UNKNOWN = "Extra inputs are not permitted"
-LISTS = ("chunks", "triples")
+UNKNOWN_FIELD = "Extra inputs are not permitted"
+ITEM_FIELDS = ("chunks", "triples")
 """The fields whose items may be judged separately."""
 
 
-def within(given: Sequence[object], limits: Limits, place: str) -> None:
+def check_limits(given: Sequence[object], limits: Limits, place: str) -> None:
     """Refuse more than one request may hold.
 
     Args:
@@ -40,15 +40,17 @@ def within(given: Sequence[object], limits: Limits, place: str) -> None:
             422, f"{place}: holds {len(given):,} cases, the most is {limits.batch:,} (batch); send them in parts"
         )
     faults = [
-        f"{place if place == ALONE else f'{place}.{n}'}.{fault}"
+        f"{place if place == SINGLE_INPUT else f'{place}.{n}'}.{fault}"
         for n, case in enumerate(given)
-        for fault in _beyond(case, limits)
+        for fault in _find_excess(case, limits)
     ]
     if faults:
-        raise ServeError(422, f"{place}: more than the server takes; shorten what is too long", faults=told(faults))
+        raise ServeError(
+            422, f"{place}: more than the server takes; shorten what is too long", faults=limit_faults(faults)
+        )
 
 
-def strict_cases(given: Sequence[object], place: str) -> list[Case]:
+def parse_cases(given: Sequence[object], place: str) -> list[Case]:
     """Parse mappings of case fields, under greval's names or those of other tools.
 
     A number is not read from text here, and an unknown name is a fault, because the response has no room for a notice.
@@ -67,23 +69,23 @@ def strict_cases(given: Sequence[object], place: str) -> list[Case]:
     cases: list[Case] = []
     faults: list[str] = []
     for number, one in enumerate(given):
-        where = place if place == ALONE else f"{place}.{number}"
-        faults.extend(f"{where}.{fault}" for fault in _no_numbers(one))
+        where = place if place == SINGLE_INPUT else f"{place}.{number}"
+        faults.extend(f"{where}.{fault}" for fault in _find_text_numbers(one))
         named = one
-        if isinstance(one, dict) and not one.keys() <= OWN:
-            settled = settle(one)
-            faults.extend(f"{where}.{name[:60]}: {why or UNKNOWN}" for name, why in settled.ignored.items())
+        if isinstance(one, dict) and not one.keys() <= OWN_FIELDS:
+            settled = map_fields(one)
+            faults.extend(f"{where}.{name[:60]}: {why or UNKNOWN_FIELD}" for name, why in settled.ignored.items())
             named = settled.values
         try:
             cases.append(Case.model_validate(named))
         except ValidationError as error:
-            faults.extend(_told(where, error))
+            faults.extend(_format_faults(where, error))
     if faults:
-        raise ServeError(422, f"{place}: is no case", faults=told(faults))
+        raise ServeError(422, f"{place}: is no case", faults=limit_faults(faults))
     return cases
 
 
-def _no_numbers(case: object) -> Iterator[str]:
+def _find_text_numbers(case: object) -> Iterator[str]:
     """Find the numbers that were sent as text or as booleans."""
     content = case if isinstance(case, dict) else {}
     usage, chunks = content.get("usage"), content.get("chunks")
@@ -95,7 +97,7 @@ def _no_numbers(case: object) -> Iterator[str]:
                 yield f"{place}.{str(name)[:60]}: must be a number"
 
 
-def rows(given: Sequence[object]) -> tuple[list[Case], list[Unread], str | None]:
+def read_rows(given: Sequence[object]) -> tuple[list[Case], list[UnreadCase], str | None]:
     """Read cases like the rows of a file: an unreadable one is reported, the others are returned.
 
     Returns:
@@ -109,21 +111,21 @@ def rows(given: Sequence[object]) -> tuple[list[Case], list[Unread], str | None]
         >>> cases[0].question, unread[0].message
         ('Who?', 'must be an object with a question, got a number')
     """
-    reading = read_given([*given])
+    reading = read_records([*given])
     cases: list[Case] = []
-    unread: list[Unread] = []
+    unread: list[UnreadCase] = []
     for one in reading:
         if isinstance(one, RowFault):
-            unread.append(Unread(case=int(one.place.rpartition(" ")[2]), message=one.message))
+            unread.append(UnreadCase(case=int(one.place.rpartition(" ")[2]), message=one.message))
         else:
             cases.append(one)
     if not cases:
         lines = [f"cases, row {one.case}: {one.message}" for one in unread]
-        raise ServeError(422, str(none_readable(lines, len(lines))), faults=told(lines))
+        raise ServeError(422, str(build_unreadable_error(lines, len(lines))), faults=limit_faults(lines))
     return cases, unread, reading.notice()
 
 
-def case_schema() -> Schema:
+def build_case_schema() -> Schema:
     """Return the JSON schema of a case as it may be sent, with its short forms, without references.
 
     Example:
@@ -136,37 +138,37 @@ def case_schema() -> Schema:
         parts[name]["required"].remove("id")
     texts: Schema = {"type": "array", "items": {"type": "string"}, "minItems": 3, "maxItems": 3}
     fields = schema["properties"]
-    fields["chunks"] = _many({"type": "string"}, parts["Chunk"])
-    fields["triples"] = _many(texts, parts["Triple"])
+    fields["chunks"] = _build_array_schema({"type": "string"}, parts["Chunk"])
+    fields["triples"] = _build_array_schema(texts, parts["Triple"])
     fields["tags"]["additionalProperties"] = {"type": ["string", "number", "boolean"]}
-    whole: Schema = _inlined(schema, parts)
+    whole: Schema = _inline_references(schema, parts)
     return whole
 
 
-def _many(short: Schema, long: Schema) -> Schema:
+def _build_array_schema(short: Schema, long: Schema) -> Schema:
     return {"anyOf": [{"type": "array", "items": {"anyOf": [short, long]}}, {"type": "null"}]}
 
 
-def _inlined(schema: Any, parts: dict[str, Schema]) -> Any:  # noqa: ANN401 - any part of a schema
+def _inline_references(schema: Any, parts: dict[str, Schema]) -> Any:  # noqa: ANN401 - any part of a schema
     if isinstance(schema, list):
-        return [_inlined(part, parts) for part in schema]
+        return [_inline_references(part, parts) for part in schema]
     if not isinstance(schema, dict):
         return schema
     if "$ref" in schema:
-        return _inlined(parts[schema["$ref"].rsplit("/", 1)[-1]], parts)
-    return {key: _inlined(part, parts) for key, part in schema.items()}
+        return _inline_references(parts[schema["$ref"].rsplit("/", 1)[-1]], parts)
+    return {key: _inline_references(part, parts) for key, part in schema.items()}
 
 
-def _told(place: str, error: ValidationError) -> Iterator[str]:
+def _format_faults(place: str, error: ValidationError) -> Iterator[str]:
     for fault in error.errors(include_url=False, include_input=False, include_context=False):
         path = ".".join(map(str, (place, *fault["loc"])))
         yield f"{path}: {fault['msg']}"
 
 
-def _beyond(case: object, limits: Limits) -> Iterator[str]:
+def _find_excess(case: object, limits: Limits) -> Iterator[str]:
     """Find the texts and lists of a case that exceed the limits."""
     for name, items in case.items() if isinstance(case, dict) else ():
-        if FIELD_OF.get(name) in LISTS and isinstance(items, list) and len(items) > limits.items:
+        if FIELD_BY_NAME.get(name) in ITEM_FIELDS and isinstance(items, list) and len(items) > limits.items:
             yield f"{name}: holds {len(items):,}, the most is {limits.items:,} (items)"
     stack: list[tuple[str, object]] = [("", case)]
     while stack:

@@ -11,14 +11,14 @@ from pydantic import JsonValue
 
 from greval.serve.problems import ServeError
 
-MOST_ROWS = 2**62
+MAX_ROWS = 2**62
 Cursor = Annotated[
     str | None, Query(max_length=512, description="`next` of the page before; without it the first page is given")
 ]
 Limit = Annotated[int, Query(ge=1, le=1000, description="how many at most")]
 
 
-def cursor_of(place: JsonValue) -> str | None:
+def encode_cursor(place: JsonValue) -> str | None:
     """Return the cursor of a position, or None if there is no further page.
 
     Example:
@@ -28,7 +28,7 @@ def cursor_of(place: JsonValue) -> str | None:
     return None if place is None else urlsafe_b64encode(json.dumps(place).encode()).decode().rstrip("=")
 
 
-def place_of(cursor: str) -> JsonValue:
+def decode_cursor(cursor: str) -> JsonValue:
     """Return the position of a cursor.
 
     Raises:
@@ -37,22 +37,22 @@ def place_of(cursor: str) -> JsonValue:
     try:
         place: JsonValue = json.loads(urlsafe_b64decode(cursor.encode() + b"=" * (-len(cursor) % 4)))
     except (ValueError, RecursionError) as error:
-        raise strange() from error
+        raise build_cursor_error() from error
     return place
 
 
-def row_of(cursor: str | None) -> int:
+def decode_row_cursor(cursor: str | None) -> int:
     """Return the row of a cursor after which a page begins, 0 for the first page.
 
     Raises:
         ServeError: If the server did not issue such a cursor (422).
     """
-    place = 0 if cursor is None else place_of(cursor)
-    if not isinstance(place, int) or isinstance(place, bool) or not 0 <= place < MOST_ROWS:
-        raise strange()
+    place = 0 if cursor is None else decode_cursor(cursor)
+    if not isinstance(place, int) or isinstance(place, bool) or not 0 <= place < MAX_ROWS:
+        raise build_cursor_error()
     return place
 
 
-def strange() -> ServeError:
+def build_cursor_error() -> ServeError:
     """Build the error for a cursor that the server did not issue."""
     return ServeError(422, "cursor: is none that the server gave; take `next` of the page before, or leave it out")

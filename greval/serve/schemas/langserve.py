@@ -9,10 +9,10 @@ from pydantic import ConfigDict, Field, WithJsonSchema
 
 from greval.records.record import Record
 from greval.records.result import Result
-from greval.serve.schemas.cases import case_schema
-from greval.serve.schemas.metrics import WHOLE, JudgeName
+from greval.serve.schemas.cases import build_case_schema
+from greval.serve.schemas.metrics import INTEGRAL, JudgeName
 
-Given = Annotated[Any, WithJsonSchema(case_schema())]
+SentCase = Annotated[Any, WithJsonSchema(build_case_schema())]
 """A case as it is sent; the route parses it, so that all faults are reported in the same form."""
 
 
@@ -28,14 +28,14 @@ class Configurable(_Envelope):
     judge: JudgeName | None = None
 
 
-class Config(_Envelope):
+class LangServeConfig(_Envelope):
     """LangChain's config; all but the judge is dropped, because callbacks and tags are the client's own.
 
     The server decides how many calls are in flight, so `max_concurrency` has no effect.
     """
 
     configurable: Configurable | None = None
-    max_concurrency: Annotated[int, Field(ge=1), WHOLE] | None = None
+    max_concurrency: Annotated[int, Field(ge=1), INTEGRAL] | None = None
 
     @property
     def judge(self) -> str | None:
@@ -43,7 +43,7 @@ class Config(_Envelope):
         return self.configurable.judge if self.configurable else None
 
     @property
-    def kept(self) -> dict[str, Any]:
+    def runnable_config(self) -> dict[str, Any]:
         """The config that is passed to the runnable."""
         return {"configurable": {"judge": self.judge}} if self.judge else {}
 
@@ -51,15 +51,15 @@ class Config(_Envelope):
 class InvokeBody(_Envelope):
     """One case."""
 
-    input: Given
-    config: Config = Config()
+    input: SentCase
+    config: LangServeConfig = LangServeConfig()
 
 
 class BatchBody(_Envelope):
     """Several cases, with one config for all or one for each."""
 
-    inputs: Annotated[list[Given], Field(min_length=1)]
-    config: Config | list[Config] = Config()
+    inputs: Annotated[list[SentCase], Field(min_length=1)]
+    config: LangServeConfig | list[LangServeConfig] = LangServeConfig()
 
 
 class InvokeMetadata(Record):
@@ -76,7 +76,7 @@ class BatchMetadata(Record):
     responses: Sequence[InvokeMetadata]
 
 
-class Invoked(Record):
+class InvokeResponse(Record):
     """One result; `callback_events` is empty, because prompts stay on the server."""
 
     output: Result
@@ -84,7 +84,7 @@ class Invoked(Record):
     metadata: InvokeMetadata
 
 
-class BatchInvoked(Record):
+class BatchResponse(Record):
     """One result for each case, in their order."""
 
     output: Sequence[Result]

@@ -13,28 +13,28 @@ from greval.records.record import Label, Name, Record, Text
 from greval.records.result import Result
 from greval.serve.state.metric_library import Origin
 
-MOST_YAML = 65_536
+MAX_YAML = 65_536
 """The most characters of a metric file that a client may send: parsing more takes seconds."""
-MOST_FAULTS = 100
+MAX_FAULTS = 100
 """The most faults that are listed; a broken text may have thousands."""
-MOST_METRICS = 50
-MOST_REPEATS = 9
-MOST_DESCRIPTION = 2_000
+MAX_METRICS = 50
+MAX_REPEATS = 9
+MAX_DESCRIPTION = 2_000
 
 
-def _whole(given: object) -> object:
+def _convert_integral(given: object) -> object:
     """Convert 2.0 to 2, because JSON does not distinguish them."""
     return int(given) if isinstance(given, float) and given.is_integer() else given
 
 
-WHOLE = BeforeValidator(_whole)
+INTEGRAL = BeforeValidator(_convert_integral)
 """Put this after the bounds of a number, or they would be missing in its schema."""
 MetricName = Annotated[str, Field(min_length=1, max_length=100)]
 JudgeName = Annotated[str, Field(min_length=1, max_length=200)]
-Yaml = Annotated[str, Field(min_length=1, max_length=MOST_YAML)]
+Yaml = Annotated[str, Field(min_length=1, max_length=MAX_YAML)]
 
 
-def told(faults: Iterable[str]) -> list[str]:
+def limit_faults(faults: Iterable[str]) -> list[str]:
     """Return the first faults, followed by the number of the others.
 
     Example:
@@ -42,10 +42,10 @@ def told(faults: Iterable[str]) -> list[str]:
         'and 2 more'
     """
     every = [*faults]
-    return every if len(every) <= MOST_FAULTS else [*every[:MOST_FAULTS], f"and {len(every) - MOST_FAULTS:,} more"]
+    return every if len(every) <= MAX_FAULTS else [*every[:MAX_FAULTS], f"and {len(every) - MAX_FAULTS:,} more"]
 
 
-class Asked(Record):
+class StrictRequest(Record):
     """Base of request bodies, with strict types: values are not coerced."""
 
     model_config = ConfigDict(strict=True)
@@ -59,7 +59,7 @@ class JudgeInfo(Record):
     default: bool
 
 
-class Judges(Record):
+class JudgeList(Record):
     """The judges, the default first."""
 
     judges: Sequence[JudgeInfo]
@@ -99,13 +99,13 @@ class MetricDetail(MetricInfo):
     yaml: str | None = None
 
 
-class MetricText(Asked):
+class MetricText(StrictRequest):
     """The text of a metric file."""
 
     yaml: Yaml
 
 
-class Checked(Record):
+class MetricCheck(Record):
     """Whether the text is a valid metric; `faults` are the reasons if not, `warnings` point at unreliable judging."""
 
     ok: bool
@@ -113,28 +113,28 @@ class Checked(Record):
     warnings: Sequence[str] = ()
 
 
-class DraftRequest(Asked):
+class DraftRequest(StrictRequest):
     """The metric to draft: `scale` is a kind, a lower and an upper end, or the names of categories."""
 
     name: Name
-    description: Annotated[Text, Field(max_length=MOST_DESCRIPTION)]
+    description: Annotated[Text, Field(max_length=MAX_DESCRIPTION)]
     scale: (
         Literal["categorical", "value"]
-        | Annotated[list[Annotated[int, Field(ge=-1_000, le=1_000), WHOLE]], Field(min_length=2, max_length=2)]
+        | Annotated[list[Annotated[int, Field(ge=-1_000, le=1_000), INTEGRAL]], Field(min_length=2, max_length=2)]
         | Annotated[list[Label], Field(min_length=2, max_length=20)]
     ) = "categorical"
     over: Over | None = None
     judge: JudgeName | None = None
 
 
-class Draft(Record):
+class MetricDraft(Record):
     """A metric as a model drafted it: review it before use."""
 
     yaml: str
     warnings: Sequence[str] = ()
 
 
-class EvaluateRequest(Asked):
+class EvaluateRequest(StrictRequest):
     """Cases and the metrics to judge them by; a case is an object with the fields of a case.
 
     Field names of other tools are recognised. `judge` is the first by default. `reason_depth` is how much the judge
@@ -148,25 +148,25 @@ class EvaluateRequest(Asked):
             json_schema_extra={"minItems": 1},  # checked by the reader, with the same message as elsewhere
         ),
     ]
-    metrics: Annotated[list[MetricName], Field(min_length=1, max_length=MOST_METRICS)]
+    metrics: Annotated[list[MetricName], Field(min_length=1, max_length=MAX_METRICS)]
     judge: JudgeName | None = None
-    repeats: Annotated[int, Field(ge=1, le=MOST_REPEATS), WHOLE] = 1
+    repeats: Annotated[int, Field(ge=1, le=MAX_REPEATS), INTEGRAL] = 1
     reason_depth: ReasonDepth | None = None
 
 
-class Unread(Record):
+class UnreadCase(Record):
     """A case that could not be read: its position, from 1, and the reason."""
 
     case: int
     message: str
 
 
-class Evaluated(Record):
+class EvaluationResponse(Record):
     """One result for each case and metric, in this order, including metrics that others build on.
 
     `notice` lists the field names of other tools that were recognised, and what was ignored.
     """
 
     results: Sequence[Result]
-    unread: Sequence[Unread] = ()
+    unread: Sequence[UnreadCase] = ()
     notice: str | None = None

@@ -14,15 +14,15 @@ from pydantic import TypeAdapter
 from greval.errors import ArgillaError, DataError, StoreError
 from greval.records.record import Record
 from greval.runs.store import FILE
-from greval.trust.annotations.files import FILE as ANNOTATIONS
+from greval.trust.annotations.files import ANNOTATIONS_FILE as ANNOTATIONS
 
 THREADS = 2
 """The most analyses computed at once: a large comparison keeps a whole processor busy for seconds."""
-MOST_KEPT = 64
+MAX_ENTRIES = 64
 _TEXT: TypeAdapter[str] = TypeAdapter(str)
 
 
-class Figuring:
+class FigureCache:
     """An LRU cache of analysis results as JSON.
 
     If the same result is requested again while it is computed, such as after a timeout, both requests share it.
@@ -33,7 +33,7 @@ class Figuring:
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="figures")
         self._kept: OrderedDict[Hashable, asyncio.Future[str]] = OrderedDict()
 
-    async def give(self, key: Hashable, make: Callable[[], str]) -> str:
+    async def get_json(self, key: Hashable, make: Callable[[], str]) -> str:
         """Return an analysis result as JSON, from the cache if it is there.
 
         Args:
@@ -44,7 +44,7 @@ class Figuring:
         if found is None or (found.done() and (found.cancelled() or found.exception())):
             found = self._kept[key] = asyncio.get_running_loop().run_in_executor(self._threads, make)
         self._kept.move_to_end(key)
-        while len(self._kept) > MOST_KEPT:
+        while len(self._kept) > MAX_ENTRIES:
             self._kept.popitem(last=False)
         return await asyncio.shield(found)  # a client that disconnects does not cancel it for the others
 
@@ -53,14 +53,14 @@ class Figuring:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 
-def stamp(folder: Path) -> tuple[object, ...]:
+def read_run_stamp(folder: Path) -> tuple[object, ...]:
     """Return a value that changes when a run or its annotations change."""
     files = (folder / FILE, folder / f"{FILE}-wal", folder / ANNOTATIONS)
     found = [file.stat() if file.exists() else None for file in files]
     return (str(folder), *((one.st_mtime_ns, one.st_size, one.st_ino) if one else None for one in found))
 
 
-def told(record: Record, *folders: Path) -> str:
+def dump_without_paths(record: Record, *folders: Path) -> str:
     """Return a record as JSON, with paths on this machine replaced by run ids."""
     text = record.model_dump_json()
     for folder in folders:
@@ -70,7 +70,7 @@ def told(record: Record, *folders: Path) -> str:
 
 
 @contextmanager
-def named(*folders: Path) -> Iterator[None]:
+def hide_paths_in_errors(*folders: Path) -> Iterator[None]:
     """Replace paths on this machine by run ids in the messages of errors.
 
     Raises:

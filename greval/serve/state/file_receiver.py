@@ -14,17 +14,17 @@ from typing import Any, BinaryIO, NamedTuple, TypeVar
 from greval.serve.problems import ServeError
 from greval.serve.settings import MEGABYTE
 
-LONGEST_LINE = 16 * MEGABYTE
+MAX_LINE_BYTES = 16 * MEGABYTE
 """The most bytes of a line. A line is read at once, and takes many times its length in memory."""
-LARGEST_WHOLE = 32 * MEGABYTE
+MAX_WHOLE_FILE_BYTES = 32 * MEGABYTE
 """The most bytes of a JSON file, which is read at once too."""
-WHOLE = ".json"
-LINES = frozenset({".jsonl", ".csv"})
-FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+WHOLE_FILE_EXTENSION = ".json"
+LINE_EXTENSIONS = frozenset({".jsonl", ".csv"})
+DISK_FULL_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 T = TypeVar("T")
 
 
-class Sent(NamedTuple):
+class ReceivedFile(NamedTuple):
     """A file that was received completely."""
 
     path: Path
@@ -32,7 +32,7 @@ class Sent(NamedTuple):
     sha256: str
 
 
-def ending_of(content_type: str, kinds: Mapping[str, str]) -> str:
+def find_extension(content_type: str, kinds: Mapping[str, str]) -> str:
     """Return the file extension for a content type.
 
     Raises:
@@ -48,7 +48,7 @@ def ending_of(content_type: str, kinds: Mapping[str, str]) -> str:
     return kinds[given]
 
 
-def file_body(kinds: Mapping[str, str], **schemas: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON schemas
+def describe_file_body(kinds: Mapping[str, str], **schemas: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON schemas
     """Return the OpenAPI description of a request body that is a file of these kinds.
 
     `schemas` holds the schemas of some kinds, by extension without the dot.
@@ -58,7 +58,7 @@ def file_body(kinds: Mapping[str, str], **schemas: Any) -> dict[str, Any]:  # no
     return {"requestBody": {"required": True, "content": content}}
 
 
-async def receive(parts: AsyncIterator[bytes], path: Path, most: int) -> Sent:
+async def receive_file(parts: AsyncIterator[bytes], path: Path, most: int) -> ReceivedFile:
     """Write a file to disk as its parts arrive, and flush it.
 
     Args:
@@ -69,37 +69,37 @@ async def receive(parts: AsyncIterator[bytes], path: Path, most: int) -> Sent:
     Raises:
         ServeError: If the file or a line of it is too large (413), or the disk is full (507).
     """
-    with room(), path.open("xb") as stream:
-        taking = _Taking(stream, path.suffix, most)
+    with report_full_disk(), path.open("xb") as stream:
+        taking = _FileWriter(stream, path.suffix, most)
         async for part in parts:
-            await asyncio.to_thread(taking.take, part)
-        await asyncio.to_thread(_to_disk, stream)
-    return Sent(path, taking.size, taking.mark.hexdigest())
+            await asyncio.to_thread(taking.write, part)
+        await asyncio.to_thread(_sync_file, stream)
+    return ReceivedFile(path, taking.size, taking.mark.hexdigest())
 
 
-class _Taking:
+class _FileWriter:
     """A file that is being written: its size so far, and the length of its last line."""
 
     def __init__(self, stream: BinaryIO, kind: str, most: int) -> None:
         self.size = 0
         self.mark = sha256()
         self._stream = stream
-        self._lines = kind in LINES
-        self._most = min(most, LARGEST_WHOLE) if kind == WHOLE else most
-        self._whole = kind == WHOLE
+        self._lines = kind in LINE_EXTENSIONS
+        self._most = min(most, MAX_WHOLE_FILE_BYTES) if kind == WHOLE_FILE_EXTENSION else most
+        self._whole = kind == WHOLE_FILE_EXTENSION
         self._line = 0
 
-    def take(self, part: bytes) -> None:
+    def write(self, part: bytes) -> None:
         self.size += len(part)
         if self.size > self._most:
             hint = "write a case a line (application/jsonl)" if self._whole else "send it in parts, a data set each"
             raise ServeError(413, f"body: holds more than {self._most:,} bytes, the most for such a file; {hint}")
-        if self._lines and self._longest(part) > LONGEST_LINE:
-            raise ServeError(413, f"body: has a line of more than {LONGEST_LINE:,} bytes; write one case a line")
+        if self._lines and self._measure_longest_line(part) > MAX_LINE_BYTES:
+            raise ServeError(413, f"body: has a line of more than {MAX_LINE_BYTES:,} bytes; write one case a line")
         self.mark.update(part)
         self._stream.write(part)
 
-    def _longest(self, part: bytes) -> int:
+    def _measure_longest_line(self, part: bytes) -> int:
         """Return the length of the longest line that a part extends."""
         first, *others = map(len, part.split(b"\n"))
         longest = max(self._line + first, *others, 0)
@@ -107,9 +107,9 @@ class _Taking:
         return longest
 
 
-async def to_the_end(work: Callable[..., T], *given: object) -> T:
+async def run_to_completion(function: Callable[..., T], *args: object) -> T:
     """Call a function in a thread that must not be interrupted: if this is cancelled, wait until it returns first."""
-    working = asyncio.ensure_future(asyncio.to_thread(work, *given))
+    working = asyncio.ensure_future(asyncio.to_thread(function, *args))
     try:
         return await asyncio.shield(working)
     except asyncio.CancelledError:
@@ -117,13 +117,13 @@ async def to_the_end(work: Callable[..., T], *given: object) -> T:
         raise
 
 
-def _to_disk(stream: BinaryIO) -> None:
+def _sync_file(stream: BinaryIO) -> None:
     stream.flush()
     os.fsync(stream.fileno())
 
 
 @contextmanager
-def room() -> Iterator[None]:
+def report_full_disk() -> Iterator[None]:
     """Convert the errors of a full disk.
 
     Raises:
@@ -132,6 +132,6 @@ def room() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno not in FULL:
+        if error.errno not in DISK_FULL_ERRORS:
             raise
         raise ServeError(507, "body: the server's disk is full; its operator must make room") from error

@@ -12,28 +12,28 @@ from threading import Lock
 from typing import Literal
 from uuid import uuid4
 
-from greval._util.whole_file import write_whole
+from greval._util.whole_file import write_atomically
 from greval.errors import DefinitionError
-from greval.metrics.computed import misnamed, parse
-from greval.metrics.dependencies import missing, ordered
+from greval.metrics.computed import explain_bad_name, find_computed_metric
+from greval.metrics.dependencies import list_missing_dependencies, order_metrics
 from greval.metrics.files import did_you_mean, parse_metric, read_metric
-from greval.metrics.library import ENDING, predefined, predefined_folder
+from greval.metrics.library import FILE_SUFFIX, find_predefined_folder, predefined
 from greval.records.metric import JudgedMetric, Metric
 from greval.serve.logs import ERRORS
 from greval.serve.problems import ServeError
-from greval.serve.state.file_receiver import room
+from greval.serve.state.file_receiver import report_full_disk
 
 Origin = Literal["predefined", "library", "own"]
-MOST_OWN = 200
+MAX_OWN_METRICS = 200
 """The most metrics of its own that a client may store."""
-DEVICES = frozenset({"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))})
+DEVICE_NAMES = frozenset({"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))})
 """File names that are devices on some systems, whatever the extension."""
 
-_Stamp = tuple[int, int, int]
+_FileStamp = tuple[int, int, int]
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class LibraryMetric:
     """A definition, its origin, and the text of its file if it has one.
 
     Until the file changes, lookups return the same object, so that compiled metrics can be cached by it.
@@ -44,7 +44,7 @@ class Found:
     text: str | None = None
 
 
-class Library:
+class MetricLibrary:
     """Finds metrics by name: first in the operator's folders, then the client's own, then the predefined ones.
 
     Args:
@@ -62,7 +62,7 @@ class Library:
         self._folders = folders
         self._writing = Lock()
 
-    def find(self, own: Path, name: str) -> Found:
+    def find(self, own: Path, name: str) -> LibraryMetric:
         """Return the metric with a name.
 
         Args:
@@ -72,39 +72,39 @@ class Library:
         Raises:
             ServeError: If there is no such metric (404), with the nearest name, or if its file is faulty (500).
         """
-        if found := self._found(own, name):
+        if found := self._find_or_none(own, name):
             return found
-        if fault := misnamed(name):
+        if fault := explain_bad_name(name):
             raise ServeError(404, f"metric {name!r}: {fault}")
-        known = {*self._files(own), *predefined()}
+        known = {*self._index_files(own), *predefined()}
         raise ServeError(404, f"metric {name!r}: the server has none of this name{did_you_mean(name, sorted(known))}")
 
-    def known(self, own: Path) -> dict[str, Found]:
+    def list_metrics(self, own: Path) -> dict[str, LibraryMetric]:
         """Return all metrics by name, sorted; a faulty file is left out and reported in the server's log."""
-        found = {name: _predefined(name) for name in predefined()}
-        for name, (file, origin) in self._files(own).items():
+        found = {name: _load_predefined(name) for name in predefined()}
+        for name, (file, origin) in self._index_files(own).items():
             try:
-                found[name] = _read(file, origin)
+                found[name] = _read_file(file, origin)
             except ServeError:
                 found.pop(name, None)
         return dict(sorted(found.items()))
 
-    def resolved(self, own: Path, metrics: Iterable[Metric]) -> tuple[Metric, ...]:
+    def resolve_dependencies(self, own: Path, metrics: Iterable[Metric]) -> tuple[Metric, ...]:
         """Return metrics together with those that they build on, dependencies first.
 
         Raises:
             DefinitionError: If a metric that another builds on is missing or does not fit its use.
         """
         metrics = [*metrics]
-        while names := missing(metrics):
-            found = {name: self._found(own, name) for name in names}
+        while names := list_missing_dependencies(metrics):
+            found = {name: self._find_or_none(own, name) for name in names}
             if lost := [name for name, there in found.items() if there is None]:
-                known = sorted({*self._files(own), *predefined()})
+                known = sorted({*self._index_files(own), *predefined()})
                 raise DefinitionError(*(f"uses: {name!r} is no metric{did_you_mean(name, known)}" for name in lost))
             metrics.extend(there.metric for there in found.values() if there)
-        return ordered(metrics)
+        return order_metrics(metrics)
 
-    def add(self, own: Path, text: str, *, replace: bool = False) -> Found:
+    def add(self, own: Path, text: str, *, replace: bool = False) -> LibraryMetric:
         """Store a metric file of the client.
 
         Args:
@@ -117,66 +117,68 @@ class Library:
             ServeError: If the name is taken (409), or cannot be the name of a file (422), or the disk is full (507).
         """
         metric = parse_metric(text, "yaml")
-        self.resolved(own, [metric])
-        if metric.name.split(".")[0].casefold() in DEVICES:
+        self.resolve_dependencies(own, [metric])
+        if metric.name.split(".")[0].casefold() in DEVICE_NAMES:
             raise ServeError(422, f"name: {metric.name!r} is a device on some systems; choose another name")
-        with self._writing, room():
-            there = self._refuse_taken(own, metric.name, replace=replace)
+        with self._writing, report_full_disk():
+            there = self._check_name(own, metric.name, replace=replace)
             own.mkdir(parents=True, exist_ok=True)
-            _write(own / f"{metric.name}{ENDING}", text, replace=there)
-        return _read(own / f"{metric.name}{ENDING}", "own")
+            _write_file(own / f"{metric.name}{FILE_SUFFIX}", text, replace=there)
+        return _read_file(own / f"{metric.name}{FILE_SUFFIX}", "own")
 
-    def _refuse_taken(self, own: Path, name: str, *, replace: bool) -> bool:
+    def _check_name(self, own: Path, name: str, *, replace: bool) -> bool:
         """Return whether there is an own metric of this name that may be replaced.
 
         Raises:
             ServeError: If the name is taken by another metric, or the client has as many metrics as it may (409).
         """
-        mine = [*_files(own)]
+        mine = [*_index_folder(own)]
         if name in mine:
             if not replace:
                 raise ServeError(409, f"metric {name!r}: you have one of this name; send ?replace=true to replace it")
             return True
-        if parse(name) or misnamed(name):
+        if find_computed_metric(name) or explain_bad_name(name):
             raise ServeError(409, f"metric {name!r}: is the name of a computed metric; choose another name")
-        known = {*self._files(own), *predefined()}
+        known = {*self._index_files(own), *predefined()}
         if twin := next((other for other in known if other.casefold() == name.casefold()), None):
             raise ServeError(409, f"metric {name!r}: the name is taken by {twin!r}; choose another name")
-        if len(mine) >= MOST_OWN:
-            raise ServeError(409, f"metric {name!r}: you have {MOST_OWN:,} metrics, which is the most; replace one")
+        if len(mine) >= MAX_OWN_METRICS:
+            raise ServeError(
+                409, f"metric {name!r}: you have {MAX_OWN_METRICS:,} metrics, which is the most; replace one"
+            )
         return False
 
-    def _found(self, own: Path, name: str) -> Found | None:
+    def _find_or_none(self, own: Path, name: str) -> LibraryMetric | None:
         name = unicodedata.normalize("NFC", name)
-        if place := self._files(own).get(name):
-            return _read(*place)
+        if place := self._index_files(own).get(name):
+            return _read_file(*place)
         if name in predefined():
-            return _predefined(name)
-        return _computed(name)
+            return _load_predefined(name)
+        return _parse_computed(name)
 
-    def _files(self, own: Path) -> dict[str, tuple[Path, Origin]]:
+    def _index_files(self, own: Path) -> dict[str, tuple[Path, Origin]]:
         """Return the files by the names of their metrics; the operator's take precedence over the client's."""
-        found: dict[str, tuple[Path, Origin]] = {name: (file, "own") for name, file in _files(own).items()}
+        found: dict[str, tuple[Path, Origin]] = {name: (file, "own") for name, file in _index_folder(own).items()}
         for folder in reversed(self._folders):
-            found.update({name: (file, "library") for name, file in _files(folder).items()})
+            found.update({name: (file, "library") for name, file in _index_folder(folder).items()})
         return found
 
 
-def _files(folder: Path) -> dict[str, Path]:
+def _index_folder(folder: Path) -> dict[str, Path]:
     """Return the metric files of a folder by the names that they should define; empty if there is no folder."""
-    return {_name(file): file for file in _listed(folder)}
+    return {_metric_name(file): file for file in _iterate_files(folder)}
 
 
-def _listed(folder: Path) -> Iterator[Path]:
+def _iterate_files(folder: Path) -> Iterator[Path]:
     try:
         with os.scandir(folder) as entries:
             names = sorted(entry.name for entry in entries)
     except (FileNotFoundError, NotADirectoryError):
         return
-    yield from (folder / name for name in names if name.endswith(ENDING) and not name.startswith("."))
+    yield from (folder / name for name in names if name.endswith(FILE_SUFFIX) and not name.startswith("."))
 
 
-def _read(file: Path, origin: Origin) -> Found:
+def _read_file(file: Path, origin: Origin) -> LibraryMetric:
     """Read a file, once for each content.
 
     Raises:
@@ -184,55 +186,61 @@ def _read(file: Path, origin: Origin) -> Found:
     """
     try:
         told = file.stat()
-        return _content(file, origin, (told.st_mtime_ns, told.st_size, told.st_ino))
+        return _load_file(file, origin, (told.st_mtime_ns, told.st_size, told.st_ino))
     except (DefinitionError, OSError) as error:
         ERRORS.exception("a metric file cannot be used")
-        message = f"metric {_name(file)!r}: its file on the server is faulty; the server's log says what is wrong"
+        message = (
+            f"metric {_metric_name(file)!r}: its file on the server is faulty; the server's log says what is wrong"
+        )
         raise ServeError(500, message) from error
 
 
 @lru_cache(maxsize=2_000)
-def _content(file: Path, origin: Origin, _: _Stamp) -> Found:
+def _load_file(file: Path, origin: Origin, _: _FileStamp) -> LibraryMetric:
     metric = read_metric(file)
-    if metric.name != _name(file):
-        raise DefinitionError(f"{file}: name: is {metric.name!r}, but the file's is {_name(file)!r}; make them equal")
-    return Found(metric, origin, file.read_text("utf-8-sig"))
+    if metric.name != _metric_name(file):
+        raise DefinitionError(
+            f"{file}: name: is {metric.name!r}, but the file's is {_metric_name(file)!r}; make them equal"
+        )
+    return LibraryMetric(metric, origin, file.read_text("utf-8-sig"))
 
 
-def _name(file: Path) -> str:
+def _metric_name(file: Path) -> str:
     """Return the metric name that a file must define, in NFC because some file systems decompose letters."""
-    return unicodedata.normalize("NFC", file.name.removesuffix(ENDING))
+    return unicodedata.normalize("NFC", file.name.removesuffix(FILE_SUFFIX))
 
 
 @cache
-def _predefined(name: str) -> Found:
+def _load_predefined(name: str) -> LibraryMetric:
     metric = predefined()[name]
     if not isinstance(metric, JudgedMetric):
-        return Found(metric, "predefined")
-    return Found(metric, "predefined", (predefined_folder() / f"{name}{ENDING}").read_text("utf-8-sig"))
+        return LibraryMetric(metric, "predefined")
+    return LibraryMetric(
+        metric, "predefined", (find_predefined_folder() / f"{name}{FILE_SUFFIX}").read_text("utf-8-sig")
+    )
 
 
 @lru_cache(maxsize=500)
-def _computed(name: str) -> Found | None:
-    metric = parse(name)
-    return Found(metric, "predefined") if metric else None
+def _parse_computed(name: str) -> LibraryMetric | None:
+    metric = find_computed_metric(name)
+    return LibraryMetric(metric, "predefined") if metric else None
 
 
-def _write(file: Path, text: str, *, replace: bool) -> None:
+def _write_file(file: Path, text: str, *, replace: bool) -> None:
     """Write a file atomically; a new one never overwrites one that another process has just written.
 
     Raises:
         ServeError: If there is one now (409).
     """
     if replace:
-        write_whole(file, text)
+        write_atomically(file, text)
         return
     beside = file.with_name(f".{uuid4().hex}")
-    write_whole(beside, text)
+    write_atomically(beside, text)
     try:
         os.link(beside, file)
     except FileExistsError:
-        name = file.name.removesuffix(ENDING)
+        name = file.name.removesuffix(FILE_SUFFIX)
         raise ServeError(409, f"metric {name!r}: was made just now by another request") from None
     finally:
         beside.unlink(missing_ok=True)

@@ -6,23 +6,23 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from greval.judging.metric_runnable import MetricRunnable
-from greval.judging.model.budget import Guard
+from greval.judging.model.budget import RunGuard
 from greval.judging.model.client import JudgeClient
 from greval.records.case import Case
 from greval.records.metric import JudgedMetric
 from greval.records.result import Failed, Failure, Result
 from greval.runs.progress import Progress
 from greval.runs.runnable import compile_metric, compile_metrics
-from greval.runs.worker import MemoryLog, Work
+from greval.runs.worker import JudgingLoop, MemoryLog
 from greval.serve.service import Service, Tenant
-from greval.serve.state.metric_library import Found
+from greval.serve.state.metric_library import LibraryMetric
 
-CLIENTS = 128
-RUNNABLES = 1_024
+MAX_CLIENTS = 128
+MAX_RUNNABLES = 1_024
 KEY_HINT = "the server's operator must look after its key"
 
 
-class Bench:
+class MetricRunner:
     """Compiles metrics for judges, and judges cases with them.
 
     Args:
@@ -32,10 +32,10 @@ class Bench:
     def __init__(self, service: Service) -> None:
         """Create empty caches."""
         self._service = service
-        self._client = lru_cache(maxsize=CLIENTS)(service.client)
-        self._compiled = lru_cache(maxsize=RUNNABLES)(self._compile)
+        self._client = lru_cache(maxsize=MAX_CLIENTS)(service.create_client)
+        self._compiled = lru_cache(maxsize=MAX_RUNNABLES)(self._compile)
 
-    def client(self, tenant: Tenant, judge: str | None) -> JudgeClient:
+    def get_client(self, tenant: Tenant, judge: str | None) -> JudgeClient:
         """Return the client of a judge, the same object each time because it owns connections.
 
         Raises:
@@ -43,7 +43,7 @@ class Bench:
         """
         return self._client(tenant, next(iter(self._service.models), None) if judge is None else judge)
 
-    def compiled(self, tenant: Tenant, judge: str | None, metrics: tuple[Found, ...]) -> MetricRunnable:
+    def get_runnable(self, tenant: Tenant, judge: str | None, metrics: tuple[LibraryMetric, ...]) -> MetricRunnable:
         """Return a metric as a runnable, the same object each time.
 
         Args:
@@ -56,7 +56,7 @@ class Bench:
         """
         return self._compiled(tenant, judge, metrics)
 
-    async def ready(self, tenant: Tenant, judge: str | None, *metrics: Found) -> None:
+    async def check_ready(self, tenant: Tenant, judge: str | None, *metrics: LibraryMetric) -> None:
         """Check that the judge can be used, if a metric needs one.
 
         Raises:
@@ -64,12 +64,18 @@ class Bench:
             JudgeError: If it cannot be used as it is set up.
         """
         if judge is not None:
-            self._service.model(judge)
-        if _are_judged(metrics):
-            await self.client(tenant, judge).ready()
+            self._service.find_judge(judge)
+        if _needs_judge(metrics):
+            await self.get_client(tenant, judge).ready()
 
-    async def results(
-        self, tenant: Tenant, cases: Sequence[Case], metrics: Sequence[Found], *, judge: str | None, repeats: int
+    async def judge_cases(
+        self,
+        tenant: Tenant,
+        cases: Sequence[Case],
+        metrics: Sequence[LibraryMetric],
+        *,
+        judge: str | None,
+        repeats: int,
     ) -> list[Result]:
         """Judge cases by metrics as a run does, in memory; a failure is a row.
 
@@ -87,30 +93,30 @@ class Bench:
             ServeError: If there is no such judge.
             JudgeError: If it cannot be used as it is set up.
         """
-        await self.ready(tenant, judge, *metrics)
-        client = self.client(tenant, judge) if _are_judged(metrics) else None
-        guard = Guard(hint=KEY_HINT, model=client.label if client else "")
+        await self.check_ready(tenant, judge, *metrics)
+        client = self.get_client(tenant, judge) if _needs_judge(metrics) else None
+        guard = RunGuard(hint=KEY_HINT, model=client.label if client else "")
         guarded = client.with_guard(guard) if client else None
         runnables = compile_metrics([found.metric for found in metrics], guarded, repeats=repeats)
-        work = Work(MemoryLog(), runnables, guard, Progress(), on_result=self._service.meters.judged)
+        work = JudgingLoop(MemoryLog(), runnables, guard, Progress(), on_result=self._service.counters.count_result)
         rows = await work.judge_cases(cases)
         return [
-            results.get(name) or runnable.row(case, Failed(error=_unasked(guard)))
+            results.get(name) or runnable.row(case, Failed(error=_build_unasked_failure(guard)))
             for case, results in zip(cases, rows, strict=True)
             for name, runnable in runnables.items()
         ]
 
-    def _compile(self, tenant: Tenant, judge: str | None, metrics: tuple[Found, ...]) -> MetricRunnable:
-        client = self.client(tenant, judge) if _are_judged(metrics) else None
+    def _compile(self, tenant: Tenant, judge: str | None, metrics: tuple[LibraryMetric, ...]) -> MetricRunnable:
+        client = self.get_client(tenant, judge) if _needs_judge(metrics) else None
         *below, metric = (found.metric for found in metrics)
         return compile_metric(metric, client, built_on=below)
 
 
-def _are_judged(metrics: Sequence[Found]) -> bool:
+def _needs_judge(metrics: Sequence[LibraryMetric]) -> bool:
     """Return whether a metric needs a judge."""
     return any(isinstance(found.metric, JudgedMetric) for found in metrics)
 
 
-def _unasked(guard: Guard) -> Failure:
+def _build_unasked_failure(guard: RunGuard) -> Failure:
     """Return the failure of a result for which the judge was not called any more."""
     return Failure(kind=guard.kind or "error", message=f"the judge was not asked: {guard.why}")

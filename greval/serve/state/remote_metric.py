@@ -9,16 +9,16 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.utils import ConfigurableFieldSpec
 from pydantic import JsonValue
 
-from greval._util.concurrency import all_of
+from greval._util.concurrency import run_workers
 from greval.datasets.case_records import CaseLike
 from greval.judging.metric_runnable import MetricRunnable, run_sync
 from greval.records.case import Case
 from greval.records.result import Result
 from greval.serve.service import Service, Tenant
-from greval.serve.state.metric_library import Found
-from greval.serve.state.metric_runner import Bench
+from greval.serve.state.metric_library import LibraryMetric
+from greval.serve.state.metric_runner import MetricRunner
 
-JUDGE = "judge"
+JUDGE_FIELD = "judge"
 """The only configurable field of a call."""
 
 
@@ -34,11 +34,13 @@ class RemoteMetric(Runnable[CaseLike, Result]):
         metrics: The metrics that it builds on, in order, and last the metric itself.
     """
 
-    def __init__(self, service: Service, bench: Bench, tenant: Tenant, metrics: tuple[Found, ...]) -> None:
+    def __init__(
+        self, service: Service, runner: MetricRunner, tenant: Tenant, metrics: tuple[LibraryMetric, ...]
+    ) -> None:
         """Store what is the same for every call."""
         self.name = metrics[-1].metric.name
         self._service = service
-        self._bench = bench
+        self._runner = runner
         self._tenant = tenant
         self._metrics = metrics
 
@@ -58,7 +60,11 @@ class RemoteMetric(Runnable[CaseLike, Result]):
         names = tuple(self._service.models)
         kind: Any = Literal[names] if names else str
         said = "one of the server's judges; the first where none is named"
-        return [ConfigurableFieldSpec(id=JUDGE, annotation=kind | None, name=JUDGE, description=said, default=None)]
+        return [
+            ConfigurableFieldSpec(
+                id=JUDGE_FIELD, annotation=kind | None, name=JUDGE_FIELD, description=said, default=None
+            )
+        ]
 
     def invoke(self, input: CaseLike, config: RunnableConfig | None = None, **_: Any) -> Result:  # noqa: A002, ANN401
         """Judge one case; see `ainvoke`."""
@@ -66,7 +72,7 @@ class RemoteMetric(Runnable[CaseLike, Result]):
 
     async def ainvoke(self, input: CaseLike, config: RunnableConfig | None = None, **_: Any) -> Result:  # noqa: A002, ANN401
         """Judge one case; a failure is part of the result."""
-        return await self._judge(self._runnable(judge_of(config or {})), input)
+        return await self._judge_case(self._get_runnable(get_judge_name(config or {})), input)
 
     async def abatch(  # type: ignore[override] # a list of configs, as LangServe passes it
         self,
@@ -75,38 +81,38 @@ class RemoteMetric(Runnable[CaseLike, Result]):
         **_: Any,  # noqa: ANN401
     ) -> list[Result]:
         """Judge cases concurrently, within the server's call limit; if the caller cancels, all of them end."""
-        judges = [judge_of(settings) for settings in config]
-        runnables = {judge: self._runnable(judge).for_batch() for judge in dict.fromkeys(judges)}
+        judges = [get_judge_name(settings) for settings in config]
+        runnables = {judge: self._get_runnable(judge).for_batch() for judge in dict.fromkeys(judges)}
         results: dict[int, Result] = {}
 
-        async def one(number: int, case: CaseLike, judge: str | None) -> None:
-            results[number] = await self._judge(runnables[judge], case)
+        async def judge_one(number: int, case: CaseLike, judge: str | None) -> None:
+            results[number] = await self._judge_case(runnables[judge], case)
 
-        await all_of(one(n, *given) for n, given in enumerate(zip(inputs, judges, strict=True)))
+        await run_workers(judge_one(n, *given) for n, given in enumerate(zip(inputs, judges, strict=True)))
         return [results[number] for number in range(len(inputs))]
 
-    def _runnable(self, judge: str | None) -> MetricRunnable:
-        return self._bench.compiled(self._tenant, judge, self._metrics)
+    def _get_runnable(self, judge: str | None) -> MetricRunnable:
+        return self._runner.get_runnable(self._tenant, judge, self._metrics)
 
-    async def _judge(self, runnable: MetricRunnable, case: CaseLike) -> Result:
+    async def _judge_case(self, runnable: MetricRunnable, case: CaseLike) -> Result:
         """Judge one case, and count the result with those that it builds on."""
         result = await runnable.ainvoke(case)
         for row in (*result.built_on, result):
-            self._service.meters.judged(row)
+            self._service.counters.count_result(row)
         return result
 
 
-def judge_of(config: Mapping[str, Any]) -> str | None:
+def get_judge_name(config: Mapping[str, Any]) -> str | None:
     """Return the judge that a config names, None for the first.
 
     Example:
         >>> get_judge_name({"configurable": {"judge": "fast"}})
         'fast'
     """
-    return cast("str | None", (config.get("configurable") or {}).get(JUDGE))
+    return cast("str | None", (config.get("configurable") or {}).get(JUDGE_FIELD))
 
 
-class PlainJson:
+class ResultSerializer:
     """Serialises results for LangServe as plain REST does; LangServe's own serialiser fails at some numbers."""
 
     def dumps(self, obj: Result) -> bytes:

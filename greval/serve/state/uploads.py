@@ -14,16 +14,16 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from greval._util.whole_file import write_whole
-from greval.datasets import Reading, RowFault
+from greval._util.whole_file import write_atomically
+from greval.datasets import CaseReader, RowFault
 from greval.datasets.case_reader import READERS
-from greval.datasets.json_text import Raw
+from greval.datasets.json_text import RawRow
 from greval.errors import DataError
 from greval.records.case import Case
 from greval.records.record import Record
-from greval.serve.ids import absent, inside, made_id, now
+from greval.serve.ids import build_not_found_error, create_id, resolve_folder, utc_now
 from greval.serve.problems import ServeError
-from greval.serve.state.file_receiver import Sent, receive, room, to_the_end
+from greval.serve.state.file_receiver import ReceivedFile, receive_file, report_full_disk, run_to_completion
 
 KINDS: Mapping[str, str] = {
     "application/jsonl": ".jsonl",
@@ -33,20 +33,20 @@ KINDS: Mapping[str, str] = {
     "application/vnd.apache.parquet": ".parquet",
 }
 """File extensions by content type."""
-ABOUT = "dataset.json"
-STEM = "cases"
-MOST_TOLD = 100
+INFO_FILE = "dataset.json"
+FILE_STEM = "cases"
+MAX_LISTED_ROWS = 100
 """The most unreadable rows that are listed; all are counted."""
 
 
-class Unread(Record):
+class UnreadRow(Record):
     """A row that could not be read as a case: its place and the reason."""
 
     place: str
     message: str
 
 
-class Dataset(Record):
+class DatasetInfo(Record):
     """An uploaded data set.
 
     `cases` is the number of cases, 0 if no row could be read, `unread` the first hundred unreadable rows and
@@ -58,7 +58,7 @@ class Dataset(Record):
     name: str
     kind: str
     cases: int
-    unread: tuple[Unread, ...] = ()
+    unread: tuple[UnreadRow, ...] = ()
     unread_count: int = 0
     fields: dict[str, str]
     ignored: tuple[str, ...] = ()
@@ -78,7 +78,7 @@ class Uploads:
         """Store the folder; nothing is created yet."""
         self._folder = folder
 
-    async def take(self, name: str, kind: str, parts: AsyncIterator[bytes], most: int) -> Dataset:
+    async def receive(self, name: str, kind: str, parts: AsyncIterator[bytes], most: int) -> DatasetInfo:
         """Store the file that a client sends, then read it once.
 
         Args:
@@ -91,50 +91,52 @@ class Uploads:
             ServeError: If it is too large (413), or the disk is full (507).
             DataError: If it cannot be read as this kind of file.
         """
-        made = made_id(name)
+        made = create_id(name)
         new = self._folder / f".new-{secrets.token_hex(8)}"
         try:
-            with room():
+            with report_full_disk():
                 await asyncio.to_thread(new.mkdir, parents=True)
-                sent = await receive(parts, new / f"{STEM}{kind}", most)
-                found = await asyncio.to_thread(_looked_through, made, name, sent)
-                await to_the_end(_settle, new, self._folder / made, found)
+                sent = await receive_file(parts, new / f"{FILE_STEM}{kind}", most)
+                found = await asyncio.to_thread(_inspect_file, made, name, sent)
+                await run_to_completion(_publish_folder, new, self._folder / made, found)
         finally:
             shutil.rmtree(new, ignore_errors=True)  # not in a thread: the request may be cancelled here too
         return found
 
-    def find(self, given: str) -> Dataset:
+    def find(self, given: str) -> DatasetInfo:
         """Return a data set.
 
         Raises:
             ServeError: If there is no data set with this id (404).
         """
         try:
-            return Dataset.model_validate_json((inside(self._folder, given, "data set") / ABOUT).read_bytes())
+            return DatasetInfo.model_validate_json(
+                (resolve_folder(self._folder, given, "data set") / INFO_FILE).read_bytes()
+            )
         except (OSError, ValidationError) as error:
-            raise absent("data set", given) from error
+            raise build_not_found_error("data set", given) from error
 
-    def holds(self, given: str) -> bool:
+    def has_dataset(self, given: str) -> bool:
         """Return whether a data set exists."""
-        return (inside(self._folder, given, "data set") / ABOUT).is_file()
+        return (resolve_folder(self._folder, given, "data set") / INFO_FILE).is_file()
 
-    def all(self) -> list[Dataset]:
+    def list_datasets(self) -> list[DatasetInfo]:
         """List all data sets, newest first."""
-        return sorted(self._there(), key=lambda one: (one.created, one.id), reverse=True)
+        return sorted(self._iterate_datasets(), key=lambda one: (one.created, one.id), reverse=True)
 
-    def _there(self) -> Iterator[Dataset]:
-        for file in self._folder.glob(f"[!.]*/{ABOUT}"):
+    def _iterate_datasets(self) -> Iterator[DatasetInfo]:
+        for file in self._folder.glob(f"[!.]*/{INFO_FILE}"):
             with suppress(ServeError):  # it was deleted meanwhile
                 yield self.find(file.parent.name)
 
-    def reading(self, given: str) -> Reading:
+    def open_cases(self, given: str) -> CaseReader:
         """Open the cases of a data set; the places of its rows name the data set, not a path of this machine.
 
         Raises:
             ServeError: If there is no data set with this id (404).
         """
         found = self.find(given)
-        return _reading(self._folder / found.id / f"{STEM}{found.kind}", found.name)
+        return _open_reading(self._folder / found.id / f"{FILE_STEM}{found.kind}", found.name)
 
     def remove(self, given: str) -> None:
         """Remove a data set.
@@ -147,23 +149,23 @@ class Uploads:
         try:
             (self._folder / found.id).rename(gone)  # atomic: no reader sees a part of it
         except FileNotFoundError as error:
-            raise absent("data set", given) from error
+            raise build_not_found_error("data set", given) from error
         shutil.rmtree(gone, ignore_errors=True)
 
 
-def _looked_through(made: str, name: str, sent: Sent) -> Dataset:
+def _inspect_file(made: str, name: str, sent: ReceivedFile) -> DatasetInfo:
     """Read a file once, counting its cases and collecting the faults of the other rows."""
-    reading = _reading(sent.path, name)
-    faults: list[Unread] = []
+    reading = _open_reading(sent.path, name)
+    faults: list[UnreadRow] = []
     cases = count = 0
-    with _named(sent.path, name):
+    with _name_in_errors(sent.path, name):
         for row in reading:
             if isinstance(row, Case):
                 cases += 1
             else:
                 count += 1
-                faults += [_unread(row)] if len(faults) < MOST_TOLD else []
-    return Dataset(
+                faults += [_build_unread_row(row)] if len(faults) < MAX_LISTED_ROWS else []
+    return DatasetInfo(
         id=made,
         name=name,
         kind=sent.path.suffix,
@@ -171,29 +173,29 @@ def _looked_through(made: str, name: str, sent: Sent) -> Dataset:
         unread=tuple(faults),
         unread_count=count,
         fields=dict(reading.mapping),
-        ignored=reading.ignored,
-        created=now(),
+        ignored=reading.ignored_columns,
+        created=utc_now(),
         bytes=sent.bytes,
         sha256=sent.sha256,
     )
 
 
-def _unread(row: RowFault) -> Unread:
-    return Unread(place=row.place, message=row.message)
+def _build_unread_row(row: RowFault) -> UnreadRow:
+    return UnreadRow(place=row.place, message=row.message)
 
 
-def _reading(path: Path, name: str) -> Reading:
-    return Reading(name, partial(_rows, path, name), None, path)
+def _open_reading(path: Path, name: str) -> CaseReader:
+    return CaseReader(name, partial(_iterate_rows, path, name), None, path)
 
 
-def _rows(path: Path, name: str) -> Iterator[Raw]:
-    with _named(path, name):
+def _iterate_rows(path: Path, name: str) -> Iterator[RawRow]:
+    with _name_in_errors(path, name):
         yield from READERS[path.suffix](path)
 
 
-def _settle(new: Path, folder: Path, found: Dataset) -> None:
+def _publish_folder(new: Path, folder: Path, found: DatasetInfo) -> None:
     """Move a data set to its final folder and flush it to disk, atomically."""
-    write_whole(new / ABOUT, found.model_dump_json())
+    write_atomically(new / INFO_FILE, found.model_dump_json())
     new.rename(folder)
     above = os.open(folder.parent, os.O_RDONLY)
     try:
@@ -203,7 +205,7 @@ def _settle(new: Path, folder: Path, found: Dataset) -> None:
 
 
 @contextmanager
-def _named(path: Path, name: str) -> Iterator[None]:
+def _name_in_errors(path: Path, name: str) -> Iterator[None]:
     """Replace the path by the data set's name in the messages of errors."""
     try:
         yield

@@ -6,35 +6,35 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypedDict, Unpack
 
-from greval._util.arguments import known_options, run_folder, unknown
+from greval._util.arguments import build_unknown_name_error, check_options, resolve_run_folder
 from greval.errors import DataError
 from greval.records.annotation import Annotation
 from greval.records.scale import CategoricalScale, Scale
 from greval.runs.store import Store
 from greval.stats.interval import LEVEL
-from greval.trust.agreement.baselines import baselines, lengths
-from greval.trust.agreement.figures import people
-from greval.trust.agreement.judge_figures import judged, weighted
-from greval.trust.agreement.levels import treated
-from greval.trust.agreement.records import Agreement, Combine, Group, TreatAs
-from greval.trust.agreement.value_pairs import sides
-from greval.trust.agreement.warnings import cautions
-from greval.trust.annotations.judged_items import definitions
-from greval.trust.annotations.matching import Key, Matched, Thing, match
-from greval.trust.annotations.sources import given
-from greval.trust.annotations.values import scales
+from greval.trust.agreement.baselines import compute_baselines, measure_lengths
+from greval.trust.agreement.figures import compute_people_agreement
+from greval.trust.agreement.judge_figures import compute_judge_figures, compute_weighted_figures
+from greval.trust.agreement.levels import convert_items
+from greval.trust.agreement.records import Agreement, AgreementGroup, CombineAnnotators, TreatAs
+from greval.trust.agreement.value_pairs import pair_values
+from greval.trust.agreement.warnings import find_warnings
+from greval.trust.annotations.judged_items import read_definitions
+from greval.trust.annotations.matching import AnnotatedItem, ItemKey, MatchedAnnotations, match_annotations
+from greval.trust.annotations.sources import load_annotations
+from greval.trust.annotations.values import find_known_scales
 
 if TYPE_CHECKING:
     from greval.runs.evaluation import Run
 
-NOT_TOLD = "(none)"
+NO_VALUE = "(none)"
 METHOD = "method"
 
 
-class Wishes(TypedDict, total=False):
+class AgreementOptions(TypedDict, total=False):
     """The options of `agreement`."""
 
-    combine: Combine | None
+    combine: CombineAnnotators | None
     treat_as: TreatAs | None
     by: str | Sequence[str]
     level: float
@@ -44,7 +44,7 @@ def agreement(
     run: str | Path | Run,
     metric: str,
     annotations: str | Path | Iterable[str | Path | Annotation] | None = None,
-    **wishes: Unpack[Wishes],
+    **options: Unpack[AgreementOptions],
 ) -> Agreement:
     """Compute how far the judge of a run agrees with people.
 
@@ -53,7 +53,7 @@ def agreement(
         metric: The metric on which people gave values too.
         annotations: One or several annotation files, or annotations. By default the annotations in the run's folder
             are used.
-        **wishes: `combine`: how the values of several people become one: "majority" (default for categories), "mean"
+        **options: `combine`: how the values of several people become one: "majority" (default for categories), "mean"
             (default for numbers) or "each" (each value counts separately). `treat_as`: whether the levels of a value
             scale are compared as "categories" (default for two levels) or as "numbers". `by`: tags or "method" to
             group by. `level`: the confidence level of the intervals, 0.95 by default.
@@ -76,47 +76,55 @@ def agreement(
         >>> agreement(run, "latency", said).groups[0].judge.figures["bias"].value
         -1.0
     """
-    known_options(wishes, Wishes, "agreement")
-    level = wishes.get("level", LEVEL)
+    check_options(options, AgreementOptions, "agreement")
+    level = options.get("level", LEVEL)
     if not 0 < level < 1:
         raise DataError(f"the level must lie between 0 and 1, got {level:g}; 0.95 is usual")
-    by = wishes.get("by", ())
+    by = options.get("by", ())
     tags = (by,) if isinstance(by, str) else tuple(by)
-    folder = run_folder(run)
+    folder = resolve_run_folder(run)
     with Store.open(folder) as store, store.snapshot():
-        of_run = scale_of(store, metric)
-        taken, unread = given(folder, annotations, {metric: of_run})
-        found = match(store, metric, taken, of_run)
-        scale, things = treated(metric, of_run, found.things, wishes.get("treat_as"))
+        of_run = read_scale(store, metric)
+        taken, unread = load_annotations(folder, annotations, {metric: of_run})
+        found = match_annotations(store, metric, taken, of_run)
+        scale, things = convert_items(metric, of_run, found.things, options.get("treat_as"))
         between = len(found.things) - len(things)
         found = found.model_copy(update={"things": things})
-        combine = wishes.get("combine") or ("majority" if isinstance(scale, CategoricalScale) else "mean")
+        combine = options.get("combine") or ("majority" if isinstance(scale, CategoricalScale) else "mean")
         if combine == "mean" and isinstance(scale, CategoricalScale):
             raise DataError(f"{metric}: categories have no mean; choose the majority, or each")
-        _check(found, folder, metric, tags)
-        task = _Task(scale, combine, level, lengths(store, found.things), between)
-    return _agreement(found, task, tags, unread, folder=folder, metric=metric)
+        _require_matches(found, folder, metric, tags)
+        task = _AgreementSettings(scale, combine, level, measure_lengths(store, found.things), between)
+    return _build_agreement(found, task, tags, unread, folder=folder, metric=metric)
 
 
-class _Task(NamedTuple):
+class _AgreementSettings(NamedTuple):
     """The settings for the figures of each group.
 
     `between` is the number of items left out because the mean of their repeats lies between two levels.
     """
 
     scale: Scale
-    combine: Combine
+    combine: CombineAnnotators
     level: float
-    lengths: dict[Key, int]
+    lengths: dict[ItemKey, int]
     between: int
 
 
-def _agreement(
-    found: Matched, task: _Task, by: tuple[str, ...], unread: Sequence[str], *, folder: Path, metric: str
+def _build_agreement(
+    found: MatchedAnnotations,
+    settings: _AgreementSettings,
+    by: tuple[str, ...],
+    unread: Sequence[str],
+    *,
+    folder: Path,
+    metric: str,
 ) -> Agreement:
     """Compute the figures and the warnings of every group."""
     groups = tuple(
-        group for name, things in grouped(found.things, by) if (group := _group(name, things, task)) is not None
+        group
+        for name, things in group_items(found.things, by)
+        if (group := _build_group(name, things, settings)) is not None
     )
     if not groups or groups[0].name:
         raise DataError(
@@ -128,61 +136,61 @@ def _agreement(
         metric=metric,
         judges=found.judges,
         annotators=groups[0].people.annotators,
-        treat_as="categories" if isinstance(task.scale, CategoricalScale) else "numbers",
-        combine=task.combine,
+        treat_as="categories" if isinstance(settings.scale, CategoricalScale) else "numbers",
+        combine=settings.combine,
         by=by,
-        level=task.level,
+        level=settings.level,
         statuses=found.statuses,
         groups=groups,
         unread=unread,
         changed=found.changed,
-        warnings=tuple(cautions(found, groups[0], unread, combine=task.combine, between=task.between)),
+        warnings=tuple(find_warnings(found, groups[0], unread, combine=settings.combine, between=settings.between)),
     )
 
 
-def _group(name: str, things: Sequence[Thing], task: _Task) -> Group | None:
+def _build_group(name: str, things: Sequence[AnnotatedItem], settings: _AgreementSettings) -> AgreementGroup | None:
     """Compute the figures of a group, or return None if people are tied on all of its items."""
-    found = sides(things, task.combine)
+    found = pair_values(things, settings.combine)
     if not found:
         return None
-    scale, level = task.scale, task.level
+    scale, level = settings.scale, settings.level
     used = [things[number] for number in dict.fromkeys(one.number for one in found)]
     enriched = len({thing.weight for thing in used}) > 1
-    return Group(
+    return AgreementGroup(
         name=name,
         things=len(used),
         questions=len({thing.sample_id for thing in used}),
         enriched=enriched,
-        judge=judged(found, things, scale, level=level),
-        weighted=weighted(found, scale, level=level) if enriched else {},
-        people=people(things, scale, level=level),
-        baselines=baselines(found, scale, task.lengths, level=level),
+        judge=compute_judge_figures(found, things, scale, level=level),
+        weighted=compute_weighted_figures(found, scale, level=level) if enriched else {},
+        people=compute_people_agreement(things, scale, level=level),
+        baselines=compute_baselines(found, scale, settings.lengths, level=level),
     )
 
 
-def grouped(things: Sequence[Thing], by: tuple[str, ...]) -> Iterator[tuple[str, list[Thing]]]:
+def group_items(things: Sequence[AnnotatedItem], by: tuple[str, ...]) -> Iterator[tuple[str, list[AnnotatedItem]]]:
     """Yield all items, then the items of each combination of tag values."""
     yield "", [*things]
-    groups: dict[str, list[Thing]] = {}
+    groups: dict[str, list[AnnotatedItem]] = {}
     for thing in things if by else ():
         values = (thing.method if tag == METHOD else thing.tags.get(tag) for tag in by)
-        groups.setdefault(" · ".join(value or NOT_TOLD for value in values), []).append(thing)
+        groups.setdefault(" · ".join(value or NO_VALUE for value in values), []).append(thing)
     yield from sorted(groups.items())
 
 
-def scale_of(store: Store, metric: str) -> Scale:
+def read_scale(store: Store, metric: str) -> Scale:
     """Return the scale of a metric.
 
     Raises:
         DataError: If the run does not contain the metric.
     """
-    held = definitions(store)
+    held = read_definitions(store)
     if metric not in held:
-        raise unknown("metric", metric, held, store.folder)
-    return scales(store.fact("metrics"))[metric]
+        raise build_unknown_name_error("metric", metric, held, store.folder)
+    return find_known_scales(store.fact("metrics"))[metric]
 
 
-def _check(found: Matched, folder: Path, metric: str, by: Sequence[str]) -> None:
+def _require_matches(found: MatchedAnnotations, folder: Path, metric: str, by: Sequence[str]) -> None:
     """Raise an error if no items can be compared or a tag does not exist.
 
     Raises:
@@ -192,7 +200,7 @@ def _check(found: Matched, folder: Path, metric: str, by: Sequence[str]) -> None
     if found.things:
         for tag in by:
             if tag not in tags:
-                raise unknown("tag", tag, tags, folder)
+                raise build_unknown_name_error("tag", tag, tags, folder)
         return
     counts = [f"{count} {status}" for status, count in found.statuses.items()]
     counts += [f"{found.others} of other metrics"] if found.others else []

@@ -9,40 +9,42 @@ from greval.records.case import Case
 from greval.records.scale import CategoricalScale, Scale
 from greval.runs.store import Store
 from greval.stats.confusion import Choices
-from greval.stats.confusion import compared as compared_choices
-from greval.stats.correlation import Numbers
-from greval.stats.correlation import compared as compared_numbers
+from greval.stats.confusion import compare_choices as compared_choices
+from greval.stats.correlation import NumberPairs
+from greval.stats.correlation import compare_numbers as compared_numbers
 from greval.stats.measured import Measured
-from greval.stats.threshold import best_threshold, folds
+from greval.stats.threshold import find_best_threshold, split_folds
 from greval.trust.agreement.records import Baseline
-from greval.trust.agreement.value_pairs import Side, choices, numbers
-from greval.trust.annotations.matching import Key, Thing
+from greval.trust.agreement.value_pairs import ValuePair, build_choices, build_numbers
+from greval.trust.annotations.matching import AnnotatedItem, ItemKey
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 MAJORITY, MEDIAN, LENGTH = "always the commonest", "always the median", "length of the text"
-OF_CATEGORIES = ("accuracy", "kappa", "macro f1")
-OF_NUMBERS = ("pearson", "spearman", "kendall")
+CATEGORICAL_FIGURES = ("accuracy", "kappa", "macro f1")
+NUMERIC_FIGURES = ("pearson", "spearman", "kendall")
 ONE_QUESTION = "needs things of two questions: what is learned from some is tried on the others"
 
 
-def lengths(store: Store, things: Sequence[Thing]) -> dict[Key, int]:
+def measure_lengths(store: Store, things: Sequence[AnnotatedItem]) -> dict[ItemKey, int]:
     """Return the length in characters of each item (answer, chunk or triple) whose text is in the run."""
     wanted: dict[tuple[str, str], list[str | None]] = {}
     for thing in things:
         wanted.setdefault((thing.sample_id, thing.method), []).append(thing.item)
-    found: dict[Key, int] = {}
+    found: dict[ItemKey, int] = {}
     for case in store.cases():
         for item in wanted.get((case.id, case.method), ()):
-            length = _length(case, item)
+            length = _measure_length(case, item)
             if length is not None:
                 found[case.id, case.method, item] = length
     return found
 
 
-def baselines(found: Sequence[Side], scale: Scale, known: Mapping[Key, int], *, level: float) -> tuple[Baseline, ...]:
+def compute_baselines(
+    found: Sequence[ValuePair], scale: Scale, known: Mapping[ItemKey, int], *, level: float
+) -> tuple[Baseline, ...]:
     """Compute the figures of two baselines: a constant value, and the length of the text.
 
     The length baseline is cross-validated: it is fitted on some questions and tested on the others.
@@ -57,18 +59,22 @@ def baselines(found: Sequence[Side], scale: Scale, known: Mapping[Key, int], *, 
     sizes = [float(known[one.thing.sample_id, one.thing.method, one.thing.item]) for one in short]
     if isinstance(scale, CategoricalScale):
         return (
-            _constant(choices(found, scale), level=level),
-            _threshold(choices(short, scale), sizes, level=level) if short else _unknown(),
+            _build_majority_baseline(build_choices(found, scale), level=level),
+            _build_threshold_baseline(build_choices(short, scale), sizes, level=level)
+            if short
+            else _build_unknown_length(),
         )
-    return _median(numbers(found), level=level), _rising(numbers(short), sizes, level=level) if short else _unknown()
+    return _build_median_baseline(build_numbers(found), level=level), _build_correlation_baseline(
+        build_numbers(short), sizes, level=level
+    ) if short else _build_unknown_length()
 
 
-def _unknown() -> Baseline:
+def _build_unknown_length() -> Baseline:
     """Return the length baseline for items whose texts are not in the run."""
     return Baseline(name=LENGTH, why="the run holds no texts of the annotated things")
 
 
-def _length(case: Case, item: str | None) -> int | None:
+def _measure_length(case: Case, item: str | None) -> int | None:
     """Return the length of the judged text, or None if the case does not contain it."""
     if item is None:
         return None if case.answer is None else len(case.answer)
@@ -79,61 +85,62 @@ def _length(case: Case, item: str | None) -> int | None:
     return len(f"{triple.subject} {triple.predicate} {triple.object}") if triple else None
 
 
-def _constant(columns: Choices, *, level: float) -> Baseline:
+def _build_majority_baseline(columns: Choices, *, level: float) -> Baseline:
     """Compute the figures of the baseline that always predicts the category people chose most often."""
     import numpy as np
 
     commonest = np.bincount(columns.truth, minlength=columns.size).argmax()
-    return _of_categories(MAJORITY, columns, np.full_like(columns.truth, commonest), level=level)
+    return _build_categorical_baseline(MAJORITY, columns, np.full_like(columns.truth, commonest), level=level)
 
 
-def _threshold(columns: Choices, sizes: Sequence[float], *, level: float) -> Baseline:
+def _build_threshold_baseline(columns: Choices, sizes: Sequence[float], *, level: float) -> Baseline:
     """Compute the figures of a length threshold that is fitted on the other folds of questions."""
     import numpy as np
 
     long = np.array(sizes)
     given = np.zeros_like(columns.truth)
-    held_back = folds(columns.questions)
+    held_back = split_folds(columns.questions)
     for held in held_back:
-        best = best_threshold(long[~held], columns.truth[~held], columns.size)
+        best = find_best_threshold(long[~held], columns.truth[~held], columns.size)
         given[held] = np.where(long[held] <= best.at, best.below, best.above)
     if not held_back:
         return Baseline(name=LENGTH, why=ONE_QUESTION)
-    return _of_categories(LENGTH, columns, given, level=level)
+    return _build_categorical_baseline(LENGTH, columns, given, level=level)
 
 
-def _of_categories(name: str, columns: Choices, given: NDArray[np.int64], *, level: float) -> Baseline:
+def _build_categorical_baseline(name: str, columns: Choices, given: NDArray[np.int64], *, level: float) -> Baseline:
     """Compute the categorical figures of a baseline from its predictions."""
     figures = compared_choices(columns._replace(given=given), level=level)
-    return Baseline(name=name, figures=_only(figures, OF_CATEGORIES))
+    return Baseline(name=name, figures=_select_figures(figures, CATEGORICAL_FIGURES))
 
 
-def _median(columns: Numbers, *, level: float) -> Baseline:
+def _build_median_baseline(columns: NumberPairs, *, level: float) -> Baseline:
     """Compute the figures of the baseline that always predicts the median, which minimises the mean absolute error."""
     import numpy as np
 
     given = np.full_like(columns.people, np.median(columns.people))
     figures = compared_numbers(columns._replace(judge=given), level=level, ranks=False)
-    return Baseline(name=MEDIAN, figures=_only(figures, ("mae",)))
+    return Baseline(name=MEDIAN, figures=_select_figures(figures, ("mae",)))
 
 
-def _rising(columns: Numbers, sizes: Sequence[float], *, level: float) -> Baseline:
+def _build_correlation_baseline(columns: NumberPairs, sizes: Sequence[float], *, level: float) -> Baseline:
     """Correlate people's numbers with the length; the sign of the correlation is fitted on the other folds."""
     import numpy as np
 
     long = np.array(sizes)
     given = np.zeros_like(columns.people)
-    held_back = folds(columns.questions)
+    held_back = split_folds(columns.questions)
     for held in held_back:
         x, y = long[~held], columns.people[~held]
         given[held] = long[held] * np.where(((x - x.mean()) * (y - y.mean())).sum() < 0, -1.0, 1.0)
     if not held_back:
         return Baseline(name=LENGTH, why=ONE_QUESTION)
     return Baseline(
-        name=LENGTH, figures=_only(compared_numbers(columns._replace(judge=given), level=level), OF_NUMBERS)
+        name=LENGTH,
+        figures=_select_figures(compared_numbers(columns._replace(judge=given), level=level), NUMERIC_FIGURES),
     )
 
 
-def _only(figures: Mapping[str, Measured], names: Sequence[str]) -> dict[str, Measured]:
+def _select_figures(figures: Mapping[str, Measured], names: Sequence[str]) -> dict[str, Measured]:
     """Return the figures with the given names."""
     return {name: figures[name] for name in names}

@@ -5,20 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from greval.records.scale import CategoricalScale, Scale, Value
-from greval.stats.confusion import PARTS, confusion
-from greval.stats.confusion import compared as compared_choices
-from greval.stats.correlation import compared as compared_numbers
-from greval.stats.correlation import spreads
-from greval.stats.inter_rater import Distance, Ratings, reliability
-from greval.stats.measured import Measured, codes
-from greval.trust.agreement.records import Categorical, Class, Numeric
-from greval.trust.agreement.value_pairs import Side, choices, numbers, places
-from greval.trust.annotations.matching import Thing
+from greval.stats.confusion import PARTS, confusion_matrix
+from greval.stats.confusion import compare_choices as compared_choices
+from greval.stats.correlation import compare_numbers as compared_numbers
+from greval.stats.correlation import extract_spreads
+from greval.stats.inter_rater import Distance, Ratings, compute_reliability
+from greval.stats.measured import Measured, encode_names
+from greval.trust.agreement.records import CategoricalAgreement, ClassFigures, NumericAgreement
+from greval.trust.agreement.value_pairs import ValuePair, build_choices, build_numbers, index_categories
+from greval.trust.annotations.matching import AnnotatedItem
 
-WITH_WEIGHTS = ("people mean", "judge mean", "bias", "mae", "pearson")
+WEIGHTED_FIGURES = ("people mean", "judge mean", "bias", "mae", "pearson")
 
 
-def judged(found: Sequence[Side], things: Sequence[Thing], scale: Scale, *, level: float) -> Categorical | Numeric:
+def compute_judge_figures(
+    found: Sequence[ValuePair], things: Sequence[AnnotatedItem], scale: Scale, *, level: float
+) -> CategoricalAgreement | NumericAgreement:
     """Compute the unweighted figures of judge and people.
 
     Args:
@@ -31,42 +33,42 @@ def judged(found: Sequence[Side], things: Sequence[Thing], scale: Scale, *, leve
         MissingExtraError: If scikit-learn is not installed.
     """
     both = [[*thing.values.values(), thing.judgement.value] for thing in things]
-    alpha = ratings(both, things, scale)
+    alpha = build_ratings(both, things, scale)
     if isinstance(scale, CategoricalScale):
-        columns = choices(found, scale)
+        columns = build_choices(found, scale)
         figures = compared_choices(columns, level=level)
         truth = columns.truth.tolist()
         classes = tuple(
-            Class(
+            ClassFigures(
                 name=name,
                 support=truth.count(place),
                 **{part: figures.pop(f"{part} {place}") for part in PARTS},
             )
             for place, name in enumerate(scale.names)
         )
-        figures["alpha"] = reliability(alpha, level=level)["alpha"]
-        table = tuple(tuple(float(count) for count in row) for row in confusion(columns))
-        return Categorical(figures=figures, classes=classes, confusion=table)
-    pairs = numbers(found)
+        figures["alpha"] = compute_reliability(alpha, level=level)["alpha"]
+        table = tuple(tuple(float(count) for count in row) for row in confusion_matrix(columns))
+        return CategoricalAgreement(figures=figures, classes=classes, confusion=table)
+    pairs = build_numbers(found)
     figures = compared_numbers(pairs, level=level)
-    people, judge = spreads(pairs, figures)
-    return Numeric(figures={**figures, **reliability(alpha, level=level)}, people=people, judge=judge)
+    people, judge = extract_spreads(pairs, figures)
+    return NumericAgreement(figures={**figures, **compute_reliability(alpha, level=level)}, people=people, judge=judge)
 
 
-def weighted(found: Sequence[Side], scale: Scale, *, level: float) -> dict[str, Measured]:
+def compute_weighted_figures(found: Sequence[ValuePair], scale: Scale, *, level: float) -> dict[str, Measured]:
     """Compute the weighted figures, which estimate those of all items that the annotated ones were sampled from."""
     if isinstance(scale, CategoricalScale):
-        figures = compared_choices(choices(found, scale, weighted=True), level=level)
+        figures = compared_choices(build_choices(found, scale, weighted=True), level=level)
         return {name: figure for name, figure in figures.items() if not name.split(" ")[-1].isdecimal()}
-    figures = compared_numbers(numbers(found, weighted=True), level=level, ranks=False)
-    return {name: figures[name] for name in WITH_WEIGHTS}
+    figures = compared_numbers(build_numbers(found, weighted=True), level=level, ranks=False)
+    return {name: figures[name] for name in WEIGHTED_FIGURES}
 
 
-def ratings(values: Sequence[Sequence[Value]], things: Sequence[Thing], scale: Scale) -> Ratings:
+def build_ratings(values: Sequence[Sequence[Value]], things: Sequence[AnnotatedItem], scale: Scale) -> Ratings:
     """Build the ratings of several raters for the figures over all of them."""
-    place = places(scale)
+    place = index_categories(scale)
     distance: Distance = "interval"
     if isinstance(scale, CategoricalScale):
         distance = "ordinal" if scale.ordered and len(place) > 2 else "nominal"  # noqa: PLR2004 - two have no order
     units = [[float(place[value] if place else value) for value in unit] for unit in values]
-    return Ratings(units, codes([thing.sample_id for thing in things]), len(place), distance)
+    return Ratings(units, encode_names([thing.sample_id for thing in things]), len(place), distance)

@@ -7,10 +7,10 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from greval.records.record import Record
-from greval.stats.correlation import Spread
+from greval.stats.correlation import NumberSpread
 from greval.stats.measured import Measured
 
-Combine = Literal["majority", "mean", "each"]
+CombineAnnotators = Literal["majority", "mean", "each"]
 """How the values of several people become one: majority, mean, or each value counted separately."""
 
 
@@ -18,7 +18,7 @@ TreatAs = Literal["categories", "numbers"]
 """Whether the levels of a value scale are compared as categories or as numbers."""
 
 
-class Class(Record):
+class ClassFigures(Record):
     """One category of the classification report; `support` is the number of times people chose it."""
 
     name: str
@@ -28,7 +28,7 @@ class Class(Record):
     f1: Measured
 
 
-class Categorical(Record):
+class CategoricalAgreement(Record):
     """Figures of judge and people on a categorical scale.
 
     `figures` are "accuracy", "kappa" (Cohen's; for ordered scales also "kappa linear" and "kappa quadratic"), "ac1"
@@ -39,11 +39,11 @@ class Categorical(Record):
 
     kind: Literal["categorical"] = "categorical"
     figures: dict[str, Measured]
-    classes: tuple[Class, ...]
+    classes: tuple[ClassFigures, ...]
     confusion: tuple[tuple[float, ...], ...]
 
 
-class Numeric(Record):
+class NumericAgreement(Record):
     """Figures of judge and people on a numeric scale.
 
     `figures` are "mae" (mean absolute error), "bias" (judge minus people), "pearson", "spearman", "kendall" (tau-b)
@@ -52,11 +52,11 @@ class Numeric(Record):
 
     kind: Literal["numeric"] = "numeric"
     figures: dict[str, Measured]
-    people: Spread
-    judge: Spread
+    people: NumberSpread
+    judge: NumberSpread
 
 
-class Pair(Record):
+class AnnotatorPair(Record):
     """Two annotators on the `n` items that both annotated."""
 
     annotators: tuple[str, str]
@@ -64,7 +64,7 @@ class Pair(Record):
     figures: dict[str, Measured]
 
 
-class People(Record):
+class PeopleAgreement(Record):
     """Agreement among people: the ceiling of what a judge can reach.
 
     `figures` are "alpha" and, for categories, "ac1", over all annotators. `pairs` are the pairs of annotators with
@@ -74,7 +74,7 @@ class People(Record):
 
     annotators: tuple[str, ...]
     figures: dict[str, Measured] = Field(default_factory=dict)
-    pairs: tuple[Pair, ...] = ()
+    pairs: tuple[AnnotatorPair, ...] = ()
     left_out: int = 0
     why: str | None = None
 
@@ -87,7 +87,7 @@ class Baseline(Record):
     why: str | None = None
 
 
-class Group(Record):
+class AgreementGroup(Record):
     """The figures of all items, or of those with one value of the tags; `name` is empty for all items.
 
     `judge` are the unweighted figures over the annotated items. If these were sampled with unequal probabilities,
@@ -98,9 +98,9 @@ class Group(Record):
     things: int
     questions: int
     enriched: bool
-    judge: Annotated[Categorical | Numeric, Field(discriminator="kind")]
+    judge: Annotated[CategoricalAgreement | NumericAgreement, Field(discriminator="kind")]
     weighted: dict[str, Measured] = Field(default_factory=dict)
-    people: People
+    people: PeopleAgreement
     baselines: tuple[Baseline, ...]
 
 
@@ -117,11 +117,11 @@ class Agreement(Record):
     judges: tuple[str, ...]
     annotators: tuple[str, ...]
     treat_as: TreatAs
-    combine: Combine
+    combine: CombineAnnotators
     by: tuple[str, ...]
     level: float
     statuses: dict[str, int]
-    groups: tuple[Group, ...]
+    groups: tuple[AgreementGroup, ...]
     unread: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()

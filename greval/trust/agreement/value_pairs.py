@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from greval.records.scale import CategoricalScale, Scale, Value
 from greval.stats.confusion import Choices
-from greval.stats.correlation import Numbers
-from greval.stats.measured import codes
-from greval.trust.agreement.records import Combine
-from greval.trust.annotations.adjudication import majority
-from greval.trust.annotations.matching import Thing
+from greval.stats.correlation import NumberPairs
+from greval.stats.measured import encode_names
+from greval.trust.agreement.records import CombineAnnotators
+from greval.trust.annotations.adjudication import find_majority
+from greval.trust.annotations.matching import AnnotatedItem
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,28 +21,28 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
-class Side(NamedTuple):
+class ValuePair(NamedTuple):
     """A value from people and the judge's value for one item.
 
     With `combine="each"` an item has one pair for each annotation.
     """
 
-    thing: Thing
+    thing: AnnotatedItem
     number: int
     people: Value
     judge: Value
 
 
-def sides(things: Sequence[Thing], combine: Combine) -> tuple[Side, ...]:
+def pair_values(things: Sequence[AnnotatedItem], combine: CombineAnnotators) -> tuple[ValuePair, ...]:
     """Return the pairs of the people's value and the judge's; items on which people are tied are left out."""
     return tuple(
-        Side(thing, number, value, thing.judgement.value)
+        ValuePair(thing, number, value, thing.judgement.value)
         for number, thing in enumerate(things)
-        for value in _people(thing, combine)
+        for value in _combine_people(thing, combine)
     )
 
 
-def _people(thing: Thing, combine: Combine) -> Iterator[Value]:
+def _combine_people(thing: AnnotatedItem, combine: CombineAnnotators) -> Iterator[Value]:
     """Yield the value or values that represent the people on an item."""
     match combine:
         case "each":
@@ -50,17 +50,17 @@ def _people(thing: Thing, combine: Combine) -> Iterator[Value]:
         case "mean":
             yield fmean(float(value) for value in thing.values.values())
         case "majority":
-            value = majority(thing.values.values())
+            value = find_majority(thing.values.values())
             if value is not None:
                 yield value
 
 
-def choices(found: Sequence[Side], scale: CategoricalScale, *, weighted: bool = False) -> Choices:
+def build_choices(found: Sequence[ValuePair], scale: CategoricalScale, *, weighted: bool = False) -> Choices:
     """Build the columns of categories, each as its index on the scale."""
     import numpy as np
 
-    place = places(scale)
-    things, questions, weights = _columns(found, weighted=weighted)
+    place = index_categories(scale)
+    things, questions, weights = _build_columns(found, weighted=weighted)
     return Choices(
         truth=np.array([place[one.people] for one in found], dtype=np.int64),
         given=np.array([place[one.judge] for one in found], dtype=np.int64),
@@ -72,25 +72,27 @@ def choices(found: Sequence[Side], scale: CategoricalScale, *, weighted: bool = 
     )
 
 
-def numbers(found: Sequence[Side], *, weighted: bool = False) -> Numbers:
+def build_numbers(found: Sequence[ValuePair], *, weighted: bool = False) -> NumberPairs:
     """Build the columns of numbers."""
     import numpy as np
 
-    things, questions, weights = _columns(found, weighted=weighted)
+    things, questions, weights = _build_columns(found, weighted=weighted)
     people = np.array([float(one.people) for one in found])
     judge = np.array([float(one.judge) for one in found])
-    return Numbers(people, judge, weights, things, questions)
+    return NumberPairs(people, judge, weights, things, questions)
 
 
-def places(scale: Scale) -> Mapping[Value, int]:
+def index_categories(scale: Scale) -> Mapping[Value, int]:
     """Return the index of each category on its scale, or an empty mapping for other scales."""
     return {name: place for place, name in enumerate(scale.names)} if isinstance(scale, CategoricalScale) else {}
 
 
-def _columns(found: Sequence[Side], *, weighted: bool) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
+def _build_columns(
+    found: Sequence[ValuePair], *, weighted: bool
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
     """Build the columns of item numbers, question numbers and weights."""
     import numpy as np
 
     things = np.array([one.number for one in found], dtype=np.int64)
     weights = np.array([one.thing.weight if weighted else 1.0 for one in found])
-    return things, codes([one.thing.sample_id for one in found]), weights
+    return things, encode_names([one.thing.sample_id for one in found]), weights

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from greval.trust.agreement.figures import referees
-from greval.trust.agreement.records import Combine, Group
-from greval.trust.annotations.matching import Matched
+from greval.trust.agreement.figures import find_referees
+from greval.trust.agreement.records import AgreementGroup, CombineAnnotators
+from greval.trust.annotations.matching import MatchedAnnotations
 
-FEW = 30
-SHOWN = 3
+MIN_ITEMS = 30
+MAX_LISTED = 3
 
 
-def cautions(found: Matched, whole: Group, unread: Sequence[str], *, combine: Combine, between: int) -> Iterator[str]:
+def find_warnings(
+    found: MatchedAnnotations, whole: AgreementGroup, unread: Sequence[str], *, combine: CombineAnnotators, between: int
+) -> Iterator[str]:
     """Yield the warnings of an agreement.
 
     Args:
@@ -32,34 +34,34 @@ def cautions(found: Matched, whole: Group, unread: Sequence[str], *, combine: Co
             "ENRICHED SAMPLE: the annotated things were not drawn evenly. The raw figures are of this sample only; "
             "the weighted ones stand for all things that it was drawn from"
         )
-    yield from in_sight(found)
+    yield from find_suggestion_warnings(found)
     ties = len(found.things) - whole.things
     if combine == "majority" and ties:
         things = "1 thing is" if ties == 1 else f"{ties} things are"
         yield f"{things} left out: people are tied, and these are the hard ones; ask one more annotator"
     if between:
         yield f"{between} left out: the judge's value is a mean of repeats that lies between two levels"
-    for who in referees(found.things):
+    for who in find_referees(found.things):
         yield f"{who} was asked mostly where others disagree: look at the other pairs for the ceiling"
-    if whole.things < FEW:
+    if whole.things < MIN_ITEMS:
         yield f"only {whole.things} annotated thing{'s' if whole.things > 1 else ''}: intervals of so few are rough"
-    yield from left_out(found, unread)
+    yield from find_left_out_warnings(found, unread)
 
 
-def of_this_sample(found: Matched) -> Iterator[str]:
+def find_sample_warnings(found: MatchedAnnotations) -> Iterator[str]:
     """Yield the warnings for figures that ignore the sampling weights of annotated items."""
     if len({thing.weight for thing in found.things}) > 1:
         yield "ENRICHED SAMPLE: the annotated things were not drawn evenly; figures with people are of this sample only"
-    yield from in_sight(found)
+    yield from find_suggestion_warnings(found)
 
 
-def in_sight(found: Matched) -> Iterator[str]:
+def find_suggestion_warnings(found: MatchedAnnotations) -> Iterator[str]:
     """Yield a warning if items were annotated by people who saw the judge's verdict."""
     if suggested := sum(thing.suggested for thing in found.things):
         yield f"{suggested} of {len(found.things)} things were annotated with the judge's verdict in sight: too high"
 
 
-def left_out(found: Matched, unread: Sequence[str]) -> Iterator[str]:
+def find_left_out_warnings(found: MatchedAnnotations, unread: Sequence[str]) -> Iterator[str]:
     """Yield warnings about the annotations that are not counted, with the reason.
 
     Args:
@@ -74,10 +76,10 @@ def left_out(found: Matched, unread: Sequence[str]) -> Iterator[str]:
         ("were shown with other contents to one annotator than to another", found.differing),
     ):
         if names:
-            more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-            yield f"{len(names)} annotated things {told}: {', '.join(names[:SHOWN])}{more}"
+            more = f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
+            yield f"{len(names)} annotated things {told}: {', '.join(names[:MAX_LISTED])}{more}"
     if found.replaced:
         yield f"{found.replaced} annotations were given again by the same annotator: the later counts"
     if unread:
         yield f"{len(unread)} rows cannot be read:"
-        yield from (f"  {row}" for row in unread[:SHOWN])
+        yield from (f"  {row}" for row in unread[:MAX_LISTED])

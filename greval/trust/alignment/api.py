@@ -7,24 +7,24 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Unpack
 
-from greval._util.arguments import known_options
-from greval._util.concurrency import rare_collections
-from greval._util.whole_file import write_whole
+from greval._util.arguments import check_options
+from greval._util.concurrency import reduce_collections
+from greval._util.whole_file import write_atomically
 from greval.errors import StoreError
 from greval.judging.metric_runnable import run_sync
 from greval.judging.model.judge import Judge
 from greval.metrics.files import write_metric
 from greval.records.metric import JudgedMetric, Metric
-from greval.runs.options import prices_of
+from greval.runs.options import get_prices
 from greval.stats.interval import LEVEL
-from greval.trust.alignment.cross_validation import Task, held_back, learned
-from greval.trust.alignment.definition_runs import Bench, Spent, Verdicts
-from greval.trust.alignment.gain import Pair, doubt, gained
-from greval.trust.alignment.preparation import CHOOSING, Prepared, Wishes, prepared
-from greval.trust.alignment.provenance import difference, with_provenance
-from greval.trust.alignment.records import Alignment, Attempt, Gain
-from greval.trust.alignment.writer import Writer
-from greval.trust.annotations.sources import Source
+from greval.trust.alignment.cross_validation import AlignTask, judge_held_out, learn_definition
+from greval.trust.alignment.definition_runs import AlignBudget, DefinitionRunner, Verdicts
+from greval.trust.alignment.gain import VerdictPair, compute_gain, explain_rejection
+from greval.trust.alignment.preparation import DEFAULT_CHOOSING, AlignOptions, PreparedAlignment, prepare_alignment
+from greval.trust.alignment.provenance import add_provenance, diff_definitions
+from greval.trust.alignment.records import AgreementGain, AlignAttempt, Alignment
+from greval.trust.alignment.writer import DefinitionWriter
+from greval.trust.annotations.sources import AnnotationSource
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -36,8 +36,8 @@ def align(
     run: str | Path | Run,
     metric: str | Path | Metric,
     judge: Judge | BaseChatModel,
-    annotations: Source = None,
-    **wishes: Unpack[Wishes],
+    annotations: AnnotationSource = None,
+    **options: Unpack[AlignOptions],
 ) -> Alignment:
     """Improve a metric from its disagreements with people. This is the blocking form of `align_async`.
 
@@ -52,17 +52,17 @@ def align(
         >>> align(run, "correctness", judge, said).why
         'the judge agrees with people on everything that is labelled'
     """
-    return run_sync(align_async(run, metric, judge, annotations, **wishes))
+    return run_sync(align_async(run, metric, judge, annotations, **options))
 
 
 async def align_async(
     run: str | Path | Run,
     metric: str | Path | Metric,
     judge: Judge | BaseChatModel,
-    annotations: Source = None,
+    annotations: AnnotationSource = None,
     *,
     stop: asyncio.Event | None = None,
-    **wishes: Unpack[Wishes],
+    **options: Unpack[AlignOptions],
 ) -> Alignment:
     """Improve a metric from its disagreements with people, and measure whether that helped.
 
@@ -79,7 +79,7 @@ async def align_async(
         judge: The model that judges.
         annotations: Annotations, or one or more annotation files. Defaults to those in the run folder.
         stop: When set, no further call is made. Finished judgements are kept.
-        **wishes: `out`: the file of the new definition (NAME.yaml in the work folder). `ways`: the strategies
+        **options: `out`: the file of the new definition (NAME.yaml in the work folder). `ways`: the strategies
             to try ("examples" and "rewrite"). `writer`: the model that writes (the judge). `folds`: the number
             of folds (5). `choosing`: the maximum number of items that choose between the strategies in each
             fold (60). `limit`: the maximum number of labelled items to use. `seed`: the random seed of folds
@@ -98,95 +98,100 @@ async def align_async(
         StoppedError: If the call was stopped. The same call resumes it.
         StoreError: If a folder cannot be read or written.
     """
-    known_options(wishes, Wishes, "align")
-    start = prepared(run, metric, judge, annotations, wishes)
-    spent = Spent(
-        prices_of({"prices": wishes.get("prices")}),
+    check_options(options, AlignOptions, "align")
+    start = prepare_alignment(run, metric, judge, annotations, options)
+    spent = AlignBudget(
+        get_prices({"prices": options.get("prices")}),
         start.work,
-        max_calls=wishes.get("max_calls"),
-        max_cost=wishes.get("max_cost"),
+        max_calls=options.get("max_calls"),
+        max_cost=options.get("max_cost"),
     )
-    bench = Bench(
+    bench = DefinitionRunner(
         judge,
         start.work,
         start.found.scale,
         spent,
-        concurrency=wishes.get("concurrency"),
+        concurrency=options.get("concurrency"),
         stop=stop,
-        on_told=wishes.get("on_told", lambda _: None),
+        on_progress=options.get("on_told", lambda _: None),
     )
-    with Writer(wishes.get("writer") or judge, start.work, spent, width=bench.width) as writer, rare_collections():
-        task = Task(
+    with (
+        DefinitionWriter(options.get("writer") or judge, start.work, spent, width=bench.width) as writer,
+        reduce_collections(),
+    ):
+        task = AlignTask(
             metric=start.metric,
             scale=start.found.scale,
-            before=await _before(start, bench),
-            bench=bench,
+            before=await _judge_baseline(start, bench),
+            runner=bench,
             writer=writer,
             ways=start.ways,
-            choosing=wishes.get("choosing", CHOOSING),
-            seed=wishes.get("seed", 0),
-            level=wishes.get("level", LEVEL),
+            choosing=options.get("choosing", DEFAULT_CHOOSING),
+            seed=options.get("seed", 0),
+            level=options.get("level", LEVEL),
         )
-        found = await _aligned(start, task)
-    return _written(found, start, task, wishes.get("out"))
+        found = await _cross_validate(start, task)
+    return _write_alignment(found, start, task, options.get("out"))
 
 
-class _Found(NamedTuple):
+class _CrossValidated(NamedTuple):
     """The cross-validated gain, and the definition learned from all labels if the gain was accepted."""
 
-    attempts: tuple[Attempt, ...]
-    gain: Gain
+    attempts: tuple[AlignAttempt, ...]
+    gain: AgreementGain
     failed: int
     metric: JudgedMetric | None
     why: str
 
 
-async def _before(start: Prepared, bench: Bench) -> Verdicts:
+async def _judge_baseline(start: PreparedAlignment, runner: DefinitionRunner) -> Verdicts:
     """Return the verdicts of the unchanged metric, from the run if its judge and definition are the same."""
     points = start.found.points
     if start.reused:
-        return {point.number: point.said.value for point in points}
-    return await bench.verdicts(start.metric, points, "the metric as it is")
+        return {point.number: point.judgement.value for point in points}
+    return await runner.judge_items(start.metric, points, "the metric as it is")
 
 
-async def _aligned(start: Prepared, task: Task) -> _Found:
+async def _cross_validate(start: PreparedAlignment, task: AlignTask) -> _CrossValidated:
     """Cross-validate the procedure, and learn from all labels if its gain is beyond noise."""
     points = start.found.points
-    attempts: list[Attempt] = []
-    pairs: list[Pair] = []
+    attempts: list[AlignAttempt] = []
+    pairs: list[VerdictPair] = []
     if all(task.before.get(point.number) == point.people for point in points):
-        told = gained(await held_back(task, None, points, 0), task.scale, level=task.level)
-        return _Found((), told, 0, None, "the judge agrees with people on everything that is labelled")
+        told = compute_gain(await judge_held_out(task, None, points, 0), task.scale, level=task.level)
+        return _CrossValidated((), told, 0, None, "the judge agrees with people on everything that is labelled")
     for fold in sorted({*start.fold_of.values()}):
-        one = await learned(task, [point for point in points if start.fold_of[point.question] != fold], fold)
+        one = await learn_definition(task, [point for point in points if start.fold_of[point.question] != fold], fold)
         attempts += one.attempts
         held = [point for point in points if start.fold_of[point.question] == fold]
-        pairs += await held_back(task, one.metric, held, fold)
-    gain = gained(pairs, task.scale, level=task.level)
+        pairs += await judge_held_out(task, one.metric, held, fold)
+    gain = compute_gain(pairs, task.scale, level=task.level)
     failed = len(points) - len(pairs)
-    if why := _no_gain(attempts, gain, level=task.level):
-        return _Found(tuple(attempts), gain, failed, None, why)
-    last = await learned(task, points, 0)
+    if why := _explain_no_gain(attempts, gain, level=task.level):
+        return _CrossValidated(tuple(attempts), gain, failed, None, why)
+    last = await learn_definition(task, points, 0)
     why = (
         "the gain is beyond noise" if last.metric else "it helped in the folds, but nothing learned from all labels did"
     )
-    return _Found((*attempts, *last.attempts), gain, failed, last.metric, why)
+    return _CrossValidated((*attempts, *last.attempts), gain, failed, last.metric, why)
 
 
-def _no_gain(attempts: Sequence[Attempt], gain: Gain, *, level: float) -> str | None:
+def _explain_no_gain(attempts: Sequence[AlignAttempt], gain: AgreementGain, *, level: float) -> str | None:
     """Return why nothing helped, or None if something did."""
     if not any(one.chosen for one in attempts):
         return "in no fold a changed definition was better than the metric as it is"
-    return doubt(gain, level=level)
+    return explain_rejection(gain, level=level)
 
 
-def _written(found: _Found, start: Prepared, task: Task, out: str | Path | None) -> Alignment:
+def _write_alignment(
+    found: _CrossValidated, start: PreparedAlignment, task: AlignTask, out: str | Path | None
+) -> Alignment:
     """Build the result, and write the definition if one was accepted."""
     points = start.found.points
     alignment = Alignment(
         folder=str(start.folder),
         metric=start.metric.name,
-        judge=task.bench.client.label,
+        judge=task.runner.client.label,
         writer=task.writer.client.label,
         annotators=start.found.annotators,
         labels=len(points),
@@ -200,20 +205,20 @@ def _written(found: _Found, start: Prepared, task: Task, out: str | Path | None)
         failed=found.failed,
         accepted=found.metric is not None,
         why=found.why,
-        usage=task.bench.spent.usage,
-        cost=task.bench.spent.cost,
-        kept=task.bench.spent.kept,
+        usage=task.runner.budget.usage,
+        cost=task.runner.budget.cost,
+        kept=task.runner.budget.kept,
         warnings=start.found.warnings,
     )
     if found.metric is None:
         return alignment
     path = Path(out) if out else start.work / f"{start.metric.name}.yaml"
-    text = with_provenance(write_metric(found.metric), alignment)
+    text = add_provenance(write_metric(found.metric), alignment)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, text)
+        write_atomically(path, text)
     except OSError as error:
         reason = f"{path}: the new definition cannot be written: {error.strerror}"
         raise StoreError(f"{reason}; name another file with --out, and nothing is asked again") from error
-    diff = difference(start.metric, found.metric, path.name)
+    diff = diff_definitions(start.metric, found.metric, path.name)
     return alignment.model_copy(update={"path": str(path), "written": text, "diff": diff})

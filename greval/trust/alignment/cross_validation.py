@@ -8,42 +8,42 @@ from dataclasses import dataclass
 from greval.metrics.files import write_metric
 from greval.records.metric import JudgedMetric
 from greval.records.scale import Scale
-from greval.trust.alignment.definition_runs import Bench, Verdicts
-from greval.trust.alignment.few_shot import shown
-from greval.trust.alignment.folds import within
-from greval.trust.alignment.gain import Pair, gained
-from greval.trust.alignment.labelled_items import Point
-from greval.trust.alignment.records import Attempt, Way
-from greval.trust.alignment.rewrite import rewritten
-from greval.trust.alignment.writer import Writer
+from greval.trust.alignment.definition_runs import DefinitionRunner, Verdicts
+from greval.trust.alignment.few_shot import add_examples
+from greval.trust.alignment.folds import draw_clusters
+from greval.trust.alignment.gain import VerdictPair, compute_gain
+from greval.trust.alignment.labelled_items import LabelledItem
+from greval.trust.alignment.records import AlignAttempt, AlignStrategy
+from greval.trust.alignment.rewrite import rewrite_metric
+from greval.trust.alignment.writer import DefinitionWriter
 
-LEARN = {"examples": shown, "rewrite": rewritten}
+STRATEGIES = {"examples": add_examples, "rewrite": rewrite_metric}
 
 
 @dataclass(frozen=True)
-class Task:
+class AlignTask:
     """The settings and models that all rounds of an alignment share, and the verdicts of the unchanged metric."""
 
     metric: JudgedMetric
     scale: Scale
     before: Verdicts
-    bench: Bench
-    writer: Writer
-    ways: tuple[Way, ...]
+    runner: DefinitionRunner
+    writer: DefinitionWriter
+    ways: tuple[AlignStrategy, ...]
     choosing: int
     seed: int
     level: float
 
 
 @dataclass(frozen=True)
-class Learned:
+class LearnedDefinition:
     """The result of one round: the best definition, or None if the unchanged metric was the best, and all attempts."""
 
     metric: JudgedMetric | None
-    attempts: tuple[Attempt, ...]
+    attempts: tuple[AlignAttempt, ...]
 
 
-async def learned(task: Task, points: Sequence[Point], fold: int) -> Learned:
+async def learn_definition(task: AlignTask, points: Sequence[LabelledItem], fold: int) -> LearnedDefinition:
     """Change the metric with each strategy from some of the items, and choose the best on the others.
 
     A definition is chosen if its figure is better than that of the unchanged metric. This is a selection, not
@@ -57,55 +57,61 @@ async def learned(task: Task, points: Sequence[Point], fold: int) -> Learned:
     seed = f"{task.seed}/{fold}"
     # Drawn before people and judge are compared. Taking out the disagreements that were learned from would make the
     # unchanged metric look better than it is.
-    deciding = within([point.question for point in points], min(task.choosing, len(points) // 2), seed=seed)
+    deciding = draw_clusters([point.question for point in points], min(task.choosing, len(points) // 2), seed=seed)
     lessons = [point for point in points if point.question not in deciding]
     rest = [point for point in points if point.question in deciding]
-    made: dict[Way, tuple[JudgedMetric, list[Point]]] = {}
-    dropped: dict[Way, str] = {}
+    made: dict[AlignStrategy, tuple[JudgedMetric, list[LabelledItem]]] = {}
+    dropped: dict[AlignStrategy, str] = {}
     for way in task.ways:
-        found = await LEARN[way](task.metric, lessons, task.before, task.writer, seed=f"{seed}/{way}")
+        found = await STRATEGIES[way](task.metric, lessons, task.before, task.writer, seed=f"{seed}/{way}")
         if isinstance(found, str):
             dropped[way] = found
         else:
             made[way] = found
-    tried = {way: await _tried(task, fold, way, one, rest) for way, one in made.items()}
+    tried = {way: await _try_definition(task, fold, way, one, rest) for way, one in made.items()}
     best = max(tried, key=lambda way: tried[way][1], default=None)
     if best is not None and tried[best][1] <= 0:
         best = None
     attempts = (
         tried[way][0].model_copy(update={"chosen": way == best})
         if way in tried
-        else Attempt(fold=fold, way=way, dropped=dropped[way])
+        else AlignAttempt(fold=fold, way=way, dropped=dropped[way])
         for way in task.ways
     )
-    return Learned(made[best][0] if best else None, tuple(attempts))
+    return LearnedDefinition(made[best][0] if best else None, tuple(attempts))
 
 
-async def held_back(task: Task, metric: JudgedMetric | None, points: Sequence[Point], fold: int) -> list[Pair]:
+async def judge_held_out(
+    task: AlignTask, metric: JudgedMetric | None, points: Sequence[LabelledItem], fold: int
+) -> list[VerdictPair]:
     """Pair the verdicts of the unchanged metric and of the chosen definition, on items held out from learning."""
     if metric is None:
-        return pairs(points, task.before, task.before)
-    return pairs(points, task.before, await task.bench.verdicts(metric, points, f"fold {fold}, held back"))
+        return pair_verdicts(points, task.before, task.before)
+    return pair_verdicts(points, task.before, await task.runner.judge_items(metric, points, f"fold {fold}, held back"))
 
 
-def pairs(points: Sequence[Point], before: Verdicts, after: Verdicts) -> list[Pair]:
+def pair_verdicts(points: Sequence[LabelledItem], before: Verdicts, after: Verdicts) -> list[VerdictPair]:
     """Pair the verdicts of two definitions. Items without both verdicts are left out."""
     return [
-        Pair(point.question, point.people, before[point.number], after[point.number])
+        VerdictPair(point.question, point.people, before[point.number], after[point.number])
         for point in points
         if point.number in before and point.number in after
     ]
 
 
-async def _tried(
-    task: Task, fold: int, way: Way, one: tuple[JudgedMetric, list[Point]], rest: Sequence[Point]
-) -> tuple[Attempt, float]:
+async def _try_definition(
+    task: AlignTask,
+    fold: int,
+    way: AlignStrategy,
+    made: tuple[JudgedMetric, list[LabelledItem]],
+    rest: Sequence[LabelledItem],
+) -> tuple[AlignAttempt, float]:
     """Judge the deciding items by a changed definition, and return the attempt with its gain."""
-    metric, made_from = one
+    metric, made_from = made
     where = f"fold {fold}" if fold else "all labels"
-    found = pairs(rest, task.before, await task.bench.verdicts(metric, rest, f"{where}, {way}"))
-    told = gained(found, task.scale)
-    attempt = Attempt(
+    found = pair_verdicts(rest, task.before, await task.runner.judge_items(metric, rest, f"{where}, {way}"))
+    told = compute_gain(found, task.scale)
+    attempt = AlignAttempt(
         fold=fold,
         way=way,
         learned=len(made_from),

@@ -6,7 +6,7 @@ import random
 from collections.abc import Hashable, Sequence
 
 
-def clusters(marks: Sequence[Sequence[Hashable]]) -> list[int]:
+def number_clusters(marks: Sequence[Sequence[Hashable]]) -> list[int]:
     """Number items so that those that share a mark, directly or through other items, have the same number.
 
     Args:
@@ -19,7 +19,7 @@ def clusters(marks: Sequence[Sequence[Hashable]]) -> list[int]:
     parent = [*range(len(marks))]
     first: dict[Hashable, int] = {}
 
-    def root(number: int) -> int:
+    def find_root(number: int) -> int:
         while parent[number] != number:
             parent[number] = parent[parent[number]]
             number = parent[number]
@@ -27,12 +27,12 @@ def clusters(marks: Sequence[Sequence[Hashable]]) -> list[int]:
 
     for number, each in enumerate(marks):
         for mark in each:
-            one, other = root(number), root(first.setdefault(mark, number))
+            one, other = find_root(number), find_root(first.setdefault(mark, number))
             parent[max(one, other)] = min(one, other)
-    return [root(number) for number in range(len(marks))]
+    return [find_root(number) for number in range(len(marks))]
 
 
-def folds(numbers: Sequence[int], count: int, *, seed: int) -> dict[int, int]:
+def assign_folds(numbers: Sequence[int], count: int, *, seed: int) -> dict[int, int]:
     """Assign each cluster to a fold, numbered from 1. Folds have similar sizes, and no cluster is split.
 
     Args:
@@ -57,7 +57,7 @@ def folds(numbers: Sequence[int], count: int, *, seed: int) -> dict[int, int]:
     return found
 
 
-def within(numbers: Sequence[int], most: int, *, seed: str) -> set[int]:
+def draw_clusters(numbers: Sequence[int], max_items: int, *, seed: str) -> set[int]:
     """Draw clusters at random that contain at most `max_items` items in total.
 
     Example:
@@ -70,7 +70,7 @@ def within(numbers: Sequence[int], most: int, *, seed: str) -> set[int]:
     found: set[int] = set()
     held = 0
     for name in names:
-        if held + sizes[name] <= most:
+        if held + sizes[name] <= max_items:
             found.add(name)
             held += sizes[name]
     return found

@@ -7,18 +7,18 @@ from math import isnan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from greval.records.scale import CategoricalScale, Scale, Value
-from greval.stats.confusion import figures as of_tables
-from greval.stats.paired import sign_flips
-from greval.stats.rank_correlation import directly
-from greval.stats.resampling import Statistic, intervals, sparse
-from greval.trust.agreement.value_pairs import places
-from greval.trust.alignment.records import FigureName, Gain
+from greval.stats.confusion import compute_resampled_figures as of_tables
+from greval.stats.paired import sign_flip_test
+from greval.stats.rank_correlation import compute_rank_figures
+from greval.stats.resampling import Statistic, build_sparse, compute_intervals
+from greval.trust.agreement.value_pairs import index_categories
+from greval.trust.alignment.records import AgreementGain, FigureName
 
 if TYPE_CHECKING:
     from greval.stats.bootstrap import Floats
 
 
-class Pair(NamedTuple):
+class VerdictPair(NamedTuple):
     """The value from people and from both definitions for one item, with the number of its question."""
 
     question: int
@@ -27,7 +27,7 @@ class Pair(NamedTuple):
     after: Value
 
 
-class _Columns(NamedTuple):
+class _GainColumns(NamedTuple):
     """The contribution of each item to the sums, the statistic of the sums, and the distance of each side from people.
 
     `rows` has shape (n_items, n_sums). `before` and `after` have shape (n_items,).
@@ -39,7 +39,7 @@ class _Columns(NamedTuple):
     after: Floats
 
 
-def figure_of(scale: Scale) -> FigureName:
+def choose_figure(scale: Scale) -> FigureName:
     """Return the name of the agreement figure by which definitions on a scale are compared.
 
     It is linearly weighted kappa for ordered scales of more than two categories, so that near misses count
@@ -54,7 +54,7 @@ def figure_of(scale: Scale) -> FigureName:
     return "kappa linear" if scale.ordered and len(scale.names) > 2 else "kappa"  # noqa: PLR2004 - the order of two has no effect
 
 
-def gained(pairs: Sequence[Pair], scale: Scale, *, level: float | None = None) -> Gain:
+def compute_gain(pairs: Sequence[VerdictPair], scale: Scale, *, level: float | None = None) -> AgreementGain:
     """Compute the figure before and after, their difference, and its uncertainty.
 
     Intervals come from a cluster bootstrap over questions (expanded percentile). Each resample computes both
@@ -72,23 +72,23 @@ def gained(pairs: Sequence[Pair], scale: Scale, *, level: float | None = None) -
         >>> compute_gain([VerdictPair(0, "Yes", "No", "Yes"), VerdictPair(1, "No", "No", "No")], yes_no).gain
         1.0
     """
-    told = Gain(
-        figure=figure_of(scale),
+    told = AgreementGain(
+        figure=choose_figure(scale),
         things=len(pairs),
         questions=len({pair.question for pair in pairs}),
         changed=sum(pair.before != pair.after for pair in pairs),
     )
     if not pairs:
         return told
-    columns = _columns(pairs, scale)
-    found = told.model_copy(update=_values(columns))
+    columns = _build_columns(pairs, scale)
+    found = told.model_copy(update=_compute_figures(columns))
     if level is None:
         return found
-    ranks = None if isinstance(scale, CategoricalScale) else _ranks(pairs)
-    return found.model_copy(update={**_sureness(columns, pairs, level), "ranks": ranks})
+    ranks = None if isinstance(scale, CategoricalScale) else _correlate_ranks(pairs)
+    return found.model_copy(update={**_compute_intervals(columns, pairs, level), "ranks": ranks})
 
 
-def doubt(found: Gain, *, level: float) -> str | None:
+def explain_rejection(found: AgreementGain, *, level: float) -> str | None:
     """Return why a gain is not accepted, or None if it is beyond noise.
 
     The interval of the gain must exclude 0, and the sign-flip test must agree, because the bootstrap alone is
@@ -108,19 +108,21 @@ def doubt(found: Gain, *, level: float) -> str | None:
     return None
 
 
-def _columns(pairs: Sequence[Pair], scale: Scale) -> _Columns:
-    return _categories(pairs, scale) if isinstance(scale, CategoricalScale) else _numbers(pairs)
+def _build_columns(pairs: Sequence[VerdictPair], scale: Scale) -> _GainColumns:
+    return (
+        _build_category_columns(pairs, scale) if isinstance(scale, CategoricalScale) else _build_number_columns(pairs)
+    )
 
 
-def _categories(pairs: Sequence[Pair], scale: CategoricalScale) -> _Columns:
+def _build_category_columns(pairs: Sequence[VerdictPair], scale: CategoricalScale) -> _GainColumns:
     """Build one confusion matrix for each of the two definitions."""
     import numpy as np
 
-    place, name, n = places(scale), figure_of(scale), len(pairs)
+    place, name, n = index_categories(scale), choose_figure(scale), len(pairs)
     size = len(place)
-    people, *sides = (np.array([place[value] for value in side]) for side in _sides(pairs))
+    people, *sides = (np.array([place[value] for value in side]) for side in _split_pairs(pairs))
     cells = np.concatenate([people * size + sides[0], size * size + people * size + sides[1]])
-    rows = sparse((np.tile(np.arange(n), 2), cells), np.ones(2 * n), (n, 2 * size * size))
+    rows = build_sparse((np.tile(np.arange(n), 2), cells), np.ones(2 * n), (n, 2 * size * size))
 
     def statistic(sums: Floats) -> dict[str, Floats]:
         tables = sums.reshape(-1, 2, size, size)
@@ -129,56 +131,58 @@ def _categories(pairs: Sequence[Pair], scale: CategoricalScale) -> _Columns:
 
     apart = [np.abs(people - side) for side in sides]
     far = [(steps > 0) if name == "kappa" else steps for steps in apart]
-    return _Columns(rows, statistic, far[0].astype(float), far[1].astype(float))
+    return _GainColumns(rows, statistic, far[0].astype(float), far[1].astype(float))
 
 
-def _numbers(pairs: Sequence[Pair]) -> _Columns:
+def _build_number_columns(pairs: Sequence[VerdictPair]) -> _GainColumns:
     """Build the sums of the absolute errors of both definitions."""
     import numpy as np
 
     n = len(pairs)
-    people, *sides = (np.array([float(value) for value in side]) for side in _sides(pairs))
+    people, *sides = (np.array([float(value) for value in side]) for side in _split_pairs(pairs))
     before, after = (np.abs(side - people) for side in sides)
     columns = np.stack([np.ones(n), before, after], axis=1)
-    rows = sparse((np.repeat(np.arange(n), 3), np.tile(np.arange(3), n)), columns.ravel(), (n, 3))
+    rows = build_sparse((np.repeat(np.arange(n), 3), np.tile(np.arange(3), n)), columns.ravel(), (n, 3))
 
     def statistic(sums: Floats) -> dict[str, Floats]:
         errors = sums[:, 1:] / sums[:, :1]
         return {"before": errors[:, 0], "after": errors[:, 1], "gain": errors[:, 0] - errors[:, 1]}
 
-    return _Columns(rows, statistic, before, after)
+    return _GainColumns(rows, statistic, before, after)
 
 
-def _sureness(columns: _Columns, pairs: Sequence[Pair], level: float) -> dict[str, Any]:
+def _compute_intervals(columns: _GainColumns, pairs: Sequence[VerdictPair], level: float) -> dict[str, Any]:
     """Compute the intervals of the figures and of their difference, and the p-value of the sign-flip test."""
     import numpy as np
 
     asked = np.array([pair.question for pair in pairs], dtype=np.int64)
-    ends = intervals(columns.rows, columns.statistic, asked, level=level)
+    ends = compute_intervals(columns.rows, columns.statistic, asked, level=level)
     _, place = np.unique(asked, return_inverse=True)
-    p = sign_flips(np.bincount(place, weights=columns.before - columns.after).astype(np.float64))
+    p = sign_flip_test(np.bincount(place, weights=columns.before - columns.after).astype(np.float64))
     names = {"before": "before_interval", "after": "after_interval", "gain": "interval"}
     return {field: ends.get(name) for name, field in names.items()} | {"p": p}
 
 
-def _values(columns: _Columns) -> dict[str, float | None]:
+def _compute_figures(columns: _GainColumns) -> dict[str, float | None]:
     """Compute the figures of the observed items, without resampling."""
     sums = columns.rows.sum(axis=0).reshape(1, -1)
-    return {name: _known(float(value[0])) for name, value in columns.statistic(sums).items()}
+    return {name: _replace_nan(float(value[0])) for name, value in columns.statistic(sums).items()}
 
 
-def _ranks(pairs: Sequence[Pair]) -> tuple[float | None, float | None]:
+def _correlate_ranks(pairs: Sequence[VerdictPair]) -> tuple[float | None, float | None]:
     """Compute Spearman's rank correlation with people, before and after."""
     import numpy as np
 
-    people, before, after = (np.array([float(value) for value in side]) for side in _sides(pairs))
-    return _known(directly(people, before)["spearman"]), _known(directly(people, after)["spearman"])
+    people, before, after = (np.array([float(value) for value in side]) for side in _split_pairs(pairs))
+    return _replace_nan(compute_rank_figures(people, before)["spearman"]), _replace_nan(
+        compute_rank_figures(people, after)["spearman"]
+    )
 
 
-def _sides(pairs: Sequence[Pair]) -> tuple[list[Value], list[Value], list[Value]]:
+def _split_pairs(pairs: Sequence[VerdictPair]) -> tuple[list[Value], list[Value], list[Value]]:
     """Split the pairs into the values from people, those before and those after."""
     return [pair.people for pair in pairs], [pair.before for pair in pairs], [pair.after for pair in pairs]
 
 
-def _known(value: float) -> float | None:
+def _replace_nan(value: float) -> float | None:
     return None if isnan(value) else value

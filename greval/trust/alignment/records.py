@@ -8,13 +8,13 @@ from greval.records.record import Record
 from greval.records.result import Usage
 from greval.stats.interval import Interval
 
-Way = Literal["examples", "rewrite"]
+AlignStrategy = Literal["examples", "rewrite"]
 """How a definition is changed: by few-shot examples, or by rewriting its steps and the texts of its scale."""
 
 FigureName = Literal["kappa", "kappa linear", "mae"]
 
 
-class Gain(Record):
+class AgreementGain(Record):
     """Agreement of judge and people before and after, on the same items.
 
     `figure` is "kappa" (Cohen's), "kappa linear" (ordered scales with more than two categories) or "mae" (mean
@@ -38,7 +38,7 @@ class Gain(Record):
     changed: int = 0
 
 
-class Attempt(Record):
+class AlignAttempt(Record):
     """One changed definition, learned on all folds but one (`fold` from 1) or on all labels (`fold` 0).
 
     `learned` counts the labelled items that it was made from. Another `things` items of the same folds decided
@@ -48,7 +48,7 @@ class Attempt(Record):
     """
 
     fold: int
-    way: Way
+    way: AlignStrategy
     learned: int = 0
     things: int = 0
     before: float | None = None
@@ -82,9 +82,9 @@ class Alignment(Record):
     folds: int
     level: float
     seed: int
-    ways: tuple[Way, ...]
-    attempts: tuple[Attempt, ...]
-    gain: Gain
+    ways: tuple[AlignStrategy, ...]
+    attempts: tuple[AlignAttempt, ...]
+    gain: AgreementGain
     failed: int = 0
     accepted: bool
     why: str
@@ -97,7 +97,7 @@ class Alignment(Record):
     warnings: tuple[str, ...] = ()
 
 
-class Foreseen(Record):
+class AlignmentForecast(Record):
     """The maximum number of calls of an alignment, counted before any is made. Cached judgements are not subtracted.
 
     `labels` and `questions` are as in `Alignment`. `before` counts the cases judged by the unchanged metric (0

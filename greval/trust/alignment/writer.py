@@ -10,36 +10,36 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from pydantic import ValidationError
 
-from greval._util.files import Closing
+from greval._util.files import CloseOnExit
 from greval.errors import MalformedVerdictError
-from greval.judging.metric_judge import MAX_OBJECTION
-from greval.judging.model.answer_format import Question
+from greval.judging.metric_judge import MAX_OBJECTION_CHARS
+from greval.judging.model.answer_format import AnswerFormat
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge
-from greval.judging.model.reply_cache import Replies
-from greval.judging.prompt import neutral
-from greval.judging.reply_json import parse
+from greval.judging.model.reply_cache import ReplyCache
+from greval.judging.prompt import neutralise_fences
+from greval.judging.reply_json import parse_last_object
 from greval.records.result import Failure
-from greval.trust.alignment.definition_runs import Spent
+from greval.trust.alignment.definition_runs import AlignBudget
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
 T = TypeVar("T")
-FILE = "written.sqlite"
+REPLIES_FILE = "written.sqlite"
 
 
-class Writer(Closing):
+class DefinitionWriter(CloseOnExit):
     """A model that writes parts of definitions, with a reply cache in a file."""
 
-    def __init__(self, model: Judge | BaseChatModel, work: Path, spent: Spent, *, width: int) -> None:
+    def __init__(self, model: Judge | BaseChatModel, work: Path, budget: AlignBudget, *, width: int) -> None:
         """Open the reply cache."""
-        self._replies = Replies(work / FILE)
+        self._replies = ReplyCache(work / REPLIES_FILE)
         self.client = JudgeClient(model, gate=asyncio.Semaphore(width), cache=self._replies)
-        self._spent = spent
+        self._spent = budget
 
     @property
-    def brief(self) -> bool:
+    def is_bounded(self) -> bool:
         """Return whether texts need a length limit.
 
         A small local model may write without end under an unbounded grammar.
@@ -67,19 +67,19 @@ class Writer(Closing):
         Raises:
             StoppedError: If a cap is reached.
         """
-        question = Question(name, schema, self.client.tier)
+        question = AnswerFormat(name, schema, self.client.tier)
         asked, fault = [*messages], "it was not asked"
         for number in range(tries):
-            with self._spent.call():
+            with self._spent.reserve_call():
                 reply = await self.client.ask(question, asked, {}, repeat=number)
-            self._spent.add_written(reply.usage, self.client.label)
+            self._spent.add_writer_usage(reply.usage, self.client.label)
             if reply.failure:
-                return _told(reply.failure)
+                return _describe_failure(reply.failure)
             try:
-                found = read(parse(reply.text))
+                found = read(parse_last_object(reply.text))
             except (MalformedVerdictError, ValidationError) as error:
                 fault = str(error)
-                mend = f"That cannot be used: {neutral(fault)[:MAX_OBJECTION]}\nMend it."
+                mend = f"That cannot be used: {neutralise_fences(fault)[:MAX_OBJECTION_CHARS]}\nMend it."
                 asked = [*messages, AIMessage(reply.text), HumanMessage(mend)]
                 continue
             self.client.remember(reply)
@@ -91,5 +91,5 @@ class Writer(Closing):
         self._replies.close()
 
 
-def _told(failure: Failure) -> str:
+def _describe_failure(failure: Failure) -> str:
     return f"the model did not write: {failure.message}"

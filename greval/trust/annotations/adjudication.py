@@ -10,7 +10,7 @@ from greval.records.record import Record
 from greval.records.scale import Value
 
 
-class Adjudicated(Record):
+class Adjudication(Record):
     """The majority's value for an item; `value` is None if several values have the most votes.
 
     `votes` counts the annotators of each value, and `weight` is the item's sampling weight.
@@ -26,12 +26,12 @@ class Adjudicated(Record):
     weight: float = 1.0
 
     @property
-    def tied(self) -> bool:
+    def is_tied(self) -> bool:
         """Return whether several values have the most votes."""
         return self.value is None
 
 
-def majority(values: Iterable[Value]) -> Value | None:
+def find_majority(values: Iterable[Value]) -> Value | None:
     """Return the most frequent value, or None if several values are most frequent or there is no value.
 
     Example:
@@ -44,7 +44,7 @@ def majority(values: Iterable[Value]) -> Value | None:
     return counted[0][0]
 
 
-def adjudicated(annotations: Iterable[Annotation]) -> tuple[Adjudicated, ...]:
+def adjudicate(annotations: Iterable[Annotation]) -> tuple[Adjudication, ...]:
     """Return the majority's value for each item; only submitted annotations count.
 
     A tie stays undecided: it is broken neither by chance nor by the order of the rows. If an annotator answered
@@ -63,19 +63,19 @@ def adjudicated(annotations: Iterable[Annotation]) -> tuple[Adjudicated, ...]:
     for one in annotations:
         if one.status == "submitted" and one.value is not None:
             things.setdefault((one.sample_id, one.method, one.metric, one.item), {})[one.annotator] = one
-    return tuple(_one(rows) for rows in things.values())
+    return tuple(_adjudicate_item(rows) for rows in things.values())
 
 
-def _one(rows: dict[str, Annotation]) -> Adjudicated:
+def _adjudicate_item(rows: dict[str, Annotation]) -> Adjudication:
     """Adjudicate one item from the annotation of each annotator."""
     first = next(iter(rows.values()))
     values = [one.value for one in rows.values() if one.value is not None]
-    return Adjudicated(
+    return Adjudication(
         sample_id=first.sample_id,
         method=first.method,
         metric=first.metric,
         item=first.item,
-        value=majority(values),
+        value=find_majority(values),
         votes=dict(Counter(map(str, values))),
         annotators=tuple(rows),
         weight=first.weight,

@@ -10,19 +10,19 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from greval._util.whole_file import write_whole
+from greval._util.whole_file import write_atomically
 from greval.datasets import RowFault
-from greval.datasets.json_text import NoJsonError, faults_in, kind, loads
+from greval.datasets.json_text import InvalidJsonError, describe_type, find_faults, parse_json
 from greval.errors import DataError
 from greval.records.annotation import Annotation
 from greval.records.record import Record
 from greval.records.scale import OffScaleError, Scale
-from greval.trust.annotations.values import settled
+from greval.trust.annotations.values import parse_annotation_value
 
-FILE = "annotations.jsonl"
+ANNOTATIONS_FILE = "annotations.jsonl"
 FIELDS = tuple(Annotation.model_fields)
 BOM = "\ufeff"
-Row = tuple[int, Mapping[str, object] | str]
+NumberedRow = tuple[int, Mapping[str, object] | str]
 """The number of a row's first line, and the row or the error in it."""
 
 
@@ -68,9 +68,9 @@ def read_annotations(path: str | Path, scales: Mapping[str, Scale] | None = None
     faults: list[RowFault] = []
     ignored: dict[str, None] = {}
     for number, row in read(text):
-        found = _annotation(row, scales or {})
+        found = _parse_annotation(row, scales or {})
         if isinstance(found, str):
-            faults.append(RowFault(place=f"{path}:{number}", message=found, id=_id(row)))
+            faults.append(RowFault(place=f"{path}:{number}", message=found, id=_find_id(row)))
         else:
             annotations.append(found)
         ignored |= dict.fromkeys(name for name in row if name not in FIELDS) if isinstance(row, Mapping) else {}
@@ -100,18 +100,18 @@ def write_annotations(annotations: Iterable[Annotation], path: str | Path) -> No
     if write is None:
         raise DataError(f"{path}: its ending {path.suffix!r} is not known (known are {', '.join(WRITERS)})")
     try:
-        write_whole(path, write(annotations))
+        write_atomically(path, write(annotations))
     except OSError as error:
         raise DataError(f"{path}: cannot be written: {error.strerror or error}") from error
 
 
-def kept(run: str | Path, scales: Mapping[str, Scale] | None = None) -> AnnotationFile:
+def read_run_annotations(run: str | Path, scales: Mapping[str, Scale] | None = None) -> AnnotationFile:
     """Read the annotations in a run's folder.
 
     Raises:
         DataError: If the folder has no annotations.
     """
-    path = Path(run) / FILE
+    path = Path(run) / ANNOTATIONS_FILE
     if not path.parent.is_dir():
         raise DataError(f"{run}: no run is there; name the folder of one")
     if not path.is_file():
@@ -119,7 +119,7 @@ def kept(run: str | Path, scales: Mapping[str, Scale] | None = None) -> Annotati
     return read_annotations(path, scales)
 
 
-def keep(run: str | Path, annotations: Iterable[Annotation]) -> Path:
+def keep_annotations(run: str | Path, annotations: Iterable[Annotation]) -> Path:
     """Add annotations to the file in a run's folder; one replaces an older one of the same item and annotator.
 
     Returns:
@@ -128,34 +128,36 @@ def keep(run: str | Path, annotations: Iterable[Annotation]) -> Path:
     Raises:
         DataError: If the file cannot be written, or has invalid rows, which would be lost.
     """
-    path = Path(run) / FILE
-    before = kept(run) if path.is_file() else AnnotationFile(annotations=())
+    path = Path(run) / ANNOTATIONS_FILE
+    before = read_run_annotations(run) if path.is_file() else AnnotationFile(annotations=())
     if before.faults:
         raise DataError(f"{before.faults[0].place}: {before.faults[0].message}; mend the file first")
-    rows = {_who(one): one for one in (*before.annotations, *annotations)}
+    rows = {_build_key(one): one for one in (*before.annotations, *annotations)}
     write_annotations(rows.values(), path)
     return path
 
 
-def _who(one: Annotation) -> tuple[str | None, ...]:
+def _build_key(one: Annotation) -> tuple[str | None, ...]:
     """Return the key of an annotation: sample, method, metric, item and annotator."""
     return one.sample_id, one.method, one.metric, one.item, one.annotator
 
 
-def _id(row: Mapping[str, object] | str) -> str | None:
+def _find_id(row: Mapping[str, object] | str) -> str | None:
     """Return the sample id of a row, or None."""
     found = row.get("sample_id") if isinstance(row, Mapping) else None
     return found if isinstance(found, str) else None
 
 
-def _annotation(row: Mapping[str, object] | str, scales: Mapping[str, Scale]) -> Annotation | str:
+def _parse_annotation(row: Mapping[str, object] | str, scales: Mapping[str, Scale]) -> Annotation | str:
     """Parse a row into an annotation, or return a description of all errors in it."""
     if isinstance(row, str):
         return row
     if isinstance(row.get("value"), bool):
-        return f"value: must be a category or a number, got {kind(row['value'])}"
+        return f"value: must be a category or a number, got {describe_type(row['value'])}"
     try:
-        return settled(Annotation.model_validate({name: row[name] for name in FIELDS if name in row}), scales)
+        return parse_annotation_value(
+            Annotation.model_validate({name: row[name] for name in FIELDS if name in row}), scales
+        )
     except ValidationError as error:
         faults = {".".join(map(str, fault["loc"][:1])): fault["msg"] for fault in error.errors()}
         return "; ".join(f"{name}: {message}" for name, message in faults.items())
@@ -163,42 +165,42 @@ def _annotation(row: Mapping[str, object] | str, scales: Mapping[str, Scale]) ->
         return f"value: {error}"
 
 
-def _json_lines(text: str) -> Iterator[Row]:
+def _read_json_lines(text: str) -> Iterator[NumberedRow]:
     """Read one annotation a line; only a newline ends a line, because texts may contain other line separators."""
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
-            yield number, _json_row(line)
+            yield number, _parse_json_row(line)
 
 
-def _json_row(line: str) -> Mapping[str, object] | str:
+def _parse_json_row(line: str) -> Mapping[str, object] | str:
     """Parse a line of JSON, or return a description of the errors in it."""
-    if _is_no_text(line):
+    if _has_invalid_bytes(line):
         return "is not UTF-8; save the file as UTF-8"
     try:
-        row, doubtful = loads(line)
-    except NoJsonError as error:
+        row, doubtful = parse_json(line)
+    except InvalidJsonError as error:
         return str(error)
     if not isinstance(row, dict):
-        return f"must be an object with the fields of an annotation, got {kind(row)}"
-    faults = faults_in({name: value if name in FIELDS else None for name, value in row.items()}) if doubtful else {}
+        return f"must be an object with the fields of an annotation, got {describe_type(row)}"
+    faults = find_faults({name: value if name in FIELDS else None for name, value in row.items()}) if doubtful else {}
     told = "; ".join(f"{name}: {why}" for name, why in faults.items())
     return told.encode(errors="backslashreplace").decode() or row
 
 
-def _table(text: str) -> Iterator[Row]:
+def _read_table(text: str) -> Iterator[NumberedRow]:
     """Read one annotation a row; a row may span several lines, and reading goes on at the line after an invalid row."""
     lines = [*io.StringIO(text, newline="")]
     header: list[str] = []
-    for number, cells in _records(lines):
+    for number, cells in _read_cells(lines):
         if isinstance(cells, str):
             yield number, cells
         elif not header:
             header = [cell.strip() for cell in cells]
         elif any(cells):
-            yield number, _table_row(header, cells)
+            yield number, _parse_table_row(header, cells)
 
 
-def _records(lines: Sequence[str]) -> Iterator[tuple[int, list[str] | str]]:
+def _read_cells(lines: Sequence[str]) -> Iterator[tuple[int, list[str] | str]]:
     """Yield the cells of each row with the number of its first line, or the error in it."""
     begin = 0
     while True:
@@ -215,47 +217,47 @@ def _records(lines: Sequence[str]) -> Iterator[tuple[int, list[str] | str]]:
             return
 
 
-def _table_row(header: list[str], cells: list[str]) -> Mapping[str, object] | str:
+def _parse_table_row(header: list[str], cells: list[str]) -> Mapping[str, object] | str:
     """Return the nonempty cells of a row by column, or a description of the error in it."""
     if len(cells) != len(header):
         return f"has {len(cells)} cells where the header has {len(header)}"
-    if _is_no_text("".join(cells)):
+    if _has_invalid_bytes("".join(cells)):
         return "is not UTF-8; save the file as UTF-8"
     return {name: cell for name, cell in zip(header, cells, strict=True) if cell}
 
 
-def _is_no_text(text: str) -> bool:
+def _has_invalid_bytes(text: str) -> bool:
     """Return whether a text was decoded from bytes that are not UTF-8."""
     return not text.isascii() and any("\udc80" <= letter <= "\udcff" for letter in text)
 
 
-def _as_json_lines(annotations: Iterable[Annotation]) -> str:
+def _format_json_lines(annotations: Iterable[Annotation]) -> str:
     """Format annotations as JSON lines, without fields that have their default value."""
     return "".join(f"{one.model_dump_json(exclude_defaults=True)}\n" for one in annotations)
 
 
-def _as_table(annotations: Iterable[Annotation]) -> str:
+def _format_table(annotations: Iterable[Annotation]) -> str:
     """Format annotations as CSV; rows end with CRLF as in RFC 4180, so that every cell with a line break is quoted."""
     file = io.StringIO(newline="")
     writer = csv.DictWriter(file, FIELDS)
     writer.writeheader()
     for one in annotations:
-        writer.writerow({name: _cell(value) for name, value in one.model_dump().items()})
+        writer.writerow({name: _format_cell(value) for name, value in one.model_dump().items()})
     return file.getvalue()
 
 
-def _cell(value: object) -> object:
+def _format_cell(value: object) -> object:
     """Format a value for a cell of a table."""
     return str(value).lower() if isinstance(value, bool) else value
 
 
-READERS: Mapping[str, Callable[[str], Iterator[Row]]] = {
-    ".jsonl": _json_lines,
-    ".ndjson": _json_lines,
-    ".csv": _table,
+READERS: Mapping[str, Callable[[str], Iterator[NumberedRow]]] = {
+    ".jsonl": _read_json_lines,
+    ".ndjson": _read_json_lines,
+    ".csv": _read_table,
 }
 WRITERS: Mapping[str, Callable[[Iterable[Annotation]], str]] = {
-    ".jsonl": _as_json_lines,
-    ".ndjson": _as_json_lines,
-    ".csv": _as_table,
+    ".jsonl": _format_json_lines,
+    ".ndjson": _format_json_lines,
+    ".csv": _format_table,
 }

@@ -9,23 +9,23 @@ from functools import cached_property
 from typing import NamedTuple
 
 from greval.records.case import Case, Tags
-from greval.records.fingerprint import case_key, content_key, digest
-from greval.records.metric import JudgedMetric, define
-from greval.records.metric_input import items, narrowed
+from greval.records.fingerprint import compute_case_key, compute_content_key, hash_json
+from greval.records.metric import JudgedMetric, build_metric
+from greval.records.metric_input import list_judged_items, narrow_case
 from greval.records.record import Record
 from greval.records.result import Judgement, Result
 from greval.runs.store import Store
-from greval.trust.annotations.rendering import fields
+from greval.trust.annotations.rendering import format_fields
 
-Who = tuple[str, str]
+CaseKey = tuple[str, str]
 """Sample id and method."""
-Key = tuple[str, str, str | None]
+ItemKey = tuple[str, str, str | None]
 """Sample id, method and item id."""
-Before = Mapping[Who, Mapping[str, Mapping[str, object]]]
+PriorValues = Mapping[CaseKey, Mapping[str, Mapping[str, object]]]
 """For each case, the values of its items by the metrics that a metric builds on."""
 
 
-class Place(Record):
+class ItemRef(Record):
     """A reference to an item of a run: `item` is the id of a chunk or triple, None for an answer."""
 
     sample_id: str
@@ -33,19 +33,19 @@ class Place(Record):
     item: str | None = None
 
     @property
-    def thing(self) -> Key:
+    def item_key(self) -> ItemKey:
         """Sample id, method and item id."""
         return self.sample_id, self.method, self.item
 
-    def key(self) -> str:
+    def hash_key(self) -> str:
         """Return the reference as a short hash."""
-        return digest([self.sample_id, self.method, self.item])
+        return hash_json([self.sample_id, self.method, self.item])
 
 
-class Shown(Record):
+class JudgedItem(Record):
     """A judged item: its reference, the fields shown for it, and the judgement."""
 
-    place: Place
+    place: ItemRef
     metric: str
     fields: dict[str, str]
     judgement: Judgement
@@ -56,12 +56,12 @@ class Shown(Record):
     @cached_property
     def content(self) -> str:
         """The hash of the fields shown."""
-        return digest(dict(self.fields))
+        return hash_json(dict(self.fields))
 
     @property
     def id(self) -> str:
         """The id of the item with its content."""
-        return shown_id(self.metric, self.place, self.content)
+        return build_item_id(self.metric, self.place, self.content)
 
     @property
     def uncertainty(self) -> float | None:
@@ -83,25 +83,25 @@ class JudgedCase(NamedTuple):
     result: Result
 
 
-def shown_id(metric: str, place: Place, content: str) -> str:
+def build_item_id(metric: str, place: ItemRef, content: str) -> str:
     """Return the id of an item with its content; a different content gives a different id."""
-    return digest([metric, place.sample_id, place.method, place.item, content])
+    return hash_json([metric, place.sample_id, place.method, place.item, content])
 
 
-def definitions(store: Store) -> dict[str, dict[str, object]]:
+def read_definitions(store: Store) -> dict[str, dict[str, object]]:
     """Return the definitions of the metrics of a run in the file form, by name."""
     fact = store.fact("metrics")
     return {str(one["name"]): {**one} for one in fact if isinstance(one, dict)} if isinstance(fact, list) else {}
 
 
-def shown(
+def read_judged_items(
     store: Store,
     metric: JudgedMetric,
-    wanted: Collection[Who] | None = None,
+    wanted: Collection[CaseKey] | None = None,
     prints: Iterable[str] | None = None,
     *,
     written: bool = False,
-) -> Iterator[Shown]:
+) -> Iterator[JudgedItem]:
     """Yield every item that a metric judged, with the fields of the case in which it was judged.
 
     Args:
@@ -111,13 +111,13 @@ def shown(
         prints: The fingerprints that verdicts may have, if known.
         written: Whether judgements keep their reasons, findings and notes; most readers need the values only.
     """
-    for one in judged_cases(store, metric, wanted, prints):
-        for thing in _of(metric, one.seen, one.result):
-            yield thing if written else thing.model_copy(update={"judgement": _bare(thing.judgement)})
+    for one in read_judged_cases(store, metric, wanted, prints):
+        for thing in _build_items(metric, one.seen, one.result):
+            yield thing if written else thing.model_copy(update={"judgement": _drop_texts(thing.judgement)})
 
 
-def judged_cases(
-    store: Store, metric: JudgedMetric, wanted: Collection[Who] | None = None, prints: Iterable[str] | None = None
+def read_judged_cases(
+    store: Store, metric: JudgedMetric, wanted: Collection[CaseKey] | None = None, prints: Iterable[str] | None = None
 ) -> Iterator[JudgedCase]:
     """Yield each case in the version that a metric judged last, with the result.
 
@@ -129,25 +129,25 @@ def judged_cases(
         wanted: The samples and methods to read; None for all.
         prints: The fingerprints that verdicts may have, if known.
     """
-    known = _prints(store, metric) if prints is None else set(prints)
-    before = _before(store, metric, wanted)
-    done: set[Who] = set()
+    known = _read_fingerprints(store, metric) if prints is None else set(prints)
+    before = _read_prior_values(store, metric, wanted)
+    done: set[CaseKey] = set()
     for case in store.cases():
         who = (case.id, case.method)
         if who in done or (wanted is not None and who not in wanted):
             continue
-        seen = narrowed(metric, case, before.get(who, {})) if metric.uses else case
+        seen = narrow_case(metric, case, before.get(who, {})) if metric.uses else case
         for fingerprint in known:
-            key = case_key(seen, content_key(seen, metric, fingerprint))
+            key = compute_case_key(seen, compute_content_key(seen, metric, fingerprint))
             if result := store.get(key, (*who, metric.name)):
                 done.add(who)
                 yield JudgedCase(case, seen, result)
                 break
 
 
-def contents(
-    store: Store, metric: str, wanted: Collection[Who] | None = None, prints: Iterable[str] | None = None
-) -> dict[Key, str]:
+def hash_contents(
+    store: Store, metric: str, wanted: Collection[CaseKey] | None = None, prints: Iterable[str] | None = None
+) -> dict[ItemKey, str]:
     """Return the hash of the fields of each judged item whose case is in the run; empty for a metric without a judge.
 
     Args:
@@ -156,23 +156,25 @@ def contents(
         wanted: The samples and methods to read; None for all.
         prints: The fingerprints that verdicts may have, if known.
     """
-    definition = definitions(store).get(metric, {})
+    definition = read_definitions(store).get(metric, {})
     if "steps" not in definition:  # a computed metric has no judge, so nothing was shown
         return {}
-    return {one.place.thing: one.content for one in shown(store, define(definition), wanted, prints)}
+    return {
+        one.place.item_key: one.content for one in read_judged_items(store, build_metric(definition), wanted, prints)
+    }
 
 
-def _of(metric: JudgedMetric, case: Case, result: Result) -> Iterator[Shown]:
+def _build_items(metric: JudgedMetric, case: Case, result: Result) -> Iterator[JudgedItem]:
     """Yield the judged items of one result."""
-    known = {item.id: item for item in items(metric, case)} if metric.over else {}
+    known = {item.id: item for item in list_judged_items(metric, case)} if metric.over else {}
     for judgement in result.judgements:
         item = known.get(judgement.item or "")
         if metric.over and item is None:
             continue
-        yield Shown(
-            place=Place(sample_id=case.id, method=case.method, item=judgement.item),
+        yield JudgedItem(
+            place=ItemRef(sample_id=case.id, method=case.method, item=judgement.item),
             metric=metric.name,
-            fields=fields(metric, case, item),
+            fields=format_fields(metric, case, item),
             judgement=judgement,
             judge=result.judge,
             fingerprint=result.fingerprint,
@@ -180,19 +182,19 @@ def _of(metric: JudgedMetric, case: Case, result: Result) -> Iterator[Shown]:
         )
 
 
-def _bare(judgement: Judgement) -> Judgement:
+def _drop_texts(judgement: Judgement) -> Judgement:
     """Return a judgement without the texts that the judge wrote."""
     return judgement.model_copy(update={"reason": "", "notes": {}, "findings": (), "shown_ids": {}})
 
 
-def _prints(store: Store, metric: JudgedMetric) -> set[str]:
+def _read_fingerprints(store: Store, metric: JudgedMetric) -> set[str]:
     """Return the fingerprints of all verdicts of a metric."""
     return {json.loads(mark)[0] for _, _, name, _, _, mark in store.scores() if name == metric.name}
 
 
-def _before(store: Store, metric: JudgedMetric, wanted: Collection[Who] | None) -> Before:
+def _read_prior_values(store: Store, metric: JudgedMetric, wanted: Collection[CaseKey] | None) -> PriorValues:
     """Read the values given by the metrics that a metric builds on, by sample and method."""
-    found: dict[Who, dict[str, Mapping[str, object]]] = defaultdict(dict)
+    found: dict[CaseKey, dict[str, Mapping[str, object]]] = defaultdict(dict)
     for use in metric.uses.values():
         for line in store.lines(use.judged_by):
             result = Result.model_validate_json(line)

@@ -14,16 +14,24 @@ from greval.records.record import Record
 from greval.records.result import Judgement, Result
 from greval.records.scale import OffScaleError, Scale, Value
 from greval.runs.store import Store
-from greval.trust.annotations.judged_items import Key, contents
-from greval.trust.annotations.values import settled
+from greval.trust.annotations.judged_items import ItemKey, hash_contents
+from greval.trust.annotations.values import parse_annotation_value
 
-__all__ = ["Key", "Matched", "Thing", "match", "method_of", "name", "of_another_text"]
+__all__ = [
+    "AnnotatedItem",
+    "ItemKey",
+    "MatchedAnnotations",
+    "format_item_key",
+    "is_of_other_text",
+    "match_annotations",
+    "resolve_method",
+]
 
-Said = dict[Key, dict[str, Annotation]]
+SubmittedAnnotations = dict[ItemKey, dict[str, Annotation]]
 """The submitted annotations by item and annotator."""
 
 
-class Thing(Record):
+class AnnotatedItem(Record):
     """An answer, chunk or triple with a judgement and annotations; `values` has the value of each annotator."""
 
     sample_id: str
@@ -37,7 +45,7 @@ class Thing(Record):
     suggested: bool = False
 
 
-class Matched(Record):
+class MatchedAnnotations(Record):
     """The result of joining the annotations of one metric with the judgements of a run.
 
     `statuses` counts the annotations by status, and `others` those of other metrics. Of the submitted annotations,
@@ -48,7 +56,7 @@ class Matched(Record):
     `judges` and `fingerprints` are those of the verdicts.
     """
 
-    things: tuple[Thing, ...]
+    things: tuple[AnnotatedItem, ...]
     statuses: dict[str, int]
     others: int = 0
     replaced: int = 0
@@ -62,7 +70,9 @@ class Matched(Record):
     fingerprints: tuple[str, ...] = ()
 
 
-def match(store: Store, metric: str, annotations: Sequence[Annotation], scale: Scale | None = None) -> Matched:
+def match_annotations(
+    store: Store, metric: str, annotations: Sequence[Annotation], scale: Scale | None = None
+) -> MatchedAnnotations:
     """Join annotations with the judgements of a run by sample, method, metric and item.
 
     Labels made for a different version of the text are ignored: an annotation is left out if its `content` differs
@@ -86,31 +96,35 @@ def match(store: Store, metric: str, annotations: Sequence[Annotation], scale: S
         ...     match_annotations(store, "tone", [said]).things[0].values
         {'ana': 'Rude'}
     """
-    given = _with_method(store, metric, [one for one in annotations if one.metric == metric])
+    given = _fill_in_method(store, metric, [one for one in annotations if one.metric == metric])
     submitted = [one for one in given if one.status == "submitted"]
-    verdicts, tried = _judged(store, metric, {_key(one) for one in submitted})
-    now = _contents(store, metric, submitted, verdicts)
-    away = [one for one in submitted if of_another_text(one.content, now.get(_key(one)))]
-    kept = [one for one in submitted if not of_another_text(one.content, now.get(_key(one)))] if away else submitted
-    said, faults, replaced = _read(kept, {metric: scale} if scale is not None else {})
+    verdicts, tried = _read_verdicts(store, metric, {_build_key(one) for one in submitted})
+    now = _hash_judged_contents(store, metric, submitted, verdicts)
+    away = [one for one in submitted if is_of_other_text(one.content, now.get(_build_key(one)))]
+    kept = (
+        [one for one in submitted if not is_of_other_text(one.content, now.get(_build_key(one)))] if away else submitted
+    )
+    said, faults, replaced = _group_by_item(kept, {metric: scale} if scale is not None else {})
     used = [verdicts[key] for key in said if key in verdicts]
-    return Matched(
-        things=tuple(_thing(key, said[key], verdicts[key]) for key in said if key in verdicts),
+    return MatchedAnnotations(
+        things=tuple(_build_item(key, said[key], verdicts[key]) for key in said if key in verdicts),
         statuses=dict(Counter(one.status for one in given)),
         others=len(annotations) - len(given),
         replaced=replaced,
         faults=tuple(faults),
-        unjudged=tuple(name(key) for key in said if key not in verdicts and key in tried),
-        strange=tuple(name(key) for key in said if key not in verdicts and key not in tried),
-        differing=tuple(name(key) for key, rows in said.items() if key in verdicts and _differ(rows)),
-        changed=tuple(dict.fromkeys(name(_key(one)) for one in away)),
+        unjudged=tuple(format_item_key(key) for key in said if key not in verdicts and key in tried),
+        strange=tuple(format_item_key(key) for key in said if key not in verdicts and key not in tried),
+        differing=tuple(
+            format_item_key(key) for key, rows in said.items() if key in verdicts and _is_shown_differently(rows)
+        ),
+        changed=tuple(dict.fromkeys(format_item_key(_build_key(one)) for one in away)),
         outdated=len(away),
         judges=tuple(sorted({one.judge for one in used})),
         fingerprints=tuple(sorted({one.fingerprint for one in used})),
     )
 
 
-def of_another_text(seen: str | None, now: str | None) -> bool:
+def is_of_other_text(seen: str | None, now: str | None) -> bool:
     """Return whether a person was shown another text than the judge; False if either text is unknown.
 
     Args:
@@ -124,7 +138,7 @@ def of_another_text(seen: str | None, now: str | None) -> bool:
     return seen is not None and now is not None and seen != now
 
 
-def method_of(one: Annotation, methods: Collection[str]) -> str:
+def resolve_method(one: Annotation, methods: Collection[str]) -> str:
     """Return the method of an annotation; if it has none and the run has only one, return that one.
 
     Args:
@@ -139,7 +153,7 @@ def method_of(one: Annotation, methods: Collection[str]) -> str:
     return next(iter(methods)) if not one.method and len(methods) == 1 else one.method
 
 
-def name(key: Key) -> str:
+def format_item_key(key: ItemKey) -> str:
     """Format the key of an item.
 
     Example:
@@ -150,41 +164,43 @@ def name(key: Key) -> str:
     return f"{key[0]} ({rest})" if rest else key[0]
 
 
-def _with_method(store: Store, metric: str, given: Sequence[Annotation]) -> Sequence[Annotation]:
+def _fill_in_method(store: Store, metric: str, given: Sequence[Annotation]) -> Sequence[Annotation]:
     """Return annotations, with the only method of the run filled in if they have none."""
     if all(one.method for one in given):
         return given
     methods = {method for _, method, of, *_ in store.scores() if of == metric}
-    return [one.model_copy(update={"method": method_of(one, methods)}) for one in given]
+    return [one.model_copy(update={"method": resolve_method(one, methods)}) for one in given]
 
 
-def _key(one: Annotation) -> Key:
+def _build_key(one: Annotation) -> ItemKey:
     """Return the key of the annotated item."""
     return one.sample_id, one.method, one.item
 
 
-def _contents(
-    store: Store, metric: str, submitted: Iterable[Annotation], verdicts: Mapping[Key, _Verdict]
-) -> dict[Key, str]:
+def _hash_judged_contents(
+    store: Store, metric: str, submitted: Iterable[Annotation], verdicts: Mapping[ItemKey, _ItemVerdict]
+) -> dict[ItemKey, str]:
     """Return the hash of what the judge was shown, for items whose annotations have a content hash."""
-    asked = {_key(one) for one in submitted if one.content is not None} & verdicts.keys()
+    asked = {_build_key(one) for one in submitted if one.content is not None} & verdicts.keys()
     if not asked:
         return {}
     prints = {verdicts[key].fingerprint for key in asked}
-    return contents(store, metric, {key[:2] for key in asked}, prints)
+    return hash_contents(store, metric, {key[:2] for key in asked}, prints)
 
 
-def _read(submitted: Iterable[Annotation], scales: Mapping[str, Scale]) -> tuple[Said, list[str], int]:
+def _group_by_item(
+    submitted: Iterable[Annotation], scales: Mapping[str, Scale]
+) -> tuple[SubmittedAnnotations, list[str], int]:
     """Return the submitted annotations by item and annotator, the errors, and the number of replaced annotations."""
-    said: Said = {}
+    said: SubmittedAnnotations = {}
     faults: list[str] = []
     replaced = 0
     for one in submitted:
-        key = _key(one)
+        key = _build_key(one)
         try:
-            read = settled(one, scales)
+            read = parse_annotation_value(one, scales)
         except OffScaleError as error:
-            faults.append(f"{name(key)}, {one.annotator}: {error}")
+            faults.append(f"{format_item_key(key)}, {one.annotator}: {error}")
             continue
         earlier = said.setdefault(key, {}).get(one.annotator)
         replaced += earlier is not None and earlier != read
@@ -192,7 +208,7 @@ def _read(submitted: Iterable[Annotation], scales: Mapping[str, Scale]) -> tuple
     return said, faults, replaced
 
 
-class _Verdict(NamedTuple):
+class _ItemVerdict(NamedTuple):
     """The judgement of an item, with the tags of its case, the judge and the fingerprint."""
 
     judgement: Judgement
@@ -201,11 +217,13 @@ class _Verdict(NamedTuple):
     fingerprint: str
 
 
-def _judged(store: Store, metric: str, wanted: Collection[Key]) -> tuple[dict[Key, _Verdict], set[Key]]:
+def _read_verdicts(
+    store: Store, metric: str, wanted: Collection[ItemKey]
+) -> tuple[dict[ItemKey, _ItemVerdict], set[ItemKey]]:
     """Read the verdicts of the given items one row at a time, and find those that were tried without a verdict."""
-    verdicts: dict[Key, _Verdict] = {}
-    tried: set[Key] = set()
-    items: dict[tuple[str, str], list[Key]] = {}
+    verdicts: dict[ItemKey, _ItemVerdict] = {}
+    tried: set[ItemKey] = set()
+    items: dict[tuple[str, str], list[ItemKey]] = {}
     for key in wanted:
         items.setdefault(key[:2], []).append(key)
     for line in store.lines(metric):
@@ -218,34 +236,34 @@ def _judged(store: Store, metric: str, wanted: Collection[Key]) -> tuple[dict[Ke
         failed = {one.item for one in result.failures}
         for key in asked:
             if key[2] in said:
-                verdicts[key] = _Verdict(said[key[2]], result.tags, result.judge, result.fingerprint)
+                verdicts[key] = _ItemVerdict(said[key[2]], result.tags, result.judge, result.fingerprint)
             elif not said or key[2] in failed:
                 tried.add(key)
     return verdicts, tried
 
 
-def _thing(key: Key, said: Mapping[str, Annotation], verdict: _Verdict) -> Thing:
+def _build_item(key: ItemKey, said: Mapping[str, Annotation], verdict: _ItemVerdict) -> AnnotatedItem:
     """Build the item from its verdict and the annotation of each annotator."""
     first = next(iter(said.values()))
-    return Thing(
+    return AnnotatedItem(
         sample_id=key[0],
         method=key[1],
         item=key[2],
         tags=verdict.tags,
         judgement=verdict.judgement,
-        values=dict(_values(said)),
+        values=dict(_iterate_values(said)),
         weight=first.weight,
         stratum=first.stratum,
         suggested=any(one.suggested for one in said.values()),
     )
 
 
-def _differ(said: Mapping[str, Annotation]) -> bool:
+def _is_shown_differently(said: Mapping[str, Annotation]) -> bool:
     """Return whether annotators were shown different contents."""
     return len({one.content for one in said.values() if one.content is not None}) > 1
 
 
-def _values(said: Mapping[str, Annotation]) -> Iterator[tuple[str, Value]]:
+def _iterate_values(said: Mapping[str, Annotation]) -> Iterator[tuple[str, Value]]:
     """Yield each annotator with the value they gave, if any."""
     for annotator, one in said.items():
         if one.value is not None:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from greval.records.case import Case, Chunk, Traversal
 from greval.records.metric import JudgedMetric
-from greval.records.metric_input import Item, listed
+from greval.records.metric_input import Item, list_items
 from greval.records.needs import TAG
 
 NOTHING = "(none)"
@@ -28,7 +28,7 @@ TITLES = {
 }
 
 
-def titles(metric: JudgedMetric) -> dict[str, str]:
+def list_titles(metric: JudgedMetric) -> dict[str, str]:
     """Return the fields of a metric's records in order, each with its title; the judged item comes last.
 
     Example:
@@ -36,22 +36,25 @@ def titles(metric: JudgedMetric) -> dict[str, str]:
         >>> list_titles(predefined()["chunk_evaluation"])
         {'question': 'Question', 'chunk': 'Chunk to judge'}
     """
-    found = {name: need.removeprefix(TAG) if need.startswith(TAG) else TITLES[need] for name, need in _named(metric)}
+    found = {
+        name: need.removeprefix(TAG) if need.startswith(TAG) else TITLES[need]
+        for name, need in _iterate_field_names(metric)
+    }
     if metric.over:
         one = metric.over.removesuffix("s")
         found[one] = TITLES[one]
     return found
 
 
-def fields(metric: JudgedMetric, case: Case, item: Item | None) -> dict[str, str]:
+def format_fields(metric: JudgedMetric, case: Case, item: Item | None) -> dict[str, str]:
     """Return the content of each field: the inputs that the metric needs, and the judged item."""
-    shown = {name: _of(need, case) for name, need in _named(metric)}
+    shown = {name: _format_need(need, case) for name, need in _iterate_field_names(metric)}
     if metric.over and item is not None:
-        shown[metric.over.removesuffix("s")] = _item(item)
-    return {name: safe(text) for name, text in shown.items()}
+        shown[metric.over.removesuffix("s")] = _format_item(item)
+    return {name: escape_text(text) for name, text in shown.items()}
 
 
-def safe(text: str) -> str:
+def escape_text(text: str) -> str:
     r"""Escape a text for HTML so that a page shows it unchanged, with its line breaks.
 
     Example:
@@ -60,16 +63,16 @@ def safe(text: str) -> str:
     """
     whole = text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
     lines = html.escape(whole, quote=False).strip().splitlines()
-    return "<br>".join(_indented(line) for line in lines) or "(empty)"
+    return "<br>".join(_keep_indent(line) for line in lines) or "(empty)"
 
 
-def _indented(line: str) -> str:
+def _keep_indent(line: str) -> str:
     """Replace leading whitespace with entities, because a page would collapse it."""
     rest = line.lstrip(" \t")
     return line[: len(line) - len(rest)].replace("\t", "&emsp;").replace(" ", "&nbsp;") + rest
 
 
-def _named(metric: JudgedMetric) -> Iterator[tuple[str, str]]:
+def _iterate_field_names(metric: JudgedMetric) -> Iterator[tuple[str, str]]:
     """Yield the field name of each need.
 
     Tags are numbered, because their names may have characters that field names may not.
@@ -80,40 +83,40 @@ def _named(metric: JudgedMetric) -> Iterator[tuple[str, str]]:
             yield (f"tag_{tags.index(need) + 1}" if need in tags else need), need
 
 
-def _of(need: str, case: Case) -> str:
+def _format_need(need: str, case: Case) -> str:
     """Format the input that a metric needs."""
     if need.startswith(TAG):
         return case.tags[need.removeprefix(TAG)]
     if need == "context":
-        parts = {field: listed(field, case) for field in ("chunks", "triples") if getattr(case, field) is not None}
-        return _context(parts, case.aggregates or ())
+        parts = {field: list_items(field, case) for field in ("chunks", "triples") if getattr(case, field) is not None}
+        return _format_context(parts, case.aggregates or ())
     if need in {"chunks", "triples"}:
-        return _numbered(map(_item, listed(need, case)))
+        return _format_numbered(map(_format_item, list_items(need, case)))
     if need == "traversal":
-        return _walk(case.traversal or Traversal())
+        return _format_traversal(case.traversal or Traversal())
     return str(getattr(case, need))
 
 
-def _context(parts: Mapping[str, Iterable[Item]], aggregates: Sequence[str]) -> str:
+def _format_context(parts: Mapping[str, Iterable[Item]], aggregates: Sequence[str]) -> str:
     """Format all that an answer was generated from, each kind under its title."""
-    found = {TITLES[field]: _numbered(map(_item, items)) for field, items in parts.items()}
-    found |= {"Computed": _numbered(aggregates)} if aggregates else {}
+    found = {TITLES[field]: _format_numbered(map(_format_item, items)) for field, items in parts.items()}
+    found |= {"Computed": _format_numbered(aggregates)} if aggregates else {}
     return "\n\n".join(f"{title}\n\n{text}" for title, text in found.items()) or NOTHING
 
 
-def _numbered(texts: Iterable[str]) -> str:
+def _format_numbered(texts: Iterable[str]) -> str:
     """Format texts as a numbered list."""
     return "\n\n".join(f"[{n}] {text}" for n, text in enumerate(texts, 1)) or NOTHING
 
 
-def _item(item: Item) -> str:
+def _format_item(item: Item) -> str:
     """Format a chunk or a triple."""
     if isinstance(item, Chunk):
         return item.text
     return f"{item.subject} \u2014 {item.predicate} \u2014 {item.object}"
 
 
-def _walk(walk: Traversal) -> str:
+def _format_traversal(walk: Traversal) -> str:
     """Format the edges of a traversal, with its start and end nodes."""
     edges = (f"{n}. {a} \u2014 {label} \u2014 {b}" for n, (a, label, b) in enumerate(walk.traversed_edges, 1))
     return "\n".join([f"start: {', '.join(walk.start_nodes)}", *edges, f"end: {', '.join(walk.final_nodes)}"])

@@ -13,7 +13,7 @@ from greval.records.scale import CategoricalScale, OffScaleError, Scale, Value
 _SCALE: TypeAdapter[Scale] = TypeAdapter(Scale)
 
 
-def scales(metrics: JsonValue) -> dict[str, Scale]:
+def find_known_scales(metrics: JsonValue) -> dict[str, Scale]:
     """Return the scale of each metric that the run contains or that is predefined.
 
     Args:
@@ -26,7 +26,7 @@ def scales(metrics: JsonValue) -> dict[str, Scale]:
     return found
 
 
-def on_scale(scale: Scale, value: Value) -> Value:
+def parse_on_scale(scale: Scale, value: Value) -> Value:
     """Return the value of the scale that an annotated value denotes; numbers may be text, as in a table.
 
     Raises:
@@ -39,10 +39,10 @@ def on_scale(scale: Scale, value: Value) -> Value:
     """
     if isinstance(scale, CategoricalScale):
         return scale.read(str(value))
-    return scale.read(_number(value))
+    return scale.read(_parse_number(value))
 
 
-def settled(annotation: Annotation, scales: Mapping[str, Scale]) -> Annotation:
+def parse_annotation_value(annotation: Annotation, scales: Mapping[str, Scale]) -> Annotation:
     """Return an annotation with its value parsed on the scale of its metric, if that scale is known.
 
     Raises:
@@ -55,11 +55,11 @@ def settled(annotation: Annotation, scales: Mapping[str, Scale]) -> Annotation:
     scale = scales.get(annotation.metric)
     if scale is None:
         return annotation
-    value = on_scale(scale, annotation.value)
+    value = parse_on_scale(scale, annotation.value)
     return annotation if value == annotation.value else annotation.model_copy(update={"value": value})
 
 
-def _number(value: Value) -> object:
+def _parse_number(value: Value) -> object:
     """Parse a number given as text; anything else is left for the scale to reject."""
     if not isinstance(value, str):
         return value

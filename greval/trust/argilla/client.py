@@ -7,24 +7,24 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from greval._util.files import Closing
+from greval._util.files import CloseOnExit
 from greval.errors import ArgillaError, MissingExtraError
 
 if TYPE_CHECKING:
     import httpx
 
-URL, KEY = "ARGILLA_API_URL", "ARGILLA_API_KEY"
-AGAIN = "what was done before stays, and the same command goes on there"
-PAGE = 1000
+URL_VARIABLE, KEY_VARIABLE = "ARGILLA_API_URL", "ARGILLA_API_KEY"
+RESUME_HINT = "what was done before stays, and the same command goes on there"
+PAGE_SIZE = 1000
 """The maximum number of records per page."""
-READINGS = 4
-SHOWN = 300
+MAX_PASSES = 4
+MAX_SHOWN = 300
 UNKNOWN_KEY, FORBIDDEN, SERVER_FAULT = 401, 403, 500
 
 Json = dict[str, Any]
 
 
-class Server(Closing):
+class ArgillaClient(CloseOnExit):
     """A client of an Argilla server, usable as a context manager.
 
     Args:
@@ -43,14 +43,16 @@ class Server(Closing):
             import httpx
         except ImportError as error:
             raise MissingExtraError("argilla", "httpx") from error
-        self.url = _told("url", url, URL).rstrip("/")
+        self.url = _read_setting("url", url, URL_VARIABLE).rstrip("/")
         if not self.url.startswith(("http://", "https://")):
-            raise ArgillaError(f"{self.url}: is no http(s) address such as http://127.0.0.1:6900; mend --url or {URL}")
-        headers = {"X-Argilla-Api-Key": _told("key", key, KEY)}
+            raise ArgillaError(
+                f"{self.url}: is no http(s) address such as http://127.0.0.1:6900; mend --url or {URL_VARIABLE}"
+            )
+        headers = {"X-Argilla-Api-Key": _read_setting("key", key, KEY_VARIABLE)}
         try:
             self._client = httpx.Client(base_url=f"{self.url}/api/v1", headers=headers, timeout=timeout)
         except (httpx.InvalidURL, UnicodeEncodeError, ValueError) as error:
-            raise ArgillaError(f"{URL} or {KEY}: cannot be used: {error}") from error
+            raise ArgillaError(f"{URL_VARIABLE} or {KEY_VARIABLE}: cannot be used: {error}") from error
 
     def call(self, method: str, path: str, content: object = None, **query: str | int) -> Json:
         """Send a request and return the parsed response.
@@ -66,21 +68,21 @@ class Server(Closing):
             answer = self._client.request(method, path, content=body, headers=headers, params=query)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             why = str(error) or type(error).__name__
-            raise ArgillaError(f"{self.url}: no answer ({why}); is Argilla running there? {AGAIN}") from error
+            raise ArgillaError(f"{self.url}: no answer ({why}); is Argilla running there? {RESUME_HINT}") from error
         if answer.is_success:
-            return self._read(answer)
-        raise self._refused(answer)
+            return self._parse_body(answer)
+        raise self._build_error(answer)
 
     def get(self, path: str, **query: str | int) -> Json:
         """Send a GET request."""
         return self.call("GET", path, **query)
 
-    def items(self, path: str, **query: str | int) -> list[Json]:
+    def list_items(self, path: str, **query: str | int) -> list[Json]:
         """Return the items of a list endpoint."""
         found: list[Json] = self.get(path, **query).get("items", [])
         return found
 
-    def records(self, dataset_id: str, include: str | None = None) -> Iterator[Json]:
+    def iter_records(self, dataset_id: str, include: str | None = None) -> Iterator[Json]:
         """Yield each record of a dataset once.
 
         The order of records within one batch is not stable between pages, so one pass can miss some. Further
@@ -90,8 +92,8 @@ class Server(Closing):
             ArgillaError: If a page cannot be read, or some records were never seen.
         """
         seen: set[str] = set()
-        for reading in range(READINGS):
-            read, total, limit = 0, 1, PAGE - reading
+        for reading in range(MAX_PASSES):
+            read, total, limit = 0, 1, PAGE_SIZE - reading
             while read < total:
                 more = {} if include is None else {"include": include}
                 page = self.get(f"/datasets/{dataset_id}/records", offset=read, limit=limit, **more)
@@ -101,13 +103,13 @@ class Server(Closing):
                 read += len(page["items"]) or limit
             if len(seen) >= total:
                 return
-        raise ArgillaError(f"{self.url}: {total - len(seen)} of {total} records could not be read; {AGAIN}")
+        raise ArgillaError(f"{self.url}: {total - len(seen)} of {total} records could not be read; {RESUME_HINT}")
 
     def close(self) -> None:
         """Close the connections."""
         self._client.close()
 
-    def _read(self, answer: httpx.Response) -> Json:
+    def _parse_body(self, answer: httpx.Response) -> Json:
         if not answer.content:
             return {}
         try:
@@ -115,23 +117,26 @@ class Server(Closing):
         except ValueError:
             found = None
         if not isinstance(found, dict):
-            raise ArgillaError(f"{self.url}: that is no Argilla server: {answer.text[:SHOWN]!r}; mend {URL}")
+            raise ArgillaError(
+                f"{self.url}: that is no Argilla server: {answer.text[:MAX_SHOWN]!r}; mend {URL_VARIABLE}"
+            )
         return found
 
-    def _refused(self, answer: httpx.Response) -> ArgillaError:
+    def _build_error(self, answer: httpx.Response) -> ArgillaError:
         """Build the error of a refused request, with what to do."""
-        status, said = answer.status_code, _detail(answer)
+        status, said = answer.status_code, _extract_detail(answer)
         if status == UNKNOWN_KEY:
-            what = f"the key of {KEY} is not known there; copy it from the page My settings"
+            what = f"the key of {KEY_VARIABLE} is not known there; copy it from the page My settings"
         elif status == FORBIDDEN:
-            what = f"{self._who()} may not do this ({said}); use the key of an owner, or of an admin of the workspace"
+            hint = "use the key of an owner, or of an admin of the workspace"
+            what = f"{self._describe_user()} may not do this ({said}); {hint}"
         elif status >= SERVER_FAULT:
-            what = f"the server failed ({status}: {said}); {AGAIN}"
+            what = f"the server failed ({status}: {said}); {RESUME_HINT}"
         else:
             what = f"{answer.request.method} {answer.request.url.path} was refused ({status}): {said}"
         return ArgillaError(f"{self.url}: {what}", status)
 
-    def _who(self) -> str:
+    def _describe_user(self) -> str:
         """Describe the user of the key, if the server reports it."""
         import httpx
 
@@ -142,21 +147,21 @@ class Server(Closing):
             return "the user of this key"
 
 
-def _told(name: str, given: str | None, variable: str) -> str:
+def _read_setting(name: str, given: str | None, variable: str) -> str:
     found = given or os.environ.get(variable, "")
     if not found.strip():
         raise ArgillaError(f"no {name} of an Argilla server: set {variable} in the environment")
     return found.strip()
 
 
-def _detail(answer: httpx.Response) -> str:
+def _extract_detail(answer: httpx.Response) -> str:
     """Extract the error message of a response, which has several forms."""
     try:
         detail = answer.json()["detail"]
     except (ValueError, KeyError, TypeError):
-        return answer.text[:SHOWN] or "without a word"
+        return answer.text[:MAX_SHOWN] or "without a word"
     params = (detail.get("params") or detail) if isinstance(detail, dict) else {}
     if faults := params.get("errors"):
         places = (f"{'.'.join(map(str, fault.get('loc', ())))}: {fault.get('msg')}" for fault in faults)
-        return "; ".join(places)[:SHOWN]
-    return str(params.get("detail", detail))[:SHOWN]
+        return "; ".join(places)[:MAX_SHOWN]
+    return str(params.get("detail", detail))[:MAX_SHOWN]

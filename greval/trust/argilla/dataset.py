@@ -11,16 +11,16 @@ from greval.errors import ArgillaError
 from greval.records.metric import JudgedMetric
 from greval.records.record import Record
 from greval.records.scale import JudgedScale
-from greval.trust.argilla.client import Server
-from greval.trust.argilla.form import Json, guidelines, parts
+from greval.trust.argilla.client import ArgillaClient
+from greval.trust.argilla.form import Json, build_parts, format_guidelines
 
-OURS = "greval"
+METADATA_KEY = "greval"
 """The key of greval's settings in the metadata of a dataset."""
 MAX_NAME = 200
 CONFLICT = 409
 
 
-class About(Record):
+class DatasetSettings(Record):
     """The metadata that greval stores in its datasets: the metric with its scale, and the settings of the push."""
 
     metric: str
@@ -32,23 +32,23 @@ class About(Record):
     settings: str
 
 
-class Dataset(Record):
+class ArgillaDataset(Record):
     """A dataset on the server."""
 
     id: str
     name: str
     workspace: str
-    about: About
+    about: DatasetSettings
     question_ids: Annotated[dict[str, str], Field(default_factory=dict)]
 
 
-def workspace_of(server: Server, name: str | None) -> tuple[str, str]:
+def find_workspace(server: ArgillaClient, name: str | None) -> tuple[str, str]:
     """Find a workspace and return its id and name. None selects the only one that the user of the key can see.
 
     Raises:
         ArgillaError: If no workspace has this name, or there are several and no name is given.
     """
-    known = {one["name"]: one["id"] for one in server.items("/me/workspaces")}
+    known = {one["name"]: one["id"] for one in server.list_items("/me/workspaces")}
     told = ", ".join(sorted(known)) or "none"
     if name is None and len(known) == 1:
         return next((found, only) for only, found in known.items())
@@ -61,21 +61,23 @@ def workspace_of(server: Server, name: str | None) -> tuple[str, str]:
     return known[name], name
 
 
-def find(server: Server, name: str, workspace: str | None) -> Dataset:
+def find_dataset(server: ArgillaClient, name: str, workspace: str | None) -> ArgillaDataset:
     """Find a dataset by name.
 
     Raises:
         ArgillaError: If it does not exist, or was not created by greval.
     """
-    workspace_id, told = workspace_of(server, workspace)
-    found = _named(server, name, workspace_id)
+    workspace_id, told = find_workspace(server, workspace)
+    found = _find_raw_dataset(server, name, workspace_id)
     if found is None:
-        known = ", ".join(sorted(one["name"] for one in server.items("/me/datasets", workspace_id=workspace_id)))
+        known = ", ".join(sorted(one["name"] for one in server.list_items("/me/datasets", workspace_id=workspace_id)))
         raise ArgillaError(f"{server.url}: no dataset {name!r} in workspace {told!r}; there: {known or 'none'}")
-    return _read(server, found, told)
+    return _parse_dataset(server, found, told)
 
 
-def make(server: Server, name: str, workspace: str | None, *, metric: JudgedMetric, about: About) -> Dataset:
+def ensure_dataset(
+    server: ArgillaClient, name: str, workspace: str | None, *, metric: JudgedMetric, about: DatasetSettings
+) -> ArgillaDataset:
     """Find a dataset by name, or create it. Missing parts are added, and the dataset is published.
 
     Raises:
@@ -83,69 +85,73 @@ def make(server: Server, name: str, workspace: str | None, *, metric: JudgedMetr
     """
     if not 1 <= len(name) <= MAX_NAME:
         raise ArgillaError(f"--dataset: 1 to {MAX_NAME} characters, got {len(name)}")
-    workspace_id, told = workspace_of(server, workspace)
-    raw = _named(server, name, workspace_id) or _create(server, name, workspace_id, metric=metric, about=about)
-    dataset = _read(server, raw, told)
+    workspace_id, told = find_workspace(server, workspace)
+    raw = _find_raw_dataset(server, name, workspace_id) or _create_dataset(
+        server, name, workspace_id, metric=metric, about=about
+    )
+    dataset = _parse_dataset(server, raw, told)
     if dataset.about != about:
         raise ArgillaError(
-            f"{name}: the name is taken in workspace {told!r} by a dataset {_other(dataset.about, about)}; "
-            "choose another --dataset, or the same settings"
+            f"{name}: the name is taken in workspace {told!r} by a dataset "
+            f"{_describe_difference(dataset.about, about)}; choose another --dataset, or the same settings"
         )
     if raw["status"] != "ready":
-        _finish(server, dataset.id, parts(metric, suggested=about.suggested))
-    ids = {one["name"]: one["id"] for one in server.items(f"/datasets/{dataset.id}/questions")}
+        _add_missing_parts(server, dataset.id, build_parts(metric, suggested=about.suggested))
+    ids = {one["name"]: one["id"] for one in server.list_items(f"/datasets/{dataset.id}/questions")}
     return dataset.model_copy(update={"question_ids": ids})
 
 
-def _create(server: Server, name: str, workspace_id: str, *, metric: JudgedMetric, about: About) -> Json:
+def _create_dataset(
+    server: ArgillaClient, name: str, workspace_id: str, *, metric: JudgedMetric, about: DatasetSettings
+) -> Json:
     """Create the dataset without its parts, or return the one that a concurrent push has just created."""
     content = {
         "name": name,
         "workspace_id": workspace_id,
-        "guidelines": guidelines(metric),
+        "guidelines": format_guidelines(metric),
         "allow_extra_metadata": True,
         "distribution": {"strategy": "overlap", "min_submitted": about.min_submitted},
-        "metadata": {OURS: about.model_dump(mode="json")},
+        "metadata": {METADATA_KEY: about.model_dump(mode="json")},
     }
     try:
         return server.call("POST", "/datasets", content)
     except ArgillaError as error:
-        found = _named(server, name, workspace_id) if error.status == CONFLICT else None
+        found = _find_raw_dataset(server, name, workspace_id) if error.status == CONFLICT else None
         if found is None:
             raise
         return found
 
 
-def _finish(server: Server, dataset_id: str, whole: Mapping[str, list[Json]]) -> None:
+def _add_missing_parts(server: ArgillaClient, dataset_id: str, parts_by_path: Mapping[str, list[Json]]) -> None:
     """Add the missing parts of a dataset, and publish it."""
-    for path, wanted in whole.items():
+    for path, wanted in parts_by_path.items():
         listed = (
             f"/me/datasets/{dataset_id}/{path}" if path == "metadata-properties" else f"/datasets/{dataset_id}/{path}"
         )
-        there = {one["name"] for one in server.items(listed)}
+        there = {one["name"] for one in server.list_items(listed)}
         for one in wanted:
             if one["name"] not in there:
                 server.call("POST", f"/datasets/{dataset_id}/{path}", one)
     server.call("PUT", f"/datasets/{dataset_id}/publish")
 
 
-def _named(server: Server, name: str, workspace_id: str) -> Json | None:
-    found = server.items("/me/datasets", workspace_id=workspace_id, name=name)
+def _find_raw_dataset(server: ArgillaClient, name: str, workspace_id: str) -> Json | None:
+    found = server.list_items("/me/datasets", workspace_id=workspace_id, name=name)
     return next((one for one in found if one["name"] == name), None)
 
 
-def _read(server: Server, raw: Json, workspace: str) -> Dataset:
+def _parse_dataset(server: ArgillaClient, raw: Json, workspace: str) -> ArgillaDataset:
     try:
-        about = About.model_validate((raw.get("metadata") or {})[OURS])
+        about = DatasetSettings.model_validate((raw.get("metadata") or {})[METADATA_KEY])
     except (KeyError, TypeError, ValidationError) as error:
         raise ArgillaError(
             f"{server.url}: the dataset {raw['name']!r} in workspace {workspace!r} was not made by greval argilla push "
             "(or by another version); choose another --dataset"
         ) from error
-    return Dataset(id=raw["id"], name=raw["name"], workspace=workspace, about=about, question_ids={})
+    return ArgillaDataset(id=raw["id"], name=raw["name"], workspace=workspace, about=about, question_ids={})
 
 
-def _other(there: About, wanted: About) -> str:
+def _describe_difference(there: DatasetSettings, wanted: DatasetSettings) -> str:
     """Describe the first setting in which two datasets differ."""
     names = {"metric": "the metric", "suggested": "suggestions", "sample": "the sample", "seed": "the seed"}
     names["min_submitted"] = "--min-submitted"

@@ -7,15 +7,15 @@ import re
 from typing import Any, assert_never
 
 from greval.errors import ArgillaError
-from greval.records.fingerprint import digest
+from greval.records.fingerprint import hash_json
 from greval.records.metric import JudgedMetric
 from greval.records.scale import CategoricalScale, JudgedScale, Value, ValueScale
-from greval.trust.annotations.rendering import titles
+from greval.trust.annotations.rendering import list_titles
 
 JUDGEMENT, COMMENT = "judgement", "comment"
-WRITTEN = "judge"
+JUDGE_FIELD = "judge"
 """The field with the judge's reason, findings and notes, in datasets with suggestions."""
-RATED = range(11)
+RATING_VALUES = range(11)
 """The values that Argilla allows for a rating. Other values become labels that read as numbers."""
 NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 MAX_LABELS = 500
@@ -28,7 +28,7 @@ WEIGHT = "weight"
 Json = dict[str, Any]
 
 
-def question(metric: JudgedMetric) -> Json:
+def build_question(metric: JudgedMetric) -> Json:
     """Build the question on the metric's scale: a rating for integers within 0 to 10, otherwise labels.
 
     Raises:
@@ -42,13 +42,13 @@ def question(metric: JudgedMetric) -> Json:
     return {
         "name": JUDGEMENT,
         "title": metric.name,
-        "description": cut(metric.description, MAX_DESCRIPTION),
+        "description": shorten_text(metric.description, MAX_DESCRIPTION),
         "required": True,
-        "settings": _settings(metric.scale, metric.name),
+        "settings": _build_settings(metric.scale, metric.name),
     }
 
 
-def guidelines(metric: JudgedMetric) -> str:
+def format_guidelines(metric: JudgedMetric) -> str:
     """Format the annotation guidelines: the description, the steps and the meaning of each value."""
     steps = "\n".join(f"{n}. {step}" for n, step in enumerate(metric.steps, 1))
     parts = [
@@ -57,10 +57,10 @@ def guidelines(metric: JudgedMetric) -> str:
         f"## Values\n\n{metric.scale.explain()}",
         f"## Also\n\n{metric.instructions.strip()}" if metric.instructions.strip() else "",
     ]
-    return cut("\n\n".join(part for part in parts if part).replace("<", "&lt;"), MAX_GUIDELINES)
+    return shorten_text("\n\n".join(part for part in parts if part).replace("<", "&lt;"), MAX_GUIDELINES)
 
 
-def parts(metric: JudgedMetric, *, suggested: bool = False) -> dict[str, list[Json]]:
+def build_parts(metric: JudgedMetric, *, suggested: bool = False) -> dict[str, list[Json]]:
     """Build the parts of a dataset, keyed by the API path under which they are added.
 
     Args:
@@ -68,25 +68,25 @@ def parts(metric: JudgedMetric, *, suggested: bool = False) -> dict[str, list[Js
         suggested: Whether the judge's verdict and its reasons are shown.
     """
     shown = [
-        {"name": name, "title": cut(title, MAX_TITLE), "required": True, "settings": {"type": "text"}}
-        for name, title in titles(metric).items()
+        {"name": name, "title": shorten_text(title, MAX_TITLE), "required": True, "settings": {"type": "text"}}
+        for name, title in list_titles(metric).items()
     ]
     if suggested:
         text = {"type": "text"}
-        shown.append({"name": WRITTEN, "title": "What the judge wrote", "required": False, "settings": text})
+        shown.append({"name": JUDGE_FIELD, "title": "What the judge wrote", "required": False, "settings": text})
     comment = {"name": COMMENT, "title": "Comment", "required": False, "settings": {"type": "text"}}
     hidden = [{"name": name, "settings": {"type": "terms"}} for name in TERMS]
     hidden.append({"name": WEIGHT, "settings": {"type": "float"}})
     told = [{**one, "title": one["name"], "visible_for_annotators": False} for one in hidden]
-    return {"fields": shown, "questions": [question(metric), comment], "metadata-properties": told}
+    return {"fields": shown, "questions": [build_question(metric), comment], "metadata-properties": told}
 
 
-def mark(metric: JudgedMetric, *, suggested: bool = False) -> str:
+def hash_form(metric: JudgedMetric, *, suggested: bool = False) -> str:
     """Return the hash of the form. It differs between definitions."""
-    return digest(json.dumps([guidelines(metric), parts(metric, suggested=suggested)]))
+    return hash_json(json.dumps([format_guidelines(metric), build_parts(metric, suggested=suggested)]))
 
 
-def cut(text: str, most: int) -> str:
+def shorten_text(text: str, max_length: int) -> str:
     """Truncate a text to at most `max_length` characters, with a marker if it was cut.
 
     Example:
@@ -94,10 +94,10 @@ def cut(text: str, most: int) -> str:
         'abcdefgh ... (cut)'
     """
     ending = " ... (cut)"
-    return text if len(text) <= most else text[: most - len(ending) - 2] + ending
+    return text if len(text) <= max_length else text[: max_length - len(ending) - 2] + ending
 
 
-def answered(scale: JudgedScale, given: object) -> Value | None:
+def parse_answer(scale: JudgedScale, given: object) -> Value | None:
     """Parse an annotator's answer as a value of the scale. An answer that is not on the scale is kept as given.
 
     Example:
@@ -109,35 +109,35 @@ def answered(scale: JudgedScale, given: object) -> Value | None:
     return given if isinstance(given, int | str) else None
 
 
-def asked(scale: JudgedScale, value: object) -> int | str:
+def format_answer(scale: JudgedScale, value: object) -> int | str:
     """Format a value of the scale as an answer to the question."""
-    return int(str(value)) if isinstance(scale, ValueScale) and _rated(scale) else str(value)
+    return int(str(value)) if isinstance(scale, ValueScale) and _is_rating(scale) else str(value)
 
 
-def _settings(scale: JudgedScale, name: str) -> Json:
+def _build_settings(scale: JudgedScale, name: str) -> Json:
     match scale:
         case CategoricalScale(categories=categories):
-            return _labels({category.name: category.means for category in categories})
+            return _build_labels({category.name: category.means for category in categories})
         case ValueScale(size=size, levels=levels):
-            if _rated(scale):
+            if _is_rating(scale):
                 return {"type": "rating", "options": [{"value": value} for value in scale.values]}
             if size > MAX_LABELS:
                 raise ArgillaError(
                     f"{name}: its scale has {size:,} values and Argilla takes {MAX_LABELS}; "
                     "have it annotated in a CSV or JSONL file"
                 )
-            return _labels({str(value): levels.get(value, "") for value in scale.values})
+            return _build_labels({str(value): levels.get(value, "") for value in scale.values})
         case _:
             assert_never(scale)
 
 
-def _rated(scale: ValueScale) -> bool:
-    return all(end in RATED for end in scale.range) and all(isinstance(value, int) for value in scale.values)
+def _is_rating(scale: ValueScale) -> bool:
+    return all(end in RATING_VALUES for end in scale.range) and all(isinstance(value, int) for value in scale.values)
 
 
-def _labels(means: dict[str, str]) -> Json:
+def _build_labels(means: dict[str, str]) -> Json:
     options = [
-        {"value": value, "text": value, **({"description": cut(text, MAX_DESCRIPTION)} if text else {})}
+        {"value": value, "text": value, **({"description": shorten_text(text, MAX_DESCRIPTION)} if text else {})}
         for value, text in means.items()
     ]
     return {"type": "label_selection", "options": options}

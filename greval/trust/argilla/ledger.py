@@ -10,19 +10,19 @@ from typing import IO
 
 from pydantic import Field, ValidationError
 
-from greval._util.whole_file import write_whole
+from greval._util.whole_file import write_atomically
 from greval.errors import StoreError
 from greval.records.record import Record
-from greval.runs.store.disk import lock
-from greval.trust.annotations.judged_items import Place
+from greval.runs.store.disk import lock_folder
+from greval.trust.annotations.judged_items import ItemRef
 
 FOLDER = "argilla"
 
 
-class Entry(Record):
+class LedgerEntry(Record):
     """A drawn record: its place, content hash, weight and stratum."""
 
-    place: Place
+    place: ItemRef
     content: str
     weight: float = 1.0
     stratum: str | None = None
@@ -37,23 +37,23 @@ class Ledger(Record):
 
     draws: int = 0
     frame: frozenset[str] = frozenset()
-    planned: dict[str, Entry] = Field(default_factory=dict)
+    planned: dict[str, LedgerEntry] = Field(default_factory=dict)
     pulled: frozenset[str] = frozenset()
 
 
-def folder_of(run: Path) -> Path:
+def get_ledger_folder(run: Path) -> Path:
     """Return the folder of a run's ledgers."""
     return run / FOLDER
 
 
-def hold(run: Path) -> IO[str]:
+def lock_run(run: Path) -> IO[str]:
     """Lock a run against other pushes and pulls until the returned file is closed.
 
     Raises:
         StoreError: If another one is in progress, or the folder cannot be written.
     """
     try:
-        return lock(folder_of(run))
+        return lock_folder(get_ledger_folder(run))
     except StoreError as error:
         if not isinstance(error.__cause__, BlockingIOError):
             raise
@@ -61,31 +61,31 @@ def hold(run: Path) -> IO[str]:
         raise StoreError(message) from error
 
 
-def load(run: Path, dataset_id: str) -> Ledger:
+def read_ledger(run: Path, dataset_id: str) -> Ledger:
     """Read the ledger of a dataset, empty if it does not exist.
 
     Raises:
         StoreError: If it cannot be read.
     """
-    path = folder_of(run) / f"{dataset_id}.json"
+    path = get_ledger_folder(run) / f"{dataset_id}.json"
     try:
         return Ledger.model_validate_json(path.read_text(encoding="utf-8")) if path.exists() else Ledger()
     except (OSError, ValidationError) as error:
         raise StoreError(f"{path}: cannot be read: {error}; mend it or push to another --dataset") from error
 
 
-def keep(run: Path, dataset_id: str, ledger: Ledger) -> None:
+def write_ledger(run: Path, dataset_id: str, ledger: Ledger) -> None:
     """Write the ledger of a dataset."""
-    path = folder_of(run) / f"{dataset_id}.json"
+    path = get_ledger_folder(run) / f"{dataset_id}.json"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, ledger.model_dump_json())
+        write_atomically(path, ledger.model_dump_json())
     except OSError as error:
         why = error.strerror or error
         raise StoreError(f"{path}: cannot be written: {why}; free it and run the same again") from error
 
 
-def pulled_of_others(run: Path, dataset_id: str) -> frozenset[str]:
+def find_rows_of_others(run: Path, dataset_id: str) -> frozenset[str]:
     """Return the hashes of the rows that were pulled from other datasets."""
-    names = {path.stem for path in folder_of(run).glob("*.json")} - {dataset_id}
-    return frozenset().union(*(load(run, name).pulled for name in names))
+    names = {path.stem for path in get_ledger_folder(run).glob("*.json")} - {dataset_id}
+    return frozenset().union(*(read_ledger(run, name).pulled for name in names))

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from greval.errors import ArgillaError, DataError
-from greval.records.metric import JudgedMetric, define
+from greval.records.metric import JudgedMetric, build_metric
 from greval.runs.store import Store
-from greval.trust.annotations.judged_items import definitions
+from greval.trust.annotations.judged_items import read_definitions
 
 
-def metric_of(store: Store, name: str) -> JudgedMetric:
+def find_judged_metric(store: Store, name: str) -> JudgedMetric:
     """Return the definition of a judged metric of a run.
 
     Raises:
         DataError: If the run does not contain it.
         ArgillaError: If it is computed, because there is nothing for people to judge.
     """
-    known = definitions(store)
+    known = read_definitions(store)
     if name not in known:
         told = ", ".join(sorted(known)) or "none"
         raise DataError(f"{store.folder}: was not judged by {name!r}; metrics there: {told}")
@@ -23,4 +23,4 @@ def metric_of(store: Store, name: str) -> JudgedMetric:
         raise ArgillaError(
             f"{name}: is computed, so there is nothing for people to judge; name a judged metric with -m"
         )
-    return define(known[name])
+    return build_metric(known[name])

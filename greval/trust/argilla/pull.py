@@ -9,16 +9,16 @@ from pydantic import Field
 from greval.errors import ArgillaError
 from greval.records.record import Record
 from greval.runs.store import Store
-from greval.trust.annotations.files import FILE
-from greval.trust.annotations.judged_items import contents
-from greval.trust.argilla.client import FORBIDDEN, Server
-from greval.trust.argilla.dataset import find
-from greval.trust.argilla.ledger import hold, load
-from greval.trust.argilla.responses import Counts, Reading
-from greval.trust.argilla.row_store import GONE, OUTDATED, beside, write
+from greval.trust.annotations.files import ANNOTATIONS_FILE
+from greval.trust.annotations.judged_items import hash_contents
+from greval.trust.argilla.client import FORBIDDEN, ArgillaClient
+from greval.trust.argilla.dataset import find_dataset
+from greval.trust.argilla.ledger import lock_run, read_ledger
+from greval.trust.argilla.responses import AnnotatorCounts, ResponseReader
+from greval.trust.argilla.row_store import GONE, OUTDATED, get_excluded_path, replace_annotations
 
 
-class Pulled(Record):
+class PullResult(Record):
     """The result of a pull.
 
     `unanswered` counts records without a submitted answer. `edited` counts records that were changed in
@@ -32,7 +32,7 @@ class Pulled(Record):
     workspace: str
     path: str
     records: int
-    annotators: tuple[Counts, ...] = ()
+    annotators: tuple[AnnotatorCounts, ...] = ()
     unanswered: int = 0
     edited: int = 0
     unknown: int = 0
@@ -44,7 +44,7 @@ class Pulled(Record):
 
 def pull(
     run: Path | str, *, dataset: str, workspace: str | None = None, url: str | None = None, key: str | None = None
-) -> Pulled:
+) -> PullResult:
     """Pull annotations into `annotations.jsonl` of the run folder, replacing those pulled from this dataset before.
 
     Args:
@@ -63,36 +63,36 @@ def pull(
         DataError: If the file cannot be written, or contains invalid rows.
     """
     folder = Path(run)
-    with Store.open(folder) as store, hold(folder), Server(url, key) as server:
-        found = find(server, dataset, workspace)
-        ledger = load(folder, found.id)
-        now = contents(store, found.about.metric)
-        reading = Reading(found, ledger, contents=now, users=_usernames(server, found.workspace))
-        rows = [*reading.rows(server.records(found.id, "responses"))]
-        gone = write(folder, found.id, ledger, rows=rows, outdated=reading.outdated)
-    return Pulled(
+    with Store.open(folder) as store, lock_run(folder), ArgillaClient(url, key) as server:
+        found = find_dataset(server, dataset, workspace)
+        ledger = read_ledger(folder, found.id)
+        now = hash_contents(store, found.about.metric)
+        reading = ResponseReader(found, ledger, contents=now, users=_read_usernames(server, found.workspace))
+        rows = [*reading.iter_annotations(server.iter_records(found.id, "responses"))]
+        gone = replace_annotations(folder, found.id, ledger, rows=rows, outdated=reading.outdated)
+    return PullResult(
         dataset=found.name,
         workspace=found.workspace,
-        path=str(folder / FILE),
+        path=str(folder / ANNOTATIONS_FILE),
         records=reading.records,
-        annotators=tuple(reading.people()),
+        annotators=tuple(reading.iter_counts()),
         unanswered=reading.unanswered,
         edited=reading.edited,
         unknown=reading.unknown,
         gone=dict(gone),
-        gone_path=str(beside(folder, found.id, GONE)),
+        gone_path=str(get_excluded_path(folder, found.id, GONE)),
         outdated=len(reading.outdated),
-        outdated_path=str(beside(folder, found.id, OUTDATED)),
+        outdated_path=str(get_excluded_path(folder, found.id, OUTDATED)),
     )
 
 
-def _usernames(server: Server, workspace: str) -> dict[str, str]:
+def _read_usernames(server: ArgillaClient, workspace: str) -> dict[str, str]:
     """Map user ids to names: all users for an owner, those of the workspace for an admin."""
     try:
-        users = server.items("/users")
+        users = server.list_items("/users")
     except ArgillaError as error:
         if error.status != FORBIDDEN:
             raise
-        ids = {one["name"]: one["id"] for one in server.items("/me/workspaces")}
-        users = server.items(f"/workspaces/{ids[workspace]}/users")
+        ids = {one["name"]: one["id"] for one in server.list_items("/me/workspaces")}
+        users = server.list_items(f"/workspaces/{ids[workspace]}/users")
     return {one["id"]: one["username"] for one in users}

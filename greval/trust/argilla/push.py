@@ -11,21 +11,21 @@ from greval.errors import ArgillaError, DataError
 from greval.records.metric import JudgedMetric
 from greval.records.record import Record
 from greval.runs.store import Store
-from greval.trust.annotations.judged_items import shown
-from greval.trust.argilla.client import Server
-from greval.trust.argilla.dataset import About, Dataset, make
-from greval.trust.argilla.form import mark
-from greval.trust.argilla.ledger import hold, keep, load
-from greval.trust.argilla.metric_lookup import metric_of
-from greval.trust.argilla.records import record
-from greval.trust.argilla.sampling import Sample
-from greval.trust.argilla.sampling_plan import Light, changed, plan
+from greval.trust.annotations.judged_items import read_judged_items
+from greval.trust.argilla.client import ArgillaClient
+from greval.trust.argilla.dataset import ArgillaDataset, DatasetSettings, ensure_dataset
+from greval.trust.argilla.form import hash_form
+from greval.trust.argilla.ledger import lock_run, read_ledger, write_ledger
+from greval.trust.argilla.metric_lookup import find_judged_metric
+from greval.trust.argilla.records import build_record
+from greval.trust.argilla.sampling import SamplingPlan
+from greval.trust.argilla.sampling_plan import DrawableItem, count_changed, plan_records
 
-BATCH = 500
+MAX_BATCH = 500
 """The maximum number of records per request. The server accepts or rejects a batch as a whole."""
 
 
-class Pushed(Record):
+class PushResult(Record):
     """The result of a push.
 
     `judged` counts the items of the run, and `drawn` those in the sample. `added` records were sent now,
@@ -52,13 +52,13 @@ def push(  # noqa: PLR0913 - the options of a push
     *,
     dataset: str,
     workspace: str | None = None,
-    sample: Sample | str | None = None,
+    sample: SamplingPlan | str | None = None,
     suggestions: bool = False,
     min_submitted: int = 2,
     seed: int = 0,
     url: str | None = None,
     key: str | None = None,
-) -> Pushed:
+) -> PushResult:
     """Push the judged items of a run to Argilla, to be judged by people on the same scale.
 
     Args:
@@ -85,54 +85,56 @@ def push(  # noqa: PLR0913 - the options of a push
     """
     if min_submitted < 1:
         raise ArgillaError(f"--min-submitted: 1 or more, got {min_submitted}")
-    drawing = Sample.parse(sample) if isinstance(sample, str) else sample
+    drawing = SamplingPlan.parse(sample) if isinstance(sample, str) else sample
     folder = Path(run)
-    with Store.open(folder) as store, hold(folder), Server(url, key) as server:
-        definition = metric_of(store, metric)
-        about = About(
+    with Store.open(folder) as store, lock_run(folder), ArgillaClient(url, key) as server:
+        definition = find_judged_metric(store, metric)
+        about = DatasetSettings(
             metric=metric,
             scale=definition.scale,
             suggested=suggestions,
             sample=str(drawing) if drawing else None,
             seed=seed,
             min_submitted=min_submitted,
-            settings=mark(definition, suggested=suggestions),
+            settings=hash_form(definition, suggested=suggestions),
         )
-        candidates = [Light.of(one) for one in shown(store, definition)]
+        candidates = [DrawableItem.from_judged_item(one) for one in read_judged_items(store, definition)]
         if not candidates:
             raise DataError(f"{folder}: nothing was judged by {metric!r} there, so there is nothing to push")
         if drawing:
             drawing.check([one.candidate for one in candidates])
-        found = make(server, dataset, workspace, metric=definition, about=about)
-        return _send(server, found, store, definition, _Plan(candidates, drawing))
+        found = ensure_dataset(server, dataset, workspace, metric=definition, about=about)
+        return _send_records(server, found, store, definition, _PushPlan(candidates, drawing))
 
 
-class _Plan(NamedTuple):
+class _PushPlan(NamedTuple):
     """The judged items of a run, and how they are sampled."""
 
-    things: Sequence[Light]
-    sample: Sample | None
+    things: Sequence[DrawableItem]
+    sample: SamplingPlan | None
 
 
-def _send(server: Server, dataset: Dataset, store: Store, metric: JudgedMetric, planned: _Plan) -> Pushed:
+def _send_records(
+    server: ArgillaClient, dataset: ArgillaDataset, store: Store, metric: JudgedMetric, planned: _PushPlan
+) -> PushResult:
     """Draw a sample, record it in the ledger, and send the records that the server does not have."""
-    old = load(store.folder, dataset.id)
-    there = {one["external_id"] for one in server.records(dataset.id)}
-    new, wanted = plan(old, planned.things, planned.sample, seed=dataset.about.seed)
+    old = read_ledger(store.folder, dataset.id)
+    there = {one["external_id"] for one in server.iter_records(dataset.id)}
+    new, wanted = plan_records(old, planned.things, planned.sample, seed=dataset.about.seed)
     if planned.sample and not old.draws and not there <= new.planned.keys():
         raise ArgillaError(
             f"{dataset.name}: holds a sample that was drawn elsewhere, perhaps from a copy of this run; "
             "push from there, or choose another --dataset"
         )
     if new != old:
-        keep(store.folder, dataset.id, new)
+        write_ledger(store.folder, dataset.id, new)
     missing = wanted - there
-    every = shown(store, metric, written=dataset.about.suggested) if missing else iter(())
+    every = read_judged_items(store, metric, written=dataset.about.suggested) if missing else iter(())
     fresh = (one for one in every if one.id in missing)
-    records = (record(one, new.planned[one.id], dataset, run=store.folder.resolve().name) for one in fresh)
-    while batch := [*islice(records, BATCH)]:  # upsert by id, so a repeated record is harmless
+    records = (build_record(one, new.planned[one.id], dataset, run=store.folder.resolve().name) for one in fresh)
+    while batch := [*islice(records, MAX_BATCH)]:  # upsert by id, so a repeated record is harmless
         server.call("PUT", f"/datasets/{dataset.id}/records/bulk", {"items": batch})
-    return Pushed(
+    return PushResult(
         dataset=dataset.name,
         workspace=dataset.workspace,
         page=f"{server.url}/dataset/{dataset.id}/annotation-mode",
@@ -143,5 +145,5 @@ def _send(server: Server, dataset: Dataset, store: Store, metric: JudgedMetric, 
         drawn=len(wanted),
         added=len(missing),
         known=len(wanted) - len(missing),
-        changed=changed(new, missing),
+        changed=count_changed(new, missing),
     )

@@ -17,11 +17,11 @@ from pydantic import Field
 from greval.errors import ArgillaError
 from greval.records.record import Record
 
-LEAST = 0.05
+MIN_UNCERTAINTY = 0.05
 """The minimum uncertainty of an item, so that items with certain verdicts are drawn as well."""
 
 
-class Candidate(NamedTuple):
+class SampleCandidate(NamedTuple):
     """An item that can be drawn."""
 
     key: str
@@ -29,14 +29,14 @@ class Candidate(NamedTuple):
     uncertainty: float | None
 
 
-class Drawn(NamedTuple):
+class SampleWeight(NamedTuple):
     """The weight of a drawn item, which is the inverse of its inclusion probability, and its stratum."""
 
     weight: float = 1.0
     stratum: str | None = None
 
 
-class Sample(Record):
+class SamplingPlan(Record):
     """The sample size and method: simple random, stratified by verdict, or proportional to uncertainty."""
 
     kind: Literal["random", "stratified", "uncertain"]
@@ -61,7 +61,7 @@ class Sample(Record):
     def __str__(self) -> str:
         return f"{self.kind}:{self.size}"
 
-    def check(self, candidates: Sequence[Candidate]) -> None:
+    def check(self, candidates: Sequence[SampleCandidate]) -> None:
         """Raise if the sample cannot be drawn from the candidates.
 
         Raises:
@@ -73,7 +73,7 @@ class Sample(Record):
                 "--repeats 3, or draw with random or stratified"
             )
 
-    def draw(self, candidates: Sequence[Candidate], seed: int) -> dict[str, Drawn]:
+    def draw(self, candidates: Sequence[SampleCandidate], seed: int) -> dict[str, SampleWeight]:
         """Draw a sample and return the weights by key. The order of the candidates does not matter.
 
         Raises:
@@ -91,46 +91,50 @@ class Sample(Record):
             return {}
         self.check(ordered)
         if self.kind == "random":
-            return _simple(ordered, self.size, None)
-        return _stratified(ordered, self.size) if self.kind == "stratified" else _uncertain(ordered, self.size, chance)
+            return _draw_simple(ordered, self.size, None)
+        return (
+            _draw_stratified(ordered, self.size)
+            if self.kind == "stratified"
+            else _draw_uncertain(ordered, self.size, chance)
+        )
 
 
-def _simple(shuffled: Sequence[Candidate], size: int, stratum: str | None) -> dict[str, Drawn]:
+def _draw_simple(shuffled: Sequence[SampleCandidate], size: int, stratum: str | None) -> dict[str, SampleWeight]:
     """Draw the first `size` items of a shuffled list."""
     size = min(size, len(shuffled))
-    return {one.key: Drawn(len(shuffled) / size, stratum) for one in shuffled[:size]}
+    return {one.key: SampleWeight(len(shuffled) / size, stratum) for one in shuffled[:size]}
 
 
-def _stratified(shuffled: Sequence[Candidate], size: int) -> dict[str, Drawn]:
+def _draw_stratified(shuffled: Sequence[SampleCandidate], size: int) -> dict[str, SampleWeight]:
     """Draw equally many items of each value. The unused share of a small stratum goes to the larger ones."""
-    parts: dict[str, list[Candidate]] = defaultdict(list)
+    parts: dict[str, list[SampleCandidate]] = defaultdict(list)
     for one in shuffled:
         parts[one.value].append(one)
-    found: dict[str, Drawn] = {}
+    found: dict[str, SampleWeight] = {}
     left = max(size, len(parts))
     for place, (value, part) in enumerate(sorted(parts.items(), key=lambda entry: (len(entry[1]), entry[0]))):
         share = min(len(part), left // (len(parts) - place))
-        found |= _simple(part, share, value)
+        found |= _draw_simple(part, share, value)
         left -= share
     return found
 
 
-def _uncertain(shuffled: Sequence[Candidate], size: int, chance: Random) -> dict[str, Drawn]:
+def _draw_uncertain(shuffled: Sequence[SampleCandidate], size: int, chance: Random) -> dict[str, SampleWeight]:
     """Draw `size` items with probabilities that increase with their uncertainty (systematic sampling)."""
     known = [one.uncertainty for one in shuffled if one.uncertainty is not None]
     middle = sorted(known)[len(known) // 2]
-    sizes = {one.key: max(LEAST, middle if one.uncertainty is None else one.uncertainty) for one in shuffled}
-    chances = _chances(sizes, min(size, len(shuffled)))
+    sizes = {one.key: max(MIN_UNCERTAINTY, middle if one.uncertainty is None else one.uncertainty) for one in shuffled}
+    chances = _compute_chances(sizes, min(size, len(shuffled)))
     found, passed, mark = {}, 0.0, chance.random()
     for key, share in chances.items():
         passed += share
         if passed > mark or share >= 1:
-            found[key] = Drawn(1 / share)
+            found[key] = SampleWeight(1 / share)
             mark += 1
     return found
 
 
-def _chances(sizes: Mapping[str, float], count: int) -> dict[str, float]:
+def _compute_chances(sizes: Mapping[str, float], count: int) -> dict[str, float]:
     """Compute inclusion probabilities in proportion to sizes. They sum to `count`, and none exceeds 1."""
     sure: set[str] = set()
     while True:

@@ -6,39 +6,41 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Self
 
-from greval.trust.annotations.judged_items import Place, Shown
-from greval.trust.argilla.ledger import Entry, Ledger
-from greval.trust.argilla.sampling import Candidate, Drawn, Sample
+from greval.trust.annotations.judged_items import ItemRef, JudgedItem
+from greval.trust.argilla.ledger import Ledger, LedgerEntry
+from greval.trust.argilla.sampling import SampleCandidate, SampleWeight, SamplingPlan
 
 
-class Light(NamedTuple):
+class DrawableItem(NamedTuple):
     """A judged item without the content that is shown to annotators."""
 
     id: str
-    place: Place
+    place: ItemRef
     content: str
-    candidate: Candidate
+    candidate: SampleCandidate
 
     @classmethod
-    def of(cls, thing: Shown) -> Self:
+    def from_judged_item(cls, thing: JudgedItem) -> Self:
         """Build from a judged item, without the fields that sampling does not need."""
-        candidate = Candidate(thing.place.key(), str(thing.judgement.value), thing.uncertainty)
+        candidate = SampleCandidate(thing.place.hash_key(), str(thing.judgement.value), thing.uncertainty)
         return cls(thing.id, thing.place, thing.content, candidate)
 
 
-def plan(ledger: Ledger, things: Sequence[Light], sample: Sample | None, *, seed: int) -> tuple[Ledger, set[str]]:
+def plan_records(
+    ledger: Ledger, things: Sequence[DrawableItem], sample: SamplingPlan | None, *, seed: int
+) -> tuple[Ledger, set[str]]:
     """Draw from the places not seen before, and return the new ledger with the ids of the wanted records.
 
     A place is drawn or not drawn only once. If its content changes later, the new record keeps the weight of
     the old one. Each later draw is a stratum of its own.
     """
-    drawn = {entry.place.key(): Drawn(entry.weight, entry.stratum) for entry in ledger.planned.values()}
+    drawn = {entry.place.hash_key(): SampleWeight(entry.weight, entry.stratum) for entry in ledger.planned.values()}
     fresh = [one.candidate for one in things if one.candidate.key not in ledger.frame]
-    more = sample.draw(fresh, seed) if sample else {one.key: Drawn() for one in fresh}
+    more = sample.draw(fresh, seed) if sample else {one.key: SampleWeight() for one in fresh}
     if sample and ledger.draws:
-        more = {key: _later(one, ledger.draws) for key, one in more.items()}
+        more = {key: _mark_later_draw(one, ledger.draws) for key, one in more.items()}
     drawn |= more
-    wanted = {one.id: _entry(one, drawn[one.candidate.key]) for one in things if one.candidate.key in drawn}
+    wanted = {one.id: _build_entry(one, drawn[one.candidate.key]) for one in things if one.candidate.key in drawn}
     new = {
         "draws": ledger.draws + bool(fresh),
         "frame": ledger.frame | {candidate.key for candidate in fresh},
@@ -47,17 +49,17 @@ def plan(ledger: Ledger, things: Sequence[Light], sample: Sample | None, *, seed
     return ledger.model_copy(update=new), set(wanted)
 
 
-def changed(ledger: Ledger, added: Iterable[str]) -> int:
+def count_changed(ledger: Ledger, added: Iterable[str]) -> int:
     """Count the added records whose item had other content before."""
-    contents = Counter(entry.place.key() for entry in ledger.planned.values())
-    return sum(contents[ledger.planned[one].place.key()] > 1 for one in added)
+    contents = Counter(entry.place.hash_key() for entry in ledger.planned.values())
+    return sum(contents[ledger.planned[one].place.hash_key()] > 1 for one in added)
 
 
-def _entry(thing: Light, drawn: Drawn) -> Entry:
-    return Entry(place=thing.place, content=thing.content, weight=drawn.weight, stratum=drawn.stratum)
+def _build_entry(thing: DrawableItem, drawn: SampleWeight) -> LedgerEntry:
+    return LedgerEntry(place=thing.place, content=thing.content, weight=drawn.weight, stratum=drawn.stratum)
 
 
-def _later(drawn: Drawn, draws: int) -> Drawn:
+def _mark_later_draw(drawn: SampleWeight, draws: int) -> SampleWeight:
     """Prefix the stratum with the number of a later draw, because its population is only what came since."""
     part = f"draw {draws + 1}"
-    return Drawn(drawn.weight, part if drawn.stratum is None else f"{part}: {drawn.stratum}")
+    return SampleWeight(drawn.weight, part if drawn.stratum is None else f"{part}: {drawn.stratum}")

@@ -6,23 +6,31 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypedDict, Unpack
 
-from greval._util.arguments import known_options, run_folder, unknown
-from greval.analysis.comparison.scales import direction
+from greval._util.arguments import build_unknown_name_error, check_options, resolve_run_folder
+from greval.analysis.comparison.scales import find_direction
 from greval.errors import DataError
 from greval.records.annotation import Annotation
 from greval.runs.store import Store
-from greval.stats.difference import Clusters
+from greval.stats.difference import ClusterSums
 from greval.stats.interval import LEVEL
-from greval.stats.sampling import Drawn
-from greval.trust.annotations.judged_items import contents
-from greval.trust.annotations.matching import Key
-from greval.trust.annotations.sources import Source, given
-from greval.trust.estimates.cells import Cell, by_question, cells, things
-from greval.trust.estimates.figures import REFUSED, Figures, Range, Sample, Scope, by_judge, figures
-from greval.trust.estimates.judged import NOT_TOLD, Judged, judged
-from greval.trust.estimates.labels import Labels, labelled
-from greval.trust.estimates.records import DrawnBy, Estimate, EstimateRow, Figure
-from greval.trust.estimates.sampling_design import drawing
+from greval.stats.sampling import WeightedSample
+from greval.trust.annotations.judged_items import hash_contents
+from greval.trust.annotations.matching import ItemKey
+from greval.trust.annotations.sources import AnnotationSource, load_annotations
+from greval.trust.estimates.cells import EstimateCell, iterate_cells, select_items, sum_by_question
+from greval.trust.estimates.figures import (
+    REFUSED,
+    CellFigures,
+    EstimateScope,
+    LabelledSample,
+    ValueRange,
+    compute_figures,
+    compute_judge_figure,
+)
+from greval.trust.estimates.judged import NO_VALUE, JudgedColumns, read_judged_columns
+from greval.trust.estimates.labels import ItemLabels, build_labels
+from greval.trust.estimates.records import DrawnBy, Estimate, EstimateFigure, EstimateRow
+from greval.trust.estimates.sampling_design import infer_design
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,7 +41,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
-class Wishes(TypedDict, total=False):
+class EstimateOptions(TypedDict, total=False):
     """The options of `estimate`."""
 
     drawn_by: DrawnBy | None
@@ -41,16 +49,16 @@ class Wishes(TypedDict, total=False):
     level: float
 
 
-class _Target(NamedTuple):
+class _EstimateTarget(NamedTuple):
     """The quantity that is estimated in each cell: the mean of the values, or the share of one category."""
 
     category: str | None
     verdicts: Floats
-    sample: Sample
-    reach: Range
+    sample: LabelledSample
+    reach: ValueRange
 
 
-class _Rules(NamedTuple):
+class _EstimateSettings(NamedTuple):
     """The confidence level, the population of questions, and the reason why labels are not used."""
 
     level: float
@@ -61,11 +69,11 @@ class _Rules(NamedTuple):
 def estimate(
     run: str | Path | Run,
     metric: str,
-    annotations: Source = None,
+    annotations: AnnotationSource = None,
     *,
     by: str | Sequence[str] = (),
     baseline: str | None = None,
-    **wishes: Unpack[Wishes],
+    **options: Unpack[EstimateOptions],
 ) -> Estimate:
     """Estimate the mean that people would give to all judged items of a metric, method by method.
 
@@ -76,7 +84,7 @@ def estimate(
             files, or the annotations. By default those in the run's folder are used.
         by: One or several tags; each combination of their values is estimated in addition to all questions.
         baseline: A method; the differences of the others from it are estimated too, question by question.
-        **wishes: `level`: the confidence level of the intervals, 0.95 by default. `drawn_by`: "items" if single items
+        **options: `level`: the confidence level of the intervals, 0.95 by default. `drawn_by`: "items" if single items
             were sampled for annotation, "questions" if whole questions were; by default this is inferred from the
             labels. `new_questions`: whether the intervals are for new questions like these; by default they are for
             the judged items of this run.
@@ -102,31 +110,31 @@ def estimate(
         >>> row.judged, row.labels, row.judge.value, round(row.prediction_powered.value, 2)
         (40, 14, 1.5, 2.13)
     """
-    known_options(wishes, Wishes, "estimate")
-    level = wishes.get("level", LEVEL)
+    check_options(options, EstimateOptions, "estimate")
+    level = options.get("level", LEVEL)
     if not 0 < level < 1:
         raise DataError(f"the level must lie between 0 and 1, got {level:g}; 0.95 is usual")
-    folder = run_folder(run)
+    folder = resolve_run_folder(run)
     tags = tuple(tag for tag in ((by,) if isinstance(by, str) else by) if tag != "method")
-    all_given = given(folder, annotations)
+    all_given = load_annotations(folder, annotations)
     people = tuple(one for one in all_given.annotations if one.metric == metric)
-    found = judged(folder, metric, by=tags, wanted={(one.sample_id, one.method) for one in people})
-    _check(found, baseline, folder)
-    labels = labelled(people, found, _shown(folder, metric, people, found))
+    found = read_judged_columns(folder, metric, by=tags, wanted={(one.sample_id, one.method) for one in people})
+    _check_baseline(found, baseline, folder)
+    labels = build_labels(people, found, _hash_judged_contents(folder, metric, people, found))
     if len(labels.found) < 2:  # noqa: PLR2004 - a spread needs two
-        raise DataError(_too_few(labels, metric))
-    drawn = drawing(found, labels, wishes.get("drawn_by"))
-    targets = [*_targets(found, labels, drawn.drawn)]
-    rules = _Rules(level, wishes.get("new_questions", False), drawn.unlike)
+        raise DataError(_format_too_few(labels, metric))
+    drawn = infer_design(found, labels, options.get("drawn_by"))
+    targets = [*_build_targets(found, labels, drawn.drawn)]
+    rules = _EstimateSettings(level, options.get("new_questions", False), drawn.unlike)
     rows = [
-        _row(found, cell, target, labels, rules)
-        for cell in cells(found, baseline, grouped=bool(tags))
+        _build_row(found, cell, target, labels, rules)
+        for cell in iterate_cells(found, baseline, grouped=bool(tags))
         for target in targets
     ]
     return Estimate(
         folder=str(folder),
         metric=metric,
-        better=direction(found.scale).better,
+        better=find_direction(found.scale).better,
         level=level,
         by=tags,
         baseline=baseline,
@@ -139,31 +147,33 @@ def estimate(
         refused=drawn.unlike,
         rows=tuple(rows),
         unread=all_given.unread,
-        warnings=(*labels.warnings, *drawn.warnings, *_failed(found)),
+        warnings=(*labels.warnings, *drawn.warnings, *_find_failure_warning(found)),
     )
 
 
-def _shown(folder: Path, metric: str, people: Sequence[Annotation], found: Judged) -> Mapping[Key, str]:
+def _hash_judged_contents(
+    folder: Path, metric: str, people: Sequence[Annotation], found: JudgedColumns
+) -> Mapping[ItemKey, str]:
     """Return the hash of what the judge was shown, for items whose annotations have a content hash."""
     told = [one for one in people if one.content is not None]
     wanted = {(one.sample_id, method) for one in told for method in ((one.method,) if one.method else found.methods)}
     if not wanted:
         return {}
     with Store.open(folder) as store, store.snapshot():
-        return contents(store, metric, wanted)
+        return hash_contents(store, metric, wanted)
 
 
-def _check(found: Judged, baseline: str | None, folder: Path) -> None:
+def _check_baseline(found: JudgedColumns, baseline: str | None, folder: Path) -> None:
     """Raise an error if the baseline does not exist or is the only method."""
     if baseline is None:
         return
     if baseline not in found.methods:
-        raise unknown("method", baseline, found.methods, folder)
+        raise build_unknown_name_error("method", baseline, found.methods, folder)
     if len(found.methods) == 1:
         raise DataError(f"{folder}: {baseline} is its only method: there is no other to take it off from")
 
 
-def _too_few(labels: Labels, metric: str) -> str:
+def _format_too_few(labels: ItemLabels, metric: str) -> str:
     """Format the error message for too few labels."""
     lacking = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in labels.not_used if count)
     told = f"; of its annotations {lacking}" if lacking else ""
@@ -171,53 +181,58 @@ def _too_few(labels: Labels, metric: str) -> str:
     return f"{metric}: an estimate needs two labels of judged things at least, there is {count or 'none'}{told}"
 
 
-def _targets(found: Judged, labels: Labels, drawn: Drawn) -> Iterator[_Target]:
+def _build_targets(found: JudgedColumns, labels: ItemLabels, drawn: WeightedSample) -> Iterator[_EstimateTarget]:
     """Yield the quantities to estimate: the mean, or for categories without scores the share of each."""
     import numpy as np
 
-    verdicts = found.verdicts()
+    verdicts = found.get_verdicts()
     places = np.array([label.place for label in labels.found])
     said = np.array([label.value for label in labels.found])
     if not found.categories:
-        ends = direction(found.scale).ends
+        ends = find_direction(found.scale).ends
         seen = np.r_[verdicts, said]
         binary = bool(np.isin(seen, (0.0, 1.0)).all())
         width = ends[1] - ends[0] if ends else float(seen.max() - seen.min())
-        yield _Target(
-            None, verdicts, Sample(drawn, said, verdicts[places]), Range(ends, width, binary and ends == (0, 1))
+        yield _EstimateTarget(
+            None,
+            verdicts,
+            LabelledSample(drawn, said, verdicts[places]),
+            ValueRange(ends, width, binary and ends == (0, 1)),
         )
     for number, name in enumerate(found.categories):
         share = (verdicts == number).astype(float)
-        sample = Sample(drawn, (said == number).astype(float), share[places])
-        yield _Target(name, share, sample, Range((0.0, 1.0), 1.0, binary=True))
+        sample = LabelledSample(drawn, (said == number).astype(float), share[places])
+        yield _EstimateTarget(name, share, sample, ValueRange((0.0, 1.0), 1.0, binary=True))
 
 
-def _row(found: Judged, cell: Cell, target: _Target, labels: Labels, rules: _Rules) -> EstimateRow:
+def _build_row(
+    found: JudgedColumns, cell: EstimateCell, target: _EstimateTarget, labels: ItemLabels, rules: _EstimateSettings
+) -> EstimateRow:
     """Estimate one quantity in one cell."""
     import numpy as np
 
-    of = things(found, cell)
+    of = select_items(found, cell)
     count = sum(len(side.which) for side in of)
-    told = {"group": cell.group, "method": cell.method or NOT_TOLD, "category": target.category, "judged": count}
-    told["baseline"] = None if cell.baseline is None else cell.baseline or NOT_TOLD
+    told = {"group": cell.group, "method": cell.method or NO_VALUE, "category": target.category, "judged": count}
+    told["baseline"] = None if cell.baseline is None else cell.baseline or NO_VALUE
     mean = cell.baseline is None
-    of_questions = by_question(found, of, target.verdicts)
-    judge = by_judge(*of_questions, target.reach, level=rules.level, mean=mean)
+    of_questions = sum_by_question(found, of, target.verdicts)
+    judge = compute_judge_figure(*of_questions, target.reach, level=rules.level, mean=mean)
     places = np.array([label.place for label in labels.found])
-    none = Figure(reason=rules.unlike or "no judged thing")
+    none = EstimateFigure(reason=rules.unlike or "no judged thing")
     if not count:
         return EstimateRow(**told, labels=0, judge=judge, labels_only=none, prediction_powered=none, rogan_gladen=none)
-    sides = [side.side(target.verdicts, places, sign) for side, sign in zip(of, (1.0, -1.0), strict=False)]
-    scope = Scope(rules.level, Clusters(*of_questions).error ** 2 if rules.new_questions else 0.0)
-    both = figures(target.sample, sides, target.reach, judged=count, scope=scope)
+    sides = [side.build_side(target.verdicts, places, sign) for side, sign in zip(of, (1.0, -1.0), strict=False)]
+    scope = EstimateScope(rules.level, ClusterSums(*of_questions).error ** 2 if rules.new_questions else 0.0)
+    both = compute_figures(target.sample, sides, target.reach, judged=count, scope=scope)
     if rules.unlike:
-        both = Figures(none, none, None, none)
+        both = CellFigures(none, none, None, none)
     return EstimateRow(
         **told,
         labels=sum(int((side.shares > 0).sum()) for side in sides),
         judge=judge,
         labels_only=both.labels_only,
-        plain=Figure(reason=REFUSED) if labels.enriched else None,
+        plain=EstimateFigure(reason=REFUSED) if labels.enriched else None,
         prediction_powered=both.prediction_powered,
         power=both.power,
         rogan_gladen=both.rogan_gladen,
@@ -226,7 +241,7 @@ def _row(found: Judged, cell: Cell, target: _Target, labels: Labels, rules: _Rul
     )
 
 
-def _failed(found: Judged) -> Iterator[str]:
+def _find_failure_warning(found: JudgedColumns) -> Iterator[str]:
     """Yield a warning if cases failed."""
     if count := found.statuses["failed"]:
         yield f"{count} of {found.statuses.total()} cases failed: the estimate is of the judged ones only"

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from greval.stats.prediction_powered import Side
-from greval.trust.estimates.judged import Judged
+from greval.stats.prediction_powered import EstimateTerm
+from greval.trust.estimates.judged import JudgedColumns
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
 
 
-class Cell(NamedTuple):
+class EstimateCell(NamedTuple):
     """One mean, or the difference of two, and the number of its group (None for all questions)."""
 
     group: str
@@ -28,13 +28,13 @@ class Cell(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Things:
+class CellItems:
     """The judged items of one method in one cell: their indices and their shares in the mean."""
 
     which: Integers
     shares: Floats
 
-    def side(self, verdicts: Floats, places: Integers, sign: float) -> Side:
+    def build_side(self, verdicts: Floats, places: Integers, sign: float) -> EstimateTerm:
         """Build this mean as an input of the estimate.
 
         Args:
@@ -46,21 +46,21 @@ class Things:
 
         whole = np.zeros(len(verdicts))
         whole[self.which] = self.shares
-        return Side(whole[places], float(self.shares @ verdicts[self.which] / self.shares.sum()), sign)
+        return EstimateTerm(whole[places], float(self.shares @ verdicts[self.which] / self.shares.sum()), sign)
 
 
-def cells(judged: Judged, baseline: str | None, *, grouped: bool) -> Iterator[Cell]:
+def iterate_cells(judged: JudgedColumns, baseline: str | None, *, grouped: bool) -> Iterator[EstimateCell]:
     """Yield every mean that is estimated, and after those of each group the differences from the baseline."""
     groups: list[tuple[str, int | None]] = [("", None), *(sorted(judged.groups.items()) if grouped else ())]
     for group, number in groups:
         for method in judged.methods:
-            yield Cell(group, method, None, number)
+            yield EstimateCell(group, method, None, number)
         for method in judged.methods:
             if baseline is not None and method != baseline:
-                yield Cell(group, method, baseline, number)
+                yield EstimateCell(group, method, baseline, number)
 
 
-def things(judged: Judged, cell: Cell) -> tuple[Things, ...]:
+def select_items(judged: JudgedColumns, cell: EstimateCell) -> tuple[CellItems, ...]:
     """Return the items of a cell: those of its method, and for a difference those of its baseline.
 
     In a mean each item has the same weight. In a difference each question that both methods have has the same weight,
@@ -68,23 +68,23 @@ def things(judged: Judged, cell: Cell) -> tuple[Things, ...]:
     """
     import numpy as np
 
-    question, method = judged.numbers("question"), judged.numbers("method")
-    within = np.ones(len(question), dtype=bool) if cell.number is None else judged.numbers("group") == cell.number
+    question, method = judged.get_numbers("question"), judged.get_numbers("method")
+    within = np.ones(len(question), dtype=bool) if cell.number is None else judged.get_numbers("group") == cell.number
     names = [cell.method, *([] if cell.baseline is None else [cell.baseline])]
     of = [np.flatnonzero(within & (method == judged.methods[name])) for name in names]
     if cell.baseline is None:
-        return (Things(of[0], np.ones(len(of[0]))),)
+        return (CellItems(of[0], np.ones(len(of[0]))),)
     counts = [np.bincount(question[which], minlength=int(question.max()) + 1) for which in of]
     both = (counts[0] > 0) & (counts[1] > 0)
     kept = [which[both[question[which]]] for which in of]
-    return tuple(Things(which, 1 / count[question[which]]) for which, count in zip(kept, counts, strict=True))
+    return tuple(CellItems(which, 1 / count[question[which]]) for which, count in zip(kept, counts, strict=True))
 
 
-def by_question(judged: Judged, sides: Sequence[Things], verdicts: Floats) -> tuple[Floats, Integers]:
+def sum_by_question(judged: JudgedColumns, sides: Sequence[CellItems], verdicts: Floats) -> tuple[Floats, Integers]:
     """Return the judge's figures of a cell by question: sums and numbers of items, or paired differences."""
     import numpy as np
 
-    question = judged.numbers("question")
+    question = judged.get_numbers("question")
     added, counted = np.zeros(int(question.max()) + 1), np.zeros(int(question.max()) + 1, dtype=np.int64)
     for sign, side in zip((1.0, -1.0), sides, strict=False):
         np.add.at(added, question[side.which], sign * side.shares * verdicts[side.which])

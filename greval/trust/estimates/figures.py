@@ -8,14 +8,21 @@ from functools import partial
 from math import ceil, inf, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
-from greval.stats.difference import Clusters, student
+from greval.stats.difference import ClusterSums, student_interval
 from greval.stats.interval import Interval, IntervalMethod
 from greval.stats.mean_interval import mean_interval
-from greval.stats.misclassification import Corrected, Rates, rogan_gladen
+from greval.stats.misclassification import CorrectedRate, JudgeRates, rogan_gladen
 from greval.stats.number_range import NumberRange
-from greval.stats.prediction_powered import Estimated, Side, covering, labels_only, prediction_powered, scores
-from greval.stats.sampling import Drawn
-from greval.trust.estimates.records import Figure
+from greval.stats.prediction_powered import (
+    EstimateTerm,
+    MeanEstimate,
+    compute_interval,
+    estimate_from_labels,
+    estimate_prediction_powered,
+    linearise_scores,
+)
+from greval.stats.sampling import WeightedSample
+from greval.trust.estimates.records import EstimateFigure
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,23 +39,23 @@ QUARTER = 0.25
 """The relative variance of an interval of half the length."""
 
 
-class Fewest(NamedTuple):
+class MinQuestions(NamedTuple):
     """The minimum number of whole labelled questions for an interval of a mean, and of a difference."""
 
     mean: int
     difference: int
 
 
-QUESTIONS = {
-    "labels_only": Fewest(8, 30),
-    "prediction_powered": Fewest(40, 60),
-    "rogan_gladen": Fewest(40, 100),
+MIN_QUESTIONS = {
+    "labels_only": MinQuestions(8, 30),
+    "prediction_powered": MinQuestions(40, 60),
+    "rogan_gladen": MinQuestions(40, 100),
 }
 """With fewer questions the coverage of some 95 % intervals is below 93 % or above 97 %
 (benchmarks/estimate_coverage.py)."""
 
 
-class Range(NamedTuple):
+class ValueRange(NamedTuple):
     """The possible values: the scale's ends, the largest difference of two values, and whether all are 0 or 1."""
 
     ends: tuple[float, float] | None
@@ -56,32 +63,32 @@ class Range(NamedTuple):
     binary: bool
 
     @property
-    def numbers(self) -> NumberRange:
+    def number_range(self) -> NumberRange:
         """The range in the form that the interval of a mean needs."""
         low, high = self.ends or (-inf, None)
         return NumberRange(low, high, self.binary)
 
 
 @dataclass(frozen=True)
-class Sample:
+class LabelledSample:
     """The labelled items of a metric: their sampling design, people's values and the judge's values."""
 
-    drawn: Drawn
+    drawn: WeightedSample
     labels: Floats
     verdicts: Floats
 
 
-class Figures(NamedTuple):
+class CellFigures(NamedTuple):
     """The figures of one cell that are based on labels."""
 
-    labels_only: Figure
-    prediction_powered: Figure
+    labels_only: EstimateFigure
+    prediction_powered: EstimateFigure
     power: float | None
-    rogan_gladen: Figure
-    rates: Rates | None = None
+    rogan_gladen: EstimateFigure
+    rates: JudgeRates | None = None
 
 
-class Scope(NamedTuple):
+class EstimateScope(NamedTuple):
     """The confidence level, and the population of questions.
 
     `judge_error` is the variance of the judge's mean over a new sample of questions, 0 if only the questions of the
@@ -92,7 +99,9 @@ class Scope(NamedTuple):
     judge_error: float = 0.0
 
 
-def figures(sample: Sample, sides: list[Side], reach: Range, *, judged: int, scope: Scope) -> Figures:
+def compute_figures(
+    sample: LabelledSample, sides: list[EstimateTerm], reach: ValueRange, *, judged: int, scope: EstimateScope
+) -> CellFigures:
     """Estimate one mean or difference from labels, alone and with the judge.
 
     If too few whole questions were labelled for an interval, the figure has its value, and the reason for no
@@ -105,49 +114,51 @@ def figures(sample: Sample, sides: list[Side], reach: Range, *, judged: int, sco
         judged: The number of judged items in the cell.
         scope: The confidence level, and the population of questions.
     """
-    if lacking := _lacking(sides):
-        none = Figure(reason=lacking)
-        return Figures(none, none, None, none)
+    if lacking := _describe_missing_labels(sides):
+        none = EstimateFigure(reason=lacking)
+        return CellFigures(none, none, None, none)
     given = sample.drawn, sides, sample.labels
-    form = _Form(reach, scope.level, len(sides) == 1, sum(int((side.shares > 0).sum()) for side in sides), judged)
-    new = _of_questions(sample, sides, scope)
-    both = prediction_powered(*given, sample.verdicts, width=reach.width)
-    corrected: Corrected | str = "it is of rates only: the values are not all 0 or 1"
+    form = _CellSettings(
+        reach, scope.level, len(sides) == 1, sum(int((side.shares > 0).sum()) for side in sides), judged
+    )
+    new = _compute_question_variance(sample, sides, scope)
+    both = estimate_prediction_powered(*given, sample.verdicts, width=reach.width)
+    corrected: CorrectedRate | str = "it is of rates only: the values are not all 0 or 1"
     if reach.binary:
         corrected = rogan_gladen(*given, sample.verdicts, level=scope.level)
-    shown = partial(_without_interval, count=_questions(sample.drawn, sides), mean=form.mean)
-    return Figures(
-        shown("labels_only", _figure(labels_only(*given, width=reach.width), form, new)),
-        shown("prediction_powered", _figure(both, form, new)),
+    shown = partial(_drop_interval, count=_count_questions(sample.drawn, sides), mean=form.mean)
+    return CellFigures(
+        shown("labels_only", _build_figure(estimate_from_labels(*given, width=reach.width), form, new)),
+        shown("prediction_powered", _build_figure(both, form, new)),
         both.power,
-        shown("rogan_gladen", _corrected(corrected, form, new)),
-        corrected.rates[0] if isinstance(corrected, Corrected) and form.mean else None,
+        shown("rogan_gladen", _build_corrected_figure(corrected, form, new)),
+        corrected.rates[0] if isinstance(corrected, CorrectedRate) and form.mean else None,
     )
 
 
-def _questions(drawn: Drawn, sides: Sequence[Side]) -> int | None:
+def _count_questions(drawn: WeightedSample, sides: Sequence[EstimateTerm]) -> int | None:
     """Return the number of whole questions that a figure is based on; for a difference, the smaller of two numbers.
 
     Return None if the interval does not depend on it, because single items were sampled or everything is labelled.
     """
     if not drawn.clustered or not drawn.rest.any():
         return None
-    return min(int((drawn.share_of(side.shares) > 0).sum()) for side in sides)
+    return min(int((drawn.compute_unit_shares(side.shares) > 0).sum()) for side in sides)
 
 
-def _without_interval(name: str, found: Figure, *, count: int | None, mean: bool) -> Figure:
+def _drop_interval(name: str, found: EstimateFigure, *, count: int | None, mean: bool) -> EstimateFigure:
     """Return the figure, without its interval and with the reason if too few whole questions were labelled."""
-    needed = QUESTIONS[name].mean if mean else QUESTIONS[name].difference
+    needed = MIN_QUESTIONS[name].mean if mean else MIN_QUESTIONS[name].difference
     if count is None or count >= needed or found.interval is None:
         return found
     reason = f"no interval from {count} whole questions: it needs {needed}; label more questions"
     return found.model_copy(update={"interval": None, "labels_to_halve": None, "reason": reason})
 
 
-class _Form(NamedTuple):
+class _CellSettings(NamedTuple):
     """The settings shared by all figures of a cell; `mean` is false for a difference."""
 
-    reach: Range
+    reach: ValueRange
     level: float
     mean: bool
     labels: int
@@ -156,10 +167,10 @@ class _Form(NamedTuple):
     @property
     def ends(self) -> tuple[float, float] | None:
         """The lowest and highest possible figure."""
-        return _ends(self.reach, mean=self.mean)
+        return _find_ends(self.reach, mean=self.mean)
 
 
-def _of_questions(sample: Sample, sides: list[Side], scope: Scope) -> float:
+def _compute_question_variance(sample: LabelledSample, sides: list[EstimateTerm], scope: EstimateScope) -> float:
     """Return the variance of the true figure over a new sample of questions.
 
     It is the judge's variance, scaled by the ratio of the variance of the labels to that of the verdicts.
@@ -167,11 +178,13 @@ def _of_questions(sample: Sample, sides: list[Side], scope: Scope) -> float:
     if not scope.judge_error:
         return 0.0
     weights = sample.drawn.weights
-    said, judged = (float(weights @ scores(sample.drawn, sides, one) ** 2) for one in (sample.labels, sample.verdicts))
+    said, judged = (
+        float(weights @ linearise_scores(sample.drawn, sides, one) ** 2) for one in (sample.labels, sample.verdicts)
+    )
     return scope.judge_error * said / judged if judged else scope.judge_error
 
 
-def halving(labels: int, judged: int, *, fixed: float = 0.0) -> int | None:
+def count_labels_to_halve(labels: int, judged: int, *, fixed: float = 0.0) -> int | None:
     """Return the number of labels that would halve an interval.
 
     The square of an interval's length is proportional to 1 / labels - 1 / judged.
@@ -193,7 +206,9 @@ def halving(labels: int, judged: int, *, fixed: float = 0.0) -> int | None:
     return ceil(round(1 / ((QUARTER - fixed) / (1 - fixed) * now + 1 / judged), 6))
 
 
-def by_judge(sums: Floats, sizes: Integers, reach: Range, *, level: float, mean: bool) -> Figure:
+def compute_judge_figure(
+    sums: Floats, sizes: Integers, reach: ValueRange, *, level: float, mean: bool
+) -> EstimateFigure:
     """Compute the judge's own mean or difference as if it were correct.
 
     The interval is over new samples of questions.
@@ -206,24 +221,24 @@ def by_judge(sums: Floats, sizes: Integers, reach: Range, *, level: float, mean:
         mean: Whether the figure is a mean rather than a difference.
     """
     if not len(sums):
-        return Figure(reason="no judged thing" if mean else "no question that both have")
+        return EstimateFigure(reason="no judged thing" if mean else "no question that both have")
     if mean:
-        interval = mean_interval(sums, sizes, reach.numbers, level=level)
-        return Figure(value=Clusters(sums, sizes).mean, interval=interval)
+        interval = mean_interval(sums, sizes, reach.number_range, level=level)
+        return EstimateFigure(value=ClusterSums(sums, sizes).mean, interval=interval)
     value = float(sums.sum() / sizes.sum())
     if len(sums) == 1 or (sums / sizes).min() == (sums / sizes).max():
-        return Figure(value=value)
-    drawn = student(Clusters(sums, sizes), level=level)
-    return _on_scale(Figure(value=value, interval=drawn), _ends(reach, mean=False))
+        return EstimateFigure(value=value)
+    drawn = student_interval(ClusterSums(sums, sizes), level=level)
+    return _clip_to_scale(EstimateFigure(value=value, interval=drawn), _find_ends(reach, mean=False))
 
 
-def _ends(reach: Range, *, mean: bool) -> tuple[float, float] | None:
+def _find_ends(reach: ValueRange, *, mean: bool) -> tuple[float, float] | None:
     """Return the lowest and highest possible mean, or difference of two means."""
     ends = reach.ends
     return ends if ends is None or mean else (ends[0] - ends[1], ends[1] - ends[0])
 
 
-def _on_scale(found: Figure, ends: tuple[float, float] | None) -> Figure:
+def _clip_to_scale(found: EstimateFigure, ends: tuple[float, float] | None) -> EstimateFigure:
     """Clip the value and the interval to the scale, and set `cut` if that changes them."""
     if ends is None or found.value is None or found.interval is None:
         return found
@@ -233,7 +248,7 @@ def _on_scale(found: Figure, ends: tuple[float, float] | None) -> Figure:
     return found.model_copy(update={"value": value, "interval": interval, "cut": (value, low, high) != before})
 
 
-def _lacking(sides: list[Side]) -> str | None:
+def _describe_missing_labels(sides: list[EstimateTerm]) -> str | None:
     """Describe why a cell has too few labels for any figure, or return None."""
     counts = [int((side.shares > 0).sum()) for side in sides]
     if min(counts) == 0:
@@ -241,28 +256,28 @@ def _lacking(sides: list[Side]) -> str | None:
     return "one label only" if min(counts) == 1 else None
 
 
-def _figure(found: Estimated, form: _Form, new: float) -> Figure:
+def _build_figure(found: MeanEstimate, form: _CellSettings, new: float) -> EstimateFigure:
     """Build a figure from an estimate; `new` is the variance added by new questions."""
     if form.reach.width == 0:
         why = "all values are alike and the scale has no end: nothing tells of a spread"
-        return Figure(value=found.value, reason=why)
-    wider = found._replace(spread=found.spread.plus(new))
+        return EstimateFigure(value=found.value, reason=why)
+    wider = found._replace(spread=found.spread.add_variance(new))
     share = form.mean and form.reach.binary
-    value, interval, cut = covering(wider, level=form.level, ends=form.ends, share=share)
-    halve = halving(form.labels, form.judged, fixed=new / wider.spread.variance if new else 0.0)
-    return Figure(value=value, interval=interval, labels_to_halve=halve, cut=cut)
+    value, interval, cut = compute_interval(wider, level=form.level, ends=form.ends, share=share)
+    halve = count_labels_to_halve(form.labels, form.judged, fixed=new / wider.spread.variance if new else 0.0)
+    return EstimateFigure(value=value, interval=interval, labels_to_halve=halve, cut=cut)
 
 
-def _corrected(found: Corrected | str, form: _Form, new: float) -> Figure:
+def _build_corrected_figure(found: CorrectedRate | str, form: _CellSettings, new: float) -> EstimateFigure:
     """Build a figure from a corrected rate, clipped to the scale; `new` is the variance added by new questions."""
     from scipy.special import ndtri
 
     if isinstance(found, str):
-        return Figure(reason=found)
+        return EstimateFigure(reason=found)
     before = found.high - found.low
-    found = found.plus(float(ndtri(0.5 + form.level / 2)) * sqrt(new))
+    found = found.widen(float(ndtri(0.5 + form.level / 2)) * sqrt(new))
     fixed = 1 - (before / (found.high - found.low)) ** 2 if new else 0.0
     method: IntervalMethod = "bounded" if found.bound else "t"
     interval = Interval(low=found.low, high=found.high, level=form.level, method=method)
-    halve = halving(form.labels, form.judged, fixed=fixed)
-    return _on_scale(Figure(value=found.value, interval=interval, labels_to_halve=halve), form.ends)
+    halve = count_labels_to_halve(form.labels, form.judged, fixed=fixed)
+    return _clip_to_scale(EstimateFigure(value=found.value, interval=interval, labels_to_halve=halve), form.ends)

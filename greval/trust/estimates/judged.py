@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from greval._util.arguments import unknown
+from greval._util.arguments import build_unknown_name_error
 from greval.errors import DataError
-from greval.records.outline import Outline, read
+from greval.records.outline import Outline, read_outline
 from greval.records.result import Result
 from greval.records.scale import CategoricalScale, Scale
 from greval.runs.store import Store
-from greval.trust.annotations.judged_items import definitions
-from greval.trust.annotations.values import scales
+from greval.trust.annotations.judged_items import read_definitions
+from greval.trust.annotations.values import find_known_scales
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
     Floats = NDArray[np.float64]
 
-NOT_TOLD = "(none)"
+NO_VALUE = "(none)"
 
 
-class Thing(NamedTuple):
+class JudgedItemKey(NamedTuple):
     """The key of a judged item: an answer, or one chunk or triple of it."""
 
     sample_id: str
@@ -38,7 +38,7 @@ class Thing(NamedTuple):
 
 
 @dataclass
-class Judged:
+class JudgedColumns:
     """Every judged item of a metric: one entry in each column, and the indices of the requested items.
 
     `values` are numbers, or the indices of categories if not all categories have a score.
@@ -49,7 +49,7 @@ class Judged:
     question: array[int] = field(default_factory=lambda: array("q"))
     method: array[int] = field(default_factory=lambda: array("q"))
     group: array[int] = field(default_factory=lambda: array("q"))
-    places: dict[Thing, int] = field(default_factory=dict)
+    places: dict[JudgedItemKey, int] = field(default_factory=dict)
     methods: dict[str, int] = field(default_factory=dict)
     groups: dict[str, int] = field(default_factory=dict)
     statuses: Counter[str] = field(default_factory=Counter)
@@ -62,7 +62,7 @@ class Judged:
         )
         return () if scored or not isinstance(self.scale, CategoricalScale) else self.scale.names
 
-    def number(self, value: str | float) -> float:
+    def convert_value(self, value: str | float) -> float:
         """Return a value of the scale as the number in the columns."""
         if isinstance(value, str) and value in self.categories:
             return float(self.categories.index(value))
@@ -71,20 +71,22 @@ class Judged:
             raise DataError(f"{value!r} does not read as a number")
         return found
 
-    def verdicts(self) -> Floats:
+    def get_verdicts(self) -> Floats:
         """Return the values as an array."""
         import numpy as np
 
         return np.asarray(self.values)
 
-    def numbers(self, name: Literal["question", "method", "group"]) -> Integers:
+    def get_numbers(self, name: Literal["question", "method", "group"]) -> Integers:
         """Return the number of each item's question, method or group."""
         import numpy as np
 
         return np.asarray(getattr(self, name))
 
 
-def judged(folder: Path, metric: str, *, by: Sequence[str], wanted: Collection[tuple[str, str]]) -> Judged:
+def read_judged_columns(
+    folder: Path, metric: str, *, by: Sequence[str], wanted: Collection[tuple[str, str]]
+) -> JudgedColumns:
     """Read the judged items of a metric.
 
     Args:
@@ -98,7 +100,7 @@ def judged(folder: Path, metric: str, *, by: Sequence[str], wanted: Collection[t
         StoreError: If the folder is not a run.
     """
     with Store.open(folder) as store, store.snapshot():
-        found = Judged(_scale(store, metric, folder))
+        found = JudgedColumns(_read_known_scale(store, metric, folder))
         questions: dict[str, int] = {}
         tags: set[str] = set()
         lines = store.lines(metric)
@@ -106,17 +108,17 @@ def judged(folder: Path, metric: str, *, by: Sequence[str], wanted: Collection[t
             if name != metric:
                 continue
             line = next(lines)
-            outlined = read(outline)
+            outlined = read_outline(outline)
             found.statuses[outlined.status] += 1
-            numbers = _numbers(found, outlined)
+            numbers = _convert_row(found, outlined)
             if numbers is None:
                 continue
             labels = json.loads(told)
             tags.update(labels)
             if (sample_id, method) in wanted or (sample_id, "") in wanted:
                 for n, judgement in enumerate(Result.model_validate_json(line).judgements):
-                    found.places.setdefault(Thing(sample_id, method, judgement.item), len(found.values) + n)
-            group = " · ".join(labels.get(tag) or NOT_TOLD for tag in by)
+                    found.places.setdefault(JudgedItemKey(sample_id, method, judgement.item), len(found.values) + n)
+            group = " · ".join(labels.get(tag) or NO_VALUE for tag in by)
             found.values.extend(numbers)
             for column, names, entry in (
                 (found.question, questions, sample_id),
@@ -128,11 +130,11 @@ def judged(folder: Path, metric: str, *, by: Sequence[str], wanted: Collection[t
         raise DataError(f"{folder}: no judgement of {metric!r} is there; greval report {folder} shows what is")
     for tag in by:
         if tag not in tags:
-            raise unknown("tag", tag, sorted(tags), folder)
+            raise build_unknown_name_error("tag", tag, sorted(tags), folder)
     return found
 
 
-def _numbers(found: Judged, outlined: Outline) -> Sequence[float] | None:
+def _convert_row(found: JudgedColumns, outlined: Outline) -> Sequence[float] | None:
     """Return the judgements of a row as numbers; None if it has none, or one that the scale does not contain."""
     names = found.categories
     if not names:
@@ -142,9 +144,9 @@ def _numbers(found: Judged, outlined: Outline) -> Sequence[float] | None:
     return [float(names.index(value)) for value in outlined.values]
 
 
-def _scale(store: Store, metric: str, folder: Path) -> Scale:
+def _read_known_scale(store: Store, metric: str, folder: Path) -> Scale:
     """Return the scale of a metric: from the run, otherwise from the predefined metric of this name."""
-    known = scales(store.fact("metrics"))
+    known = find_known_scales(store.fact("metrics"))
     if metric not in known:
-        raise unknown("metric", metric, definitions(store), folder)
+        raise build_unknown_name_error("metric", metric, read_definitions(store), folder)
     return known[metric]

@@ -12,7 +12,7 @@ DrawnBy = Literal["items", "questions"]
 """The sampling unit of annotation: single judged items, or whole questions with all of their items."""
 
 
-class Figure(Record):
+class EstimateFigure(Record):
     """A mean, share or difference with its interval, or the `reason` why there is none.
 
     `labels_to_halve` is the number of labels, sampled in the same way, that would give an interval of half the
@@ -44,17 +44,17 @@ class EstimateRow(Record):
     category: str | None = None
     judged: int
     labels: int
-    judge: Figure
-    labels_only: Figure
-    plain: Figure | None = None
-    prediction_powered: Figure
+    judge: EstimateFigure
+    labels_only: EstimateFigure
+    plain: EstimateFigure | None = None
+    prediction_powered: EstimateFigure
     power: float | None = None
-    rogan_gladen: Figure
+    rogan_gladen: EstimateFigure
     sensitivity: float | None = None
     specificity: float | None = None
 
 
-class NotUsed(Record):
+class UnusedAnnotations(Record):
     """The annotations of the metric that are not labels of a judged item, by reason.
 
     `unfinished` were not submitted or have no value. `another_text` were made for another text than the judge was
@@ -89,7 +89,7 @@ class Estimate(Record):
     enriched: bool
     judged: int
     labels: int
-    not_used: NotUsed
+    not_used: UnusedAnnotations
     refused: str | None = None
     rows: tuple[EstimateRow, ...]
     unread: tuple[str, ...] = ()

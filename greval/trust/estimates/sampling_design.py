@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from greval.errors import DataError
-from greval.stats.prediction_powered import Side, labels_only
+from greval.stats.prediction_powered import EstimateTerm, estimate_from_labels
 from greval.stats.random_draw import find_unlike_column
-from greval.stats.sampling import Drawn, drawn
-from greval.trust.estimates.judged import Judged
-from greval.trust.estimates.labels import Labels
+from greval.stats.sampling import WeightedSample, build_weighted_sample
+from greval.trust.estimates.judged import JudgedColumns
+from greval.trust.estimates.labels import ItemLabels
 from greval.trust.estimates.records import DrawnBy
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
 
-CHANCE = 0.0001
+REJECTION_LEVEL = 0.0001
 """The significance level: a random sample is rejected at most once in ten thousand times."""
 UNWEIGHTED = (
     "things were drawn from several strata, and all have the weight 1, which is that of things that were all labelled. "
@@ -31,26 +31,26 @@ ONE_QUESTION = (
     "all labels are of one question, whose things were labelled together: an estimate needs labels of two questions "
     "at least. Label another question, or say that things were drawn one by one (--drawn-by items)"
 )
-FEW = 30
+MIN_ITEMS = 30
 """With fewer single items intervals are rough. `figures.MIN_QUESTIONS` has the limits for whole questions."""
 
 
-class Drawing(NamedTuple):
+class SamplingDesign(NamedTuple):
     """The sample, its sampling unit, the reason why it is not consistent with a random sample, and warnings."""
 
-    drawn: Drawn
+    drawn: WeightedSample
     by: DrawnBy
     unlike: str | None
     warnings: tuple[str, ...]
 
 
-def drawing(judged: Judged, labels: Labels, wish: DrawnBy | None) -> Drawing:
+def infer_design(judged: JudgedColumns, labels: ItemLabels, sampling_unit: DrawnBy | None) -> SamplingDesign:
     """Infer how the labelled items were sampled from the judged items of the methods that have labels.
 
     Args:
         judged: The judged items.
         labels: The labels, with weights and strata.
-        wish: The sampling unit; None infers it from the labels.
+        sampling_unit: The sampling unit; None infers it from the labels.
 
     Raises:
         DataError: If all labels are of one question that was sampled as a whole: the variance is not defined for one
@@ -59,30 +59,32 @@ def drawing(judged: Judged, labels: Labels, wish: DrawnBy | None) -> Drawing:
     import numpy as np
 
     places = np.array([label.place for label in labels.found])
-    question, method = judged.numbers("question"), judged.numbers("method")
+    question, method = judged.get_numbers("question"), judged.get_numbers("method")
     frame = np.isin(method, np.unique(method[places]))
-    others = _others(question, places, frame)
+    others = _compute_labelled_share(question, places, frame)
     share = (len(places) - 1) / max(1, int(frame.sum()) - 1)
-    by = wish or ("questions" if others is not None and others > (1 + share) / 2 else "items")
+    by = sampling_unit or ("questions" if others is not None and others > (1 + share) / 2 else "items")
     names = {label.stratum: n for n, label in enumerate(labels.found)}
-    found = drawn(
+    found = build_weighted_sample(
         np.array([label.weight for label in labels.found]),
         np.array([names[label.stratum] for label in labels.found]),
         question[places] if by == "questions" else None,
-        whole=int(frame.sum()),
+        population=int(frame.sum()),
         complete=by == "items" or others == 1,
     )
-    if found.units < 2:  # noqa: PLR2004 - a spread needs two
+    if found.unit_count < 2:  # noqa: PLR2004 - a spread needs two
         raise DataError(ONE_QUESTION)
-    warnings = (*_joined(found), *_few(found))
+    warnings = (*_find_joined_strata(found), *_find_few_items(found))
     if labels.enriched:
-        return Drawing(found, by, None, (*warnings, *_may_be_unlike(_unlike_by_weights(judged, places, frame, found))))
+        return SamplingDesign(
+            found, by, None, (*warnings, *_find_weight_warning(_describe_unlike_weighted(judged, places, frame, found)))
+        )
     if labels.unweighted and labels.drawn < frame.sum():
-        return Drawing(found, by, UNWEIGHTED, warnings)
-    return Drawing(found, by, _unlike(judged, places, frame, by), warnings)
+        return SamplingDesign(found, by, UNWEIGHTED, warnings)
+    return SamplingDesign(found, by, _describe_unlike(judged, places, frame, by), warnings)
 
 
-def _others(question: Integers, places: Integers, frame: Flags) -> float | None:
+def _compute_labelled_share(question: Integers, places: Integers, frame: Flags) -> float | None:
     """Return the labelled share of the other items of labelled questions; None if there are no others."""
     import numpy as np
 
@@ -92,7 +94,7 @@ def _others(question: Integers, places: Integers, frame: Flags) -> float | None:
     return float((got * (got - 1)).sum()) / pairs if pairs else None
 
 
-def _unlike(judged: Judged, places: Integers, frame: Flags, by: DrawnBy) -> str | None:
+def _describe_unlike(judged: JudgedColumns, places: Integers, frame: Flags, by: DrawnBy) -> str | None:
     """Describe how the judge's verdicts on the labelled items differ from those of a random sample.
 
     Questions that are labelled in part are tested twice, each time at half the significance level: which questions
@@ -100,43 +102,45 @@ def _unlike(judged: Judged, places: Integers, frame: Flags, by: DrawnBy) -> str 
     """
     import numpy as np
 
-    columns = np.stack(_columns(judged), axis=1)[frame]
+    columns = np.stack(_build_columns(judged), axis=1)[frame]
     labelled = np.isin(np.flatnonzero(frame), places)
     if by == "items":
-        unlike = find_unlike_column(columns, labelled, level=CHANCE)
+        unlike = find_unlike_column(columns, labelled, level=REJECTION_LEVEL)
     else:
-        _, question = np.unique(judged.numbers("question")[frame], return_inverse=True)
+        _, question = np.unique(judged.get_numbers("question")[frame], return_inverse=True)
         chosen = np.bincount(question, labelled) > 0
         off = columns - columns.mean(axis=0)
         sums: Floats = np.stack([np.bincount(question, column) for column in off.T], axis=1).astype(np.float64)
         of_chosen = chosen[question]
         partly = not labelled[of_chosen].all()
-        level = CHANCE / 2 if partly else CHANCE
+        level = REJECTION_LEVEL / 2 if partly else REJECTION_LEVEL
         unlike = find_unlike_column(sums, chosen, level=level)
         if unlike is None and partly:
             unlike = find_unlike_column(columns[of_chosen], labelled[of_chosen], question[of_chosen], level=level)
-    return None if unlike is None else _not_random(columns[labelled, unlike].mean(), columns[:, unlike].mean())
+    return None if unlike is None else _format_not_random(columns[labelled, unlike].mean(), columns[:, unlike].mean())
 
 
-def _unlike_by_weights(judged: Judged, places: Integers, frame: Flags, found: Drawn) -> str | None:
+def _describe_unlike_weighted(
+    judged: JudgedColumns, places: Integers, frame: Flags, found: WeightedSample
+) -> str | None:
     """Describe how the judge's weighted verdicts on the labelled items differ significantly from those on all items."""
     import numpy as np
 
-    for column in _columns(judged):
-        side = Side(np.ones(len(places)), float(column[frame].mean()))
-        seen = labels_only(found, [side], column[places], width=float(np.ptp(column)))
-        if abs(seen.value - side.judged) > seen.spread.half(1 - CHANCE) > 0:
-            return _not_random(seen.value, side.judged)
+    for column in _build_columns(judged):
+        side = EstimateTerm(np.ones(len(places)), float(column[frame].mean()))
+        seen = estimate_from_labels(found, [side], column[places], width=float(np.ptp(column)))
+        if abs(seen.value - side.judged) > seen.spread.compute_half_width(1 - REJECTION_LEVEL) > 0:
+            return _format_not_random(seen.value, side.judged)
     return None
 
 
-def _columns(judged: Judged) -> list[Floats]:
+def _build_columns(judged: JudgedColumns) -> list[Floats]:
     """Return the judge's figures, or for each category an indicator of the verdict."""
-    values = judged.verdicts()
+    values = judged.get_verdicts()
     return [(values == number).astype(float) for number in range(len(judged.categories))] or [values]
 
 
-def _not_random(labelled: float, whole: float) -> str:
+def _format_not_random(labelled: float, whole: float) -> str:
     """Format the message that the labelled items are not a random sample."""
     return (
         f"the judge's mean is {labelled:.3g} on the labelled things and {whole:.3g} on all: they are "
@@ -144,19 +148,19 @@ def _not_random(labelled: float, whole: float) -> str:
     )
 
 
-def _joined(found: Drawn) -> Iterator[str]:
+def _find_joined_strata(found: WeightedSample) -> Iterator[str]:
     """Yield a warning about strata with a single label."""
     if found.joined:
         yield f"strata with a single label: {found.joined}; each counts with the stratum whose weights are nearest"
 
 
-def _few(found: Drawn) -> Iterator[str]:
+def _find_few_items(found: WeightedSample) -> Iterator[str]:
     """Yield a warning if few items were sampled."""
-    if found.units < FEW and not found.clustered:
-        yield f"only {found.units} labelled things were drawn: with fewer than {FEW} intervals are rough"
+    if found.unit_count < MIN_ITEMS and not found.clustered:
+        yield f"only {found.unit_count} labelled things were drawn: with fewer than {MIN_ITEMS} intervals are rough"
 
 
-def _may_be_unlike(unlike: str | None) -> Iterator[str]:
+def _find_weight_warning(unlike: str | None) -> Iterator[str]:
     """Yield a warning if the weights may be wrong."""
     if unlike:
         yield f"the weights may be wrong: weighted by them, {unlike}"

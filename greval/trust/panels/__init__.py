@@ -1,6 +1,6 @@
 """A panel of judges: its verdicts, the agreement among judges, the outlier, and the agreement with people."""
 
 from greval.trust.panels.api import panel, panel_annotations
-from greval.trust.panels.records import Against, Bench, Jury, Panel, Seat
+from greval.trust.panels.records import JudgeFigures, Panel, PanelGroup, PanelRun, SideAgreement
 
-__all__ = ["Against", "Bench", "Jury", "Panel", "Seat", "panel", "panel_annotations"]
+__all__ = ["JudgeFigures", "Panel", "PanelGroup", "PanelRun", "SideAgreement", "panel", "panel_annotations"]

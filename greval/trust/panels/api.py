@@ -6,45 +6,45 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypedDict, Unpack
 
-from greval._util.arguments import known_options, run_folder, several, unknown
+from greval._util.arguments import build_unknown_name_error, check_options, require_iterable, resolve_run_folder
 from greval.errors import DataError
 from greval.records.annotation import Annotation
 from greval.records.scale import CategoricalScale, OffScaleError, Scale, Value
 from greval.runs.store import Store
 from greval.stats.interval import LEVEL
-from greval.trust.agreement.api import grouped
-from greval.trust.agreement.levels import treated
+from greval.trust.agreement.api import group_items
+from greval.trust.agreement.levels import convert_items
 from greval.trust.agreement.records import TreatAs
-from greval.trust.agreement.warnings import left_out, of_this_sample
-from greval.trust.annotations.files import FILE
-from greval.trust.annotations.matching import Key, Thing, match, name
-from greval.trust.annotations.sources import Source, given
-from greval.trust.annotations.values import on_scale
-from greval.trust.panels.members import Task, combined, is_categorical, jury
-from greval.trust.panels.outlier import outlier
+from greval.trust.agreement.warnings import find_left_out_warnings, find_sample_warnings
+from greval.trust.annotations.files import ANNOTATIONS_FILE
+from greval.trust.annotations.matching import AnnotatedItem, ItemKey, format_item_key, match_annotations
+from greval.trust.annotations.sources import AnnotationSource, load_annotations
+from greval.trust.annotations.values import parse_on_scale
+from greval.trust.panels.members import PanelSettings, build_group, combine_verdicts, is_categorical
+from greval.trust.panels.outlier import find_outlier
 from greval.trust.panels.records import CombineJudges, Panel
-from greval.trust.panels.runs import Held, benches, common, read
+from greval.trust.panels.runs import RunVerdicts, count_run_verdicts, find_common_items, read_runs
 
 if TYPE_CHECKING:
     from greval.runs.evaluation import Run
 
 PANEL = "panel"
 METHOD = "method"
-FEW = 30
-SHOWN = 3
+MIN_ITEMS = 30
+MAX_LISTED = 3
 
 
-class Wishes(TypedDict, total=False):
+class PanelOptions(TypedDict, total=False):
     """The options of `panel`."""
 
-    annotations: Source
+    annotations: AnnotationSource
     combine: CombineJudges | None
     treat_as: TreatAs | None
     by: str | Sequence[str]
     level: float
 
 
-def panel(runs: Sequence[str | Path | Run], metric: str, **wishes: Unpack[Wishes]) -> Panel:
+def panel(runs: Sequence[str | Path | Run], metric: str, **options: Unpack[PanelOptions]) -> Panel:
     """Compare the judges of several runs over the same cases with each other.
 
     Only items that all of them judged count.
@@ -52,7 +52,7 @@ def panel(runs: Sequence[str | Path | Run], metric: str, **wishes: Unpack[Wishes
     Args:
         runs: Two or more runs, or their folders, each of one judge.
         metric: The metric that all judged by.
-        **wishes: `combine`: how the verdicts become the panel's verdict: "majority" (for categories), "median"
+        **options: `combine`: how the verdicts become the panel's verdict: "majority" (for categories), "median"
             (default for numbers) or "mean". `annotations`: annotations of people, as one or several files or
             annotations; by default those in the runs' folders, if any. `treat_as`: whether the levels of a value
             scale are compared as "categories" (default for two levels) or as "numbers". `by`: tags or "method" to
@@ -76,25 +76,25 @@ def panel(runs: Sequence[str | Path | Run], metric: str, **wishes: Unpack[Wishes
         >>> panel(runs, "correctness").groups[0].unanimous.value
         0.0
     """
-    known_options(wishes, Wishes, "panel")
-    several(runs, "runs", "['runs/first', 'runs/second']")
-    table = _table(runs, metric, wishes)
-    level = wishes.get("level", LEVEL)
+    check_options(options, PanelOptions, "panel")
+    require_iterable(runs, "runs", "['runs/first', 'runs/second']")
+    table = _read_panel(runs, metric, options)
+    level = options.get("level", LEVEL)
     if not 0 < level < 1:
         raise DataError(f"the level must lie between 0 and 1, got {level:g}; 0.95 is usual")
-    by = wishes.get("by", ())
+    by = options.get("by", ())
     tags = (by,) if isinstance(by, str) else tuple(by)
     known = {METHOD, *(tag for thing in table.things for tag in thing.tags)}
     for tag in tags:
         if tag not in known:
-            raise unknown("tag", tag, known, ", ".join(str(run.folder) for run in table.runs.values()))
-    said, annotators, troubles = _people(table, metric, wishes)
-    task = Task(table.scale, table.combine, level, said)
-    groups = tuple(jury(name, things, task) for name, things in grouped(table.things, tags))
-    who, why = outlier(groups[0].seats)
+            raise build_unknown_name_error("tag", tag, known, ", ".join(str(run.folder) for run in table.runs.values()))
+    said, annotators, troubles = _read_people(table, metric, options)
+    task = PanelSettings(table.scale, table.combine, level, said)
+    groups = tuple(build_group(name, things, task) for name, things in group_items(table.things, tags))
+    who, why = find_outlier(groups[0].seats)
     return Panel(
         metric=metric,
-        benches=benches(table.runs),
+        benches=count_run_verdicts(table.runs),
         annotators=annotators,
         treat_as="categories" if is_categorical(table.scale) else "numbers",
         combine=table.combine,
@@ -103,12 +103,12 @@ def panel(runs: Sequence[str | Path | Run], metric: str, **wishes: Unpack[Wishes
         groups=groups,
         outlier=who,
         why_none=why,
-        warnings=(*_cautions(table, groups[0].ties), *troubles),
+        warnings=(*_find_warnings(table, groups[0].ties), *troubles),
     )
 
 
 def panel_annotations(
-    runs: Sequence[str | Path | Run], metric: str, **wishes: Unpack[Wishes]
+    runs: Sequence[str | Path | Run], metric: str, **options: Unpack[PanelOptions]
 ) -> tuple[Annotation, ...]:
     """Return the panel's verdicts as annotations of an annotator named "panel".
 
@@ -119,7 +119,7 @@ def panel_annotations(
     Args:
         runs: The runs, as for `panel`.
         metric: The metric that all judged by.
-        **wishes: `combine` and `treat_as`, as for `panel`.
+        **options: `combine` and `treat_as`, as for `panel`.
 
     Raises:
         DataError: If no item was judged by all.
@@ -135,74 +135,80 @@ def panel_annotations(
         >>> panel_annotations(runs, "correctness")[0].value
         1
     """
-    table = _table(runs, metric, wishes)
-    return tuple(_annotation(thing, metric, table) for thing in table.things)
+    table = _read_panel(runs, metric, options)
+    return tuple(_build_annotation(thing, metric, table) for thing in table.things)
 
 
-class _Table(NamedTuple):
+class _PanelItems(NamedTuple):
     """The items that all judged, on the scale on which they are compared, and the scale of the metric."""
 
-    runs: Mapping[str, Held]
-    things: tuple[Thing, ...]
+    runs: Mapping[str, RunVerdicts]
+    things: tuple[AnnotatedItem, ...]
     scale: Scale
     of_run: Scale
     combine: CombineJudges
-    differing: tuple[Key, ...]
+    differing: tuple[ItemKey, ...]
     between: int
 
 
-def _table(runs: Sequence[str | Path | Run], metric: str, wishes: Wishes) -> _Table:
+def _read_panel(runs: Sequence[str | Path | Run], metric: str, options: PanelOptions) -> _PanelItems:
     """Read the runs and select the items that all judged.
 
     Raises:
         DataError: If there is no such item.
     """
-    found = read([run_folder(run) for run in runs], metric)
+    found = read_runs([resolve_run_folder(run) for run in runs], metric)
     of_run = next(iter(found.values())).scale
-    every, differing = common(found)
+    every, differing = find_common_items(found)
     if not every:
         counts = ", ".join(f"{name} {len(run.verdicts)} verdicts" for name, run in found.items())
         other = f"; {len(differing)} of them judged another text than the rest" if differing else ""
         raise DataError(f"{metric}: nothing was judged by all of the panel: {counts}{other}")
-    scale, things = treated(metric, of_run, every, wishes.get("treat_as"))
+    scale, things = convert_items(metric, of_run, every, options.get("treat_as"))
     things = tuple(thing for thing in things if len(thing.values) == len(found))
     if not things:
         raise DataError(f"{metric}: every verdict lies between two levels; compare them as numbers")
     categorical = isinstance(scale, CategoricalScale)
-    combine = wishes.get("combine") or ("majority" if categorical else "median")
+    combine = options.get("combine") or ("majority" if categorical else "median")
     if categorical != (combine == "majority"):
         kind = "categories have no median or mean" if categorical else "numbers are combined by median or mean"
         raise DataError(f"{metric}: {kind}, not {combine}")
-    return _Table(found, things, scale, of_run, combine, differing, len(every) - len(things))
+    return _PanelItems(found, things, scale, of_run, combine, differing, len(every) - len(things))
 
 
-def _people(table: _Table, metric: str, wishes: Wishes) -> tuple[dict[Key, Value], tuple[str, ...], tuple[str, ...]]:
+def _read_people(
+    table: _PanelItems, metric: str, options: PanelOptions
+) -> tuple[dict[ItemKey, Value], tuple[str, ...], tuple[str, ...]]:
     """Return the people's combined values, the annotators, and warnings."""
-    source = wishes.get("annotations")
+    source = options.get("annotations")
     folders = [run.folder for run in table.runs.values()]
-    holding = folders[:1] if source is not None else [folder for folder in folders if (folder / FILE).is_file()]
-    taken = [given(folder, source, {metric: table.of_run}) for folder in holding]
+    holding = (
+        folders[:1] if source is not None else [folder for folder in folders if (folder / ANNOTATIONS_FILE).is_file()]
+    )
+    taken = [load_annotations(folder, source, {metric: table.of_run}) for folder in holding]
     rows = [one for part in taken for one in part.annotations]
     if not rows:
         return {}, (), ()
     with Store.open(folders[0]) as store, store.snapshot():
-        found = match(store, metric, rows, table.of_run)
-    _, things = treated(metric, table.of_run, found.things, wishes.get("treat_as"))
+        found = match_annotations(store, metric, rows, table.of_run)
+    _, things = convert_items(metric, table.of_run, found.things, options.get("treat_as"))
     how = "majority" if is_categorical(table.scale) else "mean"
-    combined_values = {(one.sample_id, one.method, one.item): combined([*one.values.values()], how) for one in things}
+    combined_values = {
+        (one.sample_id, one.method, one.item): combine_verdicts([*one.values.values()], how) for one in things
+    }
     said = {key: value for key, value in combined_values.items() if value is not None}
     tied = len(combined_values) - len(said)
     unread = [*(row for part in taken for row in part.unread), *found.faults]
     troubles = (
-        *of_this_sample(found),
+        *find_sample_warnings(found),
         *([f"{tied} things are not held against people, who are tied"] if tied else []),
         *([] if said else ["no annotation of people matches a verdict of the panel"]),
-        *left_out(found, unread),
+        *find_left_out_warnings(found, unread),
     )
     return said, tuple(sorted({who for thing in things for who in thing.values})), troubles
 
 
-def _cautions(table: _Table, ties: int) -> Iterator[str]:
+def _find_warnings(table: _PanelItems, ties: int) -> Iterator[str]:
     """Yield the warnings of a panel."""
     for label, run in table.runs.items():
         if len(run.judges) > 1 or len(run.fingerprints) > 1:
@@ -214,25 +220,25 @@ def _cautions(table: _Table, ties: int) -> Iterator[str]:
     if any(run.definition != first.definition for run in others):
         yield "the definitions differ between the runs: judges then differ by what they were asked too"
     if table.differing:
-        names = ", ".join(map(name, table.differing[:SHOWN]))
-        more = f" and {len(table.differing) - SHOWN} more" if len(table.differing) > SHOWN else ""
+        names = ", ".join(map(format_item_key, table.differing[:MAX_LISTED]))
+        more = f" and {len(table.differing) - MAX_LISTED} more" if len(table.differing) > MAX_LISTED else ""
         yield f"{len(table.differing)} left out, as the runs judged different texts: {names}{more}"
     if table.between:
         yield f"{table.between} left out: a verdict is a mean of repeats that lies between two levels"
     if ties:
         yield f"{ties} of {len(table.things)} things have no verdict of the panel: it is tied on them"
-    if len(table.things) < FEW:
+    if len(table.things) < MIN_ITEMS:
         yield f"only {len(table.things)} thing{'s' if len(table.things) > 1 else ''}: intervals of so few are rough"
 
 
-def _annotation(thing: Thing, metric: str, table: _Table) -> Annotation:
+def _build_annotation(thing: AnnotatedItem, metric: str, table: _PanelItems) -> Annotation:
     """Build the annotation of the panel's verdict on an item."""
-    verdict = combined([*thing.values.values()], table.combine)
+    verdict = combine_verdicts([*thing.values.values()], table.combine)
     told = "; ".join(f"{judge}: {value}" for judge, value in thing.values.items())
     value = None
     if verdict is not None:
         try:
-            value = on_scale(table.of_run, verdict)
+            value = parse_on_scale(table.of_run, verdict)
         except OffScaleError:
             told = f"{table.combine} {verdict:g} is no level; {told}" if isinstance(verdict, float) else told
     return Annotation(

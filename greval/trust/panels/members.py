@@ -7,14 +7,14 @@ from statistics import fmean, median
 from typing import TYPE_CHECKING, NamedTuple
 
 from greval.records.scale import CategoricalScale, Scale, Value
-from greval.stats.inter_rater import reliability
-from greval.stats.measured import Counted, Measured, codes, measured
-from greval.stats.resampling import Sample, sparse
-from greval.trust.agreement.figures import people
-from greval.trust.agreement.judge_figures import ratings
-from greval.trust.annotations.adjudication import majority
-from greval.trust.annotations.matching import Key, Thing
-from greval.trust.panels.records import Against, CombineJudges, Jury, Seat
+from greval.stats.inter_rater import compute_reliability
+from greval.stats.measured import Measured, ValueBasis, bootstrap_values, encode_names
+from greval.stats.resampling import BootstrapSample, build_sparse
+from greval.trust.agreement.figures import compute_people_agreement
+from greval.trust.agreement.judge_figures import build_ratings
+from greval.trust.annotations.adjudication import find_majority
+from greval.trust.annotations.matching import AnnotatedItem, ItemKey
+from greval.trust.panels.records import CombineJudges, JudgeFigures, PanelGroup, SideAgreement
 
 if TYPE_CHECKING:
     from greval.stats.bootstrap import Floats
@@ -25,16 +25,16 @@ PAIR = 2
 TIED = "there is no verdict to hold it against: all are tied"
 
 
-class Task(NamedTuple):
+class PanelSettings(NamedTuple):
     """The settings for the figures; `said` has the people's value for each item on which they are not tied."""
 
     scale: Scale
     combine: CombineJudges
     level: float
-    said: Mapping[Key, Value]
+    said: Mapping[ItemKey, Value]
 
 
-def combined(values: Sequence[Value], how: CombineJudges | str) -> Value | None:
+def combine_verdicts(values: Sequence[Value], how: CombineJudges | str) -> Value | None:
     """Combine several verdicts into one; None if several values have the most votes.
 
     Example:
@@ -44,35 +44,35 @@ def combined(values: Sequence[Value], how: CombineJudges | str) -> Value | None:
         2
     """
     if how == "majority":
-        return majority(values)
+        return find_majority(values)
     numbers = [float(value) for value in values]
     found = median(numbers) if how == "median" else fmean(numbers)
     return int(found) if found.is_integer() and all(isinstance(value, int) for value in values) else found
 
 
-def jury(name: str, things: Sequence[Thing], task: Task) -> Jury:
+def build_group(name: str, things: Sequence[AnnotatedItem], settings: PanelSettings) -> PanelGroup:
     """Compute the figures of a group."""
-    verdicts = {_key(thing): combined([*thing.values.values()], task.combine) for thing in things}
+    verdicts = {_build_key(thing): combine_verdicts([*thing.values.values()], settings.combine) for thing in things}
     names = [*things[0].values]
-    return Jury(
+    return PanelGroup(
         name=name,
         things=len(things),
         questions=len({thing.sample_id for thing in things}),
         ties=sum(verdict is None for verdict in verdicts.values()),
-        unanimous=unanimous(things, level=task.level),
-        among=people(things, task.scale, level=task.level),
-        seats=tuple(_seat(judge, things, task, verdicts) for judge in names),
-        people=_with_people(things, verdicts, task, verdicts) if task.said else None,
+        unanimous=compute_unanimity(things, level=settings.level),
+        among=compute_people_agreement(things, settings.scale, level=settings.level),
+        seats=tuple(_build_judge_figures(judge, things, settings, verdicts) for judge in names),
+        people=_compare_with_people(things, verdicts, settings, verdicts) if settings.said else None,
     )
 
 
-def unanimous(things: Sequence[Thing], *, level: float) -> Measured:
+def compute_unanimity(things: Sequence[AnnotatedItem], *, level: float) -> Measured:
     """Compute the share of items on which all judges give the same verdict."""
     import numpy as np
 
     same = np.array([float(len({*thing.values.values()}) == 1) for thing in things])
     n = len(things)
-    rows = sparse(
+    rows = build_sparse(
         (np.repeat(np.arange(n), PAIR), np.tile(np.arange(PAIR), n)),
         np.stack([same, np.ones(n)], axis=1).ravel(),
         (n, PAIR),
@@ -81,58 +81,71 @@ def unanimous(things: Sequence[Thing], *, level: float) -> Measured:
     def statistic(sums: Floats) -> dict[str, Floats]:
         return {"unanimous": sums[:, 0] / sums[:, 1]}
 
-    sample = Sample(rows, np.arange(n), codes([thing.sample_id for thing in things]))
-    told = Counted(n=n, why="nothing was judged", share=True)
-    return measured(sample, statistic, lambda _: told, values={"unanimous": float(same.mean())}, level=level)[
+    sample = BootstrapSample(rows, np.arange(n), encode_names([thing.sample_id for thing in things]))
+    told = ValueBasis(n=n, why="nothing was judged", share=True)
+    return bootstrap_values(sample, statistic, lambda _: told, values={"unanimous": float(same.mean())}, level=level)[
         "unanimous"
     ]
 
 
-def _seat(judge: str, things: Sequence[Thing], task: Task, verdicts: Mapping[Key, Value | None]) -> Seat:
+def _build_judge_figures(
+    judge: str, things: Sequence[AnnotatedItem], settings: PanelSettings, verdicts: Mapping[ItemKey, Value | None]
+) -> JudgeFigures:
     """Compare one judge with the others and with people."""
-    own = {_key(thing): thing.values[judge] for thing in things}
+    own = {_build_key(thing): thing.values[judge] for thing in things}
     rest = [[value for name, value in thing.values.items() if name != judge] for thing in things]
-    others = {_key(thing): combined(values, task.combine) for thing, values in zip(things, rest, strict=True)}
+    others = {
+        _build_key(thing): combine_verdicts(values, settings.combine)
+        for thing, values in zip(things, rest, strict=True)
+    }
     several = len(rest[0]) >= PAIR
-    return Seat(
+    return JudgeFigures(
         name=judge,
-        others=_against(things, others, own, task),
-        people=_with_people(things, own, task, verdicts) if task.said else None,
-        alpha_without=reliability(ratings(rest, things, task.scale), level=task.level)["alpha"] if several else None,
+        others=_compare_sides(things, others, own, settings),
+        people=_compare_with_people(things, own, settings, verdicts) if settings.said else None,
+        alpha_without=compute_reliability(build_ratings(rest, things, settings.scale), level=settings.level)["alpha"]
+        if several
+        else None,
     )
 
 
-def _with_people(
-    things: Sequence[Thing], own: Mapping[Key, Value | None], task: Task, verdicts: Mapping[Key, Value | None]
-) -> Against:
+def _compare_with_people(
+    things: Sequence[AnnotatedItem],
+    own: Mapping[ItemKey, Value | None],
+    settings: PanelSettings,
+    verdicts: Mapping[ItemKey, Value | None],
+) -> SideAgreement:
     """Compare a side with people on the items that have a verdict of the panel.
 
     All sides are thus compared on the same items.
     """
-    known = [thing for thing in things if _key(thing) in task.said]
+    known = [thing for thing in things if _build_key(thing) in settings.said]
     if not known:
-        return Against(n=0, why="no thing of these has a verdict of people")
-    return _against(
+        return SideAgreement(n=0, why="no thing of these has a verdict of people")
+    return _compare_sides(
         known,
-        {key: None if verdicts[key] is None else said for key, said in task.said.items() if key in verdicts},
+        {key: None if verdicts[key] is None else said for key, said in settings.said.items() if key in verdicts},
         own,
-        task,
+        settings,
     )
 
 
-def _against(
-    things: Sequence[Thing], other: Mapping[Key, Value | None], own: Mapping[Key, Value | None], task: Task
-) -> Against:
+def _compare_sides(
+    things: Sequence[AnnotatedItem],
+    other: Mapping[ItemKey, Value | None],
+    own: Mapping[ItemKey, Value | None],
+    settings: PanelSettings,
+) -> SideAgreement:
     """Compare one side with another by the figures of two annotators."""
     both = [
         thing.model_copy(update={"values": {OTHER: other[key], THIS: own[key]}})
         for thing in things
-        if other[key := _key(thing)] is not None and own[key] is not None
+        if other[key := _build_key(thing)] is not None and own[key] is not None
     ]
     if not both:
-        return Against(n=0, ties=len(things), why=TIED)
-    pair = people(both, task.scale, level=task.level).pairs[0]
-    return Against(n=pair.n, figures=pair.figures, ties=len(things) - len(both))
+        return SideAgreement(n=0, ties=len(things), why=TIED)
+    pair = compute_people_agreement(both, settings.scale, level=settings.level).pairs[0]
+    return SideAgreement(n=pair.n, figures=pair.figures, ties=len(things) - len(both))
 
 
 def is_categorical(scale: Scale) -> bool:
@@ -140,6 +153,6 @@ def is_categorical(scale: Scale) -> bool:
     return isinstance(scale, CategoricalScale)
 
 
-def _key(thing: Thing) -> Key:
+def _build_key(thing: AnnotatedItem) -> ItemKey:
     """Return the key of an item."""
     return thing.sample_id, thing.method, thing.item

@@ -8,13 +8,13 @@ from pydantic import Field
 
 from greval.records.record import Record
 from greval.stats.measured import Measured
-from greval.trust.agreement.records import People, TreatAs
+from greval.trust.agreement.records import PeopleAgreement, TreatAs
 
 CombineJudges = Literal["majority", "median", "mean"]
 """How the verdicts of several judges become one: the majority, or the median or mean of their numbers."""
 
 
-class Against(Record):
+class SideAgreement(Record):
     """One side compared with another on the `n` items on which both have a verdict.
 
     `figures` are for categories "accuracy", "kappa" (for ordered scales also "kappa linear" and "kappa quadratic")
@@ -29,7 +29,7 @@ class Against(Record):
     why: str | None = None
 
 
-class Seat(Record):
+class JudgeFigures(Record):
     """The figures of one judge, compared with the combined verdict of the others, and with people if known.
 
     `alpha_without` is the alpha of the other judges among themselves: if it is above the alpha of all, this judge
@@ -37,12 +37,12 @@ class Seat(Record):
     """
 
     name: str
-    others: Against
-    people: Against | None = None
+    others: SideAgreement
+    people: SideAgreement | None = None
     alpha_without: Measured | None = None
 
 
-class Jury(Record):
+class PanelGroup(Record):
     """The figures of all items, or of those with one value of the tags; `name` is empty for all items.
 
     `among` is the agreement among the judges, `unanimous` the share of items on which all give the same verdict,
@@ -54,12 +54,12 @@ class Jury(Record):
     questions: int
     ties: int
     unanimous: Measured
-    among: People
-    seats: tuple[Seat, ...]
-    people: Against | None = None
+    among: PeopleAgreement
+    seats: tuple[JudgeFigures, ...]
+    people: SideAgreement | None = None
 
 
-class Bench(Record):
+class PanelRun(Record):
     """One run of a panel: its judges, and the numbers of its verdicts.
 
     `missing` counts the items that another run judged and this one did not, because it `failed` or never tried.
@@ -82,13 +82,13 @@ class Panel(Record):
     """
 
     metric: str
-    benches: tuple[Bench, ...]
+    benches: tuple[PanelRun, ...]
     annotators: tuple[str, ...] = ()
     treat_as: TreatAs
     combine: CombineJudges
     by: tuple[str, ...]
     level: float
-    groups: tuple[Jury, ...]
+    groups: tuple[PanelGroup, ...]
     outlier: str | None = None
     why_none: str | None = None
     warnings: tuple[str, ...] = ()

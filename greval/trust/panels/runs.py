@@ -9,30 +9,30 @@ from pathlib import Path
 
 from greval.errors import DataError
 from greval.records.case import Case, Tags
-from greval.records.fingerprint import digest
-from greval.records.metric import Metric, define
-from greval.records.metric_input import seen
+from greval.records.fingerprint import hash_json
+from greval.records.metric import Metric, build_metric
+from greval.records.metric_input import select_metric_input
 from greval.records.result import Judgement, Result
 from greval.records.scale import Scale
 from greval.runs.store import Store
-from greval.trust.agreement.api import scale_of
-from greval.trust.annotations.judged_items import definitions, judged_cases
-from greval.trust.annotations.matching import Key, Thing
-from greval.trust.panels.records import Bench
+from greval.trust.agreement.api import read_scale
+from greval.trust.annotations.judged_items import read_definitions, read_judged_cases
+from greval.trust.annotations.matching import AnnotatedItem, ItemKey
+from greval.trust.panels.records import PanelRun
 
-FEWEST = 2
-COMPUTED = ""
+MIN_RUNS = 2
+COMPUTED_JUDGE = ""
 """The judge of a computed row, such as one that repeats a verdict recorded elsewhere."""
 
 
 @dataclass
-class Held:
+class RunVerdicts:
     """The verdicts of one run, the numbers of failed and skipped ones, the judges, and hashes of what was shown."""
 
     folder: Path
     definition: Mapping[str, object]
     scale: Scale
-    verdicts: dict[Key, tuple[Judgement, Tags]] = field(default_factory=dict)
+    verdicts: dict[ItemKey, tuple[Judgement, Tags]] = field(default_factory=dict)
     failed: int = 0
     skipped: int = 0
     judges: set[str] = field(default_factory=set)
@@ -44,13 +44,13 @@ class Held:
         self.failed += len(result.failures)
         self.skipped += result.outcome.status == "skipped"
         if result.judgements:
-            self.judges.update({result.judge} - {COMPUTED})
+            self.judges.update({result.judge} - {COMPUTED_JUDGE})
             self.fingerprints.add(result.fingerprint)
         for one in result.judgements:
             self.verdicts[result.sample_id, result.method, one.item] = one, result.tags
 
 
-def held(folder: Path, metric: str) -> Held:
+def read_run(folder: Path, metric: str) -> RunVerdicts:
     """Read a run.
 
     Raises:
@@ -58,49 +58,49 @@ def held(folder: Path, metric: str) -> Held:
         StoreError: If the folder is not a run.
     """
     with Store.open(folder) as store, store.snapshot():
-        scale = scale_of(store, metric)
-        definition = definitions(store)[metric]
-        found = Held(folder, definition, scale)
+        scale = read_scale(store, metric)
+        definition = read_definitions(store)[metric]
+        found = RunVerdicts(folder, definition, scale)
         for line in store.lines(metric):
             found.add(Result.model_validate_json(line))
         what = Metric.model_validate({name: definition[name] for name in Metric.model_fields if name in definition})
-        for case in _cases(store, definition, found.fingerprints):
-            found.shown[case.id, case.method] = digest(seen(what, case))
+        for case in _read_cases(store, definition, found.fingerprints):
+            found.shown[case.id, case.method] = hash_json(select_metric_input(what, case))
     return found
 
 
-def _cases(store: Store, definition: Mapping[str, object], prints: Collection[str]) -> Iterator[Case]:
+def _read_cases(store: Store, definition: Mapping[str, object], prints: Collection[str]) -> Iterator[Case]:
     """Yield the cases as they were judged; for a computed metric, the latest version of each."""
     if "steps" not in definition:
         yield from store.cases()
         return
-    for one in judged_cases(store, define(definition), prints=prints):
+    for one in read_judged_cases(store, build_metric(definition), prints=prints):
         yield one.whole
 
 
-def read(folders: Sequence[Path], metric: str) -> dict[str, Held]:
+def read_runs(folders: Sequence[Path], metric: str) -> dict[str, RunVerdicts]:
     """Read the runs of a panel, by the names of their judges.
 
     Raises:
         DataError: If there are fewer than two, one is given twice, or their scales differ.
         StoreError: If a folder is not a run.
     """
-    if len({folder.resolve() for folder in folders}) < max(len(folders), FEWEST):
+    if len({folder.resolve() for folder in folders}) < max(len(folders), MIN_RUNS):
         raise DataError("a panel needs two runs or more, each given once, and each by a judge of its own")
-    runs = [held(folder, metric) for folder in folders]
+    runs = [read_run(folder, metric) for folder in folders]
     for run in runs[1:]:
         if run.scale != runs[0].scale:
             raise DataError(
                 f"{run.folder}: {metric} has another scale than in {runs[0].folder}; judge all by one definition"
             )
-    return dict(zip(_names(runs), runs, strict=True))
+    return dict(zip(_name_runs(runs), runs, strict=True))
 
 
-def common(runs: Mapping[str, Held]) -> tuple[tuple[Thing, ...], tuple[Key, ...]]:
+def find_common_items(runs: Mapping[str, RunVerdicts]) -> tuple[tuple[AnnotatedItem, ...], tuple[ItemKey, ...]]:
     """Return the items that all judged, and the keys of those left out because they were shown differently."""
     first, *others = runs.values()
-    things: list[Thing] = []
-    differing: list[Key] = []
+    things: list[AnnotatedItem] = []
+    differing: list[ItemKey] = []
     for key, (judgement, tags) in first.verdicts.items():
         if not all(key in run.verdicts for run in others):
             continue
@@ -109,16 +109,16 @@ def common(runs: Mapping[str, Held]) -> tuple[tuple[Thing, ...], tuple[Key, ...]
             continue
         values = {name: run.verdicts[key][0].value for name, run in runs.items()}
         things.append(
-            Thing(sample_id=key[0], method=key[1], item=key[2], tags=tags, judgement=judgement, values=values)
+            AnnotatedItem(sample_id=key[0], method=key[1], item=key[2], tags=tags, judgement=judgement, values=values)
         )
     return tuple(things), tuple(differing)
 
 
-def benches(runs: Mapping[str, Held]) -> tuple[Bench, ...]:
+def count_run_verdicts(runs: Mapping[str, RunVerdicts]) -> tuple[PanelRun, ...]:
     """Return the counts of verdicts, failures and missing items of each run."""
     every = {key for run in runs.values() for key in run.verdicts}
     return tuple(
-        Bench(
+        PanelRun(
             name=name,
             folder=str(run.folder),
             judges=tuple(sorted(run.judges)),
@@ -131,7 +131,7 @@ def benches(runs: Mapping[str, Held]) -> tuple[Bench, ...]:
     )
 
 
-def _names(runs: Sequence[Held]) -> list[str]:
+def _name_runs(runs: Sequence[RunVerdicts]) -> list[str]:
     """Name each run by its judge, or by its folder if its verdicts were computed or recorded elsewhere.
 
     If one judge has several runs, or a run has several judges, the folder is added.

@@ -18,7 +18,7 @@ class Relation(StrEnum):
     worst = "the verdict falls to the worst of the scale"
 
 
-def standing(scale: JudgedScale, value: Value) -> float | None:
+def compute_position(scale: JudgedScale, value: Value) -> float | None:
     """Return the position of a value on its scale, from 0 (worst) to 1 (best).
 
     Categories without an order are placed by their scores, if all have one. Otherwise
@@ -42,7 +42,7 @@ def standing(scale: JudgedScale, value: Value) -> float | None:
             return (scores[str(value)] - least) / (most - least) if known else None
 
 
-def best(scale: JudgedScale) -> Value | None:
+def find_best_value(scale: JudgedScale) -> Value | None:
     """Return the best value of a scale, or None if it has no order.
 
     Example:
@@ -50,13 +50,13 @@ def best(scale: JudgedScale) -> Value | None:
         1
     """
     values: tuple[Value, ...] = scale.names if isinstance(scale, CategoricalScale) else scale.range
-    places = {value: place for value in values if (place := standing(scale, value)) is not None}
+    places = {value: place for value in values if (place := compute_position(scale, value)) is not None}
     return max(places, key=lambda value: places[value], default=None)
 
 
-def useless(relation: Relation, scale: JudgedScale, before: Value) -> str | None:
+def explain_unusable(relation: Relation, scale: JudgedScale, before: Value) -> str | None:
     """Return why the verdict on the reference cannot show a failure of the relation, or None if it can."""
-    place = standing(scale, before)
+    place = compute_position(scale, before)
     match relation:
         case Relation.same:
             return None
@@ -66,7 +66,7 @@ def useless(relation: Relation, scale: JudgedScale, before: Value) -> str | None
             return "not judged good before: no fall can be seen" if place is None or place <= MIDDLE else None
 
 
-def holds(relation: Relation, scale: JudgedScale, before: Value, after: Value) -> bool:
+def is_satisfied(relation: Relation, scale: JudgedScale, before: Value, after: Value) -> bool:
     """Return whether a relation holds between the verdicts on a reference and its mutant.
 
     Example:
@@ -75,7 +75,7 @@ def holds(relation: Relation, scale: JudgedScale, before: Value, after: Value) -
     """
     if relation is Relation.same:
         return before == after
-    old, new = (standing(scale, value) for value in (before, after))
+    old, new = (compute_position(scale, value) for value in (before, after))
     if old is None or new is None:
         return False
     match relation:

@@ -9,13 +9,21 @@ from typing import Literal, NamedTuple
 
 from greval.records.case import Case
 from greval.records.metric import JudgedMetric
-from greval.records.metric_input import listed
+from greval.records.metric_input import list_items
 from greval.records.scale import CategoricalScale
 from greval.trust.probing import planted_texts as wordings
-from greval.trust.probing.expected_order import Relation, best
-from greval.trust.probing.targets import SOURCES, Target, altered, blanked, grounded, reordered, target
+from greval.trust.probing.expected_order import Relation, find_best_value
+from greval.trust.probing.targets import (
+    SOURCES,
+    Target,
+    blank_target,
+    change_texts,
+    find_target,
+    is_grounded,
+    reorder_items,
+)
 
-Reference = Literal["unchanged", "other"]
+ReferenceName = Literal["unchanged", "other"]
 """What a mutant is made from: the unchanged case, or the case with content of another question."""
 
 REPEATS = "repeats"
@@ -25,7 +33,7 @@ NO_CLAIM = "the answer states nothing of its sources: nothing has to bear it out
 FEW_ITEMS = "fewer than two items: there is no order"
 
 
-class Setting(NamedTuple):
+class CheckContext(NamedTuple):
     """The input of a check's applicability test.
 
     `one_by_one` is true if each item is judged in its own call. `named` holds the checks that the user named.
@@ -36,7 +44,7 @@ class Setting(NamedTuple):
     named: frozenset[str] = frozenset()
 
 
-class Variant(NamedTuple):
+class MutationVariant(NamedTuple):
     """One mutation of a case. `make` returns the mutant, or the reason if this case cannot be mutated."""
 
     name: str
@@ -44,7 +52,7 @@ class Variant(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Check:
+class ProbeCheck:
     """A check of a judge that needs no labels (a metamorphic relation).
 
     `unfit` returns the reason if the check does not apply to a metric. Mutants are made `on` the first of
@@ -55,112 +63,114 @@ class Check:
 
     name: str
     relation: Relation
-    unfit: Callable[[Setting], str | None]
-    variants: Callable[[JudgedMetric], Iterator[Variant]] = lambda _: iter(())
-    on: tuple[Reference, ...] = ("unchanged",)
+    unfit: Callable[[CheckContext], str | None]
+    variants: Callable[[JudgedMetric], Iterator[MutationVariant]] = lambda _: iter(())
+    on: tuple[ReferenceName, ...] = ("unchanged",)
     twin: Callable[[JudgedMetric], bool] = lambda _: False
     reworded: Callable[[JudgedMetric], JudgedMetric] | None = None
 
 
-def _no_items(setting: Setting) -> str | None:
+def _reject_without_items(setting: CheckContext) -> str | None:
     if setting.metric.over is None:
         return "it judges no items"
     return "each item is judged in a call of its own, where no order is seen" if setting.one_by_one else None
 
 
-def _no_categories(setting: Setting) -> str | None:
+def _reject_without_categories(setting: CheckContext) -> str | None:
     return None if isinstance(setting.metric.scale, CategoricalScale) else "its scale lists numbers in their order"
 
 
-def _no_rise(setting: Setting) -> str | None:
+def _reject_without_order(setting: CheckContext) -> str | None:
     """Return the reason if no verdict can improve."""
-    if target(setting.metric) is None:
+    if find_target(setting.metric) is None:
         return NO_TARGET
-    return NO_ORDER if best(setting.metric.scale) is None else None
+    return NO_ORDER if find_best_value(setting.metric.scale) is None else None
 
 
-def _no_prose(setting: Setting) -> str | None:
-    return "triples are no prose" if setting.metric.over == "triples" else _no_rise(setting)
+def _reject_without_prose(setting: CheckContext) -> str | None:
+    return "triples are no prose" if setting.metric.over == "triples" else _reject_without_order(setting)
 
 
-def _no_contradiction(setting: Setting) -> str | None:
+def _reject_contradiction(setting: CheckContext) -> str | None:
     metric = setting.metric
-    if target(metric) != "answer":
+    if find_target(metric) != "answer":
         return "it judges no answer"
-    if not _held_against(metric) and "question" not in metric.needs:
+    if not _list_evidence(metric) and "question" not in metric.needs:
         return "it sees nothing that an answer could contradict"
-    sure = bool(_held_against(metric)) or "contradicted" in setting.named
-    return _no_rise(setting) or (None if sure else _unsure("contradicted", "another question's answer"))
+    sure = bool(_list_evidence(metric)) or "contradicted" in setting.named
+    return _reject_without_order(setting) or (
+        None if sure else _format_unclear("contradicted", "another question's answer")
+    )
 
 
-def _no_emptiness(setting: Setting) -> str | None:
+def _reject_emptiness(setting: CheckContext) -> str | None:
     metric = setting.metric
-    if reason := _no_rise(setting):
+    if reason := _reject_without_order(setting):
         return reason
-    sure = bool(_held_against(metric)) if target(metric) == "answer" else "question" in metric.needs
-    return None if sure or "empty" in setting.named else _unsure("empty", "nothing at all")
+    sure = bool(_list_evidence(metric)) if find_target(metric) == "answer" else "question" in metric.needs
+    return None if sure or "empty" in setting.named else _format_unclear("empty", "nothing at all")
 
 
-def _unsure(name: str, what: str) -> str:
+def _format_unclear(name: str, what: str) -> str:
     return f"whether {what} is bad cannot be told from what it needs; name it where it is (--checks {name})"
 
 
-def _held_against(metric: JudgedMetric) -> frozenset[str]:
+def _list_evidence(metric: JudgedMetric) -> frozenset[str]:
     """Return the inputs besides the question against which an answer is judged."""
     return frozenset({*metric.needs} & {"expected_answer", *SOURCES})
 
 
-def _borne_by_context(metric: JudgedMetric) -> bool:
+def _is_context_only(metric: JudgedMetric) -> bool:
     """Return whether the answer is judged against the context alone, so that nothing supports it without context."""
     return (
-        target(metric) == "answer"
+        find_target(metric) == "answer"
         and not {"question", "expected_answer"} & {*metric.needs}
         and bool(SOURCES & {*metric.needs})
     )
 
 
-def _orders(metric: JudgedMetric) -> Iterator[Variant]:
+def _list_orders(metric: JudgedMetric) -> Iterator[MutationVariant]:
     if metric.over:
-        yield Variant("reversed", partial(_reordered, what=metric.over, shift=None))
-        yield Variant("rotated", partial(_reordered, what=metric.over, shift=1))
+        yield MutationVariant("reversed", partial(_reorder_items, what=metric.over, shift=None))
+        yield MutationVariant("rotated", partial(_reorder_items, what=metric.over, shift=1))
 
 
-def _reordered(case: Case, *, what: Literal["chunks", "triples"], shift: int | None) -> Case | str:
-    found = listed(what, case)
-    return reordered(case, what, shift) if len({one.id for one in found}) > 1 else FEW_ITEMS
+def _reorder_items(case: Case, *, what: Literal["chunks", "triples"], shift: int | None) -> Case | str:
+    found = list_items(what, case)
+    return reorder_items(case, what, shift) if len({one.id for one in found}) > 1 else FEW_ITEMS
 
 
-def _paddings(metric: JudgedMetric) -> Iterator[Variant]:
-    if what := target(metric):
-        yield Variant("after", partial(altered, what=what, change=wordings.after))
-        yield Variant("before", partial(altered, what=what, change=wordings.before))
+def _list_paddings(metric: JudgedMetric) -> Iterator[MutationVariant]:
+    if what := find_target(metric):
+        yield MutationVariant("after", partial(change_texts, what=what, change=wordings.append_padding))
+        yield MutationVariant("before", partial(change_texts, what=what, change=wordings.prepend_padding))
 
 
-def _denials(metric: JudgedMetric) -> Iterator[Variant]:
-    if _held_against(metric):
-        yield Variant("denied", partial(altered, what="answer", change=wordings.denied))
+def _list_denials(metric: JudgedMetric) -> Iterator[MutationVariant]:
+    if _list_evidence(metric):
+        yield MutationVariant("denied", partial(change_texts, what="answer", change=wordings.deny_text))
 
 
-def _blanks(metric: JudgedMetric) -> Iterator[Variant]:
-    what = target(metric)
-    if _borne_by_context(metric):
-        yield Variant("no context", _without_context)
+def _list_blanks(metric: JudgedMetric) -> Iterator[MutationVariant]:
+    what = find_target(metric)
+    if _is_context_only(metric):
+        yield MutationVariant("no context", _remove_context)
     elif what:
-        yield Variant("nothing", partial(blanked, what=what))
+        yield MutationVariant("nothing", partial(blank_target, what=what))
 
 
-def _without_context(case: Case) -> Case | str:
-    return blanked(case, "context") if grounded(case, "answer") else NO_CLAIM
+def _remove_context(case: Case) -> Case | str:
+    return blank_target(case, "context") if is_grounded(case, "answer") else NO_CLAIM
 
 
-def _injections(metric: JudgedMetric) -> Iterator[Variant]:
-    what, value = target(metric), best(metric.scale)
+def _list_injections(metric: JudgedMetric) -> Iterator[MutationVariant]:
+    what, value = find_target(metric), find_best_value(metric.scale)
     if what and value is not None:
         for name, plant in INJECTIONS.items():
-            yield Variant(name, partial(altered, what=what, change=partial(plant, value=value)))
+            yield MutationVariant(name, partial(change_texts, what=what, change=partial(plant, value=value)))
 
 
-def _reversed(metric: JudgedMetric) -> JudgedMetric:
+def _reverse_categories(metric: JudgedMetric) -> JudgedMetric:
     """Return the metric with its categories listed in reverse order. Their meanings are unchanged."""
     scale = metric.scale
     if not isinstance(scale, CategoricalScale):
@@ -170,26 +180,32 @@ def _reversed(metric: JudgedMetric) -> JudgedMetric:
 
 
 INJECTIONS = {
-    "order": wordings.ordered,
-    "verdict": wordings.answered,
-    "fences": wordings.fenced,
-    "system": wordings.announced,
+    "order": wordings.add_order,
+    "verdict": wordings.add_verdict,
+    "fences": wordings.add_fences,
+    "system": wordings.add_system_message,
 }
-LOW: tuple[Reference, ...] = ("other", "unchanged")
+OTHER_FIRST: tuple[ReferenceName, ...] = ("other", "unchanged")
 """The reference with another question's content comes first: its verdict is low, so a rise is most likely visible."""
 
-CHECKS: Mapping[str, Check] = {
+CHECKS: Mapping[str, ProbeCheck] = {
     one.name: one
     for one in (
-        Check("item_order", Relation.same, _no_items, _orders),
-        Check("category_order", Relation.same, _no_categories, reworded=_reversed),
-        Check("padded", Relation.not_better, _no_prose, _paddings, on=LOW),
-        Check("contradicted", Relation.bad, _no_contradiction, _denials, twin=lambda _: True),
-        Check("empty", Relation.worst, _no_emptiness, _blanks, twin=lambda metric: target(metric) != "answer"),
-        Check("injected", Relation.not_better, _no_rise, _injections, on=LOW),
+        ProbeCheck("item_order", Relation.same, _reject_without_items, _list_orders),
+        ProbeCheck("category_order", Relation.same, _reject_without_categories, reworded=_reverse_categories),
+        ProbeCheck("padded", Relation.not_better, _reject_without_prose, _list_paddings, on=OTHER_FIRST),
+        ProbeCheck("contradicted", Relation.bad, _reject_contradiction, _list_denials, twin=lambda _: True),
+        ProbeCheck(
+            "empty",
+            Relation.worst,
+            _reject_emptiness,
+            _list_blanks,
+            twin=lambda metric: find_target(metric) != "answer",
+        ),
+        ProbeCheck("injected", Relation.not_better, _reject_without_order, _list_injections, on=OTHER_FIRST),
     )
 }
 NAMES = (REPEATS, *CHECKS)
 """The checks in the order of the report."""
 
-__all__ = ["CHECKS", "NAMES", "REPEATS", "Check", "Reference", "Setting", "Target", "Variant"]
+__all__ = ["CHECKS", "NAMES", "REPEATS", "CheckContext", "MutationVariant", "ProbeCheck", "ReferenceName", "Target"]

@@ -7,10 +7,10 @@ from pydantic import Field
 from greval.records.record import Record
 from greval.records.result import Usage
 from greval.records.scale import Value
-from greval.stats.measured import Figure, Measured
+from greval.stats.measured import Measured, MeasuredValue
 
 
-class Survivor(Record):
+class SurvivingMutant(Record):
     """A mutant that was not caught. `before` is the verdict on its reference, `after` the verdict on the mutant."""
 
     check: str
@@ -23,7 +23,7 @@ class Survivor(Record):
     reason: str
 
 
-class Checked(Record):
+class ProbeCheckResult(Record):
     """The result of one check.
 
     `rate` is the share `killed` of the `mutants` that have a verdict. Its `interval` counts each verdict, and
@@ -45,7 +45,7 @@ class Checked(Record):
     unused: dict[str, int] = Field(default_factory=dict)
 
 
-class Noise(Record):
+class JudgeNoise(Record):
     """The variation of verdicts when the same cases are judged `repeats` times.
 
     `unsteady` is the share of the `things` (judged items) whose verdicts are not all the same. `flip_rate` is
@@ -61,7 +61,7 @@ class Noise(Record):
     failed: int = 0
 
 
-class Skip(Record):
+class SkippedCheck(Record):
     """A check that does not apply to a metric, and the reason."""
 
     check: str
@@ -81,10 +81,10 @@ class Probe(Record):
     metric: str
     judge: str
     cases: int
-    checks: tuple[Checked, ...]
-    noise: Noise | None = None
-    skipped: tuple[Skip, ...] = ()
-    survivors: tuple[Survivor, ...] = ()
+    checks: tuple[ProbeCheckResult, ...]
+    noise: JudgeNoise | None = None
+    skipped: tuple[SkippedCheck, ...] = ()
+    survivors: tuple[SurvivingMutant, ...] = ()
     left_out: dict[str, int] = Field(default_factory=dict)
     unread: tuple[str, ...] = ()
     failures: dict[str, int] = Field(default_factory=dict)
@@ -99,9 +99,9 @@ class Probe(Record):
             >>> Probe(folder="runs/p", metric="m", judge="j", cases=0, checks=()).below(0.8)
             ()
         """
-        return tuple(one.name for one in self.checks if isinstance(one.rate, Figure) and one.rate.value < limit)
+        return tuple(one.name for one in self.checks if isinstance(one.rate, MeasuredValue) and one.rate.value < limit)
 
     @property
     def measured(self) -> bool:
         """Return whether any check has a kill rate."""
-        return any(isinstance(one.rate, Figure) for one in self.checks)
+        return any(isinstance(one.rate, MeasuredValue) for one in self.checks)

@@ -8,21 +8,21 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 from itertools import islice
 
-from greval.datasets.case_records import GivenCases, read_given
+from greval.datasets.case_records import CaseRecords, read_records
 from greval.errors import DataError
 from greval.records.case import Case
 from greval.records.metric import JudgedMetric
-from greval.records.metric_input import lacking
+from greval.records.metric_input import explain_missing_needs
 from greval.runs.worker import read_case
 
-POOL = 200
+MIN_POOL = 200
 """The minimum number of cases to read, so that foreign content is found among them."""
-NOT_TOLD = "The documents do not say."
+NO_ANSWER = "The documents do not say."
 NO_RESPONSE = "its method gave no response"
 
 
 @dataclass
-class Bases:
+class SourceCases:
     """The cases to probe on, all cases read, the reasons of those left out, and the rows that are not valid cases."""
 
     cases: list[Case] = field(default_factory=list)
@@ -31,7 +31,7 @@ class Bases:
     unread: list[str] = field(default_factory=list)
 
 
-def bases(given: GivenCases, metric: JudgedMetric, limit: int) -> Bases:
+def read_source_cases(given: CaseRecords, metric: JudgedMetric, limit: int) -> SourceCases:
     """Read cases and select the first that the metric is defined for.
 
     Args:
@@ -39,14 +39,14 @@ def bases(given: GivenCases, metric: JudgedMetric, limit: int) -> Bases:
         metric: The definition.
         limit: The number of cases to probe on.
     """
-    found = Bases()
-    for row in islice(read_given(given), max(limit, POOL)):
+    found = SourceCases()
+    for row in islice(read_records(given), max(limit, MIN_POOL)):
         try:
             case = read_case(row)
         except DataError as error:
             found.unread.append(str(error))
             continue
-        reason = NO_RESPONSE if case.error is not None else lacking(metric, case)
+        reason = NO_RESPONSE if case.error is not None else explain_missing_needs(metric, case)
         if reason is None:
             found.pool.append(case)
         if len(found.cases) < limit:
@@ -57,7 +57,7 @@ def bases(given: GivenCases, metric: JudgedMetric, limit: int) -> Bases:
     return found
 
 
-def demo_cases() -> Iterator[Case]:
+def iter_demo_cases() -> Iterator[Case]:
     """Yield one shipped case of each question whose answer is correct and supported by its chunks and triples.
 
     Example:
@@ -67,7 +67,7 @@ def demo_cases() -> Iterator[Case]:
     seen: set[str] = set()
     for line in (files("greval") / "demo" / "cases.jsonl").read_text(encoding="utf-8").splitlines():
         case = Case.model_validate_json(line)
-        told = case.tags["human_correct"] == "yes" and case.triples and case.expected_answer != NOT_TOLD
+        told = case.tags["human_correct"] == "yes" and case.triples and case.expected_answer != NO_ANSWER
         if told and case.id not in seen:
             seen.add(case.id)
             yield case

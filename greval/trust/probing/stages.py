@@ -11,20 +11,20 @@ from typing import TypedDict
 from langchain_core.language_models import BaseChatModel
 
 from greval.errors import StoreError
-from greval.judging.model.budget import Spending, describe_cap
+from greval.judging.model.budget import RunSpending, format_cap_reason
 from greval.judging.model.judge import Judge
 from greval.judging.model.prices import Prices
 from greval.records.case import Case
 from greval.records.metric import Metric
 from greval.records.result import Result, Usage
 from greval.runs.evaluation import evaluate_async
-from greval.runs.manifest import holds_probe, sum_spending
-from greval.runs.options import OnProgress, Options, prices_of
+from greval.runs.manifest import is_probe, sum_spending
+from greval.runs.options import EvaluateOptions, OnProgress, get_prices
 from greval.runs.store import FILE, Store
-from greval.trust.probing.plan import Key
+from greval.trust.probing.plan import VerdictKey
 
 
-class Wishes(TypedDict, total=False):
+class ProbeOptions(TypedDict, total=False):
     """Options of `probe`."""
 
     checks: Sequence[str] | None
@@ -44,7 +44,7 @@ class Wishes(TypedDict, total=False):
 
 
 @dataclass
-class Stages:
+class ProbeStages:
     """Runs the stages of a probe, and collects their verdicts, usage and cost.
 
     If a stage is stopped, `why` is the reason, and no further stage runs.
@@ -52,15 +52,15 @@ class Stages:
 
     folder: Path
     judge: Judge | BaseChatModel
-    wishes: Wishes
+    options: ProbeOptions
     stop: asyncio.Event | None = None
-    verdicts: dict[Key, Result] = field(default_factory=dict)
+    verdicts: dict[VerdictKey, Result] = field(default_factory=dict)
     usage: Usage = field(default_factory=Usage)
     cost: float | None = None
-    before: Spending = field(default_factory=Spending)
+    before: RunSpending = field(default_factory=RunSpending)
     why: str | None = None
 
-    def check(self) -> None:
+    def check_folder(self) -> None:
         """Raise if the folder contains a run that is not a probe, because mutants would change its figures.
 
         Raises:
@@ -68,15 +68,15 @@ class Stages:
         """
         if (self.folder / FILE).is_file():
             with Store.open(self.folder) as store:
-                of_probe = holds_probe(store)
+                of_probe = is_probe(store)
             if of_probe is False:
                 message = f"{self.folder}: holds a run that is no probe; choose another folder with -o"
                 raise StoreError(message)
-        self.before = self._spending()
+        self.before = self._sum_spending()
 
-    async def judged(
+    async def run_stage(
         self, stage: str, cases: Sequence[Case], metrics: Sequence[Metric], *, part: str = ""
-    ) -> dict[str, dict[Key, Result]]:
+    ) -> dict[str, dict[VerdictKey, Result]]:
         """Judge cases in a stage, and return the results by metric and key.
 
         The results of the last metric are added to `verdicts`. Several rounds of a stage are counted together if
@@ -84,41 +84,41 @@ class Stages:
         """
         if not cases or self.why is not None:
             return {}
-        options = self._options(stage, len(cases), part)
+        options = self._build_options(stage, len(cases), part)
         run = await evaluate_async(cases, metrics, self.judge, out=self.folder / stage, stop=self.stop, **options)
         self.usage += run.progress.usage
         if run.progress.cost is not None:
             self.cost = (self.cost or 0.0) + run.progress.cost
-        self.why = self._told(run.why)
+        self.why = self._describe_stop(run.why)
         wanted = {(case.id, case.method) for case in cases}
-        found: dict[str, dict[Key, Result]] = {}
+        found: dict[str, dict[VerdictKey, Result]] = {}
         for result in run.results():
             if (result.sample_id, result.method) in wanted:
                 found.setdefault(result.metric, {})[stage, result.sample_id, result.method] = result
         self.verdicts |= found.get(metrics[-1].name, {})
         return found
 
-    def _told(self, why: str | None) -> str | None:
+    def _describe_stop(self, why: str | None) -> str | None:
         """Return why a stage was stopped, with the cap of a single stage replaced by the overall cap."""
-        calls, cost = self.wishes.get("max_calls"), self.wishes.get("max_cost")
+        calls, cost = self.options.get("max_calls"), self.options.get("max_cost")
         if calls is not None and why and "--max-calls" in why:
-            return describe_cap(self.before, max_calls=calls)
+            return format_cap_reason(self.before, max_calls=calls)
         if cost is not None and why and "--max-cost" in why:
-            return describe_cap(self.before, max_cost=cost)
+            return format_cap_reason(self.before, max_cost=cost)
         return why
 
-    def _spending(self, *, without: str | None = None) -> Spending:
+    def _sum_spending(self, *, without: str | None = None) -> RunSpending:
         """Return the spending of all commands on all stages, or on all but one."""
         folders = [self.folder, *(self.folder.iterdir() if self.folder.is_dir() else ())]
         left_out = None if without is None else self.folder / without
         return sum_spending(
-            (folder for folder in folders if folder != left_out), prices_of({"prices": self.wishes.get("prices")})
+            (folder for folder in folders if folder != left_out), get_prices({"prices": self.options.get("prices")})
         )
 
-    def _options(self, stage: str, total: int, part: str) -> Options:
+    def _build_options(self, stage: str, total: int, part: str) -> EvaluateOptions:
         """Build the options of the next run. Its caps are what the other stages left."""
-        wishes = self.wishes
-        options: Options = {
+        wishes = self.options
+        options: EvaluateOptions = {
             "total": total,
             "part": part,
             "probe": True,
@@ -131,7 +131,7 @@ class Stages:
         }
         calls, cost = wishes.get("max_calls"), wishes.get("max_cost")
         if calls is not None or cost is not None:
-            others = self._spending(without=stage)
+            others = self._sum_spending(without=stage)
             options["max_calls"] = None if calls is None else max(calls - others.calls, 0)
             options["max_cost"] = None if cost is None else max(cost - (others.cost or 0.0), 0.0)
         return options

@@ -8,14 +8,14 @@ from typing import Literal
 
 from greval.records.case import Case, Chunk, Triple
 from greval.records.metric import JudgedMetric
-from greval.records.metric_input import Item, listed
+from greval.records.metric_input import Item, list_items
 
 Target = Literal["answer", "context", "chunks", "triples"]
 SOURCES = frozenset({"context", "chunks", "triples"})
 _WORD = re.compile(r"\w{3,}|\d+")
 
 
-def target(metric: JudgedMetric) -> Target | None:
+def find_target(metric: JudgedMetric) -> Target | None:
     """Return what a metric judges: its items, else the answer, else the context. None if it uses none of these.
 
     Example:
@@ -31,7 +31,7 @@ def target(metric: JudgedMetric) -> Target | None:
     return "context" if SOURCES & {*metric.needs} else None
 
 
-def altered(case: Case, what: Target, change: Callable[[str], str]) -> Case:
+def change_texts(case: Case, what: Target, change: Callable[[str], str]) -> Case:
     """Return the case with changed texts: the answer, every chunk, or the object of every triple.
 
     In a context the chunks are changed, or the triples if there are no chunks.
@@ -45,7 +45,7 @@ def altered(case: Case, what: Target, change: Callable[[str], str]) -> Case:
     return case.model_copy(update={"chunks": tuple(changed)})
 
 
-def blanked(case: Case, what: Target) -> Case:
+def blank_target(case: Case, what: Target) -> Case:
     """Return the case with what is judged emptied: an empty answer, or items without text."""
     if what == "answer":
         return case.model_copy(update={"answer": ""})
@@ -60,24 +60,24 @@ def blanked(case: Case, what: Target) -> Case:
     return case.model_copy(update={what: parts[what]})
 
 
-def swapped(case: Case, other: Case, what: Target) -> Case:
+def swap_target(case: Case, other: Case, what: Target) -> Case:
     """Return the case with what is judged taken from another case. Items keep their ids, so that verdicts match."""
     if what == "answer":
         return case.model_copy(update={"answer": other.answer})
     if what == "context":
         update = {"chunks": other.chunks, "triples": other.triples, "aggregates": other.aggregates}
         return case.model_copy(update=update)
-    own, theirs = listed(what, case), listed(what, other)
-    return case.model_copy(update={what: tuple(_named(theirs[n % len(theirs)], one) for n, one in enumerate(own))})
+    own, theirs = list_items(what, case), list_items(what, other)
+    return case.model_copy(update={what: tuple(_copy_id(theirs[n % len(theirs)], one) for n, one in enumerate(own))})
 
 
-def reordered(case: Case, what: Literal["chunks", "triples"], shift: int | None) -> Case:
+def reorder_items(case: Case, what: Literal["chunks", "triples"], shift: int | None) -> Case:
     """Return the case with its items rotated by `shift` places, or reversed for a `shift` of None."""
-    found = listed(what, case)
+    found = list_items(what, case)
     return case.model_copy(update={what: found[::-1] if shift is None else (*found[shift:], *found[:shift])})
 
 
-def foreign(case: Case, pool: Sequence[Case], what: Target) -> Case | None:
+def find_foreign_case(case: Case, pool: Sequence[Case], what: Target) -> Case | None:
     """Return the case of another question whose content shares the fewest words with this one, or None.
 
     Answers that state something from their own sources are preferred, because a refusal would fit any
@@ -88,30 +88,30 @@ def foreign(case: Case, pool: Sequence[Case], what: Target) -> Case | None:
         pool: The cases to choose from.
         what: The part to be taken.
     """
-    own = words(" ".join((case.question, case.expected_answer or "", *texts(case, what))))
+    own = extract_words(" ".join((case.question, case.expected_answer or "", *iter_texts(case, what))))
     strangers = [
         one
         for one in pool
         if one.question != case.question
-        and any(map(str.strip, texts(one, what)))
-        and [*texts(one, what)] != [*texts(case, what)]
+        and any(map(str.strip, iter_texts(one, what)))
+        and [*iter_texts(one, what)] != [*iter_texts(case, what)]
     ]
     return min(
         strangers,
-        key=lambda one: (not grounded(one, what), len(own & words(" ".join(texts(one, what))))),
+        key=lambda one: (not is_grounded(one, what), len(own & extract_words(" ".join(iter_texts(one, what))))),
         default=None,
     )
 
 
-def grounded(case: Case, what: Target) -> bool:
+def is_grounded(case: Case, what: Target) -> bool:
     """Return whether an answer states something from its sources or the expected answer that is not in the question."""
     if what != "answer":
         return True
-    sources = " ".join((case.expected_answer or "", *texts(case, "context")))
-    return bool((words(case.answer or "") & words(sources)) - words(case.question))
+    sources = " ".join((case.expected_answer or "", *iter_texts(case, "context")))
+    return bool((extract_words(case.answer or "") & extract_words(sources)) - extract_words(case.question))
 
 
-def texts(case: Case, what: Target) -> Iterator[str]:
+def iter_texts(case: Case, what: Target) -> Iterator[str]:
     """Yield the texts of what is judged."""
     if what == "answer":
         yield case.answer or ""
@@ -123,7 +123,7 @@ def texts(case: Case, what: Target) -> Iterator[str]:
         yield from case.aggregates or ()
 
 
-def words(text: str) -> set[str]:
+def extract_words(text: str) -> set[str]:
     """Return the content words of a text: numbers, and words of three letters or more.
 
     Example:
@@ -133,5 +133,5 @@ def words(text: str) -> set[str]:
     return set(_WORD.findall(text.casefold()))
 
 
-def _named(item: Item, like: Item) -> Chunk | Triple:
+def _copy_id(item: Item, like: Item) -> Chunk | Triple:
     return item.model_copy(update={"id": like.id})

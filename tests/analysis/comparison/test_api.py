@@ -7,17 +7,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from greval.analysis.comparison import Comparison, compare
-from greval.analysis.comparison.contrast import Names, Rules, contrast, settled
-from greval.analysis.comparison.pairs import Figures, Pairs
-from greval.analysis.comparison.records import Bounds, LeftOut
-from greval.analysis.comparison.scales import Direction
+from greval.analysis.comparison.contrast import ContrastNames, ContrastSettings, apply_correction, compute_contrast
+from greval.analysis.comparison.pairs import QuestionPairs, SideFigures
+from greval.analysis.comparison.records import DifferenceBounds, LeftOutCounts
+from greval.analysis.comparison.scales import ScaleDirection
 from greval.errors import DataError, StoreError
 from greval.records.metric import ValueMetric
 from greval.records.scale import MeasureScale
-from greval.report.comparison import legend
+from greval.report.comparison import format_legend
 from greval.runs.score_columns import SCORED
-from greval.stats.correction import Corrected
-from greval.stats.difference import FEW
+from greval.stats.correction import CorrectedP
+from greval.stats.difference import MIN_BOOTSTRAP_CLUSTERS
 
 
 def only(comparison, metric="right", group="", method=None):
@@ -37,8 +37,8 @@ def test_pairs_are_of_the_same_question(tmp_path):
     found = only(compare(write(tmp_path, {("walk", "right"): walk, ("local", "right"): local}), baseline="local"))
     assert (found.questions, found.n, found.won, found.tied, found.lost) == (9, 4, 2, 2, 0)
     assert (found.method_mean, found.baseline_mean, found.difference) == (0.75, 0.25, 0.5)
-    assert found.method_left_out == LeftOut(skipped=1, failed=1, missing=1, without_number=1)
-    assert found.baseline_left_out == LeftOut(failed=1)
+    assert found.method_left_out == LeftOutCounts(skipped=1, failed=1, missing=1, without_number=1)
+    assert found.baseline_left_out == LeftOutCounts(failed=1)
     assert found.test.name == "mcnemar exact"
     assert (found.test.p, found.test.mid_p) == (0.5, 0.25)
     assert (found.effect.cohens_g, found.effect.odds_ratio) == (0.5, None)
@@ -65,8 +65,8 @@ def test_the_interval_is_named_as_it_was_computed(tmp_path, n, told):
     """Few questions have Student's interval, and the line below the table says so; it says bootstrap if it is one."""
     figures = {("a", "ndcg@10"): [k / 16 for k in range(n)], ("b", "ndcg@10"): [0.0] * n}
     found = compare(write(tmp_path, figures), baseline="b")
-    assert found.contrasts[0].interval.method == ("t" if n < FEW else "expanded percentile")
-    assert f"Each interval is of its difference alone, {told}" in " ".join(legend(found))
+    assert found.contrasts[0].interval.method == ("t" if n < MIN_BOOTSTRAP_CLUSTERS else "expanded percentile")
+    assert f"Each interval is of its difference alone, {told}" in " ".join(format_legend(found))
 
 
 def test_intervals_of_several_kinds_are_named_by_metric_and_group(tmp_path):
@@ -81,11 +81,11 @@ def test_intervals_of_several_kinds_are_named_by_metric_and_group(tmp_path):
     }
     tags = [{"kind": "few" if k < 4 else "many", "film": str(k)} for k in range(12)]
     run = write(tmp_path, figures, tags=tags)
-    told = " ".join(legend(compare(run, baseline="b", by="kind")))
+    told = " ".join(format_legend(compare(run, baseline="b", by="kind")))
     assert "95%, by bootstrap (ndcg@10, ndcg@10 (many)); " in told
     assert "Student's t, as fewer than 8 are too few to draw from (ndcg@10 (few)); " in told
     assert "an exact bound, as all differences are equal (depth, depth (few), depth (many)). Could miss" in told
-    of_clusters = " ".join(legend(compare(run, baseline="b", metrics=["ndcg@10"], cluster_by="film")))
+    of_clusters = " ".join(format_legend(compare(run, baseline="b", metrics=["ndcg@10"], cluster_by="film")))
     assert "95%, by bootstrap, over whole clusters of film. Could miss" in of_clusters
 
 
@@ -253,7 +253,7 @@ def test_methods_that_fail_more_often_are_told_with_bounds(tmp_path):
     """Where one side lacks figures more often, the difference is bounded by the worst and the best of the missing."""
     figures = {("a", "right"): [1] * 15 + [FAILED] * 5, ("b", "right"): [1] * 10 + [0] * 10}
     comparison = compare(write(tmp_path, figures), baseline="b")
-    assert only(comparison).bounds == Bounds(worst=0.25, best=0.5)
+    assert only(comparison).bounds == DifferenceBounds(worst=0.25, best=0.5)
     (told,) = comparison.warnings
     assert told == (
         "right (all questions): of 20 questions no figure for 5 of a (5 failed), 0 of b; "
@@ -425,18 +425,20 @@ figures = st.one_of(
 )
 states = st.sampled_from([SCORED] * 4 + [1, 2, 3, 4])
 rows = st.tuples(figures, states, figures, states, st.integers(0, 5))
-RULES = Rules(level=0.95, alpha=0.05 / 3, resamples=999)
+RULES = ContrastSettings(level=0.95, alpha=0.05 / 3, resamples=999)
 
 
 def compared(given_rows, *, by_cluster, swapped=False):
     """Compare made-up figures without a run folder."""
     first, first_states, second, second_states, codes = (np.array(column) for column in zip(*given_rows, strict=True))
-    sides = Figures(first, first_states), Figures(second, second_states)
+    sides = SideFigures(first, first_states), SideFigures(second, second_states)
     method, baseline = reversed(sides) if swapped else sides
-    names = Names("depth", "", "a", "b")
-    scale = Direction("lower" if len(given_rows) % 2 else "higher", 0.0, 9.0)
-    found = contrast(Pairs(method, baseline, codes if by_cluster else None, np.arange(len(codes))), names, scale, RULES)
-    return settled(found, Corrected(found.test.p if found.test else 1.0, 1, capable=True), RULES.alpha)
+    names = ContrastNames("depth", "", "a", "b")
+    scale = ScaleDirection("lower" if len(given_rows) % 2 else "higher", 0.0, 9.0)
+    found = compute_contrast(
+        QuestionPairs(method, baseline, codes if by_cluster else None, np.arange(len(codes))), names, scale, RULES
+    )
+    return apply_correction(found, CorrectedP(found.test.p if found.test else 1.0, 1, capable=True), RULES.alpha)
 
 
 @settings(deadline=None, max_examples=60)

@@ -5,8 +5,8 @@ from compared_runs import FAILED, write
 from hypothesis import given
 from hypothesis import strategies as st
 
-from greval.analysis.comparison import check, compare
-from greval.analysis.comparison.gate import FORM, NEAR, SIGNS, Limit, parse
+from greval.analysis.comparison import check_gate, compare
+from greval.analysis.comparison.gate import CONDITION_PATTERN, SIGNS, TOLERANCE, GateLimit, parse_condition
 from greval.errors import DataError
 
 KINDS = [{"kind": "multi hop"}] * 5 + [{"kind": "10"}] * 5
@@ -54,9 +54,9 @@ def test_conditions_are_met_by_their_figures(found, condition, met):
     """Names may hold @ and spaces; figures that are equal but for their last digits are equal."""
     if met is None:
         with pytest.raises(DataError, match="no metric or METRIC@GROUP 'right @multi hop' is there"):
-            check(found, [condition])
+            check_gate(found, [condition])
         return
-    (checked,) = check(found, [condition])
+    (checked,) = check_gate(found, [condition])
     assert checked.met is met
     assert checked.condition == condition
 
@@ -70,20 +70,20 @@ def test_the_longest_metric_is_meant(tmp_path):
     run = write(tmp_path, figures, tags=[{"kind": "10"}, {"kind": "10@10"}])
     found = compare(run, baseline="b", by="kind")
     for text, names in (("ndcg@10", ("ndcg@10", "")), ("ndcg@10@10", ("ndcg@10", "10")), ("ndcg", ("ndcg", ""))):
-        condition = parse(f"{text} < 1", found)
+        condition = parse_condition(f"{text} < 1", found)
         assert (condition.metric, condition.group) == names
 
 
 def test_the_last_digit_decides_nothing():
     """0.1 + 0.2 is a little more than 0.3: the figure 0.3 is not below it all the same."""
-    assert Limit("<", None, "+", 0.2).of(0.1) > 0.3
-    assert not Limit("<", None, "+", 0.2).met(0.3, 0.1)
-    assert Limit(">=", None, "+", 0.2).met(0.3, 0.1)
+    assert GateLimit("<", None, "+", 0.2).compute_limit(0.1) > 0.3
+    assert not GateLimit("<", None, "+", 0.2).is_met(0.3, 0.1)
+    assert GateLimit(">=", None, "+", 0.2).is_met(0.3, 0.1)
 
 
 def test_a_condition_tells_the_figures_of_each_method(found):
     """Each method that is compared is told with its figures, whether it meets the condition or not."""
-    relative, absolute = check(found, ["right < baseline - 0.02", "right@multi hop<0.5"])
+    relative, absolute = check_gate(found, ["right < baseline - 0.02", "right@multi hop<0.5"])
     assert relative.told == (
         "walk: 0.7 not < 0.5 - 0.02 = 0.48 (n = 10, corrected p = 0.62)",
         "tree: 0.4 < 0.5 - 0.02 = 0.48 (n = 10, corrected p = 1)",
@@ -115,7 +115,7 @@ def test_a_condition_tells_the_figures_of_each_method(found):
 def test_bad_conditions_are_told_before_anything_is_checked(found, condition, told):
     """What cannot be read comes with the grammar, what is not there with the nearest names."""
     with pytest.raises(DataError) as error:
-        check(found, ["right < 0.4", condition])
+        check_gate(found, ["right < 0.4", condition])
     assert told in str(error.value)
     assert repr(condition) in str(error.value)
 
@@ -124,7 +124,7 @@ def test_a_gate_never_passes_on_no_data(tmp_path):
     """Where a figure is missing the condition counts as met, and says why."""
     figures = {("a", "right"): [FAILED] * 3 + [1], ("b", "right"): [1] * 3 + [FAILED], ("c", "latency"): [1.0] * 4}
     found = compare(write(tmp_path, figures), baseline="b")
-    checks = check(found, ["right < baseline", "c: right < 0.1", "latency > baseline"])
+    checks = check_gate(found, ["right < baseline", "c: right < 0.1", "latency > baseline"])
     assert [one.met for one in checks] == [True, True, True]
     assert checks[0].told[0] == "a: no question has a figure of both it and b"
     assert checks[1].told == ("c: no question has a figure",)
@@ -134,7 +134,7 @@ def test_a_gate_never_passes_on_other_judges(tmp_path):
     """A difference between two judges is none between two runs: such a condition counts as met."""
     old = write(tmp_path / "old", {("a", "right"): [1] * 4}, judge="one")
     new = write(tmp_path / "new", {("a", "right"): [1] * 4}, judge="other")
-    relative, absolute = check(compare(new, against=old), ["a: right < baseline", "right < 0.5"])
+    relative, absolute = check_gate(compare(new, against=old), ["a: right < baseline", "right < 0.5"])
     assert (relative.met, absolute.met) == (True, False)
     assert relative.told == (f"a: judged by another definition or judge than a in {old}",)
 
@@ -142,18 +142,18 @@ def test_a_gate_never_passes_on_other_judges(tmp_path):
 def test_without_a_baseline_only_numbers_are_limits(tmp_path):
     """Where all pairs are compared, a number is held against every method, and a baseline is not there."""
     found = compare(write(tmp_path, {(name, "right"): [1, int(name == "a")] for name in "abc"}))
-    (checked,) = check(found, ["right < 0.7"])
+    (checked,) = check_gate(found, ["right < 0.7"])
     assert [text[0] for text in checked.told] == ["a", "b", "c"]
     assert checked.met
     with pytest.raises(DataError, match="there is no baseline; name one with --baseline or --against"):
-        check(found, ["right < baseline"])
+        check_gate(found, ["right < baseline"])
 
 
 @given(st.floats(-100, 100), st.sampled_from(["<", "<=", ">", ">="]))
 def test_every_number_is_read_as_it_is_written(number, sign):
     """A limit is the number that stands there, and one figure never is both below and not below it."""
-    read = FORM.fullmatch(f"m {sign} {number!r}")
+    read = CONDITION_PATTERN.fullmatch(f"m {sign} {number!r}")
     assert float(read["number"]) == number
     assert SIGNS["<"](number, number + 1) is True
     assert SIGNS[sign](number, number) is ("=" in sign)
-    assert SIGNS["<"](number - 2 * NEAR - abs(number) * 1e-9, number) is True
+    assert SIGNS["<"](number - 2 * TOLERANCE - abs(number) * 1e-9, number) is True

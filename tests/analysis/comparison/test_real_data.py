@@ -6,7 +6,7 @@ import pytest
 from compared_runs import MISSING, content, rows, write
 
 from greval.analysis.comparison import compare
-from greval.metrics.computed import parse
+from greval.metrics.computed import find_computed_metric
 from greval.runs.evaluation import evaluate
 from greval.stats.mcnemar import mcnemar
 
@@ -29,7 +29,7 @@ def retrieval(data_set, tmp_path_factory):
         for system, titles in row["retrieved"].items()
     ]
     names = ("perfect_recall@10", "recall@2", "recall@5", "recall@8", "mrr", "ndcg@10")
-    run = evaluate(cases, [parse(name) for name in names], out=tmp_path_factory.mktemp("wiki") / "run")
+    run = evaluate(cases, [find_computed_metric(name) for name in names], out=tmp_path_factory.mktemp("wiki") / "run")
     return compare(run.folder, by="multihop"), run.folder
 
 

@@ -15,12 +15,21 @@ from planted import STAGES, planted
 from rich.console import Console
 from typer.testing import CliRunner
 
-from greval import Case, DataError, DefinitionError, Run, Store, StoreError, ValueMetric, evaluate, load
-from greval.analysis.diagnosis import CAUSES, LOSSES, MEANINGS, Holdings, Verdict, diagnose, diagnose_run, tabulate
-from greval.analysis.diagnosis.correctness import bar_of
+from greval import Case, DataError, DefinitionError, Run, Store, StoreError, ValueMetric, evaluate, load_metric
+from greval.analysis.diagnosis import (
+    CAUSES,
+    LOSSES,
+    MEANINGS,
+    AnswerVerdict,
+    IndexLookup,
+    diagnose,
+    diagnose_run,
+    tabulate,
+)
+from greval.analysis.diagnosis.correctness import find_threshold
 from greval.cli.diagnose import diagnose as command
 from greval.records.inventory import Inventory
-from greval.report.diagnosis import notes_on, render
+from greval.report.diagnosis import print_notes, render
 from greval.runs.progress import Progress
 from greval.testing import ScriptedJudge
 
@@ -320,7 +329,7 @@ def test_order_and_writing_change_nothing(seed):
         plain = fault.case.model_dump()
         gold = {name: _shuffled(value, random) for name, value in plain["gold"].items()}
         turned = {"chunks": _shuffled(plain["chunks"], random), "triples": _shuffled(plain["triples"], random)}
-        holdings = Holdings(fault.inventory)
+        holdings = IndexLookup(fault.inventory)
         other = Case(**{**plain, **turned, "gold": gold})
         before = diagnose(fault.case, verdict=fault.right, inventory=holdings)
         after = diagnose(other, verdict=fault.right, inventory=holdings)
@@ -408,7 +417,7 @@ CASES = (
 @pytest.fixture
 def run(tmp_path):
     """Give the folder of a run with a right answer, two wrong ones of a walk, one of a vector search, one failed."""
-    evaluate(CASES, [load("correctness")], ScriptedJudge(told_right), out=tmp_path / "run")
+    evaluate(CASES, [load_metric("correctness")], ScriptedJudge(told_right), out=tmp_path / "run")
     return tmp_path / "run"
 
 
@@ -441,7 +450,7 @@ def test_a_run_is_diagnosed_by_its_folder(run):
 def test_the_newest_case_counts(run):
     """A case that changed and was judged again is diagnosed as it is now."""
     again = case(id="q3", answer="In Oslo.", chunks=[], triples=[])
-    evaluate([again], [load("correctness")], ScriptedJudge(told_right), out=run)
+    evaluate([again], [load_metric("correctness")], ScriptedJudge(told_right), out=run)
     with Store.open(run) as store:
         found = [row.cause for row in diagnose_run(store, inventory=INDEX) if row.sample_id == "q3"]
     assert found == ["dropped"]
@@ -462,8 +471,8 @@ def test_a_metric_without_a_middle_cannot_tell(run):
     """A scale without an end, and categories without scores, cannot tell right from wrong."""
     with Store.open(run) as store, pytest.raises(DefinitionError, match="latency: its scale has no middle"):
         diagnose_run(store, metric="latency")
-    assert bar_of("a", {"categories": {"x": {"score": 1}, "y": {"score": 0.2}}}).middle == pytest.approx(0.6)
-    assert bar_of("b", {"range": [1, 5], "better": "lower"}).lower_is_better
+    assert find_threshold("a", {"categories": {"x": {"score": 1}, "y": {"score": 0.2}}}).middle == pytest.approx(0.6)
+    assert find_threshold("b", {"range": [1, 5], "better": "lower"}).lower_is_better
 
 
 def test_skipped_and_failed_verdicts_are_not_judged(tmp_path):
@@ -495,16 +504,16 @@ def test_a_table_leads_to_its_cases():
     assert [group.names for group in found.groups] == [("vector", "hop", "(none)"), ("walk", "chain", "(none)")]
     assert found.groups[1].cases["not used"] == ("q1", "q3")
     assert found.groups[1].total == 4
-    assert [row.sample_id for row in found.of("not reached")] == ["q2", "q2"]
+    assert [row.sample_id for row in found.filter_by_cause("not reached")] == ["q2", "q2"]
 
 
 def test_the_table_can_be_read_at_any_width():
     """The table prints causes as columns and sums below; markup in names is not markup."""
-    rows = [diagnose(case(method="[bold]a[/bold]"), verdict=Verdict(right=False), inventory=INDEX)]
+    rows = [diagnose(case(method="[bold]a[/bold]"), verdict=AnswerVerdict(right=False), inventory=INDEX)]
     text = io.StringIO()
     console = Console(file=text, width=80)
     render(tabulate(rows), console, title="t", show=["not used"])
-    notes_on([f"note {n}" for n in range(5)], console)
+    print_notes([f"note {n}" for n in range(5)], console)
     assert "[bold]a[/bold]" in text.getvalue()
     assert f"not used: {MEANINGS['not used']}" in text.getvalue()
     assert "  document ada: found; a chunk of it is in the context" in text.getvalue()

@@ -13,7 +13,7 @@ from planted import planted
 from typer.testing import CliRunner
 
 import greval
-from greval import Case, DataError, Gold, RowFault, Sample, evaluate, load, read_cases
+from greval import Case, DataError, Gold, RowFault, Sample, evaluate, load_metric, read_cases
 from greval.analysis.comparison import compare
 from greval.analysis.gold import Finding, check_gold, with_gold
 from greval.cli.gold import app
@@ -234,7 +234,7 @@ def test_grades_reach_ndcg_and_comparisons(tmp_path):
         for n in range(8)
         for method, first in (("best", "d1"), ("other", "d2"))
     ]
-    run = evaluate(cases, [load("ndcg@1"), load("mrr")], out=tmp_path / "run")
+    run = evaluate(cases, [load_metric("ndcg@1"), load_metric("mrr")], out=tmp_path / "run")
     one, other = compare(run, baseline="other").contrasts
     assert (one.method_mean, one.baseline_mean) == (1, pytest.approx(1 / 3))
     assert (other.metric, other.method_mean, other.baseline_mean) == ("mrr", 1, 0)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from greval.judging.local import LocalModel, cache_dir, cached_path
-from greval.judging.local.cache import locked
+from greval.judging.local.cache import hold_lock
 
 if TYPE_CHECKING:
     import subprocess
@@ -114,5 +114,5 @@ def test_lock_dies_with_its_process(tmp_path: Path, python: Callable[..., subpro
         waited.append(1)
         process.kill()
 
-    with locked(path, on_wait):
+    with hold_lock(path, on_wait):
         assert waited == [1]

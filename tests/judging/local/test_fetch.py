@@ -10,7 +10,7 @@ import pytest
 
 from greval.errors import JudgeUnavailableError
 from greval.judging.local import FetchProgress, LocalModel, cache_dir, cached_path, fetch
-from greval.judging.local.cache import locked
+from greval.judging.local.cache import hold_lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -148,7 +148,7 @@ def test_cache_that_cannot_be_written(model: LocalModel, tmp_path: Path, monkeyp
 def test_two_fetches_at_once(shop, model: LocalModel, python: Callable[..., subprocess.Popen[str]]) -> None:
     """Processes that fetch the same model wait for each other, say so, and agree."""
     shop.stage(1, 2)
-    with locked(cache_dir() / "fake.lock", lambda: None):
+    with hold_lock(cache_dir() / "fake.lock", lambda: None):
         processes = [python(FETCH, model.model_dump_json()) for _ in range(2)]
         for process in processes:
             assert process.stdout is not None

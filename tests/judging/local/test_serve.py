@@ -14,7 +14,7 @@ from waiting import SECONDS
 
 from greval.errors import JudgeUnavailableError, MissingExtraError
 from greval.judging.local import LocalServer, describe, serve
-from greval.judging.local.serve import usable_cores
+from greval.judging.local.serve import count_usable_cores
 
 if TYPE_CHECKING:
     import subprocess
@@ -288,5 +288,5 @@ def test_cores_respect_a_quota(tmp_path: Path, quota: str, most: int) -> None:
     """In a container with a share of the machine, the share counts; at least one."""
     file = tmp_path / "cpu.max"
     file.write_text(quota)
-    assert 1 <= usable_cores(file) <= most
-    assert usable_cores(tmp_path / "none") >= usable_cores(file)
+    assert 1 <= count_usable_cores(file) <= most
+    assert count_usable_cores(tmp_path / "none") >= count_usable_cores(file)

@@ -13,8 +13,14 @@ from virtual_time import ManualClock, in_virtual_time, now
 
 from greval import Judge, Usage, evaluate, evaluate_async
 from greval.errors import StoppedError
-from greval.judging.model.budget import FIRST_OUTPUT, IN_A_ROW, NEVER_SECONDS, REFUSED_IN_A_ROW, Guard
-from greval.judging.model.hints import advice
+from greval.judging.model.budget import (
+    ASSUMED_OUTPUT_TOKENS,
+    MAX_FAILURES_IN_A_ROW,
+    MAX_INITIAL_OUTAGE_SECONDS,
+    MAX_REFUSALS_IN_A_ROW,
+    RunGuard,
+)
+from greval.judging.model.hints import format_failure_hint
 from greval.judging.model.prices import Price, Prices
 from greval.judging.model.reply import Reply
 from greval.records.result import Failure
@@ -41,57 +47,59 @@ def told(guard, *replies):
 @pytest.mark.parametrize("kind", ["authentication", "quota"])
 def test_a_first_refusal_of_the_key_ends_the_run(kind):
     """Where nothing was ever answered one refused call is enough, and the message says what to do."""
-    guard = told(Guard(hint="set THE_KEY"), failing(kind))
+    guard = told(RunGuard(hint="set THE_KEY"), failing(kind))
     assert guard.fatal
     assert "set THE_KEY" in guard.why
     assert f"it was {kind}" in guard.why
     with pytest.raises(StoppedError, match="THE_KEY"):
-        guard.admit()
+        guard.admit_call()
 
 
 def test_a_key_that_worked_is_given_up_after_five():
     """Once a call was answered, five refusals in a row are needed; an answer begins the count anew."""
-    guard = told(Guard(), GOOD, *[failing("authentication")] * (REFUSED_IN_A_ROW - 1))
+    guard = told(RunGuard(), GOOD, *[failing("authentication")] * (MAX_REFUSALS_IN_A_ROW - 1))
     assert guard.why is None
-    told(guard, GOOD, *[failing("authentication")] * (REFUSED_IN_A_ROW - 1))
+    told(guard, GOOD, *[failing("authentication")] * (MAX_REFUSALS_IN_A_ROW - 1))
     assert guard.why is None
     assert told(guard, failing("authentication")).fatal
 
 
 def test_wrong_requests_without_any_answer_end_the_run():
     """Twenty wrong requests in a row with no answer at all end it; after an answer they are single cases."""
-    guard = told(Guard(), *[failing("request")] * (IN_A_ROW - 1))
+    guard = told(RunGuard(), *[failing("request")] * (MAX_FAILURES_IN_A_ROW - 1))
     assert guard.why is None
     assert told(guard, failing("request")).fatal
-    assert told(Guard(), GOOD, *[failing("request")] * (IN_A_ROW * 5)).why is None
+    assert told(RunGuard(), GOOD, *[failing("request")] * (MAX_FAILURES_IN_A_ROW * 5)).why is None
 
 
 @pytest.mark.parametrize("kind", ["refusal", "content_filter", "length", "context_window"])
 def test_what_a_judge_says_of_a_case_ends_nothing(kind):
     """A judge that answers, with whatever, works."""
-    assert told(Guard(away=(0, 0)), *[failing(kind)] * 100).why is None
+    assert told(RunGuard(max_outage=(0, 0)), *[failing(kind)] * 100).why is None
 
 
 @pytest.mark.parametrize("kind", ["connection", "server", "timeout"])
 def test_a_dead_endpoint_ends_the_run_after_some_time(kind):
     """Twenty failures at once are no end; those of an endpoint that is away for longer are."""
     clock = ManualClock(100)
-    guard = told(Guard(away=(5, 60), model="openai:m", clock=clock), *[failing(kind)] * (IN_A_ROW * 2))
+    guard = told(
+        RunGuard(max_outage=(5, 60), model="openai:m", clock=clock), *[failing(kind)] * (MAX_FAILURES_IN_A_ROW * 2)
+    )
     assert guard.why is None
     clock.seconds = 104.9
     assert told(guard, failing(kind)).why is None
     clock.seconds = 105
     assert told(guard, failing(kind)).fatal
     assert kind in guard.why
-    assert guard.why.endswith(advice(kind, "openai:m"))
+    assert guard.why.endswith(format_failure_hint(kind, "openai:m"))
 
 
 def test_an_endpoint_that_worked_may_be_away_longer():
     """After an answer the longer time counts, from the first failure on."""
     clock = ManualClock(100)
-    guard = told(Guard(away=(0, 60), clock=clock), GOOD)
+    guard = told(RunGuard(max_outage=(0, 60), clock=clock), GOOD)
     clock.seconds = 200  # nothing was asked meanwhile: that is no failure
-    told(guard, *[failing("connection")] * (IN_A_ROW + 1))
+    told(guard, *[failing("connection")] * (MAX_FAILURES_IN_A_ROW + 1))
     clock.seconds = 259
     assert told(guard, failing("connection")).why is None
     clock.seconds = 260
@@ -101,9 +109,9 @@ def test_an_endpoint_that_worked_may_be_away_longer():
 def test_rate_limits_never_end_a_run():
     """However often the provider has too many calls, it is there; failures before are then no row."""
     clock = ManualClock(100)
-    guard = told(Guard(away=(5, 5), clock=clock), *[failing("connection")] * (IN_A_ROW - 1))
+    guard = told(RunGuard(max_outage=(5, 5), clock=clock), *[failing("connection")] * (MAX_FAILURES_IN_A_ROW - 1))
     clock.seconds = 106
-    told(guard, *[failing("rate_limit")] * 500, *[failing("connection")] * (IN_A_ROW - 1))
+    told(guard, *[failing("rate_limit")] * 500, *[failing("connection")] * (MAX_FAILURES_IN_A_ROW - 1))
     assert guard.why is None
     clock.seconds = 111
     assert told(guard, failing("connection")).fatal
@@ -166,17 +174,19 @@ def test_a_cap_holds_for_dear_calls_side_by_side(tmp_path, width):
 @given(st.integers(1, 40), st.floats(1, 20), st.booleans())
 def test_a_dear_first_call_goes_out_alone(width, cap, fails):
     """Calls that cost a hundred times what was guessed exceed the cap by one call at most, however many want to go."""
-    guard = Guard(max_cost=cap, cost=lambda usage: usage.output_tokens and usage.output_tokens / 10_000)
+    guard = RunGuard(max_cost=cap, cost=lambda usage: usage.output_tokens and usage.output_tokens / 10_000)
     made = []
 
     async def worker():
         while True:
-            await guard.affordable()
-            guard.admit(0)
+            await guard.wait_until_allowed()
+            guard.admit_call(0)
             made.append(guard.flying)
             await asyncio.sleep(0.0001)
             bad = fails and len(made) == 1
-            guard.came(failing("timeout") if bad else Reply("{}", Usage(calls=1, input_tokens=0, output_tokens=10_000)))
+            guard.record_reply(
+                failing("timeout") if bad else Reply("{}", Usage(calls=1, input_tokens=0, output_tokens=10_000))
+            )
 
     async def run():
         return await asyncio.gather(*(worker() for _ in range(width)), return_exceptions=True)
@@ -189,10 +199,10 @@ def test_a_dear_first_call_goes_out_alone(width, cap, fails):
 
 async def test_who_waits_for_the_first_call_is_stopped_with_the_run():
     """A stop ends this wait too."""
-    guard = Guard(max_cost=1, cost=lambda _: None)
-    await guard.affordable()
-    guard.admit()
-    wait = asyncio.create_task(guard.affordable())
+    guard = RunGuard(max_cost=1, cost=lambda _: None)
+    await guard.wait_until_allowed()
+    guard.admit_call()
+    wait = asyncio.create_task(guard.wait_until_allowed())
     await asyncio.sleep(0)
     guard.stop("over")
     with pytest.raises(StoppedError, match="over"):
@@ -201,26 +211,26 @@ async def test_who_waits_for_the_first_call_is_stopped_with_the_run():
 
 def test_calls_of_unknown_cost_do_not_make_the_others_cheap():
     """A mean cost is one of calls whose cost is known: failures that told no tokens are not in it."""
-    guard = Guard(max_cost=1.0, cost=lambda usage: usage.input_tokens and usage.input_tokens / 1000)
+    guard = RunGuard(max_cost=1.0, cost=lambda usage: usage.input_tokens and usage.input_tokens / 1000)
     told(guard, Reply("{}", Usage(calls=1, input_tokens=400, output_tokens=1)), *[failing("context_window")] * 50)
-    guard.admit(0)
+    guard.admit_call(0)
     with pytest.raises(StoppedError, match="max-cost"):
-        guard.admit(0)
+        guard.admit_call(0)
 
 
 def test_the_first_calls_are_counted_by_a_guess():
     """Before any came back, as many calls go out as fit by their input and some output."""
-    price = 1 / FIRST_OUTPUT
-    guard = Guard(max_cost=2.5, cost=lambda usage: (usage.output_tokens or 0) * price)
+    price = 1 / ASSUMED_OUTPUT_TOKENS
+    guard = RunGuard(max_cost=2.5, cost=lambda usage: (usage.output_tokens or 0) * price)
     for _ in range(2):
-        guard.admit(10)
+        guard.admit_call(10)
     with pytest.raises(StoppedError):
-        guard.admit(10)
+        guard.admit_call(10)
 
 
 def test_the_first_reason_counts():
     """Who stops first says why."""
-    guard = Guard()
+    guard = RunGuard()
     guard.stop("one")
     guard.stop("two", fatal=True)
     assert (guard.why, guard.fatal) == ("one", False)
@@ -228,7 +238,7 @@ def test_the_first_reason_counts():
 
 async def test_a_stop_ends_waits_at_once():
     """Who waits for a turn or a next try gets to know at once, and is not cancelled."""
-    guard = Guard()
+    guard = RunGuard()
     waits = [asyncio.create_task(guard.sleep(60)) for _ in range(3)]
     await asyncio.sleep(0)
     guard.stop("over")
@@ -242,7 +252,7 @@ async def test_a_stop_ends_waits_at_once():
 @pytest.mark.parametrize("first", ["stop", "cancel"])
 async def test_a_cancellation_is_not_taken_for_a_stop(first):
     """Who is cancelled while the run stops is cancelled, whichever came first."""
-    guard = Guard()
+    guard = RunGuard()
     wait = asyncio.create_task(guard.sleep(60))
     await asyncio.sleep(0)
     steps = [lambda: guard.stop("over"), wait.cancel]
@@ -310,4 +320,4 @@ async def test_a_dead_endpoint_ends_a_run(tmp_path):
     run = await evaluate_async(cases(3000), [TONE], judge, out=tmp_path)
     assert run.fatal
     assert "calls in a row failed" in run.why
-    assert NEVER_SECONDS <= now() - start < 2 * NEVER_SECONDS
+    assert MAX_INITIAL_OUTAGE_SECONDS <= now() - start < 2 * MAX_INITIAL_OUTAGE_SECONDS

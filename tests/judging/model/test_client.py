@@ -18,7 +18,7 @@ from pydantic import SecretStr
 from virtual_time import in_virtual_time, now
 from waiting import SECONDS
 
-from greval.judging.model.answer_format import Question, best_tier
+from greval.judging.model.answer_format import AnswerFormat, select_tier
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge
 from greval.records.metric import CategoricalMetric
@@ -57,7 +57,7 @@ class ToolModel(FakeListChatModel):
 )
 def test_best_tier(model, tier):
     """A model's best way is found from what it has, without asking it."""
-    assert best_tier(model) == JudgeClient(model).tier == tier
+    assert select_tier(model) == JudgeClient(model).tier == tier
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_identity_of_a_model_object():
 
 async def reply(model, tier="schema", **settings):
     """Give the reply to one question."""
-    return await JudgeClient(model, **settings).ask(Question("q", SCHEMA, tier), [HumanMessage("?")], {})
+    return await JudgeClient(model, **settings).ask(AnswerFormat("q", SCHEMA, tier), [HumanMessage("?")], {})
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ async def test_deadline_of_a_model_object():
     client = JudgeClient(slow)
     client.judge = client.judge.model_copy(update={"timeout": 5, "max_retries": 1})
     start = now()
-    found = await client.ask(Question("q", SCHEMA, "schema"), [HumanMessage("?")], {})
+    found = await client.ask(AnswerFormat("q", SCHEMA, "schema"), [HumanMessage("?")], {})
     assert now() - start == 5
     assert (found.failure.kind, found.usage.calls) == ("timeout", 1)
 

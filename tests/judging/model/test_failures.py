@@ -8,7 +8,7 @@ from langchain_core.messages import AIMessage
 from langchain_openai import ChatOpenAI
 from virtual_time import in_virtual_time
 
-from greval.judging.model.failures import MAX_MESSAGE, failure_of, redacted
+from greval.judging.model.failures import MAX_MESSAGE_CHARS, classify_error, redact_secrets
 from greval.judging.model.judge import Judge
 from greval.records.case import Case
 from greval.records.metric import CategoricalMetric, ManyCategoricalMetric
@@ -252,22 +252,22 @@ def test_key_of_a_model_object_is_never_told(fault_server):
 
 def test_key_cut_by_the_length_of_a_message():
     """A key at the place where a long message is cut leaves no part of itself."""
-    told = failure_of(RuntimeError("x" * (MAX_MESSAGE - 20) + " sk-abcdefghijklmnopqrstuvwxyz")).message
+    told = classify_error(RuntimeError("x" * (MAX_MESSAGE_CHARS - 20) + " sk-abcdefghijklmnopqrstuvwxyz")).message
     assert "sk-" not in told
-    assert len(told) <= MAX_MESSAGE
+    assert len(told) <= MAX_MESSAGE_CHARS
 
 
 @pytest.mark.parametrize("text", ["sk-abcdef123456", "Bearer abc.def.ghi", "my-token-value"])
 def test_redacted(monkeypatch, text):
     """What looks like a key, or is a value of the environment's keys and tokens, is replaced."""
     monkeypatch.setenv("HUB_TOKEN", "my-token-value")
-    assert text.removeprefix("Bearer ") not in redacted(f"It said {text} twice: {text}")
+    assert text.removeprefix("Bearer ") not in redact_secrets(f"It said {text} twice: {text}")
 
 
 def test_short_values_are_words(monkeypatch):
     """A short value of a variable such as KEYBOARD is no secret: messages stay readable."""
     monkeypatch.setenv("KEYBOARD", "us")
-    assert redacted("just because") == "just because"
+    assert redact_secrets("just because") == "just because"
 
 
 def test_the_cause_decides():
@@ -278,7 +278,7 @@ def test_the_cause_decides():
         except ConnectionRefusedError as refused:
             raise RuntimeError("wrapped") from refused
     except RuntimeError as error:
-        failure = failure_of(error)
+        failure = classify_error(error)
     assert (failure.kind, failure.message) == ("connection", "ConnectionRefusedError: port 1")
 
 

@@ -15,10 +15,10 @@ from langchain_core.language_models import FakeListChatModel
 from langchain_openai import ChatOpenAI
 from pydantic import ValidationError
 
-from greval import load
+from greval import load_metric
 from greval.errors import JudgeError, JudgeUnavailableError, MissingExtraError
-from greval.judging.model.answer_format import MAX_MODELS
-from greval.judging.model.judge import LOCAL_MAX_TOKENS, LOCAL_TIMEOUT, Judge, chat_model
+from greval.judging.model.answer_format import MAX_CACHED_MODELS
+from greval.judging.model.judge import LOCAL_MAX_TOKENS, LOCAL_TIMEOUT, Judge, get_chat_model
 from greval.records.metric import CategoricalMetric
 from greval.runs.runnable import compile_metric
 
@@ -111,7 +111,7 @@ async def test_no_such_model(monkeypatch, model, error, told):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     with pytest.raises(error, match=told):
-        await chat_model(Judge(model))
+        await get_chat_model(Judge(model))
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ async def test_package_that_is_missing(monkeypatch, package, model, extra):
     """A package that is not installed is named with the command that installs it."""
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(MissingExtraError, match=rf"pip install 'greval\[{extra}\]'"):
-        await chat_model(Judge(model, base_url=f"{URL}/{extra}"))
+        await get_chat_model(Judge(model, base_url=f"{URL}/{extra}"))
 
 
 async def test_other_providers(monkeypatch):
@@ -147,7 +147,7 @@ async def test_other_providers(monkeypatch):
 async def test_own_server_needs_no_key(monkeypatch):
     """A server of one's own needs no key; settings reach the model, but for retries: they are made in one layer."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    model = await chat_model(Judge("openai:fake", base_url=URL, timeout=7, max_retries=1, seed=3))
+    model = await get_chat_model(Judge("openai:fake", base_url=URL, timeout=7, max_retries=1, seed=3))
     assert isinstance(model, ChatOpenAI)
     assert (model.model_name, model.request_timeout, model.max_retries, model.seed) == ("fake", 7, 0, 3)
     assert model.temperature == 0.0
@@ -155,7 +155,7 @@ async def test_own_server_needs_no_key(monkeypatch):
 
 async def test_temperature_can_be_left_to_the_model():
     """With temperature None the model's own is used: some models refuse any other."""
-    model = await chat_model(Judge("openai:fake", base_url=URL, temperature=None))
+    model = await get_chat_model(Judge("openai:fake", base_url=URL, temperature=None))
     assert model.temperature is None
 
 
@@ -163,7 +163,7 @@ async def test_models_are_made_once():
     """The same settings give the same model within a loop, other settings another."""
     judge = Judge("openai:fake", base_url=URL)
     one, two, other = await asyncio.gather(
-        *map(chat_model, (judge, Judge("openai:fake", base_url=URL), Judge("openai:fake", base_url=URL, seed=1)))
+        *map(get_chat_model, (judge, Judge("openai:fake", base_url=URL), Judge("openai:fake", base_url=URL, seed=1)))
     )
     assert one is two
     assert other is not one
@@ -172,7 +172,7 @@ async def test_models_are_made_once():
 def test_each_loop_has_its_own_model():
     """Models are not shared by loops, nor kept after theirs is gone."""
     judge = Judge("openai:fake", base_url=URL)
-    one, two = (asyncio.run(chat_model(judge)) for _ in range(2))
+    one, two = (asyncio.run(get_chat_model(judge)) for _ in range(2))
     assert one is not two
 
 
@@ -199,7 +199,7 @@ async def test_the_embedded_model_is_an_own_server(monkeypatch, tmp_path, fault_
     path = tmp_path / "own.gguf"
     path.write_bytes(b"GGUF and more")
     judge = Judge(f"local:{path}", timeout=1)
-    models = await asyncio.gather(*(chat_model(judge) for _ in range(3)))
+    models = await asyncio.gather(*(get_chat_model(judge) for _ in range(3)))
     assert (len(started), len({id(model) for model in models})) == (1, 1)
     assert (models[0].model_name, models[0].request_timeout) == ("own", LOCAL_TIMEOUT)
     result = await compile_metric(METRIC, judge).ainvoke({"question": "q", "answer": "a"})
@@ -219,10 +219,10 @@ async def answered(runnable):
 def test_loops_that_ended_leave_nothing(fault_server, structured):
     """A program that starts loop after loop does not gather models, clients and connections."""
     runnable = compile_metric(METRIC, Judge("openai:fake", base_url=fault_server.url, structured=structured))
-    assert {asyncio.run(answered(runnable)) for _ in range(2 * MAX_MODELS)} == {"Yes"}
+    assert {asyncio.run(answered(runnable)) for _ in range(2 * MAX_CACHED_MODELS)} == {"Yes"}
     gc.collect()
     kept = [made for made in gc.get_objects() if type(made) is ChatOpenAI and made.openai_api_base == fault_server.url]
-    assert len(kept) <= MAX_MODELS
+    assert len(kept) <= MAX_CACHED_MODELS
 
 
 def test_the_embedded_model_is_told_by_its_own_name(monkeypatch):
@@ -237,7 +237,7 @@ def test_the_embedded_model_is_told_by_its_own_name(monkeypatch):
 
 def test_a_changed_key_takes_effect(fault_server, monkeypatch):
     """A key that is put right in the environment is used by the next call of the same process."""
-    metric = load("completeness")
+    metric = load_metric("completeness")
     case = {"question": "Who?", "answer": "Ada."}
     for key in ("first-key", "second-key"):
         monkeypatch.setenv("OPENAI_API_KEY", key)

@@ -7,10 +7,10 @@ import pytest
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import HumanMessage, SystemMessage
 
-from greval.judging.model.answer_format import Question
+from greval.judging.model.answer_format import AnswerFormat
 from greval.judging.model.client import JudgeClient
-from greval.judging.model.judge import Judge, chat_model
-from greval.judging.model.openai_direct import can_ask
+from greval.judging.model.judge import Judge, get_chat_model
+from greval.judging.model.openai_direct import can_ask_directly
 
 SCHEMA = {
     "type": "object",
@@ -55,7 +55,7 @@ async def test_both_ways_send_and_give_the_same(fault_server, name, tier):
     fault_server.plan = BEHAVIOURS[name]
     settings = {"structured": tier, "confidence": True, "seed": 3, "max_tokens": 99, "max_retries": 0}
     client = JudgeClient(Judge("openai:fake", base_url=fault_server.url, options={"top_p": 0.5}, **settings))
-    question = Question("q", SCHEMA, tier, confidence=True)
+    question = AnswerFormat("q", SCHEMA, tier, confidence=True)
     short = await client.ask(question, MESSAGES, {})
     long = await client.ask(question, MESSAGES, {"callbacks": [Watching()]})
     sent = [dict(body) for body in fault_server.bodies]
@@ -78,15 +78,15 @@ async def test_both_ways_send_and_give_the_same(fault_server, name, tier):
 )
 async def test_only_plain_requests_take_the_short_way(options, plain):
     """A model that streams or speaks another API is asked through LangChain."""
-    model = await chat_model(Judge("openai:fake", base_url="http://127.0.0.1:9/v1", options=options))
-    assert can_ask(model) is plain
+    model = await get_chat_model(Judge("openai:fake", base_url="http://127.0.0.1:9/v1", options=options))
+    assert can_ask_directly(model) is plain
 
 
 async def test_headers_of_the_options_are_sent(fault_server):
     """What a user sets on the model reaches the server in both ways."""
     options = {"default_headers": {"X-Team": "harbour"}, "default_query": {"v": "2"}}
     client = JudgeClient(Judge("openai:fake", base_url=fault_server.url, options=options))
-    question = Question("q", SCHEMA, "schema")
+    question = AnswerFormat("q", SCHEMA, "schema")
     await client.ask(question, MESSAGES, {})
     await client.ask(question, MESSAGES, {"callbacks": [Watching()]})
     sent = [{name.lower(): value for name, value in seen.items()} for seen in fault_server.headers]

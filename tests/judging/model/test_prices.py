@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from greval.errors import DataError
-from greval.judging.model.prices import SHIPPED, Price, Prices
+from greval.judging.model.prices import SHIPPED_FILE, Price, Prices
 from greval.records.result import Usage
 
 JUDGE = "openai:fine"
@@ -144,7 +144,7 @@ def test_the_shipped_table_says_when_it_was_right_and_that_prices_change():
     prices = Prices.load()
     assert prices.as_of.startswith("20")
     assert prices.source
-    text = SHIPPED.read_text(encoding="utf-8")
+    text = SHIPPED_FILE.read_text(encoding="utf-8")
     assert "Prices change" in text
     assert "--prices FILE" in text
     assert all(of.output >= of.input > 0 for of in prices.models.values())

@@ -19,7 +19,14 @@ from virtual_time import in_virtual_time, now
 from greval import Judge, evaluate_async
 from greval.judging.model import rate_limit as pacing
 from greval.judging.model.client import JudgeClient
-from greval.judging.model.rate_limit import MAX_PAUSE, REFUSED_IN_A_ROW, UNPROVEN, Bucket, Pace, seconds_of
+from greval.judging.model.rate_limit import (
+    MAX_PAUSE_SECONDS,
+    MAX_UNPROVEN_CALLS,
+    PAUSE_AFTER_REFUSALS,
+    RateBucket,
+    RateLimiter,
+    parse_wait,
+)
 from greval.runs.runnable import compile_metric
 
 ROUNDING = 1e-6
@@ -48,7 +55,7 @@ def taken(bucket, gaps, amount=1):
 @given(st.integers(1, 40), st.lists(st.sampled_from([0, 0, 0, 0.1, 1, 7, 61]), min_size=100, max_size=140))
 def test_no_minute_has_more_than_its_limit(limit, gaps):
     """Whenever things are taken, no half-open minute holds more than the limit."""
-    times = taken(Bucket(limit), gaps)
+    times = taken(RateBucket(limit), gaps)
     for first, last in zip(times, times[limit:], strict=False):
         assert last - first >= 60 - ROUNDING
 
@@ -60,7 +67,7 @@ def test_no_minute_has_more_than_a_high_limit(limit, pauses):
     gaps = [0.0] * (2 * limit)
     for place, pause in pauses:
         gaps[place % len(gaps)] = pause
-    times = taken(Bucket(limit), gaps)
+    times = taken(RateBucket(limit), gaps)
     for first, last in zip(times, times[limit:], strict=False):
         assert last - first >= 60 - ROUNDING
 
@@ -68,7 +75,7 @@ def test_no_minute_has_more_than_a_high_limit(limit, pauses):
 @pytest.mark.parametrize("limit", [1, 7, 60, 600, 10_000])
 def test_the_even_rate_is_reached(limit):
     """Who takes whenever it may gets the limit, but for what is spared for a second's worth at once."""
-    times = taken(Bucket(limit), [0.0] * (5 * limit))
+    times = taken(RateBucket(limit), [0.0] * (5 * limit))
     assert times[-1] - times[0] <= 5 * 60 * 1.02
     assert times[max(0, limit // 60 - 1)] - times[0] < ROUNDING
 
@@ -77,9 +84,9 @@ def test_the_even_rate_is_reached(limit):
 @given(st.integers(1000, 100_000), st.lists(st.integers(1, 9000), min_size=30, max_size=80))
 def test_large_takes_exceed_by_the_last_one_at_most(limit, amounts):
     """Tokens are taken a call at a time: a minute holds no more than the limit and one call."""
-    bucket, now, spent = Bucket(limit), 0.0, []
+    bucket, now, spent = RateBucket(limit), 0.0, []
     for amount in amounts:
-        now += bucket.wait(now)
+        now += bucket.compute_wait(now)
         bucket.take(amount, now)
         spent.append((now, amount))
     for place, (start, _) in enumerate(spent):
@@ -89,32 +96,32 @@ def test_large_takes_exceed_by_the_last_one_at_most(limit, amounts):
 
 def test_what_was_not_used_is_given_back():
     """A call that cost less than was counted on lets the next one out earlier; giving back earns no credit."""
-    bucket = Bucket(60)
+    bucket = RateBucket(60)
     bucket.take(30, 0.0)
-    assert bucket.wait(0.0) == pytest.approx(30)
+    assert bucket.compute_wait(0.0) == pytest.approx(30)
     bucket.take(-20, 0.0)
-    assert bucket.wait(0.0) == pytest.approx(10)
+    assert bucket.compute_wait(0.0) == pytest.approx(10)
     bucket.take(-500, 0.0)
-    assert bucket.wait(0.0) == 0
+    assert bucket.compute_wait(0.0) == 0
     bucket.take(1, 0.0)
-    assert bucket.wait(0.0) == pytest.approx(1)
+    assert bucket.compute_wait(0.0) == pytest.approx(1)
 
 
 @in_virtual_time
 async def test_tokens_of_answers_count():
     """What answers cost beyond what was counted on holds the next call up; what they did not cost does not."""
-    pace, start = Pace(now), now()
-    pace.limit(OWNER, requests=None, tokens=6000)
+    pace, start = RateLimiter(now), now()
+    pace.set_limits(OWNER, requests=None, tokens=6000)
     burst, rate = 100, (6000 - 99) / 60
-    await pace.enter(10)
-    pace.answered(140)
+    await pace.acquire(10)
+    pace.record_answer(140)
     assert now() == start
-    await pace.enter(0)
+    await pace.acquire(0)
     waited = now() - start
     assert waited == pytest.approx((150 - (burst - 1)) / rate)
-    await pace.enter(900)
-    pace.answered(-900)
-    await pace.enter(0)
+    await pace.acquire(900)
+    pace.record_answer(-900)
+    await pace.acquire(0)
     assert now() - start == waited
 
 
@@ -122,12 +129,12 @@ async def test_tokens_of_answers_count():
 async def test_the_lowest_limit_counts():
     """Of several limits for one key the lowest is kept to, whichever came first."""
     for limits in ((1200, 6000), (6000, 1200)):
-        pace, owners = Pace(now), [Owner() for _ in limits]
+        pace, owners = RateLimiter(now), [Owner() for _ in limits]
         for owner, limit in zip(owners, limits, strict=True):
-            pace.limit(owner, requests=limit, tokens=None)
+            pace.set_limits(owner, requests=limit, tokens=None)
         start = now()
         for _ in range(26):
-            await pace.enter()
+            await pace.acquire()
         burst, rate = 20, (1200 - 19) / 60
         assert now() - start == pytest.approx((26 - burst) / rate)
 
@@ -135,26 +142,26 @@ async def test_the_lowest_limit_counts():
 @in_virtual_time
 async def test_calls_go_out_in_the_order_of_coming():
     """Who waits is not passed by, not even by who comes right when a turn is over."""
-    pace = Pace()
+    pace = RateLimiter()
     pace.width = 1
-    await pace.enter()
+    await pace.acquire()
     order = []
 
     async def first():
-        await pace.enter()
+        await pace.acquire()
         order.append("first")
-        await pace.enter()
+        await pace.acquire()
         order.append("newcomer")
 
     async def other(name):
-        await pace.enter()
+        await pace.acquire()
         order.append(name)
 
     tasks = [asyncio.create_task(first()), *(asyncio.create_task(other(name)) for name in ("second", "third"))]
     await asyncio.sleep(0.01)
     assert order == []
     pace.width = 9
-    pace.leave()
+    pace.release()
     await asyncio.gather(*tasks)
     assert order == ["first", "second", "third", "newcomer"]
 
@@ -162,14 +169,14 @@ async def test_calls_go_out_in_the_order_of_coming():
 @in_virtual_time
 async def test_who_stops_waiting_leaves_the_way_free():
     """A waiting call that is cancelled holds up no other."""
-    pace = Pace()
+    pace = RateLimiter()
     pace.width = 1
-    await pace.enter()
-    waiting = [asyncio.create_task(pace.enter()) for _ in range(3)]
+    await pace.acquire()
+    waiting = [asyncio.create_task(pace.acquire()) for _ in range(3)]
     await asyncio.sleep(0.01)
     for task in waiting[:2]:
         task.cancel()
-    pace.leave()
+    pace.release()
     await asyncio.wait_for(waiting[2], 1)
     assert pace.flying == 1
 
@@ -177,24 +184,24 @@ async def test_who_stops_waiting_leaves_the_way_free():
 @in_virtual_time
 async def test_refusals_halve_and_answers_add_one():
     """Refusals within a second halve the width once; a round of answers adds one."""
-    pace = Pace(now)
+    pace = RateLimiter(now)
     for _ in range(16):
-        await pace.enter()
+        await pace.acquire()
     for _ in range(16):
-        pace.refused(None)
+        pace.record_refusal(None)
     assert pace.width == 8
     await asyncio.sleep(0.99)
-    pace.refused(None)
+    pace.record_refusal(None)
     assert pace.width == 8
     await asyncio.sleep(0.01)
-    pace.refused(None)
+    pace.record_refusal(None)
     assert pace.width == 4
     for _ in range(4):
-        pace.answered()
+        pace.record_answer()
     assert pace.width == pytest.approx(5, abs=0.15)
     pace.flying = 0
     await asyncio.sleep(1)
-    pace.refused(None)
+    pace.record_refusal(None)
     assert pace.width == 1
 
 
@@ -234,11 +241,11 @@ async def asked(*plan):
 async def test_a_pause_that_was_asked_for_holds_for_all_calls(header, pause):
     """After refusals in a row nothing goes to that provider for as long as it asked, whoever calls."""
     refusal = lambda: fault.error(429, **header())  # noqa: E731
-    async with asked(*[refusal] * REFUSED_IN_A_ROW, fault.ok) as (judge, times):
-        first = await compile_metric(TONE, judge).abatch(cases(REFUSED_IN_A_ROW))
+    async with asked(*[refusal] * PAUSE_AFTER_REFUSALS, fault.ok) as (judge, times):
+        first = await compile_metric(TONE, judge).abatch(cases(PAUSE_AFTER_REFUSALS))
         assert {result.failures[0].kind for result in first} == {"rate_limit"}
         await compile_metric(PASSAGES, judge).ainvoke(cases(1)[0])
-    assert len({*times[:REFUSED_IN_A_ROW]}) == 1
+    assert len({*times[:PAUSE_AFTER_REFUSALS]}) == 1
     assert times[-1] - times[-2] == pause
 
 
@@ -278,17 +285,17 @@ async def test_a_last_call_is_followed_by_the_wait_that_its_answer_tells(what, l
 async def test_one_address_and_key_have_one_pace(monkeypatch, tmp_path):
     """A refusal of one run's metric holds up another run's other metric in the same loop, but not another key's."""
     refusal = lambda: fault.error(429, Retry_After="2")  # noqa: E731
-    async with asked(*[refusal] * REFUSED_IN_A_ROW, fault.ok) as (judge, times):
+    async with asked(*[refusal] * PAUSE_AFTER_REFUSALS, fault.ok) as (judge, times):
         monkeypatch.setenv("OPENAI_API_KEY", "first-key")
-        await evaluate_async(cases(REFUSED_IN_A_ROW), [TONE], judge, out=tmp_path / "a", retry_failed=False)
+        await evaluate_async(cases(PAUSE_AFTER_REFUSALS), [TONE], judge, out=tmp_path / "a", retry_failed=False)
         ours = (await JudgeClient(judge).ready()).pace
         monkeypatch.setenv("OPENAI_API_KEY", "second-key")
         await evaluate_async(cases(1), [PASSAGES], judge, out=tmp_path / "b")
-        assert times[-1] == times[REFUSED_IN_A_ROW - 1]
+        assert times[-1] == times[PAUSE_AFTER_REFUSALS - 1]
         assert (await JudgeClient(judge).ready()).pace is not ours
         monkeypatch.setenv("OPENAI_API_KEY", "first-key")
         await evaluate_async(cases(1), [PASSAGES], judge.model_copy(update={"temperature": 1.0}), out=tmp_path / "c")
-        assert times[-1] - times[REFUSED_IN_A_ROW - 1] == pytest.approx(2)
+        assert times[-1] - times[PAUSE_AFTER_REFUSALS - 1] == pytest.approx(2)
 
 
 @in_virtual_time
@@ -304,15 +311,15 @@ async def test_few_calls_are_out_before_the_first_answer(tmp_path):
     async with fault.FaultServer(slow) as server:
         judge = Judge("openai:fake", base_url=server.url, max_retries=0)
         await evaluate_async(cases(60), [TONE], judge, out=tmp_path, concurrency=40)
-    assert out[0] == UNPROVEN == 16
-    assert server.most > UNPROVEN
+    assert out[0] == MAX_UNPROVEN_CALLS == 16
+    assert server.most > MAX_UNPROVEN_CALLS
 
 
 async def test_no_key_is_in_a_pace(monkeypatch):
     """Neither a pace nor the table of them holds a key."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very-hidden-0123")
     line = await JudgeClient(Judge("openai:fake", base_url="http://127.0.0.1:9/v1")).ready()
-    assert "hidden" not in repr(line.pace) + repr(vars(line.pace)) + repr(pacing._PACES)
+    assert "hidden" not in repr(line.pace) + repr(vars(line.pace)) + repr(pacing._RATE_LIMITERS)
 
 
 @given(st.integers(0, 5), st.integers(0, 59), st.integers(0, 59), st.integers(0, 999))
@@ -325,8 +332,8 @@ def test_times_are_read_part_by_part(hours, minutes, seconds, millis):
         f"{millis}ms": millis / 1e3,
     }
     for text, value in parts.items():
-        assert seconds_of(text) == pytest.approx(value)
-    assert seconds_of("".join(parts)) == pytest.approx(sum(parts.values()))
+        assert parse_wait(text) == pytest.approx(value)
+    assert parse_wait("".join(parts)) == pytest.approx(sum(parts.values()))
 
 
 LIKE_A_DATE = r"[A-Z][a-z]{2}, \d{1,3} [A-Z][a-z]{2} \d{1,6} \d\d:\d\d:\d\d( GMT| [+-]\d{4,6})?"
@@ -335,47 +342,47 @@ LIKE_A_DATE = r"[A-Z][a-z]{2}, \d{1,3} [A-Z][a-z]{2} \d{1,6} \d\d:\d\d:\d\d( GMT
 @given(st.text() | st.from_regex(LIKE_A_DATE, fullmatch=True))
 def test_any_header_is_read_or_passed_over(text):
     """No text that a server may send breaks a run."""
-    found = seconds_of(text)
+    found = parse_wait(text)
     assert found is None or found >= 0
 
 
 def test_dates():
     """A date in the future is the seconds until then, one in the past is no wait."""
     later = format_datetime(datetime.now(UTC) + timedelta(hours=2), usegmt=True)
-    assert 3600 < (seconds_of(later) or 0) <= 7200
-    assert seconds_of("Wed, 21 Oct 2015 07:28:00 GMT") == 0
+    assert 3600 < (parse_wait(later) or 0) <= 7200
+    assert parse_wait("Wed, 21 Oct 2015 07:28:00 GMT") == 0
 
 
 @in_virtual_time
 async def test_no_pause_is_longer_than_five_minutes():
     """A server that asks for days is asked again after five minutes."""
-    pace, start = Pace(now), now()
+    pace, start = RateLimiter(now), now()
     pace.pause(1e9)
-    await pace.enter()
-    assert now() - start == MAX_PAUSE == 300
+    await pace.acquire()
+    assert now() - start == MAX_PAUSE_SECONDS == 300
 
 
 async def test_a_limit_lives_as_long_as_who_set_it():
     """Of several limits the lowest counts; when its owner is gone the next one finds no limit left behind."""
-    pace, strict, mild = Pace(), Owner(), Owner()
-    pace.limit(strict, requests=60, tokens=None)
-    pace.limit(mild, requests=6000, tokens=None)
+    pace, strict, mild = RateLimiter(), Owner(), Owner()
+    pace.set_limits(strict, requests=60, tokens=None)
+    pace.set_limits(mild, requests=6000, tokens=None)
     assert pace._requests.per_minute == 60
     del strict
     gc.collect()
-    pace.limit(mild, requests=6000, tokens=None)
+    pace.set_limits(mild, requests=6000, tokens=None)
     assert pace._requests.per_minute == 6000
-    pace.limit(mild, requests=None, tokens=None)
+    pace.set_limits(mild, requests=None, tokens=None)
     assert pace._requests is None
 
 
 @in_virtual_time
 async def test_tokens_of_a_refused_call_are_given_back():
     """A refusal spends no tokens: the limit of tokens is not eaten up by them."""
-    pace, start = Pace(now), now()
-    pace.limit(OWNER, requests=None, tokens=600)
+    pace, start = RateLimiter(now), now()
+    pace.set_limits(OWNER, requests=None, tokens=600)
     for _ in range(5):
-        await pace.enter(600)
-        pace.leave()
-        pace.refused(0, 600)
+        await pace.acquire(600)
+        pace.release()
+        pace.record_refusal(0, 600)
     assert now() == start

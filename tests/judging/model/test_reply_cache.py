@@ -12,7 +12,13 @@ from hypothesis import strategies as st
 
 from greval.errors import StoreError
 from greval.judging.model.reply import Reply
-from greval.judging.model.reply_cache import FILE, Replies, cache_file, forget, reply_key
+from greval.judging.model.reply_cache import (
+    CACHE_FILE,
+    ReplyCache,
+    compute_reply_key,
+    delete_cache_file,
+    find_cache_file,
+)
 from greval.records.result import Usage
 
 COST = Usage(calls=2, input_tokens=100, output_tokens=20)
@@ -22,9 +28,9 @@ COST = Usage(calls=2, input_tokens=100, output_tokens=20)
 def test_a_reply_is_found_by_its_key(tmp_path, paid):
     """What was remembered comes back as it was, as a hit that costs nothing or with what was paid for it."""
     reply = Reply('{"reason": "Grüße \\u2028"}', COST, tokens=[{"token": "a", "logprob": -0.5}], key="k")
-    with Replies(tmp_path / FILE) as replies:
+    with ReplyCache(tmp_path / CACHE_FILE) as replies:
         replies.put(reply)
-    with Replies(tmp_path / FILE, paid=paid) as replies:
+    with ReplyCache(tmp_path / CACHE_FILE, paid=paid) as replies:
         found = replies.get("k")
         assert replies.get("other") is None
     assert (found.text, [*found.tokens], found.failure, found.key) == (reply.text, [*reply.tokens], None, "k")
@@ -34,23 +40,23 @@ def test_a_reply_is_found_by_its_key(tmp_path, paid):
 
 def test_what_was_paid_for_is_counted_once(tmp_path):
     """Who puts a reply has counted its cost; of those who get it in a later run the first one does."""
-    with Replies(tmp_path / FILE, paid=True) as replies:
+    with ReplyCache(tmp_path / CACHE_FILE, paid=True) as replies:
         replies.put(Reply("{}", COST, key="k"))
         assert replies.get("k").usage == Usage(hits=1)
-    with Replies(tmp_path / FILE, paid=True) as replies:
+    with ReplyCache(tmp_path / CACHE_FILE, paid=True) as replies:
         assert [replies.get("k").usage for _ in range(3)] == [COST, Usage(hits=1), Usage(hits=1)]
 
 
 def test_half_a_character_of_a_token_can_be_remembered(tmp_path):
     """A token may be half of a surrogate pair: a server cuts text where its tokens end."""
-    with Replies(tmp_path / FILE) as replies:
+    with ReplyCache(tmp_path / CACHE_FILE) as replies:
         replies.put(Reply("{}", COST, tokens=[{"token": "\ud83d"}], key="k"))
         assert [*replies.get("k").tokens] == [{"token": "\ud83d"}]
 
 
 def test_the_newest_reply_counts_and_can_be_forgotten(tmp_path):
     """A key has one reply, the last one; dropped, cleared or taken away it is gone."""
-    with Replies(tmp_path / FILE) as replies:
+    with ReplyCache(tmp_path / CACHE_FILE) as replies:
         for text in ("old", "new"):
             replies.put(Reply(text, COST, key="k"))
         replies.put(Reply("x", COST, key="other"))
@@ -61,15 +67,15 @@ def test_the_newest_reply_counts_and_can_be_forgotten(tmp_path):
         assert (replies.get("k"), replies.size().replies) == (None, 1)
         replies.clear()
         assert replies.size().replies == 0
-    forget(tmp_path / FILE)
+    delete_cache_file(tmp_path / CACHE_FILE)
     assert [*tmp_path.iterdir()] == []
-    forget(tmp_path / FILE)
+    delete_cache_file(tmp_path / CACHE_FILE)
 
 
 @given(st.lists(st.text(st.characters()), max_size=4), st.lists(st.text(st.characters()), max_size=4))
 def test_no_two_questions_share_a_key(one, other):
     """Keys are the same for the same parts only, however these are cut."""
-    assert (reply_key(one) == reply_key(other)) == (one == other)
+    assert (compute_reply_key(one) == compute_reply_key(other)) == (one == other)
 
 
 def test_several_processes_remember_at_once(tmp_path):
@@ -85,25 +91,25 @@ def test_several_processes_remember_at_once(tmp_path):
             replies.put(Reply("{}", Usage(), key=f"{sys.argv[2]}-{n}"))
             assert replies.get(f"{sys.argv[2]}-{n}")
     """
-    command = [sys.executable, "-c", textwrap.dedent(code), str(tmp_path / "new" / FILE)]
+    command = [sys.executable, "-c", textwrap.dedent(code), str(tmp_path / "new" / CACHE_FILE)]
     running = [subprocess.Popen([*command, str(n)], stderr=subprocess.PIPE, text=True) for n in range(4)]
     assert [process.communicate(timeout=60)[1] for process in running] == [""] * 4
-    with Replies(tmp_path / "new" / FILE) as replies:
+    with ReplyCache(tmp_path / "new" / CACHE_FILE) as replies:
         assert replies.size().replies == 240
 
 
 def test_a_file_that_is_none_is_told(tmp_path):
     """A file of something else, or a folder, is an error that names it and says what to do."""
-    (tmp_path / FILE).write_text("I am no database. " * 100)
+    (tmp_path / CACHE_FILE).write_text("I am no database. " * 100)
     with pytest.raises(StoreError, match="name another file, or go without"):
-        Replies(tmp_path / FILE)
+        ReplyCache(tmp_path / CACHE_FILE)
     with pytest.raises(StoreError, match="cannot be used"):
-        Replies(tmp_path)
+        ReplyCache(tmp_path)
 
 
 def test_a_file_that_is_damaged_later_is_told(tmp_path):
     """What breaks while a run uses the file is an error of ours, in reading and in writing."""
-    with Replies(tmp_path / FILE) as replies:
+    with ReplyCache(tmp_path / CACHE_FILE) as replies:
         replies._db.execute("DROP TABLE replies")
         for use in (lambda: replies.get("k"), lambda: replies.put(Reply("{}", COST, key="k"))):
             with pytest.raises(StoreError, match="go without the cache"):
@@ -113,5 +119,5 @@ def test_a_file_that_is_damaged_later_is_told(tmp_path):
 def test_the_cache_lies_where_the_environment_says(monkeypatch, tmp_path):
     """The cache across runs is in greval's cache folder."""
     monkeypatch.setenv("GREVAL_CACHE", str(tmp_path / "cache" / "models"))
-    assert cache_file().name == FILE
-    assert tmp_path in cache_file().parents
+    assert find_cache_file().name == CACHE_FILE
+    assert tmp_path in find_cache_file().parents

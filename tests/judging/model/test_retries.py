@@ -15,7 +15,12 @@ from virtual_time import in_virtual_time, now
 from greval import Judge
 from greval.errors import StoppedError
 from greval.judging.model.reply import Reply
-from greval.judging.model.retries import CEILING_SECONDS, FIRST_SECONDS, PASSING, retrying
+from greval.judging.model.retries import (
+    FIRST_BACKOFF_SECONDS,
+    MAX_BACKOFF_SECONDS,
+    TRANSIENT_FAILURES,
+    call_with_retries,
+)
 from greval.records.result import Failure, FailureKind, Usage
 from greval.runs.runnable import compile_metric
 
@@ -38,14 +43,14 @@ def tried(replies, retries):
     async def sleep(seconds):
         slept.append(seconds)
 
-    return asyncio.run(retrying(retries, attempt, sleep)), made, slept
+    return asyncio.run(call_with_retries(retries, attempt, sleep)), made, slept
 
 
 @given(st.lists(st.sampled_from([*KINDS, None]), min_size=1, max_size=9), st.integers(0, 6))
 def test_exactly_what_may_pass_is_made_again(kinds, retries):
     """A call is made until it succeeds or fails for good, never more than the retries and one."""
     last, made, slept = tried([failing(kind) for kind in kinds], retries)
-    ends = next((n for n, kind in enumerate(kinds, 1) if kind not in PASSING), retries + 1)
+    ends = next((n for n, kind in enumerate(kinds, 1) if kind not in TRANSIENT_FAILURES), retries + 1)
     assert len(made) == min(ends, retries + 1)
     assert last is made[-1]
     assert len(slept) == len(made) - 1
@@ -53,21 +58,21 @@ def test_exactly_what_may_pass_is_made_again(kinds, retries):
 
 def test_the_kinds_that_may_pass():
     """These four and no others."""
-    assert {*PASSING} == {"rate_limit", "timeout", "connection", "server"}
+    assert {*TRANSIENT_FAILURES} == {"rate_limit", "timeout", "connection", "server"}
 
 
-@given(st.sampled_from(sorted(PASSING)), st.floats(0.01, 250), st.integers(1, 6))
+@given(st.sampled_from(sorted(TRANSIENT_FAILURES)), st.floats(0.01, 250), st.integers(1, 6))
 def test_the_pause_that_was_asked_for_is_waited_for(kind, pause, retries):
     """Each wait is at least as long as the provider asked, also beyond the ceiling of our own."""
     _, _, slept = tried([failing(kind, pause)], retries)
     assert len(slept) == retries
-    assert all(pause <= seconds <= pause + CEILING_SECONDS for seconds in slept)
+    assert all(pause <= seconds <= pause + MAX_BACKOFF_SECONDS for seconds in slept)
 
 
 def test_waits_grow_and_spread():
     """Without such a wish the waits are random, below a ceiling that doubles."""
     _, _, slept = tried([failing("server")], 6)
-    assert all(0 <= seconds <= FIRST_SECONDS * 2**n for n, seconds in enumerate(slept))
+    assert all(0 <= seconds <= FIRST_BACKOFF_SECONDS * 2**n for n, seconds in enumerate(slept))
     assert len({*slept}) == len(slept)
 
 
@@ -83,7 +88,7 @@ async def test_a_stop_while_waiting_goes_through():
         raise StoppedError("over")
 
     with pytest.raises(StoppedError, match="over"):
-        await retrying(3, attempt, stopped)
+        await call_with_retries(3, attempt, stopped)
     assert len(made) == 1
 
 
@@ -100,7 +105,7 @@ def test_over_http_what_may_pass_is_asked_again(fault_server, behaviour):
     assert (fault_server.calls, result.usage.calls, result.usage.input_tokens) == (2, 2, 100)
     fault_server.plan = behaviour
     result = compile_metric(TONE, Judge("openai:fake", base_url=fault_server.url, max_retries=1)).invoke(cases(1)[0])
-    assert result.failures[0].kind in PASSING
+    assert result.failures[0].kind in TRANSIENT_FAILURES
     assert (fault_server.calls, result.usage.calls) == (4, 2)
 
 
@@ -140,7 +145,7 @@ async def test_a_hanging_call_costs_one_timeout(silence):
     async with fault.FaultServer(plan) as server:
         judge = Judge("openai:fake", base_url=server.url, timeout=4, max_retries=1)
         result = await compile_metric(TONE, judge).ainvoke(cases(1)[0])
-    assert 4 <= times[1] - times[0] <= 4 + FIRST_SECONDS
+    assert 4 <= times[1] - times[0] <= 4 + FIRST_BACKOFF_SECONDS
     assert now() == times[1]
     assert (result.outcome.status, server.calls, result.usage.calls) == ("scored", 2, 2)
 
@@ -157,4 +162,4 @@ async def test_the_pause_is_waited_for_over_http():
     async with fault.FaultServer(plan) as server:
         judge = Judge("openai:fake", base_url=server.url, max_retries=1)
         assert (await compile_metric(TONE, judge).ainvoke(cases(1)[0])).judgements
-    assert 6 <= times[1] - times[0] <= 6 + FIRST_SECONDS
+    assert 6 <= times[1] - times[0] <= 6 + FIRST_BACKOFF_SECONDS

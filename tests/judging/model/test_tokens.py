@@ -17,8 +17,16 @@ from hypothesis import strategies as st
 from langchain_openai import ChatOpenAI
 from waiting import SECONDS
 
-from greval.judging.model.judge import Judge, chat_model
-from greval.judging.model.tokens import ESTIMATED, OWN, TokenCount, _encoding, counter, estimated, with_encoding
+from greval.judging.model.judge import Judge, get_chat_model
+from greval.judging.model.tokens import (
+    ESTIMATE_METHOD,
+    OWN_TOKENIZER,
+    TokenCount,
+    _load_encoding,
+    create_tiktoken_counter,
+    create_token_counter,
+    estimate_tokens,
+)
 from greval.testing import ScriptedJudge
 
 texts = st.text(max_size=200)
@@ -77,13 +85,13 @@ def ask(closing):
 @given(texts, texts)
 def test_an_estimate_grows_with_the_text(text, more):
     """A longer text has no fewer tokens, and both together no more than each alone."""
-    assert estimated(text) <= estimated(text + more) <= estimated(text) + estimated(more)
+    assert estimate_tokens(text) <= estimate_tokens(text + more) <= estimate_tokens(text) + estimate_tokens(more)
 
 
 @given(texts)
 def test_an_estimate_is_a_count(text):
     """An estimate is a whole number, 0 for the empty text only, and never more than the letters."""
-    found = estimated(text)
+    found = estimate_tokens(text)
     assert isinstance(found, int)
     assert (found == 0) == (not text)
     assert found <= len(text)
@@ -95,21 +103,21 @@ def test_an_estimate_is_a_count(text):
 )
 def test_an_estimate_takes_four_letters_a_token_and_fewer_in_other_scripts(text, tokens):
     """Four ASCII letters are a token, and one and a half of other scripts."""
-    assert estimated(text) == tokens
+    assert estimate_tokens(text) == tokens
 
 
 def test_a_model_of_no_known_kind_is_estimated_and_says_so():
     """Counts for a model that has no tokenizer here are marked as estimates."""
-    count = counter(ScriptedJudge([]))
-    assert count.count("abcde") == TokenCount(tokens=2, exact=False, how=ESTIMATED)
-    assert (count("abcde"), count.exact, count.how) == (2, False, ESTIMATED)
+    count = create_token_counter(ScriptedJudge([]))
+    assert count.count("abcde") == TokenCount(tokens=2, exact=False, how=ESTIMATE_METHOD)
+    assert (count("abcde"), count.exact, count.how) == (2, False, ESTIMATE_METHOD)
 
 
 def test_an_encoding_counts_as_tiktoken_does():
     """With an encoding at hand counts are exact, and words of control are plain text."""
     ranks = {bytes([number]): number for number in range(256)} | {b"op": 256, b"en": 257, b"open": 258}
     encoding = tiktoken.Encoding("tiny", pat_str=r"\w+|\W", mergeable_ranks=ranks, special_tokens={"<|end|>": 259})
-    count = with_encoding(encoding)
+    count = create_tiktoken_counter(encoding)
     assert count.count("open a") == TokenCount(tokens=3, exact=True, how="tiktoken tiny")
     assert count("<|end|>") == 6
 
@@ -117,9 +125,9 @@ def test_an_encoding_counts_as_tiktoken_does():
 @pytest.fixture
 def encodings():
     """Forget which encodings this process has found, before and after."""
-    _encoding.cache_clear()
+    _load_encoding.cache_clear()
     yield
-    _encoding.cache_clear()
+    _load_encoding.cache_clear()
 
 
 def test_an_encoding_on_this_machine_is_used(ask, encodings, monkeypatch):
@@ -127,36 +135,36 @@ def test_an_encoding_on_this_machine_is_used(ask, encodings, monkeypatch):
     ranks = {bytes([number]): number for number in range(256)}
     encoding = tiktoken.Encoding("o200k_base", pat_str=r".", mergeable_ranks=ranks, special_tokens={})
     monkeypatch.setitem(tiktoken.registry.ENCODINGS, "o200k_base", encoding)
-    count = counter(ask("https://api.openai.com/v1", "gpt-4.1-mini"))
+    count = create_token_counter(ask("https://api.openai.com/v1", "gpt-4.1-mini"))
     assert count.count("four") == TokenCount(tokens=4, exact=True, how="tiktoken o200k_base")
 
 
 def test_a_model_that_tiktoken_does_not_know_is_estimated(ask):
     """An unknown name has no encoding that could be taken for its own."""
-    assert not counter(ask("https://api.openai.com/v1", "my-own-model")).exact
+    assert not create_token_counter(ask("https://api.openai.com/v1", "my-own-model")).exact
 
 
 @pytest.mark.parametrize(("base", "place"), [("/v1", "/tokenize"), ("/llm/v1/", "/llm/tokenize"), ("", "/tokenize")])
 def test_a_server_is_asked_for_its_own_count(ask, words, base, place):
     """A server that counts tokens beside /v1 is asked, with its key."""
     words.place = place
-    count = counter(ask(f"http://127.0.0.1:{words.server_port}{base}"))
-    assert count.count("one two three") == TokenCount(tokens=3, exact=True, how=OWN)
+    count = create_token_counter(ask(f"http://127.0.0.1:{words.server_port}{base}"))
+    assert count.count("one two three") == TokenCount(tokens=3, exact=True, how=OWN_TOKENIZER)
 
 
 def test_a_server_that_refuses_is_estimated(ask, words):
     """Without the right key there is an estimate, and no error."""
-    assert not counter(ask(f"http://127.0.0.1:{words.server_port}/v1", key="wrong")).exact
+    assert not create_token_counter(ask(f"http://127.0.0.1:{words.server_port}/v1", key="wrong")).exact
 
 
 def test_a_server_without_counts_is_estimated(ask, fault_server):
     """A server of OpenAI's kind need not count tokens."""
-    assert counter(ask(fault_server.url)).how == ESTIMATED
+    assert create_token_counter(ask(fault_server.url)).how == ESTIMATE_METHOD
 
 
 def test_a_server_that_goes_away_is_estimated_from_then_on(ask, words):
     """Counts go on as estimates when the server fails, and say so."""
-    count = counter(ask(f"http://127.0.0.1:{words.server_port}/v1"))
+    count = create_token_counter(ask(f"http://127.0.0.1:{words.server_port}/v1"))
     assert count("one two") == 2
     words.place = "/gone"
     assert count.count("one two").exact is False
@@ -195,5 +203,5 @@ def test_a_fetch_that_hangs_is_given_up(tmp_path):
 @pytest.mark.local_model
 async def test_the_embedded_model_counts_its_own_tokens():
     """The embedded model tells its tokens exactly."""
-    count = counter(await chat_model(Judge("local:smollm2-135m")))
-    assert count.count("When does it open?") == TokenCount(tokens=5, exact=True, how=OWN)
+    count = create_token_counter(await get_chat_model(Judge("local:smollm2-135m")))
+    assert count.count("When does it open?") == TokenCount(tokens=5, exact=True, how=OWN_TOKENIZER)

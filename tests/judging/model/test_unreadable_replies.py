@@ -9,11 +9,17 @@ from hypothesis import strategies as st
 from tone_metrics import PASSAGES, TONE, by_metric, cases
 
 from greval import Judge, evaluate
-from greval.judging.model.budget import CAUTIOUS, FIRST_WORDS, UNREADABLE, UNREADABLE_IN_A_ROW, Guard
+from greval.judging.model.budget import (
+    MAX_EXCERPT_CHARS,
+    MAX_UNPROVEN_CALLS,
+    MAX_UNREADABLE_IN_A_ROW,
+    UNREADABLE_KINDS,
+    RunGuard,
+)
 from greval.records.result import Failure
 from greval.testing import ScriptedJudge
 
-FIRST, LATER = UNREADABLE_IN_A_ROW
+FIRST, LATER = MAX_UNREADABLE_IN_A_ROW
 MALFORMED = Failure(kind="malformed", message="no JSON object was found", raw="I think it is fine.")
 NO_VERDICT = fault.says("I think that this answer is rather fine, all in all.")
 
@@ -33,8 +39,8 @@ def test_a_judge_that_gives_no_verdict_ends_the_run_after_a_few_dozen_calls(faul
     judge = Judge("openai:fake", base_url=fault_server.url)
     run = evaluate(cases(2000), [TONE], judge, out=tmp_path, concurrency=width)
     assert run.fatal
-    assert FIRST <= fault_server.calls < FIRST + CAUTIOUS
-    assert fault_server.most <= CAUTIOUS
+    assert FIRST <= fault_server.calls < FIRST + MAX_UNPROVEN_CALLS
+    assert fault_server.most <= MAX_UNPROVEN_CALLS
     assert "40 answers of the judge in a row held no verdict that can be read" in run.why
     assert "began 'I think that this answer is rather fine, all in all.'" in run.why
     assert "greval judge check" in run.why
@@ -82,11 +88,11 @@ def test_one_metric_that_cannot_be_read_ends_the_run_beside_one_that_can(tmp_pat
     assert len(judge.calls) < 4 * FIRST
 
 
-@pytest.mark.parametrize("kind", sorted(UNREADABLE))
+@pytest.mark.parametrize("kind", sorted(UNREADABLE_KINDS))
 def test_forty_answers_without_a_verdict_are_the_end(kind):
     """One less is none; the advice is that of the kind."""
     bad = Failure(kind=kind, message="bad", raw="so")
-    guard = told(Guard(), *[bad] * (FIRST - 1))
+    guard = told(RunGuard(), *[bad] * (FIRST - 1))
     assert guard.why is None
     assert told(guard, bad).fatal
 
@@ -95,13 +101,13 @@ def test_forty_answers_without_a_verdict_are_the_end(kind):
 def test_what_is_about_one_case_or_the_endpoint_is_no_unreadable_answer(kind):
     """A refusal neither adds to the row nor ends it."""
     lost = Failure(kind=kind, message="lost")
-    assert told(Guard(), *[lost] * (LATER * 2)).why is None
-    assert told(Guard(), *[MALFORMED] * (FIRST - 1), lost, MALFORMED).fatal
+    assert told(RunGuard(), *[lost] * (LATER * 2)).why is None
+    assert told(RunGuard(), *[MALFORMED] * (FIRST - 1), lost, MALFORMED).fatal
 
 
 def test_metrics_count_together_until_a_first_verdict():
     """Five metrics of a judge that can do none of them cost no more calls than one."""
-    guard = Guard()
+    guard = RunGuard()
     for n in range(FIRST):
         assert guard.why is None
         told(guard, MALFORMED, metric=f"m{n % 5}")
@@ -110,7 +116,7 @@ def test_metrics_count_together_until_a_first_verdict():
 
 def test_a_judge_that_never_judged_the_case_ends_no_single_call():
     """Outside a run there is nothing to end."""
-    assert told(Guard(watchful=False), *[MALFORMED] * (LATER + 1)).why is None
+    assert told(RunGuard(watchful=False), *[MALFORMED] * (LATER + 1)).why is None
 
 
 @given(
@@ -118,7 +124,7 @@ def test_a_judge_that_never_judged_the_case_ends_no_single_call():
 )
 def test_a_run_ends_exactly_where_the_row_is_long_enough(parts, before):
     """For any sequence of verdicts and answers without one: the row since the last verdict counts, and nothing else."""
-    guard = Guard()
+    guard = RunGuard()
     guard.was_read = lambda _: before
     row, proven, over = 0, before, False
     for good, count in parts:
@@ -133,8 +139,8 @@ def test_what_the_judge_said_is_told_safely(monkeypatch):
     """On one line, without keys or control characters, and cut; an empty answer is told as one."""
     monkeypatch.setenv("MY_API_KEY", "a-very-private-word")
     said = "a-very-private-word\x1b[31m\n\u202e " + "long " * 100
-    why = told(Guard(), *[Failure(kind="malformed", message="m", raw=said)] * FIRST).why
+    why = told(RunGuard(), *[Failure(kind="malformed", message="m", raw=said)] * FIRST).why
     assert "private" not in why
     assert why.isprintable()
-    assert len(why) < 4 * FIRST_WORDS + 200
-    assert "which was empty" in told(Guard(), *[Failure(kind="malformed", message="m")] * FIRST).why
+    assert len(why) < 4 * MAX_EXCERPT_CHARS + 200
+    assert "which was empty" in told(RunGuard(), *[Failure(kind="malformed", message="m")] * FIRST).why

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from greval import Case, read_cases
 from greval.errors import StoreError
-from greval.methods.collecting.response_file import ResponseFile, content_of, read_responses
+from greval.methods.collecting.response_file import ResponseFile, hash_sample, read_responses
 
 
 def response(sample_id, method="walk", answer="Ada.", **fields):
@@ -42,11 +42,11 @@ def test_what_was_written_is_known_again(path):
     """A file that is opened again knows each response, whether it failed, and of which sample it is."""
     filled(path, response("q1"), response("q1", "tog", answer=None, error="KeyError: 'x'"))
     with ResponseFile.open(path) as file:
-        assert not file.known("q1", "walk").failed
-        assert file.known("q1", "tog").failed
-        assert file.known("q1", "walk").content == content_of(response("q1", "other"))
-        assert file.known("q1", "walk").content != content_of(response("q1", tags={"a": "b"}))
-        assert file.known("q2", "walk") is None
+        assert not file.find("q1", "walk").failed
+        assert file.find("q1", "tog").failed
+        assert file.find("q1", "walk").content == hash_sample(response("q1", "other"))
+        assert file.find("q1", "walk").content != hash_sample(response("q1", tags={"a": "b"}))
+        assert file.find("q2", "walk") is None
 
 
 def test_evaluate_reads_the_file(path):
@@ -103,7 +103,7 @@ def test_one_writer_at_a_time(path):
         file.append(response("q1"))
         with pytest.raises(StoreError, match="another process writes to it"):
             ResponseFile.open(path)
-        file.arrange([("q1", "walk"), ("q2", "walk")])
+        file.compact([("q1", "walk"), ("q2", "walk")])
         with pytest.raises(StoreError, match="another process writes to it"):
             ResponseFile.open(path)
         file.append(response("q3"))
@@ -124,7 +124,7 @@ def test_each_stands_once_in_order(tmp_path_factory, rows, order, told):
         for s, m, n in rows:
             file.append(response(s, m, answer=str(n)))
         before = sorted(ids(path))
-        file.arrange(order[:told])
+        file.compact(order[:told])
         assert sorted(ids(path)) == before
         file.append(response("z", "z"))
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()][:-1]
@@ -140,7 +140,7 @@ def test_a_file_in_order_is_left_alone(path):
     filled(path, response("q1"), response("q2"))
     before = path.stat().st_ino
     with ResponseFile.open(path) as file:
-        file.arrange([("q1", "walk")])
+        file.compact([("q1", "walk")])
     assert path.stat().st_ino == before
 
 
@@ -150,7 +150,7 @@ def test_a_link_stays_a_link(path, tmp_path):
     link = tmp_path / "link.jsonl"
     link.symlink_to(real)
     with ResponseFile.open(link) as file:
-        file.arrange([("q1", "walk")])
+        file.compact([("q1", "walk")])
     assert link.is_symlink()
     assert ids(real) == [("q1", "walk"), ("q2", "walk")]
 

@@ -11,11 +11,11 @@ from langchain_core.messages import AIMessage
 from greval.errors import MethodError
 from greval.judging.model.judge import Judge
 from greval.methods.collecting import collect
-from greval.methods.fair_context.answer_generation import generated
+from greval.methods.fair_context.answer_generation import generate_answers
 from greval.methods.fair_context.context_audit import audit
 from greval.methods.fair_context.counts import counts_by
 from greval.methods.fair_context.generator import with_generator
-from greval.metrics.library import load
+from greval.metrics.library import load_metric
 from greval.records.case import Case, Effort, Response, Sample
 from greval.runs.runnable import compile_metric
 from greval.testing import USAGE, ScriptedJudge
@@ -58,7 +58,7 @@ def ask(one, sample=SAMPLE):
 def test_the_model_sees_what_the_mode_allows(context, shown, hidden, aggregates, triples):
     """Each mode shows its own part of the context, and the response records just what was shown."""
     model = ScriptedJudge(["The battery."])
-    response = ask(generated(method(), model, context=context, aggregate=counts_by(FACTS)))
+    response = ask(generate_answers(method(), model, context=context, aggregate=counts_by(FACTS)))
     ((_, human),) = model.calls
     assert [text for text in shown if text not in human.text] == []
     assert [text for text in (*hidden, FOUND.answer) if text in human.text] == []
@@ -69,7 +69,7 @@ def test_the_model_sees_what_the_mode_allows(context, shown, hidden, aggregates,
 def test_usage_is_that_of_both():
     """Calls, tokens and latency of the method and of the model add up."""
     slow = FOUND.model_copy(update={"usage": FOUND.usage.model_copy(update={"latency": 1000.0})})
-    usage = ask(generated(method(slow), ScriptedJudge(["Yes."], delay=0.05), context="default")).usage
+    usage = ask(generate_answers(method(slow), ScriptedJudge(["Yes."], delay=0.05), context="default")).usage
     assert (usage.llm_calls, usage.prompt_tokens) == (4, 100 + USAGE["input_tokens"])
     assert usage.output_tokens == 10 + USAGE["output_tokens"]
     assert 1000.05 <= usage.latency < 2000
@@ -77,7 +77,7 @@ def test_usage_is_that_of_both():
 
 def test_what_the_method_did_not_tell_stays_untold():
     """Tokens of the model alone are never given for those of both; time is measured."""
-    usage = ask(generated(method(Response(chunks=["One."])), ScriptedJudge(["Yes."]), context="none")).usage
+    usage = ask(generate_answers(method(Response(chunks=["One."])), ScriptedJudge(["Yes."]), context="none")).usage
     assert (usage.llm_calls, usage.prompt_tokens, usage.output_tokens, usage.cost) == (None, None, None, None)
     assert usage.latency > 0
 
@@ -93,14 +93,14 @@ def test_what_the_method_did_not_tell_stays_untold():
 def test_a_model_that_gives_no_answer_is_an_error(given, told):
     """What went wrong with the answering model is raised, so that no empty or broken answer is judged."""
     with pytest.raises(MethodError, match=told):
-        ask(generated(method(), ScriptedJudge([given]), context="default"))
+        ask(generate_answers(method(), ScriptedJudge([given]), context="default"))
 
 
 def test_a_method_that_failed_is_left_alone():
     """A response with an error is not answered for."""
     model = ScriptedJudge(["Yes."])
     failed = Response(error="TimeoutError: no response within 30 s")
-    assert ask(generated(method(failed), model, context="none")) == failed
+    assert ask(generate_answers(method(failed), model, context="none")) == failed
     assert model.calls == []
 
 
@@ -108,22 +108,22 @@ def test_a_method_that_failed_is_left_alone():
 def test_no_recorded_context_is_an_error_and_none_found_is_not(context):
     """Without recorded chunks there is nothing to answer from; retrieving nothing is a finding."""
     with pytest.raises(MethodError, match="recorded no chunks"):
-        ask(generated(method(Response(answer="Yes.")), ScriptedJudge(["Yes."]), context=context))
-    nothing = generated(method(Response(chunks=())), ScriptedJudge(["It does not say."]), context=context)
+        ask(generate_answers(method(Response(answer="Yes.")), ScriptedJudge(["Yes."]), context=context))
+    nothing = generate_answers(method(Response(chunks=())), ScriptedJudge(["It does not say."]), context=context)
     assert ask(nothing).answer == "It does not say."
 
 
 def test_fair_needs_what_computes_the_aggregates():
     """Without facts there is nothing to count: told when the method is made."""
     with pytest.raises(MethodError, match="counts_by"):
-        generated(method(), ScriptedJudge(["Yes."]))
+        generate_answers(method(), ScriptedJudge(["Yes."]))
     with pytest.raises(MethodError, match="needs facts"):
         with_generator({"walk": method()}, ScriptedJudge(["Yes."]))
 
 
 def test_plain_functions_retrieve_too():
     """What `collect` takes as a method can be given: a function that gives a mapping, and is not asynchronous."""
-    one = generated(lambda sample: {"chunks": [sample.question]}, ScriptedJudge(["Yes."]), context="none")
+    one = generate_answers(lambda sample: {"chunks": [sample.question]}, ScriptedJudge(["Yes."]), context="none")
     assert [chunk.text for chunk in ask(one).chunks] == [SAMPLE.question]
 
 
@@ -139,10 +139,10 @@ def test_one_model_answers_for_all_methods():
 
 def test_judges_see_the_aggregates_that_the_answer_was_built_from():
     """Faithfulness is judged against chunks, triples and the computed texts together."""
-    response = ask(generated(method(), ScriptedJudge(["Battery."]), aggregate=counts_by(FACTS)))
+    response = ask(generate_answers(method(), ScriptedJudge(["Battery."]), aggregate=counts_by(FACTS)))
     judge = ScriptedJudge([{"reason": "It is counted.", "value": 1}])
     case = Case(**{**SAMPLE.model_dump(), **response.model_dump()})
-    assert compile_metric(load("faithfulness"), judge).invoke(case).judgements[0].value == 1
+    assert compile_metric(load_metric("faithfulness"), judge).invoke(case).judgements[0].value == 1
     ((*_, human),) = judge.calls
     assert COUNTED in human.text
     assert "what it states counts as what a chunk states" in human.text
@@ -152,7 +152,7 @@ def test_over_the_wire(fault_server):
     """The answering model is asked for plain text, without a schema."""
     fault_server.plan = says("The battery.")
     model = Judge("openai:fake", base_url=fault_server.url)
-    assert ask(generated(method(), model, context="none")).answer == "The battery."
+    assert ask(generate_answers(method(), model, context="none")).answer == "The battery."
     (body,) = fault_server.bodies
     assert "response_format" not in body
     assert [message["role"] for message in body["messages"]] == ["system", "user"]

@@ -9,12 +9,12 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from prompt_fences import BASE, FILLED, HOSTILE, PLAIN, TEXTS, around, fences, nested, numbered, opened
 
-from greval.judging.prompt import AGGREGATES_COUNT
-from greval.methods.fair_context.answer_generation import generated
+from greval.judging.prompt import AGGREGATES_RULE
+from greval.methods.fair_context.answer_generation import generate_answers
 from greval.records.case import Case, Response, Sample
-from greval.records.fingerprint import content_key
+from greval.records.fingerprint import compute_content_key
 from greval.records.metric import CategoricalMetric
-from greval.records.metric_input import lacking, seen
+from greval.records.metric_input import explain_missing_needs, select_metric_input
 from greval.runs.runnable import compile_metric
 from greval.testing import ScriptedJudge
 
@@ -60,7 +60,7 @@ def test_no_retrieved_text_changes_what_the_answering_model_is_told(question, ag
     async def search(sample):
         return Response(chunks=texts, triples=[["a", "b", "</triple>"]], aggregates=aggregates)
 
-    asyncio.run(generated(search, model, context="default")(Sample(question=question)))
+    asyncio.run(generate_answers(search, model, context="default")(Sample(question=question)))
     ((system, human),) = model.calls
     listed = around("chunks", numbered("chunk", len(texts))) + around("triples", numbered("triple", 1))
     assert fences(human.text) == around("question") + listed + computed(len(aggregates))
@@ -73,10 +73,10 @@ def test_cases_without_aggregates_stay_as_they_were(case):
     """Without aggregates, or with none, messages and keys are the same: nothing is judged anew."""
     none = case.model_copy(update={"aggregates": ()})
     assert sent(none) == sent(case)
-    assert AGGREGATES_COUNT not in sent(case)
-    assert seen(METRIC, none) == seen(METRIC, case)
-    assert {*seen(METRIC, case)} == {"question", "answer", "chunks", "triples"}
-    assert content_key(none, METRIC, "m") == content_key(case, METRIC, "m")
+    assert AGGREGATES_RULE not in sent(case)
+    assert select_metric_input(METRIC, none) == select_metric_input(METRIC, case)
+    assert {*select_metric_input(METRIC, case)} == {"question", "answer", "chunks", "triples"}
+    assert compute_content_key(none, METRIC, "m") == compute_content_key(case, METRIC, "m")
 
 
 def test_the_whole_message():
@@ -88,7 +88,7 @@ def test_the_whole_message():
         '<triples>\n<triple n="1">\nsubject: a\npredicate: b\nobject: c\n</triple>\n</triples>\n'
         '<context kind="aggregate" n="1">\nx: 7\n</context>\n'
         '<context kind="aggregate" n="2">\ny: 3\n</context>\n'
-        f"{AGGREGATES_COUNT}\n"
+        f"{AGGREGATES_RULE}\n"
         "<answer>\nAda.\n</answer>"
     )
 
@@ -96,15 +96,15 @@ def test_the_whole_message():
 def test_aggregates_decide_whether_a_case_is_judged_anew():
     """A metric of the context sees other aggregates, one of the answer alone does not."""
     other = PLAIN.model_copy(update={"aggregates": ("x: 7",)})
-    assert content_key(other, METRIC, "m") != content_key(PLAIN, METRIC, "m")
+    assert compute_content_key(other, METRIC, "m") != compute_content_key(PLAIN, METRIC, "m")
     plain = CategoricalMetric(name="plain", needs=["answer"], **BASE)
-    assert content_key(other, plain, "m") == content_key(PLAIN, plain, "m")
+    assert compute_content_key(other, plain, "m") == compute_content_key(PLAIN, plain, "m")
 
 
 def test_aggregates_alone_are_a_context():
     """An answer that was built from counts alone is judged against them."""
-    assert lacking(METRIC, Case(question="q", answer="a", aggregates=("x: 7",))) is None
-    assert lacking(METRIC, Case(question="q", answer="a", aggregates=())) == "context is not recorded"
+    assert explain_missing_needs(METRIC, Case(question="q", answer="a", aggregates=("x: 7",))) is None
+    assert explain_missing_needs(METRIC, Case(question="q", answer="a", aggregates=())) == "context is not recorded"
     assert fences(sent(Case(question="q", answer="a", aggregates=("x: 7",)))) == (
         around("question") + computed(1) + around("answer")
     )

@@ -10,9 +10,9 @@ import pytest
 
 from greval.errors import MethodError
 from greval.methods.graphrag import GraphRagMethod, load
-from greval.methods.graphrag.engines import search_of
-from greval.methods.graphrag.records import Ids, response_of
-from greval.methods.query_trace import current, watched, watching
+from greval.methods.graphrag.engines import build_search
+from greval.methods.graphrag.records import IndexIds, build_response
+from greval.methods.query_trace import get_current_trace, trace_chat_model, trace_query
 from greval.records.case import Effort, Sample, Traversal
 
 TABLES = {
@@ -55,19 +55,22 @@ async def streamed(*texts, fails=False):
 
 def test_numbers_become_ids():
     """Numbers of the context become the ids of the index, and chunks know their documents."""
-    response = response_of("It was Ada.", [CONTEXT], Ids.of(TABLES))
+    response = build_response("It was Ada.", [CONTEXT], IndexIds.from_tables(TABLES))
     assert [(c.id, c.text, c.doc_id) for c in response.chunks] == [
         ("u-b", "second", "d2"),
         ("u-a", "first", "d1"),
         ("report:2", "All about Ada.", "d1"),
         ("report:3", "All.", None),
     ]
-    assert [c.doc_id for c in response_of("", [CONTEXT], Ids.of(TABLES, "title")).chunks[:2]] == ["two.txt", "one.txt"]
+    assert [c.doc_id for c in build_response("", [CONTEXT], IndexIds.from_tables(TABLES, "title")).chunks[:2]] == [
+        "two.txt",
+        "one.txt",
+    ]
 
 
 def test_triples_and_walk():
     """Relationships come first, then descriptions and claims; the walk begins at the entities."""
-    response = response_of("It was Ada.", [CONTEXT], Ids.of(TABLES))
+    response = build_response("It was Ada.", [CONTEXT], IndexIds.from_tables(TABLES))
     assert [(t.id, t.subject, t.predicate, t.object) for t in response.triples] == [
         ("r-a", "ADA", "Ada wrote them.", "NOTES"),
         ("e-a", "ADA", "description", "A writer."),
@@ -82,16 +85,16 @@ def test_triples_and_walk():
 
 def test_no_graph_no_walk():
     """Without entities in the context there is no walk, and that there are no triples is recorded."""
-    response = response_of("So.", [{"sources": SOURCES}], Ids.of(TABLES))
+    response = build_response("So.", [{"sources": SOURCES}], IndexIds.from_tables(TABLES))
     assert response.traversal is None
     assert response.triples == ()
-    assert response_of("So.", [{}], Ids()).chunks == ()
+    assert build_response("So.", [{}], IndexIds()).chunks == ()
 
 
 def test_several_contexts():
     """What several contexts of a search hold is there once, at its first place."""
     other = {"sources": pd.DataFrame({"id": ["5", "0"], "text": ["new", "first, cut"]})}
-    response = response_of("So.", [CONTEXT, other, CONTEXT], Ids.of(TABLES))
+    response = build_response("So.", [CONTEXT, other, CONTEXT], IndexIds.from_tables(TABLES))
     assert [c.id for c in response.chunks] == ["u-b", "u-a", "sources:5", "report:2", "report:3"]
     assert [c.text for c in response.chunks[:3]] == ["second", "first", "new"]
     assert len(response.triples) == 3
@@ -100,12 +103,12 @@ def test_several_contexts():
 def test_candidates_are_left_out():
     """A row that was a candidate and is not in the context was not given to the model."""
     sources = SOURCES.assign(in_context=[False, True])
-    assert [c.id for c in response_of("So.", [{"sources": sources}], Ids.of(TABLES)).chunks] == ["u-a"]
+    assert [c.id for c in build_response("So.", [{"sources": sources}], IndexIds.from_tables(TABLES)).chunks] == ["u-a"]
 
 
 def test_reports_as_aggregates():
     """Community reports are aggregates where that is asked for."""
-    response = response_of("So.", [CONTEXT], Ids.of(TABLES), reports="aggregates")
+    response = build_response("So.", [CONTEXT], IndexIds.from_tables(TABLES), reports="aggregates")
     assert response.aggregates == ("All about Ada.", "All.")
     assert [c.id for c in response.chunks] == ["u-b", "u-a"]
 
@@ -118,8 +121,8 @@ async def test_usage_of_a_call():
     async def ask(**given):
         return streamed("one ", "two") if given.get("stream") else whole
 
-    asked = watched(ask, words)
-    with watching() as watch:
+    asked = trace_chat_model(ask, words)
+    with trace_query() as watch:
         await asked(messages="who was it")
         messages = [{"role": "system", "content": "be short"}, {"role": "user", "content": "who was it"}]
         parts = [part async for part in await asked(messages=messages, stream=True)]
@@ -137,9 +140,9 @@ async def test_usage_of_a_stream():
     async def ask(**_):
         return told()
 
-    with watching() as watch:
-        assert len([part async for part in await watched(ask, words)(messages="who")]) == 2
-    assert len([part async for part in await watched(ask, words)(messages="who")]) == 2
+    with trace_query() as watch:
+        assert len([part async for part in await trace_chat_model(ask, words)(messages="who")]) == 2
+    assert len([part async for part in await trace_chat_model(ask, words)(messages="who")]) == 2
     assert (watch.calls, watch.prompt_tokens, watch.output_tokens) == (1, 70, 9)
 
 
@@ -151,11 +154,11 @@ async def test_failed_calls():
             return streamed("one ", fails=True)
         raise TimeoutError("late")
 
-    with watching() as watch:
+    with trace_query() as watch:
         with pytest.raises(TimeoutError):
-            await watched(ask, words)(messages="who")
+            await trace_chat_model(ask, words)(messages="who")
         with pytest.raises(ConnectionError):
-            [part async for part in await watched(ask, words)(messages="who", stream=True)]
+            [part async for part in await trace_chat_model(ask, words)(messages="who", stream=True)]
     assert [str(error) for error in watch.errors] == ["late", "gone"]
     assert (watch.calls, watch.prompt_tokens, watch.output_tokens) == (2, 1, 1)
 
@@ -167,13 +170,13 @@ async def test_queries_at_once():
         await asyncio.sleep(0.001)
         return streamed("so")
 
-    asked = watched(ask, words)
+    asked = trace_chat_model(ask, words)
 
     async def call():
         return [part async for part in await asked(messages="x")]
 
     async def query(calls):
-        with watching() as watch:
+        with trace_query() as watch:
             await asyncio.gather(*[call() for _ in range(calls)])
         return watch.calls, watch.output_tokens
 
@@ -197,7 +200,7 @@ def engine(*, fails=False, answer=("Ada ", "wrote it.")):
 
     async def stream_search(query):
         store.similarity_search_by_text(text=query)
-        current().contexts.append({"sources": SOURCES})
+        get_current_trace().contexts.append({"sources": SOURCES})
         try:
             async for part in await made.model.completion_async(messages=query, stream=True):
                 yield part.choices[0].delta.content
@@ -211,7 +214,7 @@ def engine(*, fails=False, answer=("Ada ", "wrote it.")):
 
 async def test_answer_arrives():
     """A question gives the answer, the context and what was spent."""
-    method = GraphRagMethod(search_of(engine(), "local"), Ids.of(TABLES))
+    method = GraphRagMethod(build_search(engine(), "local"), IndexIds.from_tables(TABLES))
     response = await method(Sample(question="Who wrote it?"))
     assert response.answer == "Ada wrote it."
     assert [c.id for c in response.chunks] == ["u-b", "u-a"]
@@ -221,7 +224,7 @@ async def test_answer_arrives():
 
 async def test_basic_is_ranked():
     """The chunks of basic search are in the order of their similarity, which the context does not keep."""
-    method = GraphRagMethod(search_of(engine(), "basic"), Ids.of(TABLES))
+    method = GraphRagMethod(build_search(engine(), "basic"), IndexIds.from_tables(TABLES))
     response = await method(Sample(question="Who wrote it?"))
     assert [(c.id, c.score) for c in response.chunks] == [("u-a", 0.9), ("u-b", 0.2)]
 
@@ -230,22 +233,22 @@ async def test_engines_with_one_model():
     """GraphRAG's engines share a model: each call of it is counted once."""
     one, other = engine(), engine()
     other.model = one.model
-    first, second = search_of(one, "local"), search_of(other, "local")
+    first, second = build_search(one, "local"), build_search(other, "local")
     for search in (first, second):
-        response = await GraphRagMethod(search, Ids())(Sample(question="Who wrote it?"))
+        response = await GraphRagMethod(search, IndexIds())(Sample(question="Who wrote it?"))
         assert (response.usage.llm_calls, response.usage.prompt_tokens) == (1, 3)
 
 
 async def test_swallowed_error_is_raised():
     """An error that GraphRAG passes over is the method's error, also where it has an answer."""
-    method = GraphRagMethod(search_of(engine(fails=True), "local"), Ids())
+    method = GraphRagMethod(build_search(engine(fails=True), "local"), IndexIds())
     with pytest.raises(MethodError, match="it went on after an error: ConnectionError: gone"):
         await method(Sample(question="Who wrote it?"))
 
 
 async def test_empty_answer_is_raised():
     """An empty answer is an error, never an answer."""
-    method = GraphRagMethod(search_of(engine(answer=(" ",)), "local"), Ids())
+    method = GraphRagMethod(build_search(engine(answer=(" ",)), "local"), IndexIds())
     with pytest.raises(MethodError, match="the answer is empty"):
         await method(Sample(question="Who wrote it?"))
 
@@ -257,7 +260,7 @@ async def test_error_of_a_search_is_raised():
         raise KeyError("u9")
 
     with pytest.raises(MethodError, match="graphrag: KeyError: 'u9'"):
-        await GraphRagMethod(search, Ids())(Sample(question="Who wrote it?"))
+        await GraphRagMethod(search, IndexIds())(Sample(question="Who wrote it?"))
 
 
 def test_wrong_specs(tmp_path):

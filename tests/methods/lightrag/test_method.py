@@ -12,7 +12,7 @@ from lightrag_stand_in import DATA, Rag, param
 from greval.errors import DataError, MethodError
 from greval.methods.inventories import read_inventory
 from greval.methods.lightrag import LightRagMethod, load, read_lightrag
-from greval.methods.lightrag.records import response_of
+from greval.methods.lightrag.records import build_response
 from greval.records.case import Effort, Sample, Traversal
 from greval.records.inventory import Inventory
 
@@ -108,7 +108,7 @@ def test_missing_and_broken_files(tmp_path):
 def test_context_becomes_a_response(tmp_path):
     """Chunks, triples and the walk have the ids, the labels and the names of the inventory."""
     inventory = read_lightrag(write(tmp_path))
-    response = response_of("It was Ada.", DATA, {"c1": "doc-1"}, "mix")
+    response = build_response("It was Ada.", DATA, {"c1": "doc-1"}, "mix")
     assert [(c.id, c.doc_id) for c in response.chunks] == [*inventory.chunks.items()][:1]
     assert [(t.id, t.subject, t.predicate, t.object) for t in response.triples] == [
         ("relation:Ada|Notes", *EDGE),
@@ -122,8 +122,8 @@ def test_context_becomes_a_response(tmp_path):
 
 def test_modes_without_a_start():
     """The mode `global` begins at relations, and `naive` has no walk at all."""
-    assert response_of("So.", DATA, {}, "global").traversal.start_nodes == ()
-    assert response_of("So.", {"chunks": DATA["chunks"]}, {}, "naive").traversal is None
+    assert build_response("So.", DATA, {}, "global").traversal.start_nodes == ()
+    assert build_response("So.", {"chunks": DATA["chunks"]}, {}, "naive").traversal is None
 
 
 async def test_answer_arrives():

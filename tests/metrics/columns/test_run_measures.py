@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from greval.errors import DataError, DefinitionError
-from greval.metrics.columns import Qrels, Rankings, measure
-from greval.metrics.columns.column_readers import texts_of
-from greval.metrics.columns.grouping import blocks
-from greval.metrics.columns.lazy_names import Names
-from greval.metrics.columns.text_chunks import BLOCK
-from greval.metrics.library import load
+from greval.metrics.columns import Qrels, Rankings, measure_rankings
+from greval.metrics.columns.column_readers import read_texts
+from greval.metrics.columns.grouping import iterate_blocks
+from greval.metrics.columns.lazy_names import LazyNames
+from greval.metrics.columns.text_chunks import BLOCK_ROWS
+from greval.metrics.library import load_metric
 from greval.records.case import Case
 from greval.records.result import Skipped
 
@@ -73,17 +73,17 @@ def cases(draw):
 @settings(max_examples=150, deadline=None)
 def test_columns_are_equal_to_the_measures_of_each_case(cases):
     """Every measure of every case is the same to 1e-12 by columns, and skipped where it is skipped there."""
-    measured = measure(Qrels.from_cases(cases), Rankings.from_cases(cases), NAMES)
+    measured = measure_rankings(Qrels.from_cases(cases), Rankings.from_cases(cases), NAMES)
     for name in NAMES:
         values = measured[name].by_question()
-        metric = load(name)
+        metric = load_metric(name)
         for case in cases:
             outcome = metric.compute(case)
             if isinstance(outcome, Skipped):
                 assert case.id not in values
             else:
                 assert values[case.id] == pytest.approx(outcome[0].number, abs=1e-12)
-        assert measured[name].measured + measured[name].skipped == len(cases)
+        assert measured[name].measured_count + measured[name].skipped == len(cases)
 
 
 def test_essential_documents_of_columns_are_graded_so():
@@ -121,7 +121,7 @@ def test_equal_to_trec_eval(seed):
         rankings = Rankings.from_dicts(scores, ties="trec_eval")
     else:
         rankings = Rankings.from_columns(questions, documents, scores=column, ties="trec_eval")
-    measured = measure(qrels, rankings, OF_TREC_EVAL.values())
+    measured = measure_rankings(qrels, rankings, OF_TREC_EVAL.values())
     for theirs, ours in OF_TREC_EVAL.items():
         for name, value in measured[ours].by_question().items():
             assert value == pytest.approx(expected[name][theirs], abs=1e-12)
@@ -169,8 +169,8 @@ def test_columns_of_any_kind_and_order(kind, rows, gold):
     judged = {(question, document): grade for question, document, grade in gold}
     qrels = Qrels.from_columns(*as_columns(kind, [(*pair, grade) for pair, grade in judged.items()]))
     questions, documents, scores = as_columns(kind, rows)
-    measured = measure(qrels, Rankings.from_columns(questions, documents, scores=scores), NAMES)
-    expected = measure(qrels, Rankings.from_lists(by_hand(rows)), NAMES)
+    measured = measure_rankings(qrels, Rankings.from_columns(questions, documents, scores=scores), NAMES)
+    expected = measure_rankings(qrels, Rankings.from_lists(by_hand(rows)), NAMES)
     for name in NAMES:
         assert measured[name].by_question() == expected[name].by_question()
     assert (measured.missing, set(measured.unknown)) == (expected.missing, set(expected.unknown))
@@ -183,9 +183,9 @@ def test_columns_of_any_kind_and_order(kind, rows, gold):
 def test_more_rows_than_a_block():
     """Questions across the edges of blocks, one longer than a block, repeated documents: as in plain Python."""
     lists = {f"q{n}": [f"d{n + k * k % 31}" for k in range(40)] for n in range(900)}
-    lists["long"] = [f"d{k}" for k in range(3 * BLOCK)]
+    lists["long"] = [f"d{k}" for k in range(3 * BLOCK_ROWS)]
     gold = {name: {documents[n]: 1 + n % 2 for n in (0, 5, 10)} for name, documents in lists.items()}
-    measured = measure(Qrels.from_dicts(gold), Rankings.from_lists(lists), ["map", "precision"])
+    measured = measure_rankings(Qrels.from_dicts(gold), Rankings.from_lists(lists), ["map", "precision"])
     for name, documents in lists.items():
         once = list(dict.fromkeys(documents))
         ranks = sorted(once.index(document) + 1 for document in gold[name])
@@ -225,7 +225,7 @@ def test_many_questions_of_uneven_length(form, ids):
         lists = by_hand(rows)
         questions, documents, column = zip(*rows, strict=True)
         rankings = Rankings.from_columns(questions, documents, scores=column)
-    measured = measure(Qrels.from_dicts(gold), rankings, ["recall@5", "mrr"])
+    measured = measure_rankings(Qrels.from_dicts(gold), rankings, ["recall@5", "mrr"])
     recalls, reciprocals = (measured[name].by_question() for name in ("recall@5", "mrr"))
     assert {name: (recalls[name], reciprocals[name]) for name in recalls} == recalls_and_mrr(gold, lists)
 
@@ -234,57 +234,61 @@ def test_many_questions_of_uneven_length(form, ids):
 @settings(max_examples=100, deadline=None)
 def test_blocks_hold_every_question_once_and_stay_small(lengths, size):
     """Ranges of questions follow one another, and their tables have at most twice the size asked for."""
-    ranges = list(blocks(np.array(lengths, dtype=np.intp), size))
+    ranges = list(iterate_blocks(np.array(lengths, dtype=np.intp), size))
     assert [n for first, last in ranges for n in range(first, last)] == list(range(len(lengths)))
     assert all(last - first == 1 or (last - first) * max(lengths[first:last]) <= 2 * size for first, last in ranges)
 
 
 def test_names_are_compared_by_what_they_hold():
     """Names of two columns are equal where their texts are, and equal to a tuple of the same texts."""
-    one, other = (Names(texts_of(texts, "names"), np.arange(2)) for texts in (["a", "bé", "c"], ["a", "bé"]))
+    one, other = (LazyNames(read_texts(texts, "names"), np.arange(2)) for texts in (["a", "bé", "c"], ["a", "bé"]))
     assert one == other
     assert one == ("a", "bé")
     assert other != ("a", "c")
-    assert one != Names(texts_of(["a", "c"], "names"), np.arange(2))
-    assert [one.distinct, Names(texts_of(["a", "a"], "names"), np.arange(2)).distinct] == [True, False]
+    assert one != LazyNames(read_texts(["a", "c"], "names"), np.arange(2))
+    assert [one.is_distinct, LazyNames(read_texts(["a", "a"], "names"), np.arange(2)).is_distinct] == [True, False]
 
 
 def test_what_is_not_there_is_told():
     """Questions without relevant documents are skipped, unanswered ones count as 0 or are dropped; all are counted."""
     qrels = Qrels.from_dicts({"a": {"d1": 1}, "b": {"d1": 1}, "c": {"d1": 0}, "d": {}})
     rankings = Rankings.from_dicts({"a": {"d1": 1.0}, "c": {"d1": 1.0}, "e": {"d1": 1.0}})
-    figure = measure(qrels, rankings, ["mrr"])["mrr"]
-    assert (figure.asked, figure.measured, figure.skipped, figure.missing) == (5, 2, 3, 1)
+    figure = measure_rankings(qrels, rankings, ["mrr"])["mrr"]
+    assert (figure.asked, figure.measured_count, figure.skipped, figure.missing) == (5, 2, 3, 1)
     assert (figure.mean, figure.by_question()) == (0.5, {"a": 1.0, "b": 0.0})
     assert str(figure).endswith("3 skipped, 1 missing from the run, counted as 0)")
-    dropped = measure(qrels, rankings, ["mrr"], missing="drop")["mrr"]
-    assert (dropped.measured, dropped.missing, dropped.mean) == (1, 1, 1.0)
+    dropped = measure_rankings(qrels, rankings, ["mrr"], missing="drop")["mrr"]
+    assert (dropped.measured_count, dropped.missing, dropped.mean) == (1, 1, 1.0)
     assert str(dropped).endswith("1 missing from the run, left out)")
 
 
 def test_no_nan_leaves():
     """Where nothing can be measured there is no value: no mean, and no NaN."""
-    figure = measure(Qrels.from_dicts({}), Rankings.from_dicts({}), ["ndcg"])["ndcg"]
+    figure = measure_rankings(Qrels.from_dicts({}), Rankings.from_dicts({}), ["ndcg"])["ndcg"]
     assert (figure.mean, len(figure.values), str(figure)[:13]) == (None, 0, "ndcg no value")
     grades = {"a": {"d1": -3}, "b": {}}
-    for found in measure(Qrels.from_dicts(grades), Rankings.from_dicts({"a": {}, "b": {"x": 1.0}}), NAMES).values():
+    for found in measure_rankings(
+        Qrels.from_dicts(grades), Rankings.from_dicts({"a": {}, "b": {"x": 1.0}}), NAMES
+    ).values():
         assert not np.isnan(found.values).any()
-        assert found.measured == 0
+        assert found.measured_count == 0
 
 
 def test_whole_numbers_are_ids():
     """7 in one column and "7" in the other are the same id."""
     qrels = Qrels.from_columns(np.array([1, 1]), [7, 8], [1, 0])
-    assert measure(qrels, Rankings.from_columns(["1"], ["7"]), ["recall"])["recall"].mean == 1.0
+    assert measure_rankings(qrels, Rankings.from_columns(["1"], ["7"]), ["recall"])["recall"].mean == 1.0
 
 
 def test_essential_and_relevant_grades():
     """The lowest relevant and essential grades can be told; gains stay those of the grades."""
     grades = {"q": {"a": 3, "b": 1}}
     rankings = Rankings.from_lists({"q": ["b", "a"]})
-    figures = measure(Qrels.from_dicts(grades, essential=2), rankings, ["mrr", "recall@1", "essential_recall@1"])
+    figures = measure_rankings(
+        Qrels.from_dicts(grades, essential=2), rankings, ["mrr", "recall@1", "essential_recall@1"]
+    )
     assert [figure.mean for figure in figures.values()] == [0.5, 0.5, 0.0]
-    figures = measure(Qrels.from_dicts(grades, relevant=2), rankings, ["recall@1", "ndcg"])
+    figures = measure_rankings(Qrels.from_dicts(grades, relevant=2), rankings, ["recall@1", "ndcg"])
     assert figures["recall@1"].mean == 0.0
     assert figures["ndcg"].mean == pytest.approx((1 + 3 / math.log2(3)) / (3 + 1 / math.log2(3)))
 
@@ -321,7 +325,7 @@ def test_wrong_data_is_told(make, told):
 
 def scored(scores):
     """Measure rankings of dictionaries."""
-    return measure(Qrels.from_dicts({"q": {"d": 1}}), Rankings.from_dicts(scores), ["mrr"])
+    return measure_rankings(Qrels.from_dicts({"q": {"d": 1}}), Rankings.from_dicts(scores), ["mrr"])
 
 
 @pytest.mark.parametrize(
@@ -337,7 +341,7 @@ def scored(scores):
 def test_unknown_measures_are_told(name, told):
     """A measure that is not there is told with the nearest one that is."""
     with pytest.raises(DefinitionError) as caught:
-        measure(Qrels.from_dicts({}), Rankings.from_dicts({}), [name])
+        measure_rankings(Qrels.from_dicts({}), Rankings.from_dicts({}), [name])
     assert told in str(caught.value)
 
 
@@ -349,9 +353,9 @@ def test_no_hash_decides(places):
     alike = [f"{side}/the-same-end-{n}" for n in range(4) for side in "ABC"]
     gold = {"many": plain, "q": {alike[0]: 1, alike[1]: 2, alike[3]: 1}}
     qrels = Qrels.from_dicts(gold, essential=2)
-    assert not qrels.grouped.whole  # so that the hash is of the last eight bytes
+    assert not qrels.grouped.needs_full_hashes  # so that the hash is of the last eight bytes
     ranked = [alike[n] for n in places]
-    figures = measure(qrels, Rankings.from_lists({"q": ranked}), ["map", "mrr", "precision"])
+    figures = measure_rankings(qrels, Rankings.from_lists({"q": ranked}), ["map", "mrr", "precision"])
     once = list(dict.fromkeys(ranked))
     ranks = sorted(once.index(name) + 1 for name in gold["q"] if name in once)
     assert figures["map"].by_question()["q"] == pytest.approx(sum(n / r for n, r in enumerate(ranks, 1)) / 3)
@@ -362,8 +366,10 @@ def test_no_hash_decides(places):
 def test_ends_that_are_alike_are_not_relied_on():
     """Where judged ids end alike, whole ids are hashed."""
     qrels = Qrels.from_dicts({"q": {f"{n}/the-same-end": 1 for n in range(40)}})
-    assert qrels.grouped.whole
-    figure = measure(qrels, Rankings.from_lists({"q": [f"{n}/the-same-end" for n in range(80)]}), ["recall@20"])
+    assert qrels.grouped.needs_full_hashes
+    figure = measure_rankings(
+        qrels, Rankings.from_lists({"q": [f"{n}/the-same-end" for n in range(80)]}), ["recall@20"]
+    )
     assert figure["recall@20"].mean == 0.5
 
 
@@ -371,9 +377,9 @@ def test_ends_that_are_alike_are_not_relied_on():
 @settings(max_examples=200, deadline=None)
 def test_a_hash_is_of_the_text_alone(texts, whole):
     """A text has the same hash whatever stands around it, and is read back as it was."""
-    column = texts_of([*texts, "long enough to take several words"], "ids")
-    hashes = column.hashes(slice(0, len(texts)), whole=whole)
-    alone = [texts_of([text], "ids").hashes(slice(0, 1), whole=whole)[0] for text in texts]
+    column = read_texts([*texts, "long enough to take several words"], "ids")
+    hashes = column.compute_hashes(slice(0, len(texts)), whole=whole)
+    alone = [read_texts([text], "ids").compute_hashes(slice(0, 1), whole=whole)[0] for text in texts]
     assert hashes.tolist() == alone
-    assert column.hashes(np.arange(len(texts)), whole=whole).tolist() == alone
+    assert column.compute_hashes(np.arange(len(texts)), whole=whole).tolist() == alone
     assert column.read(np.arange(len(texts))[::-1]) == texts[::-1]

@@ -7,11 +7,11 @@ import gzip
 
 import pytest
 
-from greval import Gold, load
+from greval import Gold, load_metric
 from greval.errors import DataError
-from greval.metrics.columns import measure
-from greval.metrics.columns.trec_files import read_qrels, read_run, read_trec
-from greval.metrics.columns.trec_measures import relevance_strings, trec_eval
+from greval.metrics.columns import measure_rankings
+from greval.metrics.columns.trec_files import read_qrels, read_trec, read_trec_run
+from greval.metrics.columns.trec_measures import format_relevance_strings, trec_eval
 
 FORMS = [("qrels.test", 1, 10, "expected_binary.csv"), ("qrels.rel_level", 2, 20, "expected_graded_l2.csv")]
 OURS = {
@@ -33,9 +33,9 @@ def test_every_value_of_trec_eval_is_reproduced(data_set, qrels, relevant, lengt
     """Each value that trec_eval prints comes out the same to 4 decimals: 387 for its own test data."""
     folder = data_set("trec_eval_golden")
     judged = read_qrels(folder / qrels, relevant=relevant)
-    run = read_run(folder / "results.test", ties="trec_eval")
-    found, strings = trec_eval(judged, run), relevance_strings(judged, run, length)
-    own = measure(judged, run, OURS.values())
+    run = read_trec_run(folder / "results.test", ties="trec_eval")
+    found, strings = trec_eval(judged, run), format_relevance_strings(judged, run, length)
+    own = measure_rankings(judged, run, OURS.values())
     compared = 0
     with (folder / expected).open(encoding="utf-8", newline="") as stream:
         for name, question, value in list(csv.reader(stream))[1:]:
@@ -72,7 +72,7 @@ def test_any_white_space_and_scripts(files, tmp_path):
     packed = tmp_path / "qrels.gz"
     packed.write_bytes(gzip.compress(files[0].read_bytes()))
     assert read_qrels(packed).documents == qrels.documents
-    measured = measure(qrels, read_run(files[1]), ["mrr"])
+    measured = measure_rankings(qrels, read_trec_run(files[1]), ["mrr"])
     assert measured["mrr"].by_question() == {"q1": 0.5, "q2": 0.0}
     assert (measured.missing, measured.unknown) == (("q2",), ("q3",))
 
@@ -108,9 +108,11 @@ def test_grades_of_judgements_are_gains(tmp_path):
     first, second = read_trec(tmp_path / "qrels.txt", tmp_path / "run.txt", essential=2)
     assert (first.gold.grades, first.gold.essential_docs) == ({"d1": 3, "d2": 1}, ("d1",))
     assert second.gold == Gold(essential_docs=("d1", "d2"), helpful_docs=())
-    ranked = measure(read_qrels(tmp_path / "qrels.txt"), read_run(tmp_path / "run.txt"), ["ndcg@10"])["ndcg@10"]
+    ranked = measure_rankings(read_qrels(tmp_path / "qrels.txt"), read_trec_run(tmp_path / "run.txt"), ["ndcg@10"])[
+        "ndcg@10"
+    ]
     for case in (first, second):
-        (judgement,) = load("ndcg@10").compute(case)
+        (judgement,) = load_metric("ndcg@10").compute(case)
         assert judgement.number == pytest.approx(ranked.by_question()[case.id], abs=1e-12)
 
 
@@ -150,13 +152,13 @@ def test_scores_are_numbers(tmp_path):
     path = tmp_path / "run.txt"
     path.write_text("q1 Q0 d1 1 2.5 mine\nq1 Q0 d2 2 nan mine\n", encoding="utf-8")
     with pytest.raises(DataError, match=r"run\.txt:2: the score must be a number, got 'nan'"):
-        read_run(path)
+        read_trec_run(path)
 
 
 def test_an_empty_file_holds_nothing(tmp_path):
     """Empty files are no fault: nothing was asked and nothing answered."""
     path = tmp_path / "empty.txt"
     path.write_bytes(b"\n")
-    measured = measure(read_qrels(path), read_run(path), ["ndcg@10", "map", "mrr", "precision"])
+    measured = measure_rankings(read_qrels(path), read_trec_run(path), ["ndcg@10", "map", "mrr", "precision"])
     assert [figure.mean for figure in measured.values()] == [None] * 4
     assert list(read_trec(path, path)) == []

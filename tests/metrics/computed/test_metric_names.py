@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from greval.errors import DefinitionError
-from greval.metrics.computed import COMPUTED, FAMILIES, misnamed, parse, variants
+from greval.metrics.computed import COMPUTED, FAMILIES, explain_bad_name, find_computed_metric, list_name_variants
 from greval.metrics.files import write_metric
-from greval.metrics.library import load, predefined
-from greval.records.metric import ComputedMetric, define
+from greval.metrics.library import load_metric, predefined
+from greval.records.metric import ComputedMetric, build_metric
 
 
 @st.composite
@@ -29,17 +29,17 @@ def known(draw):
 @given(known())
 def test_a_metric_is_found_by_its_own_name(name):
     """The name of what a name gives leads to the same metric, however the first one was written."""
-    found = parse(name)
+    found = find_computed_metric(name)
     assert isinstance(found, ComputedMetric)
-    assert parse(found.name) is found
-    assert load(name) is found
-    assert misnamed(name) is None
+    assert find_computed_metric(found.name) is found
+    assert load_metric(name) is found
+    assert explain_bad_name(name) is None
 
 
 @given(known())
 def test_every_metric_has_a_definition(name):
     """Each is described, says what it needs, and ends its description as a sentence."""
-    metric = load(name)
+    metric = load_metric(name)
     assert metric.description.endswith(".")
     assert "{" not in metric.description
     assert metric.needs or metric.optional
@@ -48,8 +48,8 @@ def test_every_metric_has_a_definition(name):
 @given(st.text(max_size=20) | st.text("abcdgnrel@-0123456789._", max_size=20))
 def test_any_text_is_no_name_or_a_name(text):
     """Whatever is written gives a metric or None, never an error, and a metric's name is told by nobody as wrong."""
-    found = parse(text)
-    assert (found is None) or (misnamed(text) is None and parse(found.name) is found)
+    found = find_computed_metric(text)
+    assert (found is None) or (explain_bad_name(text) is None and find_computed_metric(found.name) is found)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_any_text_is_no_name_or_a_name(text):
 )
 def test_one_usual_name(given, name):
     """Different ways to write a metric have one name."""
-    assert load(given).name == name
+    assert load_metric(given).name == name
 
 
 @pytest.mark.parametrize(
@@ -94,16 +94,16 @@ def test_one_usual_name(given, name):
 )
 def test_near_misses(given, told):
     """What is wrong with a name is told with the name to write."""
-    assert parse(given) is None
+    assert find_computed_metric(given) is None
     with pytest.raises(DefinitionError) as caught:
-        load(given)
+        load_metric(given)
     assert caught.value.faults == (f"{given}: {told}",)
 
 
 def test_what_is_written_in_an_error_can_be_loaded():
     """Every name that an error offers is one."""
     for name in ("ndcg@0", "ndcg@5-exponentail", "edge_recall@3", "fuzzy_containment@2"):
-        assert parse(str(misnamed(name)).rsplit(" ", 1)[1])
+        assert find_computed_metric(str(explain_bad_name(name)).rsplit(" ", 1)[1])
 
 
 def test_a_users_file_goes_first(tmp_path):
@@ -115,19 +115,19 @@ def test_a_users_file_goes_first(tmp_path):
         "scale": {"categories": {"Good": "", "Bad": ""}},
     }
     for name in ("ndcg@10", "ndcg@0", "recall-mine"):
-        (tmp_path / f"{name}.yaml").write_text(write_metric(define({**content, "name": name})), encoding="utf-8")
-        assert load(name, tmp_path).description == "d"
-    assert isinstance(load("ndcg@10"), ComputedMetric)
+        (tmp_path / f"{name}.yaml").write_text(write_metric(build_metric({**content, "name": name})), encoding="utf-8")
+        assert load_metric(name, tmp_path).description == "d"
+    assert isinstance(load_metric("ndcg@10"), ComputedMetric)
 
 
 def test_the_list_is_of_usual_names():
     """Every family is listed with a usual setting, under its own name."""
-    assert all(load(name).name == name for name in COMPUTED)
+    assert all(load_metric(name).name == name for name in COMPUTED)
     assert {name.split("@")[0] for name in COMPUTED} == {*FAMILIES}
     assert {*COMPUTED} <= {*predefined()}
 
 
 def test_variants():
     """The names that could have been meant have the setting that was written, where the family takes it."""
-    assert "ndcg@3" in variants("x@3")
-    assert "latency@3" not in variants("x@3")
+    assert "ndcg@3" in list_name_variants("x@3")
+    assert "latency@3" not in list_name_variants("x@3")

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from greval import Case, compile_metric
 from greval.metrics.computed.formulas import ndcg
 from greval.metrics.computed.ranking import FAMILIES
-from greval.metrics.library import load
-from greval.records.metric_input import seen
+from greval.metrics.library import load_metric
+from greval.records.metric_input import select_metric_input
 from greval.records.result import Skipped
 
 NAMES = [family.name for family in FAMILIES]
@@ -27,13 +27,13 @@ def case(retrieved, essential=(), helpful=(), **more):
 
 
 def value(name, *args, **more):
-    (judgement,) = load(name).compute(case(*args, **more))
+    (judgement,) = load_metric(name).compute(case(*args, **more))
     assert judgement.number == float(judgement.value)
     return judgement.number
 
 
 def reason(name, found):
-    given = load(name).compute(found)
+    given = load_metric(name).compute(found)
     return given.reason if isinstance(given, Skipped) else given[0].reason
 
 
@@ -53,13 +53,13 @@ def test_grades_are_gains(retrieved, grades):
         theirs = pytrec_eval.RelevanceEvaluator({"q": judged}, {"ndcg", "ndcg_cut.3", "recall.3", "map"})
         measured = theirs.evaluate({"q": scores})["q"]
     for ours, name in {"ndcg": "ndcg", "ndcg@3": "ndcg_cut_3", "recall@3": "recall_3", "map": "map"}.items():
-        given_ = load(ours).compute(found)
+        given_ = load_metric(ours).compute(found)
         if max(grades.values()) <= 0:
             assert given_ == Skipped(reason="gold has no essential and no helpful document")
         else:
             assert given_[0].number == pytest.approx(measured[name], abs=1e-12), ours
     essential = {document for document, grade in grades.items() if grade >= 2}
-    given_ = load("essential_recall").compute(found)
+    given_ = load_metric("essential_recall").compute(found)
     if not essential:
         assert given_ == Skipped(reason="gold.grades has no document of 2 or more")
     else:
@@ -194,7 +194,7 @@ def test_a_document_of_both_lists_is_essential():
 def test_a_chunk_without_a_document_is_one():
     """Where a chunk names no document, its own id stands for it."""
     found = Case(question="?", chunks=[{"id": "c1", "text": ""}], gold={"essential_docs": ["c1"]})
-    assert load("recall").compute(found)[0].value == 1
+    assert load_metric("recall").compute(found)[0].value == 1
 
 
 SKIPS = [
@@ -224,8 +224,8 @@ def test_skipped(changes, told, names):
     """What is not defined is skipped with its reason, never 0."""
     found = {"question": "?", "chunks": ["text"], "gold": {"essential_docs": ["a"], "helpful_docs": ["b"]}, **changes}
     for name in names:
-        assert load(name).compute(Case.model_validate(found)) == Skipped(reason=told), name
-        assert compile_metric(load(name)).invoke(found).outcome == Skipped(reason=told), name
+        assert load_metric(name).compute(Case.model_validate(found)) == Skipped(reason=told), name
+        assert compile_metric(load_metric(name)).invoke(found).outcome == Skipped(reason=told), name
 
 
 @pytest.mark.parametrize("name", CUT)
@@ -233,7 +233,7 @@ def test_nothing_retrieved(name):
     """Where something was due and nothing came, it is 0, in a run too."""
     assert value(name, [], ["a"]) == 0
     assert reason(name, case([], ["a"])) == "0 of 1 essential document as nothing was retrieved; missed: a"
-    (judgement,) = compile_metric(load(name)).invoke(case([], ["a"])).judgements
+    (judgement,) = compile_metric(load_metric(name)).invoke(case([], ["a"])).judgements
     assert judgement.value == 0
 
 
@@ -262,7 +262,7 @@ def test_a_long_reason_is_cut():
 
 def test_what_is_looked_at_decides_whether_it_is_computed_anew():
     """Other chunks, or another gold, have another key in a run."""
-    metric = load("ndcg@10")
-    first = seen(metric, case(["a"], ["a"]))
-    assert seen(metric, case(["b"], ["a"])) != first
-    assert seen(metric, case(["a"], ["b"])) != first
+    metric = load_metric("ndcg@10")
+    first = select_metric_input(metric, case(["a"], ["a"]))
+    assert select_metric_input(metric, case(["b"], ["a"])) != first
+    assert select_metric_input(metric, case(["a"], ["b"])) != first

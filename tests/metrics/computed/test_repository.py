@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from greval import Case, DataError, Node, RowFault, ValueMetric, compile_metric, fill_sources, read_cases
-from greval.judging.prompt import case_text
-from greval.metrics.library import load
+from greval.judging.prompt import format_case_text
+from greval.metrics.library import load_metric
 from greval.records.result import Skipped
 
 
@@ -26,7 +26,7 @@ def case(repos, essential=None, versions=(), **gold):
 
 
 def judged(name, found):
-    given = load(name).compute(found)
+    given = load_metric(name).compute(found)
     return given if isinstance(given, Skipped) else (given[0].number, given[0].reason)
 
 
@@ -60,7 +60,7 @@ def test_laws(repos, essential):
 def test_nothing_retrieved(name):
     """Where repositories were due and nothing came, it is 0, in a run too."""
     assert judged(name, case([], ["core"]))[0] == 0
-    assert compile_metric(load(name)).invoke(case([], ["core"])).judgements[0].value == 0
+    assert compile_metric(load_metric(name)).invoke(case([], ["core"])).judgements[0].value == 0
 
 
 @pytest.mark.parametrize("name", ["cross_repo_precision", "repo_recall"])
@@ -111,7 +111,10 @@ class TestVersions:
         """Without chunks and a walk whose nodes tell where they come from, it is skipped, in a run too."""
         for found in (Case(question=""), Case(question="?", traversal={"start_nodes": ["a"]})):
             assert judged("version_coherence", found) == Skipped(reason="chunks is not recorded")
-            assert compile_metric(load("version_coherence")).invoke(found).outcome.reason == "chunks is not recorded"
+            assert (
+                compile_metric(load_metric("version_coherence")).invoke(found).outcome.reason
+                == "chunks is not recorded"
+            )
 
 
 WALK = {
@@ -135,7 +138,7 @@ class TestWalk:
         assert judged("cross_repo_precision", found) == (1, "2 of 2 repositories essential")
         assert judged("repo_recall", found)[0] == 1
         assert judged("cross_repo_precision@1", found)[0] == 1
-        result = compile_metric(load("version_coherence")).invoke(found)
+        result = compile_metric(load_metric("version_coherence")).invoke(found)
         assert result.judgements[0].value == 0
 
     def test_a_walk_alone(self):
@@ -170,7 +173,7 @@ class TestWalk:
         metric = ValueMetric(
             name="path", description="d", needs=["traversal"], steps=["s"], range=(0, 1), levels={0: "No.", 1: "Yes."}
         )
-        texts = [case_text(metric, Case(question="?", traversal=one)) for one in (walk, WALK)]
+        texts = [format_case_text(metric, Case(question="?", traversal=one)) for one in (walk, WALK)]
         assert texts[0] == texts[1]
 
 

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from strategies import cases
 
 from greval import Case, compile_metric
-from greval.metrics.computed.containment import contains
-from greval.metrics.computed.dates import dates
+from greval.metrics.computed.containment import find_match
+from greval.metrics.computed.dates import find_dates
 from greval.metrics.computed.text import token_f1
-from greval.metrics.computed.tokenisation import told, words, written
-from greval.metrics.library import load
+from greval.metrics.computed.tokenisation import drop_articles, normalise_text, split_words
+from greval.metrics.library import load_metric
 from greval.records.result import Skipped
 
 NAMES = ("exact_match", "token_f1", "fuzzy_containment@0.80", "fuzzy_containment@0.90")
@@ -26,12 +26,12 @@ def case(answer, expected=None, **gold):
 
 
 def judged(name, answer, expected=None, **gold):
-    found = load(name).compute(case(answer, expected, **gold))
+    found = load_metric(name).compute(case(answer, expected, **gold))
     return found if isinstance(found, Skipped) else (found[0].number, found[0].reason)
 
 
 def keys(text):
-    return [word.key for word in words(text)]
+    return [word.key for word in split_words(text)]
 
 
 class TestWords:
@@ -81,15 +81,15 @@ class TestWords:
     @given(st.text(max_size=60))
     def test_places(self, text):
         """Any text is read; each word stands where it says, in order."""
-        found = words(text)
-        plain = written(text)
+        found = split_words(text)
+        plain = normalise_text(text)
         starts = [word.start for word in found]
         assert starts == sorted(starts)
         assert all(0 <= word.start < word.end <= len(plain) and word.key for word in found)
 
     def test_articles(self):
         """An article counts for nothing where a word follows; the letter A within a sentence is a name."""
-        read = [word.key for word in told(words("A crew of the ship has vitamin A in a box, grade A"))]
+        read = [word.key for word in drop_articles(split_words("A crew of the ship has vitamin A in a box, grade A"))]
         assert read == ["crew", "of", "ship", "has", "vitamin", "a", "in", "box", "grade", "a"]
 
 
@@ -134,7 +134,7 @@ class TestDates:
     @pytest.mark.parametrize("text", ["31/04/2024", "2024-13-01", "2023-02-29", "you may 5", "32/13/2024", "may"])
     def test_no_dates(self, text):
         """What no calendar has, and a verb, is no date."""
-        assert not [found for found in dates(text) if found.date]
+        assert not [found for found in find_dates(text) if found.date]
 
     @settings(deadline=None)  # the machine may be busy
     @given(st.dates())
@@ -341,7 +341,7 @@ class TestContainment:
     def test_laws(self, gold, before, after):
         """What is put between others, as words of their own, is found; a text contains itself."""
         for answer in (gold, f"{before} ; {gold} ; {after}"):
-            found = contains(answer, gold, 0.8)
+            found = find_match(answer, gold, 0.8)
             assert found is None or found.alike == 1
 
 
@@ -378,12 +378,12 @@ class TestExpected:
         assert judged(name, "Ada", " ") == Skipped(reason="expected_answer is empty")
         assert judged(name, "Ada", answers=[]) == Skipped(reason="expected_answer is empty")
         assert judged(name, None, "Ada") == Skipped(reason="answer is not recorded")
-        assert compile_metric(load(name)).invoke(case(None, "Ada")).outcome.reason == "answer is not recorded"
+        assert compile_metric(load_metric(name)).invoke(case(None, "Ada")).outcome.reason == "answer is not recorded"
 
     @pytest.mark.parametrize("name", NAMES)
     def test_other_answers_alone(self, name):
         """In a run, the gold's answers are enough."""
-        assert compile_metric(load(name)).invoke(case("Ada", answers=["Ada"])).judgements[0].value == 1
+        assert compile_metric(load_metric(name)).invoke(case("Ada", answers=["Ada"])).judgements[0].value == 1
 
 
 @settings(deadline=None)  # the machine may be busy
@@ -391,7 +391,7 @@ class TestExpected:
 def test_any_case(found):
     """Every case gives a figure on the scale or is skipped with a reason."""
     for name in NAMES:
-        metric = load(name)
+        metric = load_metric(name)
         outcome = metric.compute(found)
         if isinstance(outcome, Skipped):
             assert outcome.reason

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from greval import Case
 from greval.metrics.computed import formulas
 from greval.metrics.computed.traversal import FAMILIES
-from greval.metrics.library import load
+from greval.metrics.library import load_metric
 from greval.records.result import Skipped
 
 AB, BC, CD = ("a", "calls", "b"), ("b", "owns", "c"), ("c", "calls", "d")
@@ -23,7 +23,7 @@ def case(edges=(), starts=(), finals=(), **gold):
 
 
 def judged(name, found):
-    given = load(name).compute(found)
+    given = load_metric(name).compute(found)
     return given if isinstance(given, Skipped) else (given[0].number, given[0].reason)
 
 
@@ -39,7 +39,7 @@ class TestEdges:
         told = "2 of 3 walked edges expected; not expected: c -calls-> d"
         assert judged("edge_precision", found) == (2 / 3, told)
         assert judged("spurious_edge_rate", found) == (1 / 3, told)
-        assert load("spurious_edge_rate").scale.better == "lower"
+        assert load_metric("spurious_edge_rate").scale.better == "lower"
 
     def test_direction_and_label(self):
         """An edge the other way round, or of another label, counts where an option says so."""
@@ -138,9 +138,9 @@ class TestOrder:
     @given(st.lists(st.sampled_from("abc"), max_size=8), st.lists(st.sampled_from("abc"), max_size=8))
     def test_common_order(self, left, right):
         """The common order is symmetric, at most the shorter, whole where one is within the other."""
-        found = formulas.common_order(left, right)
-        assert found == formulas.common_order(right, left) <= min(len(left), len(right))
-        assert formulas.common_order(left, [*right, *left]) == len(left)
+        found = formulas.lcs_length(left, right)
+        assert found == formulas.lcs_length(right, left) <= min(len(left), len(right))
+        assert formulas.lcs_length(left, [*right, *left]) == len(left)
 
 
 class TestDepth:

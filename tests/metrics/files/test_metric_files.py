@@ -14,11 +14,11 @@ from ruamel.yaml import YAML
 from strategies import AWKWARD, SCRIPTS, metrics
 
 from greval.errors import DefinitionError
-from greval.metrics.files import MAX_BYTES, file_schema, parse_metric, read_metric, write_metric
-from greval.metrics.library import predefined_folder
+from greval.metrics.files import MAX_BYTES, build_file_schema, parse_metric, read_metric, write_metric
+from greval.metrics.library import find_predefined_folder
 from greval.records.metric import CategoricalMetric, JudgedMetric, ManyValueMetric
 
-FILES = sorted(predefined_folder().glob("*.yaml"))
+FILES = sorted(find_predefined_folder().glob("*.yaml"))
 GOOD = """\
 name: tone
 description: Whether the answer is polite.
@@ -60,7 +60,7 @@ def as_editors_see(text: str) -> object:
 
 
 def accepts(text: str) -> bool:
-    return jsonschema.Draft7Validator(file_schema()).is_valid(as_editors_see(text))
+    return jsonschema.Draft7Validator(build_file_schema()).is_valid(as_editors_see(text))
 
 
 class TestRead:
@@ -351,26 +351,26 @@ class TestWrite:
 class TestSchema:
     def test_is_the_stored_one(self):
         """The schema beside the predefined metrics is the one that the models give."""
-        stored = json.loads((predefined_folder() / "metric.schema.json").read_text("utf-8"))
-        assert stored == file_schema()
+        stored = json.loads((find_predefined_folder() / "metric.schema.json").read_text("utf-8"))
+        assert stored == build_file_schema()
         jsonschema.Draft7Validator.check_schema(stored)
 
     def test_command(self):
         """The command that regenerates the schema prints it to the letter."""
         command = [sys.executable, "-m", "greval.metrics.files"]
         printed = subprocess.run(command, capture_output=True, check=True, encoding="utf-8").stdout
-        assert printed == (predefined_folder() / "metric.schema.json").read_text("utf-8")
+        assert printed == (find_predefined_folder() / "metric.schema.json").read_text("utf-8")
 
     @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
     def test_predefined(self, file):
         """Every predefined file fits the schema, and names it for editors in its first line."""
         text = file.read_text("utf-8")
-        jsonschema.Draft7Validator(file_schema()).validate(as_editors_see(text))
+        jsonschema.Draft7Validator(build_file_schema()).validate(as_editors_see(text))
         assert text.startswith("# yaml-language-server: $schema=metric.schema.json\n")
 
     def test_described(self):
         """Every field has a description for the editor."""
-        fields = file_schema()["properties"]
+        fields = build_file_schema()["properties"]
         assert {*fields} == {*JudgedMetric.model_fields}
         assert all(content["description"] for content in fields.values())
 

@@ -12,7 +12,7 @@ from framework_folder import CONFIG, ROWS, make_folder
 import greval
 from greval.errors import DataError, MethodError
 from greval.metrics.files.yaml_reader import read_source
-from greval.runs.from_config.config import Config, read_config, with_provider
+from greval.runs.from_config.config import EvaluationConfig, add_provider, read_config
 from greval.runs.from_config.dataset import read_questions
 from greval.runs.from_config.methods import load_group_methods
 
@@ -48,7 +48,7 @@ def test_the_published_config(tmp_path):
     """The form of the published design is read; a model without a provider is OpenAI's."""
     read = config(tmp_path, PUBLISHED)
     assert (read.judge.model, read.judge.temperature) == ("openai:gpt-5.1", 0.0)
-    assert [read.spec(name) for name in read.methods] == [
+    assert [read.find_spec(name) for name in read.methods] == [
         "graphrag:{index}?method=local",
         "graphrag:{index}?method=basic",
     ]
@@ -62,7 +62,7 @@ def test_the_published_config(tmp_path):
 )
 def test_providers(given, model):
     """Only a bare name is taken for a model of OpenAI."""
-    assert with_provider(given) == model
+    assert add_provider(given) == model
 
 
 def test_all_faults_are_told_at_once_with_their_line(tmp_path):
@@ -172,7 +172,7 @@ def test_answers_of_methods_are_not_taken_for_the_truth(tmp_path):
 
 def test_ids_stay_the_same_whatever_is_selected(tmp_path):
     """A row without an id is named by its place in the file, so that parts of an evaluation add up."""
-    found = questions(tmp_path, ROWS).where({"imdb_key": ["tt2"]})
+    found = questions(tmp_path, ROWS).select({"imdb_key": ["tt2"]})
     assert [sample.id for sample in found.samples] == ["row-3"]
 
 
@@ -181,7 +181,7 @@ def test_one_value_or_several(tmp_path):
     found = questions(tmp_path, ROWS)
 
     def ids(**wanted):
-        return [sample.id for sample in found.where(wanted).samples]
+        return [sample.id for sample in found.select(wanted).samples]
 
     assert ids(year="1843") == ["row-1", "row-3"]
     assert ids(year=["1843", "1900"], imdb_key="tt1") == ["row-1", "row-2"]
@@ -220,12 +220,12 @@ def test_the_documented_config_is_valid():
     """The config that docs/framework.md shows is read without a fault."""
     page = (Path(greval.__file__).parents[1] / "docs" / "framework.md").read_text(encoding="utf-8")
     first, second = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
-    read = Config.model_validate(read_source(f"{first}{second}").data)
-    assert (read.spec("local"), read.generation.context) == ("graphrag:{index}?method=local", "fair")
+    read = EvaluationConfig.model_validate(read_source(f"{first}{second}").data)
+    assert (read.find_spec("local"), read.generation.context) == ("graphrag:{index}?method=local", "fair")
 
 
 def test_a_config_round_trips():
     """A config is a plain value: what it was read from can be written and read again."""
     given = {"dataset": {"path": "q.json"}, "methods": {"a": "m:f", "local": None}, "indexes": {"x": "y"}}
-    read = Config.model_validate(given)
-    assert Config.model_validate_json(read.model_dump_json()) == read
+    read = EvaluationConfig.model_validate(given)
+    assert EvaluationConfig.model_validate_json(read.model_dump_json()) == read

@@ -11,9 +11,9 @@ from hypothesis import given
 from strategies import metrics
 
 from greval import CategoricalMetric, ValueMetric, evaluate
-from greval.runs.store import COLUMNS, Store, flat
+from greval.runs.store import COLUMNS, Store, flatten_result
 from greval.runs.store.exports import write_csv, write_parquet
-from greval.runs.store.flat import Layout, read_layout
+from greval.runs.store.flat import TableLayout, read_layout
 from greval.testing import ScriptedJudge
 
 LISTED = {"parts": {"means": "p", "each": {"what": "w", "there": ["yes", "no"]}}}
@@ -124,7 +124,7 @@ def test_notes_of_no_definition_are_kept(run):
     """A note that no metric of the run defines any more is not lost: it stands in `notes`."""
     with Store.open(run) as store:
         row = next(row for row in store.results() if row.metric == "deep" and row.sample_id == "q1")
-    (cells,) = flat(row)
+    (cells,) = flatten_result(row)
     assert json.loads(cells["notes"])["advice"] == "Give\nthe year."
     assert json.loads(cells["notes"])["coverage"]["share"] == 1.0
 
@@ -145,7 +145,7 @@ def test_every_note_of_a_definition_has_its_columns(metric):
     """Whatever a metric asks for, each note has a column, and a run without notes has those of every run."""
     layout = read_layout([metric.model_dump(mode="json")])
     assert {f"notes.{name}" for name in metric.notes} <= {*layout.columns}
-    assert Layout().columns == COLUMNS == read_layout(None).columns
+    assert TableLayout().columns == COLUMNS == read_layout(None).columns
 
 
 def test_rows_of_older_logs_have_their_columns(run):

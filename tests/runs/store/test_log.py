@@ -20,11 +20,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from greval import evaluate, load
+from greval import evaluate, load_metric
 from greval.errors import StoreError
 from greval.records.case import Case
 from greval.records.result import Failed, Failure, Judgement, Result, Scored, Skipped, Usage
-from greval.runs.store import COLUMNS, FILE, Store, flat
+from greval.runs.store import COLUMNS, FILE, Store, flatten_result
 from greval.runs.store.exports import write_csv, write_parquet
 
 
@@ -154,7 +154,7 @@ def test_exports_and_the_frame_have_the_same_rows(outcome, tokens):
     """CSV and Parquet, written from the log's lines, hold what `flat` gives of the results."""
     usage = Usage(calls=1, input_tokens=tokens)
     results = [row(outcome=outcome, usage=usage, tags={"a": "b"}), row("q2")]
-    expected = [[found.get(name) for name in COLUMNS] for result in results for found in flat(result)]
+    expected = [[found.get(name) for name in COLUMNS] for result in results for found in flatten_result(result)]
     lines = [result.model_dump_json() for result in results]
     text = io.StringIO(newline="")
     write_csv(lines, text)
@@ -267,7 +267,7 @@ def test_a_log_without_plans_is_read_and_goes_on(tmp_path, way):
     case = {"question": "Who?", "expected_answer": "Ada"}
     cases = [{"id": name, **case, "answer": "Ada" if score else "Bob"} for name, score in scores.items()]
     with tempfile.TemporaryDirectory() as name:
-        evaluate(cases, [load("exact_match")], out=name)
+        evaluate(cases, [load_metric("exact_match")], out=name)
         with closing(sqlite3.connect(Path(name) / FILE)) as new, closing(sqlite3.connect(tmp_path / FILE)) as old:
             old.executescript(BEFORE_PLANS)
             for table in ("results", "cases", "facts"):
@@ -279,7 +279,7 @@ def test_a_log_without_plans_is_read_and_goes_on(tmp_path, way):
     with way(tmp_path) as store:
         assert {one.sample_id: one.judgements[0].number for one in store.results()} == scores
         assert [one.id for one in store.cases()] == [*scores]
-    again = evaluate(cases[:1], [load("exact_match")], out=tmp_path)
+    again = evaluate(cases[:1], [load_metric("exact_match")], out=tmp_path)
     assert (again.progress.kept, [one.sample_id for one in again.results()]) == (1, ["q1"])
     with Store.open(tmp_path) as store:
         assert store.count_others() == 1

@@ -14,7 +14,7 @@ from greval.records.case import Case
 from greval.records.result import Failed, Failure, Judgement, Result, Scored, Skipped
 from greval.runs.store import Store
 from greval.runs.store import pages as module
-from greval.runs.store.pages import Pages, Wanted
+from greval.runs.store.pages import PageReader, ResultFilter
 
 NAMES = st.sampled_from(["a", "b", 'q"1', "ü\n", "", "a\0b", "\0"])
 OUTCOMES = {
@@ -49,7 +49,7 @@ def read(pages, limit, **wanted):
     """Read all pages."""
     lines, after = [], 0
     while after is not None:
-        page = pages.results(Wanted(**wanted), after=after, limit=limit)
+        page = pages.results(ResultFilter(**wanted), after=after, limit=limit)
         assert len(page.lines) <= limit
         lines, after = [*lines, *page.lines], page.next
     return lines
@@ -59,12 +59,12 @@ def read(pages, limit, **wanted):
 def test_pages_hold_what_the_log_holds(rows, limit):
     """Pages of any size hold the newest row of each of its names once, in the log's order."""
     folder = folder_of(rows)
-    with Store.open(folder) as store, Pages.open(folder) as pages:
+    with Store.open(folder) as store, PageReader.open(folder) as pages:
         assert read(pages, limit) == [*store.lines()]
-        assert pages.counts() == {
+        assert pages.count_by_metric() == {
             metric: len([*store.lines(metric)]) for metric in dict.fromkeys(result.metric for result in store.results())
         }
-        assert pages.written() == len(rows)
+        assert pages.count_rows() == len(rows)
         assert pages.methods() == tuple(dict.fromkeys(method for _, method, _, _ in rows))
 
 
@@ -80,7 +80,7 @@ def test_filters_give_what_fits(rows, name, status, value):
         "value": (value, lambda one: value in {judgement.value for judgement in one.judgements}),
         "tag": (('a"b', name), lambda one: one.tags['a"b'] == name),
     }
-    with Store.open(folder) as store, Pages.open(folder) as pages:
+    with Store.open(folder) as store, PageReader.open(folder) as pages:
         results = [*store.results()]
         for chosen in (*([one] for one in fits), [*fits]):
             expected = [one for one in results if all(fits[name][1](one) for name in chosen)]
@@ -92,7 +92,7 @@ def test_filters_give_what_fits(rows, name, status, value):
 def test_each_case_comes_once(rows, limit):
     """Pages of cases hold each case once with how its metrics ended, also where it was judged several times."""
     folder = folder_of(rows)
-    with Store.open(folder) as store, Pages.open(folder) as pages:
+    with Store.open(folder) as store, PageReader.open(folder) as pages:
         statuses = {}
         for one in store.results():
             statuses.setdefault((one.sample_id, one.method), {})[one.metric] = one.outcome.status
@@ -111,9 +111,9 @@ def test_each_case_comes_once(rows, limit):
 
 def test_a_page_of_long_rows_is_short():
     """Rows that together would fill the memory are spread over more pages, and none is lost."""
-    long = "x" * (module.MOST_LETTERS // 4)
+    long = "x" * (module.MAX_PAGE_CHARACTERS // 4)
     folder = folder_of([(f"q{n}", "", "tone", "skipped") for n in range(11)], reason=long)
-    with Pages.open(folder) as pages:
+    with PageReader.open(folder) as pages:
         assert len(pages.results(limit=100).lines) == 4
         assert len(read(pages, 100)) == 11
 
@@ -121,4 +121,4 @@ def test_a_page_of_long_rows_is_short():
 def test_a_folder_that_is_no_run(tmp_path):
     """A folder without a log is told."""
     with pytest.raises(StoreError, match="no run is there"):
-        Pages.open(tmp_path)
+        PageReader.open(tmp_path)

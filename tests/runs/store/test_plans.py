@@ -16,11 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from greval import Judge, Store, evaluate, read_cases
-from greval.analysis.summary import build
+from greval.analysis.summary import build_report
 from greval.records.metric import CategoricalMetric
-from greval.runs.batch import collect, status, submit
+from greval.runs.batch import collect, read_status, submit
 from greval.runs.merging import merge
-from greval.runs.store.pages import Pages
+from greval.runs.store.pages import PageReader
 from greval.testing import ScriptedJudge
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
@@ -153,9 +153,9 @@ def test_rows_that_were_removed_are_not_counted(greval, judge):
     with Store.open("runs/x") as store:
         assert [*store.frame()["sample_id"]] == ["q1", "q2"]
         assert [case.id for case in store.cases()] == ["q1", "q2"]
-    with Pages.open(Path("runs/x")) as pages:
+    with PageReader.open(Path("runs/x")) as pages:
         assert [one.sample_id for one in pages.cases().cases] == ["q1", "q2"]
-        assert (len(pages.results().lines), pages.counts()) == (2, {"correctness": 2})
+        assert (len(pages.results().lines), pages.count_by_metric()) == (2, {"correctness": 2})
         assert pages.case("q3", "") is None
 
 
@@ -259,11 +259,18 @@ def test_a_file_whose_run_was_killed_counts_nothing_of_what_it_was_before(greval
         yield next(iter(read_cases("c.jsonl")))
         raise KilledError
 
-    from greval import load  # noqa: PLC0415
+    from greval import load_metric  # noqa: PLC0415
 
     server = Judge("openai:fake", base_url=judge.url)
     with pytest.raises(KilledError):
-        evaluate(rows(), [load("correctness")], server, out="run", origin=read_cases("c.jsonl").source(), total=2)
+        evaluate(
+            rows(),
+            [load_metric("correctness")],
+            server,
+            out="run",
+            origin=read_cases("c.jsonl").identify_source(),
+            total=2,
+        )
     report = greval.report("run")
     assert sum(one["scored"] for one in report["summaries"]) <= 1
     assert {one["mean"] for one in report["summaries"]} <= {0.0}
@@ -315,11 +322,11 @@ async def test_a_batch_counts_the_cases_that_were_sent_last(tmp_path, monkeypatc
 
     def reported():
         with Store.open(tmp_path) as store:
-            found = build(store)
+            found = build_report(store)
         return [(one.mean, one.scored) for one in found.summaries], found.pending, found.others
 
     async def finish():
-        while not all(state.done for state in (await status(tmp_path)).values()):
+        while not all(state.is_done for state in (await read_status(tmp_path)).values()):
             pass
         await collect(tmp_path)
 
@@ -350,7 +357,7 @@ def test_a_run_that_is_merged_again_takes_its_own_place(tmp_path):
 
     def reported():
         with Store.open(tmp_path / "all") as store:
-            found = build(store)
+            found = build_report(store)
             rows = {(one.sample_id, str(one.judgements[0].value)) for one in store.results()}
         return rows, found.pending, found.others
 
@@ -423,7 +430,7 @@ def test_each_figure_is_that_of_a_fresh_folder(commands):
                 found: dict[tuple[str, str], dict[str, str]] = {key: {} for key in expected}
                 for result in store.results():
                     found[result.metric, result.method][result.sample_id] = str(result.judgements[0].value)
-                pending = build(store).pending
+                pending = build_report(store).pending
             for key, values in found.items():
                 assert values.items() <= expected[key][0].items()
             missing = {one: 0 for one, _ in expected}

@@ -8,8 +8,8 @@ import random
 import pytest
 from waiting import until
 
-from greval.serve.call_limit import FairGate
-from greval.serve.jobs.thread_slot import FarLane
+from greval.serve.call_limit import FairCallLimit
+from greval.serve.jobs.thread_slot import ThreadSlot
 
 
 async def in_thread(work):
@@ -24,11 +24,11 @@ async def emptied(gate):
 
 async def test_all_together_keep_to_the_limit():
     """Two runs in two threads never have more calls in flight than the server allows, nor each more than its own."""
-    gate, most = FairGate(3), {"all": 0, "ana": 0, "ben": 0}
+    gate, most = FairCallLimit(3), {"all": 0, "ana": 0, "ben": 0}
     flying = dict.fromkeys(most, 0)
 
     def calls(name):
-        lane = FarLane(gate.lane(name), asyncio.get_running_loop(), 2)
+        lane = ThreadSlot(gate.get_slot(name), asyncio.get_running_loop(), 2)
 
         async def call():
             async with lane:
@@ -51,8 +51,8 @@ async def test_all_together_keep_to_the_limit():
 
 async def test_who_stops_waiting_takes_no_turn():
     """Cancelled at any moment, before, while and after its turn comes, a call leaves no turn taken."""
-    gate, rng = FairGate(2), random.Random(7)
-    lane = FarLane(gate.lane("ana"), asyncio.get_running_loop(), 8)
+    gate, rng = FairCallLimit(2), random.Random(7)
+    lane = ThreadSlot(gate.get_slot("ana"), asyncio.get_running_loop(), 8)
 
     async def call():
         async with lane:
@@ -80,7 +80,7 @@ async def test_what_goes_wrong_at_the_gate_is_heard_of():
         async def __aexit__(self, *_):
             raise AssertionError
 
-    lane = FarLane(Broken(), asyncio.get_running_loop(), 1)
+    lane = ThreadSlot(Broken(), asyncio.get_running_loop(), 1)
 
     async def run():
         for _ in range(2):  # the second finds the first's place free again

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from greval.cli.keys import app as keys_app
 from greval.errors import GrevalError
-from greval.serve.middleware.api_keys import Keys, add_key, remove_key
+from greval.serve.middleware.api_keys import ApiKeys, add_key, remove_key
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def test_every_key_is_compared_in_constant_time(tmp_path):
     """Whether the first, the last or no key fits, each is compared with all its letters: time tells nothing."""
     file = tmp_path / "keys.json"
     keys = [add_key(file, f"k{number}") for number in range(5)]
-    known = Keys.model_validate_json(file.read_bytes())
+    known = ApiKeys.model_validate_json(file.read_bytes())
     compared = []
 
     def watch(_, event, what):
@@ -90,7 +90,7 @@ def test_every_key_is_compared_in_constant_time(tmp_path):
     for presented, name in ((keys[0], "k0"), (keys[4], "k4"), ("greval_no", None)):
         compared.clear()
         sys.setprofile(watch)
-        found = known.name_of(presented)
+        found = known.find_name(presented)
         sys.setprofile(None)
         assert (found, len(compared)) == (name, 5)
 

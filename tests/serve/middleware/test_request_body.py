@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from shell_app import client, made
 
-from greval.serve.middleware.json_text import fault_of
+from greval.serve.middleware.json_text import find_json_fault
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def depth(content):
 @given(JSON, st.integers(1, 4), st.booleans())
 def test_depth_is_what_a_parser_would_find(content, most, escaped):
     """For any JSON the check says too deep exactly where lists and objects stand deeper in each other."""
-    fault = fault_of(json.dumps(content, ensure_ascii=escaped).encode(), most)
+    fault = find_json_fault(json.dumps(content, ensure_ascii=escaped).encode(), most)
     assert (fault is not None) == (depth(content) > most)
 
 
@@ -72,14 +72,14 @@ def test_depth_is_what_a_parser_would_find(content, most, escaped):
 def test_halves_of_characters_are_found(text, escaped):
     """A text is refused exactly where it holds what no UTF-8 can, however it is written."""
     half = any(0xD800 <= ord(letter) <= 0xDFFF for letter in json.loads(json.dumps(text)))
-    fault = fault_of(json.dumps([text], ensure_ascii=escaped).encode("utf-8", "surrogatepass"), 9)
+    fault = find_json_fault(json.dumps([text], ensure_ascii=escaped).encode("utf-8", "surrogatepass"), 9)
     assert (fault is not None) == half
 
 
 @given(st.binary(max_size=200), st.integers(1, 3))
 def test_no_body_breaks_the_check(body, most):
     """Any bytes are told apart into those that may be parsed and those that are refused."""
-    assert fault_of(body, most) is None or fault_of(body, most).startswith("body: ")
+    assert find_json_fault(body, most) is None or find_json_fault(body, most).startswith("body: ")
 
 
 def test_large_bodies_are_refused(tmp_path):

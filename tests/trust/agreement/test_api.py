@@ -12,8 +12,8 @@ from greval.records.result import Judgement
 from greval.runs.store import Store
 from greval.stats.measured import Undefined
 from greval.trust.agreement import Agreement, agreement
-from greval.trust.agreement.baselines import lengths
-from greval.trust.annotations import Thing, keep, write_annotations
+from greval.trust.agreement.baselines import measure_lengths
+from greval.trust.annotations import AnnotatedItem, keep_annotations, write_annotations
 
 YES = ["Yes"] * 12 + ["No"] * 8
 MOSTLY = ["Yes"] * 10 + ["No"] * 10
@@ -33,7 +33,7 @@ def test_files_and_rows_and_what_is_kept_give_the_same(run, tmp_path):
     write_annotations(bob, tmp_path / "bob.jsonl")
     expected = agreement(run, "right", [*ana, *bob])
     assert agreement(run, "right", [tmp_path / "ana.csv", tmp_path / "bob.jsonl"]) == expected
-    keep(run, [*ana, *bob])
+    keep_annotations(run, [*ana, *bob])
     assert agreement(run, "right") == expected
     assert Agreement.model_validate_json(expected.model_dump_json()) == expected
 
@@ -185,8 +185,10 @@ def test_the_length_of_a_triple_counts(tmp_path):
     case = Case(id="q", question="?", triples=(("crew", "uses", "identity"),))
     with Store.create(tmp_path / "run") as store:
         store.keep_cases([case])
-        thing = Thing(sample_id="q", method="", item="t1", tags={}, judgement=Judgement(value=1, reason="r"), values={})
-        assert lengths(store, [thing]) == {("q", "", "t1"): len("crew uses identity")}
+        thing = AnnotatedItem(
+            sample_id="q", method="", item="t1", tags={}, judgement=Judgement(value=1, reason="r"), values={}
+        )
+        assert measure_lengths(store, [thing]) == {("q", "", "t1"): len("crew uses identity")}
 
 
 def test_constant_numbers_are_told(tmp_path):

@@ -22,13 +22,13 @@ from aligned_runs import (
     wrong_in,
 )
 
-from greval import Annotation, evaluate, load, parse_metric, read_metric, write_metric
+from greval import Annotation, evaluate, load_metric, parse_metric, read_metric, write_metric
 from greval.errors import DataError, DefinitionError, JudgeError, StoppedError, StoreError
 from greval.judging.model.prices import Price, Prices
 from greval.runs.store import Store
 from greval.testing import ScriptedJudge
-from greval.trust.alignment import align, align_async, foresee
-from greval.trust.annotations.judged_items import shown
+from greval.trust.alignment import align, align_async, forecast_align
+from greval.trust.annotations.judged_items import read_judged_items
 
 pytestmark = pytest.mark.long
 
@@ -305,7 +305,7 @@ def test_what_a_metric_builds_on_is_not_judged_again(tmp_path):
             "uses": {"chunks": {"judged_by": "kept_chunks", "as": ["Relevant"]}},
         }
     )
-    below = load("chunk_evaluation").model_copy(update={"name": "kept_chunks"})
+    below = load_metric("chunk_evaluation").model_copy(update={"name": "kept_chunks"})
     tone = follower(metric, truth, wrong_in(0.4, 0.02))
 
     def answer(messages):
@@ -318,7 +318,7 @@ def test_what_a_metric_builds_on_is_not_judged_again(tmp_path):
     cases = [{**case(number), "chunks": ["It is kept.", "It is dropped."]} for number in truth]
     run = evaluate(cases, [metric, below], judge, out=tmp_path / "run")
     before = len(judge.calls)
-    assert foresee(run, metric, judge, labels(metric, truth), **SMALL).before == 0
+    assert forecast_align(run, metric, judge, labels(metric, truth), **SMALL).before == 0
     found = align(run, metric, judge, labels(metric, truth), **SMALL)
     new = [messages[-1].text for messages in judge.calls[before:]]
     assert found.accepted
@@ -330,9 +330,9 @@ def test_what_a_metric_builds_on_is_not_judged_again(tmp_path):
 def test_another_judge_judges_the_metric_as_it_is_first(better, tmp_path):
     """The run's verdicts count only where they are of this judge and this definition."""
     run, said, judge = better
-    same = foresee(run, TONE, judge, said, **SMALL)
+    same = forecast_align(run, TONE, judge, said, **SMALL)
     other = TONE.model_copy(update={"steps": ("Read the answer with care.",)})
-    changed = foresee(run, other, judge, said, **SMALL)
+    changed = forecast_align(run, other, judge, said, **SMALL)
     assert (same.before, changed.before) == (0, COUNT)
     before = len(judge.calls)
     align(run, other, judge, said, work=tmp_path / "w", **SMALL)
@@ -343,7 +343,7 @@ def test_another_judge_judges_the_metric_as_it_is_first(better, tmp_path):
 def test_what_is_foreseen_is_never_passed(better):
     """The calls counted beforehand are as many as are made, or more."""
     run, said, judge = better
-    told = foresee(run, TONE, judge, said, **SMALL)
+    told = forecast_align(run, TONE, judge, said, **SMALL)
     before = len(judge.calls)
     align(run, TONE, judge, said, **SMALL)
     made = judge.calls[before:]
@@ -518,7 +518,7 @@ def test_labels_of_another_text_are_left_out_and_named(tmp_path):
     judge = follower(TONE, truth, wrong_in(0.4, 0.02))
     evaluate([{**case(n), "answer": f"It was thing {n}."} for n in truth], [TONE], judge, out=tmp_path / "run")
     with Store.open(tmp_path / "run") as store:
-        old = {one.place.thing: one.content for one in shown(store, TONE)}
+        old = {one.place.item_key: one.content for one in read_judged_items(store, TONE)}
     run = judged(tmp_path / "run", TONE, truth, judge)
     said = [*labels(TONE, truth)]
     said[3] = said[3].model_copy(update={"content": old[said[3].sample_id, said[3].method, None]})

@@ -11,9 +11,9 @@ from greval.records.annotation import Annotation
 from greval.runs.store import Store
 from greval.testing import ScriptedJudge
 from greval.trust.agreement import agreement
-from greval.trust.annotations import match
-from greval.trust.annotations.judged_items import contents, shown
-from greval.trust.argilla.metric_lookup import metric_of
+from greval.trust.annotations import match_annotations
+from greval.trust.annotations.judged_items import hash_contents, read_judged_items
+from greval.trust.argilla.metric_lookup import find_judged_metric
 
 TONE = CategoricalMetric(
     name="tone", description="d", needs=("question", "answer"), steps=["s"], categories={"Polite": "", "Rude": ""}
@@ -57,14 +57,14 @@ def labels(run, metric, annotator="ana", value="Polite"):
     with Store.open(run) as store:
         return [
             Annotation(**one.place.model_dump(), metric=metric, annotator=annotator, value=value, content=one.content)
-            for one in shown(store, metric_of(store, metric))
+            for one in read_judged_items(store, find_judged_metric(store, metric))
         ]
 
 
 def matched(run, rows, metric="tone"):
     """Match annotations with a run."""
     with Store.open(run) as store:
-        return match(store, metric, rows)
+        return match_annotations(store, metric, rows)
 
 
 @pytest.mark.parametrize("changed", [set(), {2}, {0, 3, 5}, {*range(6)}], ids=len)
@@ -156,8 +156,8 @@ def test_where_nothing_is_known_names_decide(tmp_path):
     said = Annotation(sample_id="q", metric="latency", annotator="ana", value=1, content="of a file of theirs")
     assert len(matched(run, [said], "latency").things) == 1
     with Store.open(run) as store:
-        assert contents(store, "latency", {("q", "")}) == {}
-        assert contents(store, "no such metric", {("q", "")}) == {}
+        assert hash_contents(store, "latency", {("q", "")}) == {}
+        assert hash_contents(store, "no such metric", {("q", "")}) == {}
 
 
 def test_an_agreement_tells_what_it_left_out(tmp_path):
@@ -188,5 +188,5 @@ def test_what_is_shown_stays_the_same_from_version_to_version(tmp_path):
     case = Case(id="q", question="Is a < b?", answer="Yes.\n  & so on", chunks=[{"id": "c", "text": "chunk"}])
     run = judged(tmp_path / "run", [case], TONE, USE)
     with Store.open(run) as store:
-        found = {name: [*contents(store, name, {("q", "")}).values()] for name in ("tone", "use")}
+        found = {name: [*hash_contents(store, name, {("q", "")}).values()] for name in ("tone", "use")}
     assert found == {"tone": ["7945ee6d007d6feb"], "use": ["bcaad8e54b6c1bb7"]}

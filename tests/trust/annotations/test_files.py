@@ -10,8 +10,15 @@ from hypothesis import strategies as st
 from greval.errors import DataError
 from greval.records.annotation import Annotation
 from greval.runs.store import Store
-from greval.trust.annotations import adjudicated, keep, kept, match, read_annotations, write_annotations
-from greval.trust.annotations.adjudication import majority
+from greval.trust.annotations import (
+    adjudicate,
+    keep_annotations,
+    match_annotations,
+    read_annotations,
+    read_run_annotations,
+    write_annotations,
+)
+from greval.trust.annotations.adjudication import find_majority
 
 SCALES = {name: metric.scale for name, metric in METRICS.items()}
 HEAD = "sample_id,metric,annotator,value\n"
@@ -148,10 +155,10 @@ def test_a_file_that_cannot_be_written_stays_as_it_was(tmp_path):
 def test_kept_annotations_replace_older_ones(tmp_path):
     """A run's folder keeps one annotation for each thing and annotator: the newest."""
     with pytest.raises(DataError, match="no annotations are there yet"):
-        kept(tmp_path)
-    keep(tmp_path, said("right", "ana", ["Yes", "No"]))
-    keep(tmp_path, [*said("right", "ana", ["No"]), *said("right", "bob", ["Yes"])])
-    assert [(one.sample_id, one.annotator, one.value) for one in kept(tmp_path).annotations] == [
+        read_run_annotations(tmp_path)
+    keep_annotations(tmp_path, said("right", "ana", ["Yes", "No"]))
+    keep_annotations(tmp_path, [*said("right", "ana", ["No"]), *said("right", "bob", ["Yes"])])
+    assert [(one.sample_id, one.annotator, one.value) for one in read_run_annotations(tmp_path).annotations] == [
         ("q0", "ana", "No"),
         ("q1", "ana", "No"),
         ("q0", "bob", "Yes"),
@@ -160,10 +167,10 @@ def test_kept_annotations_replace_older_ones(tmp_path):
 
 def test_a_broken_file_of_a_run_is_not_written_over(tmp_path):
     """Where rows of the kept file cannot be read, keeping more is refused: they would be lost."""
-    path = keep(tmp_path, said("right", "ana", ["Yes"]))
+    path = keep_annotations(tmp_path, said("right", "ana", ["Yes"]))
     path.write_text("{\n")
     with pytest.raises(DataError, match=r"annotations.jsonl:1: .*mend the file first"):
-        keep(tmp_path, said("right", "ana", ["Yes"]))
+        keep_annotations(tmp_path, said("right", "ana", ["Yes"]))
     assert path.read_text() == "{\n"
 
 
@@ -178,7 +185,7 @@ def test_things_are_matched_by_name(tmp_path):
         *said("right", "eve", ["No"], status="draft"),
     ]
     with Store.open(run) as store:
-        found = match(store, "right", rows, SCALES["right"])
+        found = match_annotations(store, "right", rows, SCALES["right"])
     assert [(one.sample_id, one.values) for one in found.things] == [("q0", {"ana": "Yes", "bob": "Yes"})]
     assert found.unjudged == ("q1",)
     assert found.strange == ("q3",)
@@ -195,7 +202,7 @@ def test_annotators_who_saw_different_things_are_told(tmp_path):
         *said("right", "eve", ["Yes", "No"]),
     ]
     with Store.open(run) as store:
-        assert match(store, "right", rows).differing == ("q0",)
+        assert match_annotations(store, "right", rows).differing == ("q0",)
 
 
 def test_items_are_matched_by_their_id(tmp_path):
@@ -205,7 +212,7 @@ def test_items_are_matched_by_their_id(tmp_path):
         Annotation(sample_id="q0", metric="graded", item=item, annotator="ana", value="Partly") for item in ("c1", "c7")
     ]
     with Store.open(run) as store:
-        found = match(store, "graded", rows, GRADED.scale)
+        found = match_annotations(store, "graded", rows, GRADED.scale)
     assert [(one.item, one.judgement.value) for one in found.things] == [("c1", "Partly")]
     assert found.strange == ("q0 (c7)",)
 
@@ -215,7 +222,7 @@ def test_the_majority_is_the_only_most_frequent_value(values):
     """A value is the majority's where no other has as many votes; else it stays open."""
     counts = sorted(((values.count(value), value) for value in set(values)), reverse=True)
     expected = counts[0][1] if counts and (len(counts) == 1 or counts[0][0] > counts[1][0]) else None
-    assert majority(values) == expected
+    assert find_majority(values) == expected
 
 
 def test_ties_stay_open():
@@ -225,6 +232,6 @@ def test_ties_stay_open():
         *said("right", "bob", ["No", "Yes"]),
         *said("right", "eve", ["No"], status="discarded"),
     ]
-    first, second = adjudicated(rows)
-    assert (first.value, first.tied, first.votes) == (None, True, {"Yes": 1, "No": 1})
+    first, second = adjudicate(rows)
+    assert (first.value, first.is_tied, first.votes) == (None, True, {"Yes": 1, "No": 1})
     assert (second.value, second.annotators) == ("Yes", ("ana", "bob"))

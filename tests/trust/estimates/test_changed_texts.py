@@ -8,7 +8,7 @@ from greval import Case, CategoricalMetric, evaluate
 from greval.records.annotation import Annotation
 from greval.runs.store import Store
 from greval.testing import ScriptedJudge
-from greval.trust.annotations.judged_items import contents
+from greval.trust.annotations.judged_items import hash_contents
 from greval.trust.estimates import estimate
 
 TONE = CategoricalMetric(
@@ -36,7 +36,7 @@ def test_a_label_of_another_text_is_no_label(tmp_path):
     """It is counted as left out, and its thing as drawn without a label; without hashes every label counts."""
     run = judged(tmp_path / "run")
     with Store.open(run) as store:
-        seen = contents(store, "tone")
+        seen = hash_contents(store, "tone")
     rows = [
         Annotation(sample_id=f"q{n}", method=method, metric="tone", annotator="ana", value="Polite", content=content)
         for n, method, content in ((n, "m" if n % 3 else "", seen[f"q{n}", "m", None]) for n in range(20))

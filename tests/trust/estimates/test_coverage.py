@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from compared_runs import real
 
-from greval.stats.difference import Clusters
-from greval.stats.prediction_powered import Side
-from greval.stats.sampling import drawn
-from greval.trust.estimates.figures import Range, Sample, Scope, figures
+from greval.stats.difference import ClusterSums
+from greval.stats.prediction_powered import EstimateTerm
+from greval.stats.sampling import build_weighted_sample
+from greval.trust.estimates.figures import EstimateScope, LabelledSample, ValueRange, compute_figures
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "benchmarks"))
 
@@ -81,7 +81,7 @@ def test_differences_hold_the_truth(data, how):
 @pytest.mark.parametrize("made", MADE, ids=[made.told for made in MADE])
 def test_whole_questions_of_made_runs(made):
     """Of few whole questions intervals hold the truth as often as they say, or are not given, whatever the judge."""
-    reach = Range((1.0, 5.0), 4.0, binary=False) if made.levels else RATES
+    reach = ValueRange((1.0, 5.0), 4.0, binary=False) if made.levels else RATES
     judges, _ = set_of(made)
     for count in (5, 8, 12, 20, 30, 40, 60):
         if count < made.questions:
@@ -114,12 +114,12 @@ def test_intervals_for_new_questions_hold_what_is_not_in_the_run(data, enriched)
         answers_of = rng.integers(0, len(data.people), 400)
         people, verdicts = data.people[answers_of], data.judges["judge_bem"][answers_of]
         drawing = from_two(rng, verdicts > 0.5 if enriched else rng.permutation(400) < 200)
-        sample = drawn(drawing.weights, drawing.strata, whole=400)
-        chosen = Sample(sample, people[drawing.places], verdicts[drawing.places])
-        error = Clusters(verdicts, np.ones(400, dtype=np.int64)).error ** 2
+        sample = build_weighted_sample(drawing.weights, drawing.strata, population=400)
+        chosen = LabelledSample(sample, people[drawing.places], verdicts[drawing.places])
+        error = ClusterSums(verdicts, np.ones(400, dtype=np.int64)).error ** 2
         for new in held:
-            side = [Side(np.ones(100), float(verdicts.mean()))]
-            found = figures(chosen, side, RATES, judged=400, scope=Scope(0.95, error if new else 0.0))
+            side = [EstimateTerm(np.ones(100), float(verdicts.mean()))]
+            found = compute_figures(chosen, side, RATES, judged=400, scope=EstimateScope(0.95, error if new else 0.0))
             interval = found.prediction_powered.interval
             held[new] += interval.low <= data.people.mean() <= interval.high
     assert held[True] / REPEATS == pytest.approx(0.95, abs=ERROR)

@@ -17,15 +17,15 @@ from scipy.stats import spearmanr
 from sklearn.metrics import accuracy_score, cohen_kappa_score
 from typer.testing import CliRunner
 
-from greval import ComputedMetric, Judgement, ValueScale, evaluate, load
+from greval import ComputedMetric, Judgement, ValueScale, evaluate, load_metric
 from greval.cli.panel import panel as command
 from greval.errors import DataError
 from greval.runs.store import Store
-from greval.stats.measured import Figure, Undefined
+from greval.stats.measured import MeasuredValue, Undefined
 from greval.testing import ScriptedJudge
-from greval.trust.annotations import keep, read_annotations
+from greval.trust.annotations import keep_annotations, read_annotations
 from greval.trust.panels import Panel, panel, panel_annotations
-from greval.trust.panels.members import combined
+from greval.trust.panels.members import combine_verdicts
 
 app = typer.Typer()
 app.command("panel")(command)
@@ -43,7 +43,7 @@ def runs(tmp_path, metric, *judges, **more):
 
 def value(figure):
     """Give a figure's value, NaN where it is undefined."""
-    return figure.value if isinstance(figure, Figure) else float("nan")
+    return figure.value if isinstance(figure, MeasuredValue) else float("nan")
 
 
 def most(values):
@@ -243,7 +243,7 @@ def test_people_stand_beside_the_judges(tmp_path):
     truth = np.random.default_rng(5).choice(RELEVANT, 40).tolist()
     judges = [noisy(truth, 0.4, seed) for seed in range(3)]
     folders = runs(tmp_path, "graded", *judges)
-    keep(folders[1], [*said("graded", "ana", truth), *said("graded", "bob", [*truth[:39], "Relevant"])])
+    keep_annotations(folders[1], [*said("graded", "ana", truth), *said("graded", "bob", [*truth[:39], "Relevant"])])
     found = panel(folders, "graded")
     whole = found.groups[0]
     verdicts = [most([judge[n] for judge in judges]) for n in range(40)]
@@ -270,10 +270,10 @@ def test_a_text_that_came_back_is_the_same_text(tmp_path):
         return [{"id": f"q{n}", "question": "?", "expected_answer": "1", "answer": f"{answer} {n}"} for n in range(3)]
 
     for answer in ("old", "new", "old"):
-        evaluate(given(answer), [load("correctness")], judge, out=folders[0])
-    evaluate(given("old"), [load("correctness")], judge, out=folders[1])
+        evaluate(given(answer), [load_metric("correctness")], judge, out=folders[0])
+    evaluate(given("old"), [load_metric("correctness")], judge, out=folders[1])
     assert panel(folders, "correctness").groups[0].things == 3
-    evaluate(given("new"), [load("correctness")], judge, out=folders[1])
+    evaluate(given("new"), [load_metric("correctness")], judge, out=folders[1])
     with pytest.raises(DataError, match="3 of them judged another text than the rest"):
         panel(folders, "correctness")
 
@@ -356,7 +356,7 @@ def test_the_tables_tell_all(tmp_path, width):
     truth = np.random.default_rng(5).choice(RELEVANT, 40).tolist()
     tags = [{"kind": "single" if n % 2 else "multi"} for n in range(40)]
     folders = runs(tmp_path, "graded", *(noisy(truth, 0.3, seed) for seed in range(3)), tags=tags)
-    keep(folders[0], said("graded", "ana", truth))
+    keep_annotations(folders[0], said("graded", "ana", truth))
     text = told(*folders, "-m", "graded", "--by", "kind", width=width)
     for word in (
         "3 judges on 40 things",
@@ -400,7 +400,7 @@ def test_verdicts_are_written_as_annotations(tmp_path):
 def test_the_panels_number_lies_among_the_judges(values):
     """Median and mean lie between the least and the greatest, and do not depend on the order."""
     for how in ("median", "mean"):
-        found = combined(values, how)
+        found = combine_verdicts(values, how)
         assert min(values) - 1e-9 <= found <= max(values) + 1e-9
-        assert found == pytest.approx(combined(values[::-1], how))
-    assert all(combined([one, other], "majority") is None for one, other in combinations({*values}, 2))
+        assert found == pytest.approx(combine_verdicts(values[::-1], how))
+    assert all(combine_verdicts([one, other], "majority") is None for one, other in combinations({*values}, 2))

@@ -30,21 +30,21 @@ from probed_judges import (
 )
 from strategies import metrics as any_metric
 
-from greval import load
+from greval import load_metric
 from greval.errors import DataError
 from greval.metrics.computed import COMPUTED
 from greval.records.case import Case
 from greval.records.metric import CategoricalMetric, ValueMetric
 from greval.records.scale import CategoricalScale, ValueScale
 from greval.runs.store import Store
-from greval.stats.interval import wilson
-from greval.stats.measured import Figure, Undefined
+from greval.stats.interval import wilson_interval
+from greval.stats.measured import MeasuredValue, Undefined
 from greval.testing import ScriptedJudge
-from greval.trust.probing import CHECK_NAMES, foretell, probe
-from greval.trust.probing.expected_order import Relation, best, holds, standing
-from greval.trust.probing.mutations import CHECKS, Setting
+from greval.trust.probing import CHECK_NAMES, forecast_probe, probe
+from greval.trust.probing.expected_order import Relation, compute_position, find_best_value, is_satisfied
+from greval.trust.probing.mutations import CHECKS, CheckContext
 from greval.trust.probing.planted_texts import PADDING
-from greval.trust.probing.targets import foreign
+from greval.trust.probing.targets import find_foreign_case
 
 pytestmark = pytest.mark.long
 
@@ -53,7 +53,7 @@ MANY = {"mutants": 4, "repeats": 1}
 
 def rates(found):
     """Give the kill rate of each check; None where there is none."""
-    return {one.name: one.rate.value if isinstance(one.rate, Figure) else None for one in found.checks}
+    return {one.name: one.rate.value if isinstance(one.rate, MeasuredValue) else None for one in found.checks}
 
 
 def probed(metric, weakness, tmp_path, **wishes):
@@ -170,7 +170,7 @@ def test_categories_without_an_order_have_no_better(tmp_path):
     assert rates(found) == {"category_order": 1.0}
     scores = {"Fact": {"score": 0.0}, "View": {"score": 1.0}}
     scored = CategoricalMetric(name="scored", description="Which.", categories=scores, **given)
-    assert best(scored.scale) == "View"
+    assert find_best_value(scored.scale) == "View"
 
 
 def test_one_call_an_item_has_no_order(tmp_path):
@@ -251,11 +251,11 @@ def test_the_run_can_be_read(tmp_path):
 def test_a_forecast_counts_all_and_asks_nothing(tmp_path):
     """A dry run counts as many calls as a probe makes where every verdict is of use, and asks nothing."""
     asked = judge()
-    expected = foretell(RIGHT, asked, cases(), out=tmp_path / "run")
+    expected = forecast_probe(RIGHT, asked, cases(), out=tmp_path / "run")
     assert not asked.calls
     probe(RIGHT, asked, cases(), out=tmp_path / "run")
     assert len(asked.calls) == sum(one.calls for one in expected.expected)
-    left = foretell(RIGHT, asked, cases(), out=tmp_path / "run")
+    left = forecast_probe(RIGHT, asked, cases(), out=tmp_path / "run")
     assert sum(one.calls for one in left.expected) == 0
 
 
@@ -281,11 +281,13 @@ def test_a_metric_that_builds_on_others_is_probed_alone(tmp_path):
         }
 
     asked = ScriptedJudge(script)
-    found = probe(load("answer_completeness"), asked, cases(2), checks=["empty"], out=tmp_path / "run")
+    found = probe(load_metric("answer_completeness"), asked, cases(2), checks=["empty"], out=tmp_path / "run")
     names = Counter(messages[0].text.split("Metric: ")[1].split(".")[0] for messages in asked.calls)
     assert names == {"chunk_evaluation": 2, "triple_evaluation": 2, "answer_completeness": 4}
     assert rates(found) == {"empty": 1.0}
-    expected = foretell(load("answer_completeness"), asked, cases(2), checks=["empty"], out=tmp_path / "other")
+    expected = forecast_probe(
+        load_metric("answer_completeness"), asked, cases(2), checks=["empty"], out=tmp_path / "other"
+    )
     assert sum(one.calls for one in expected.expected) == 8
 
 
@@ -293,9 +295,9 @@ def test_intervals_are_wilsons(tmp_path):
     """The interval of a kill rate is Wilson's of the verdicts, and of the questions where these are fewer."""
     found = probed(CHUNKS, looks_at_the_place, tmp_path, mutants=2)
     one = next(one for one in found.checks if one.name == "item_order")
-    assert one.rate.interval == wilson(one.killed / one.mutants, one.mutants)
+    assert one.rate.interval == wilson_interval(one.killed / one.mutants, one.mutants)
     assert one.questions == 3
-    assert one.rate.clustered == wilson(one.killed / one.mutants, 3)
+    assert one.rate.clustered == wilson_interval(one.killed / one.mutants, 3)
 
 
 def test_what_cannot_be_probed_is_refused(tmp_path):
@@ -340,10 +342,10 @@ def test_a_refusal_is_nobodys_answer():
     own, near, *_ = cases()
     refusal = near.model_copy(update={"answer": "I could not find that."})
     same = own.model_copy(update={"id": "other", "method": "m"})
-    assert foreign(own, [own, same, refusal, near], "answer") is near
-    assert foreign(own, [own, same], "answer") is None
+    assert find_foreign_case(own, [own, same, refusal, near], "answer") is near
+    assert find_foreign_case(own, [own, same], "answer") is None
     far = near.model_copy(update={"id": "far", "answer": "In Brindle it is black."})
-    assert foreign(own, [near, far], "answer") is far
+    assert find_foreign_case(own, [near, far], "answer") is far
 
 
 def test_an_answer_without_a_claim_needs_no_context(tmp_path):
@@ -381,25 +383,27 @@ def values_of(scale):
 @given(SCALES)
 def test_the_order_of_a_scale_is_that_of_its_values(scale):
     """Values stand from 0 to 1 in the scale's order, the best at 1; a verdict is never better than itself."""
-    places = [standing(scale, value) for value in values_of(scale)]
+    places = [compute_position(scale, value) for value in values_of(scale)]
     rising = isinstance(scale, ValueScale) and scale.better == "higher"
     assert places == sorted(places, reverse=not rising)
     assert {0.0, 1.0} <= {*places}
-    assert standing(scale, best(scale)) == 1
+    assert compute_position(scale, find_best_value(scale)) == 1
     for one in values_of(scale):
-        assert holds(Relation.not_better, scale, one, one)
-        assert holds(Relation.same, scale, one, one)
+        assert is_satisfied(Relation.not_better, scale, one, one)
+        assert is_satisfied(Relation.same, scale, one, one)
         for other in values_of(scale):
-            both = holds(Relation.not_better, scale, one, other) and holds(Relation.not_better, scale, other, one)
+            both = is_satisfied(Relation.not_better, scale, one, other) and is_satisfied(
+                Relation.not_better, scale, other, one
+            )
             assert both == (one == other)
-            assert not holds(Relation.worst, scale, one, other) or holds(Relation.bad, scale, one, other)
+            assert not is_satisfied(Relation.worst, scale, one, other) or is_satisfied(Relation.bad, scale, one, other)
 
 
 @given(any_metric())
 def test_every_metric_has_checks_or_reasons(metric):
     """Of any metric each check is either made or skipped with a reason; none fails to answer."""
     for check in CHECKS.values():
-        reason = check.unfit(Setting(metric))
+        reason = check.unfit(CheckContext(metric))
         assert reason is None or reason.strip()
         if reason is None:
             assert [*check.variants(metric)] or check.reworded or check.twin(metric)
@@ -421,5 +425,5 @@ def test_verdicts_of_the_world_are_on_their_scales():
     """The made-up judge answers with the best and the worst of each scale."""
     for metric in (RIGHT, GRADE, BORNE, USEFUL, CHUNKS, TRIPLES):
         seen = type("Seen", (), {"metric": metric.name})()
-        assert standing(metric.scale, verdict(seen, good=True)) == 1
-        assert standing(metric.scale, verdict(seen, good=False)) == 0
+        assert compute_position(metric.scale, verdict(seen, good=True)) == 1
+        assert compute_position(metric.scale, verdict(seen, good=False)) == 0

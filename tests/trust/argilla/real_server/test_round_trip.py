@@ -12,12 +12,12 @@ from judged_runs import CHUNK, TONE, VALUES, judged, rows
 from greval import Case, CategoricalMetric, evaluate
 from greval.errors import DataError
 from greval.records.annotation import Annotation
-from greval.records.metric import define
+from greval.records.metric import build_metric
 from greval.runs.store import Store
 from greval.testing import ScriptedJudge
 from greval.trust.agreement import agreement
 from greval.trust.argilla import ArgillaError, pull, push
-from greval.trust.argilla.form import JUDGEMENT, WRITTEN
+from greval.trust.argilla.form import JUDGE_FIELD, JUDGEMENT
 
 
 def test_annotators_see_the_material_and_nothing_of_the_judge(owner, tmp_path):
@@ -58,7 +58,9 @@ def test_what_the_judge_wrote_is_shown_with_its_verdict(owner, tmp_path):
 
     They are no part of what is judged: an answer is still one to the same content.
     """
-    metric = define({**TONE.model_dump(mode="json"), "reason_depth": "steps", "notes": {"advice": "what to change"}})
+    metric = build_metric(
+        {**TONE.model_dump(mode="json"), "reason_depth": "steps", "notes": {"advice": "what to change"}}
+    )
     verdict = {"reason": "It <b>thanks</b>.", "value": "Polite", "advice": "Greet first.\nThen thank."}
     verdict["findings"] = {"step_1": "It says thanks.", "step_2": "Calm."}
     run = tmp_path / "run"
@@ -67,8 +69,8 @@ def test_what_the_judge_wrote_is_shown_with_its_verdict(owner, tmp_path):
     push(run, "tone", dataset="blind", **options)
     push(run, "tone", dataset="told", suggestions=True, **options)
     (blind,), (told,) = owner.records("blind"), owner.records("told")
-    assert {*told["fields"]} - {*blind["fields"]} == {WRITTEN}
-    assert told["fields"][WRITTEN].split("<br>") == [
+    assert {*told["fields"]} - {*blind["fields"]} == {JUDGE_FIELD}
+    assert told["fields"][JUDGE_FIELD].split("<br>") == [
         "It &lt;b&gt;thanks&lt;/b&gt;.",
         "step 1: It says thanks.",
         "step 2: Calm.",

@@ -8,18 +8,18 @@ import pytest
 from proxy import Proxy
 
 from greval.trust.argilla import ArgillaError
-from greval.trust.argilla.client import Server
+from greval.trust.argilla.client import ArgillaClient
 
 
 @pytest.fixture
 def pages():
     """Give a server whose pages of records are those of a list, one a call, and a client of it."""
-    with Proxy("http://127.0.0.1:9") as proxy, Server(proxy.url, "key") as server:
+    with Proxy("http://127.0.0.1:9") as proxy, ArgillaClient(proxy.url, "key") as server:
 
         def serve(*listed, total):
             texts = [json.dumps({"items": [{"id": one} for one in ids], "total": total}).encode() for ids in listed]
             proxy.reset(lambda n, *_: (200, texts[(n - 1) % len(texts)]))
-            return [one["id"] for one in server.records("d")]
+            return [one["id"] for one in server.iter_records("d")]
 
         yield serve
 
@@ -45,7 +45,7 @@ def test_a_record_that_goes_meanwhile_is_no_fault(pages):
 @pytest.mark.parametrize("body", [b"", b"[]", b"null", b'{"detail": null}', b'{"detail": {"params": null}}', b"\xff"])
 def test_any_refusal_is_told(body):
     """Whatever a refusal holds, it is told as a refusal with its status."""
-    with Proxy("http://127.0.0.1:9") as proxy, Server(proxy.url, "key") as server:
+    with Proxy("http://127.0.0.1:9") as proxy, ArgillaClient(proxy.url, "key") as server:
         for status in (400, 401, 403, 404, 422, 500, 503):
             proxy.reset(lambda *_, status=status: (status, body))
             with pytest.raises(ArgillaError) as caught:
