@@ -19,7 +19,7 @@ from pathlib import Path
 from greval import Judge, load_metric
 from greval.stats.interval import wilson_interval
 from greval.stats.measured import MeasuredValue
-from greval.trust.probing import CHECK_NAMES, Probe, probe
+from greval.trust.probing import PROBE_CHECKS, Probe, probe
 
 CASES = {
     "answer_alignment": 4,
@@ -89,7 +89,7 @@ def probed(name: str, limit: int, judge: Judge, args: argparse.Namespace) -> Pro
     found = probe(
         metric,
         judge,
-        checks=CHECK_NAMES,
+        checks=PROBE_CHECKS,
         limit=limit,
         repeats=1 if name in LONG else REPEATS,
         retry_failed=args.retry_failed,
@@ -102,7 +102,7 @@ def probed(name: str, limit: int, judge: Judge, args: argparse.Namespace) -> Pro
 
 def of_metrics(found: list[Probe]) -> str:
     """Lay out the caught of all mutants, a row for each metric."""
-    checks = [name for name in CHECK_NAMES if name != "repeats"]
+    checks = [name for name in PROBE_CHECKS if name != "repeats"]
     rows = [f"| metric | cases | {' | '.join(checks)} | failed |", "|---|" + "---|" * (len(checks) + 2)]
     for one in found:
         by_name = {check.name: check for check in one.checks}
@@ -128,7 +128,7 @@ def of_checks(found: list[Probe]) -> str:
         unused[check.name] += sum(check.unused.values())
         failed[check.name] += check.failed
     rows = ["| check | mutants | kill rate [95 %] | failed | not used |", "|---|---|---|---|---|"]
-    for name in CHECK_NAMES:
+    for name in PROBE_CHECKS:
         if name in mutants:
             n = mutants[name]
             ends = wilson_interval(killed[name] / n, n) if n else None

@@ -25,7 +25,7 @@ from client_overhead import bare, cpu_ms, serving
 from openai import DefaultAioHttpClient
 
 from greval import Case, Judge, evaluate_async, load_metric
-from greval.metrics.computed import COMPUTED
+from greval.metrics.computed import COMPUTED_METRICS
 
 METRIC = "answer_alignment"
 CONCURRENCY = 50
@@ -122,7 +122,7 @@ def cases_only(n: int) -> int:
     with tempfile.TemporaryDirectory() as folder:
         start, cpu = time.perf_counter(), time.process_time()
         read = (Case.model_validate({**case.model_dump(), "usage": {"latency": 1.5}}) for case in cases(n))
-        run = asyncio.run(evaluate_async(read, [COMPUTED["latency"]], out=folder, concurrency=CONCURRENCY))
+        run = asyncio.run(evaluate_async(read, [COMPUTED_METRICS["latency"]], out=folder, concurrency=CONCURRENCY))
         assert run.progress.scored == n, run.progress
         told = {
             "wall": time.perf_counter() - start,

@@ -32,7 +32,7 @@ from greval.runs.from_config.config import add_provider, locate_config, read_con
 
 if TYPE_CHECKING:
     from greval.methods.collecting import CollectProgress
-    from greval.runs.from_config.api import Evaluation, Selection
+    from greval.runs.from_config.api import ConfigSelection, Evaluation
     from greval.runs.options import EvaluateOptions
     from greval.runs.progress import Progress
 
@@ -70,11 +70,11 @@ def evaluation(  # noqa: PLR0913 - the options of a command
     quiet: Quiet = False,
 ) -> None:
     """Run the evaluation of a config file: methods answer, the judge judges. The same command again resumes it."""
-    from greval.runs.from_config.api import Selection
+    from greval.runs.from_config.api import ConfigSelection
 
     keys = [f"{DEFAULT_GROUP_BY}={key}" for key in imdb_key or ()]
     wanted = {tag: sorted(values) for tag, values in parse_tag_filters([*(where or ()), *keys]).items()}
-    selection = Selection(methods, wanted, limit)
+    selection = ConfigSelection(methods, wanted, limit)
     options: EvaluateOptions = {
         "resume": resume,
         "retry_failed": retry_failed,
@@ -107,7 +107,7 @@ def _choose_judge(context: typer.Context, name: str | None, root: Path, config: 
 
 
 def _print_forecast(
-    root: Path, config: Path, selection: Selection, judge: Judge | None, options: EvaluateOptions
+    root: Path, config: Path, selection: ConfigSelection, judge: Judge | None, options: EvaluateOptions
 ) -> None:
     """Print the forecast of the calls of methods and judge."""
     from greval.report.forecast import render
@@ -125,7 +125,7 @@ def _print_forecast(
 async def _run(  # noqa: PLR0913 - the parameters of an evaluation
     root: Path,
     config: Path,
-    selection: Selection,
+    selection: ConfigSelection,
     judge: Judge | None,
     options: EvaluateOptions,
     *,

@@ -218,9 +218,9 @@ def _create_emitter() -> Callable[[Result], None]:
     Raises:
         GrevalError: If the process has no OpenTelemetry provider.
     """
-    from greval.runs.otel import Events
+    from greval.runs.otel import OpenTelemetryEvents
 
-    events = Events()
+    events = OpenTelemetryEvents()
     if events.silent and os.environ.get(OTEL_DISABLED, "").lower() == "true":
         typer.echo(f"--otel: {OTEL_DISABLED} is true, so no event is emitted", err=True)
     elif events.silent:

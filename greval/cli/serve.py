@@ -10,10 +10,10 @@ import typer
 from greval.cli.options import AnswerForm, BaseUrl, MaxRetries, ReasonPlace, Temperature, Timeout, require_judge
 from greval.errors import GrevalError
 from greval.judging.model.judge import Judge
-from greval.serve.settings import MEGABYTE, Limits, Settings
+from greval.serve.settings import MEGABYTE, ServerLimits, ServerSettings
 
 USAGE_ERROR = 2
-DEFAULTS = Limits()
+DEFAULTS = ServerLimits()
 
 
 def _create_limit_option(variable: str, flag: str, help: str, metavar: str = "N") -> Any:  # noqa: A002, ANN401 - typer's word and type
@@ -98,7 +98,7 @@ def serve(  # noqa: PLR0913 - the options of a command
         "reason": reason,
         "max_retries": max_retries,
     }
-    limits = Limits(
+    limits = ServerLimits(
         calls=calls,
         waiting=waiting,
         rate=rate,
@@ -113,7 +113,7 @@ def serve(  # noqa: PLR0913 - the options of a command
         depth=max_depth,
     )
     run_server(
-        Settings(
+        ServerSettings(
             host=host,
             port=port,
             judges=_parse_judges(judge or (), settings),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from greval._util.arguments import require_iterable
 from greval.errors import DefinitionError
-from greval.metrics.computed import COMPUTED, explain_bad_name, find_computed_metric, list_name_variants
+from greval.metrics.computed import COMPUTED_METRICS, explain_bad_name, find_computed_metric, list_name_variants
 from greval.metrics.dependencies import list_dependency_names, list_missing_dependencies, order_metrics
 from greval.metrics.files import did_you_mean, read_metric
 from greval.records.metric import ComputedMetric, JudgedMetric, Metric
@@ -71,12 +71,15 @@ def load_metric(name_or_path: str | Path, *folders: str | Path) -> Metric:
         return computed
     if fault := explain_bad_name(text):
         raise DefinitionError(f"{text}: {fault}")
-    names = {*COMPUTED, *list_name_variants(text), *_map_files_by_name(find_predefined_folder())}
+    names = {*COMPUTED_METRICS, *list_name_variants(text), *_map_files_by_name(find_predefined_folder())}
     known = sorted(names.union(*files))
     looked = " and ".join((*map(str, folders), "the predefined metrics"))
     pathlike = f"; a metric file ends in {FILE_SUFFIX}" if {"/", "."} & {*text} else ""
     hint = f"{did_you_mean(text, known)}{pathlike}"
     raise DefinitionError(f"{text or repr(text)}: no such metric in {looked}{hint}")
+
+
+load = load_metric  # the earlier name
 
 
 def load_folder(path: str | Path) -> dict[str, Metric]:
@@ -196,7 +199,7 @@ def _load_dependencies(
 
 @cache
 def _load_predefined() -> dict[str, Metric]:
-    return dict(sorted({**load_folder(find_predefined_folder()), **COMPUTED}.items()))
+    return dict(sorted({**load_folder(find_predefined_folder()), **COMPUTED_METRICS}.items()))
 
 
 def _list_metric_files(folder: str | Path) -> list[Path]:

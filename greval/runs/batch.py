@@ -24,7 +24,7 @@ from greval.judging.model.answer_format import AnswerFormat, build_schema_argume
 from greval.judging.model.client import Connection, JudgeClient, ReplySource, read_reply
 from greval.judging.model.hints import LOCAL
 from greval.judging.model.judge import Judge
-from greval.judging.model.openai_batch import BatchFiles, BatchState, format_request_line, parse_answer_line
+from greval.judging.model.openai_batch import BatchFiles, BatchState, format_batch_request, parse_batch_answer
 from greval.judging.model.prices import FREE, Prices
 from greval.judging.model.reply import Reply
 from greval.judging.model.reply_cache import ReplyCache
@@ -162,7 +162,7 @@ async def _submit_requests(plan: BatchPlan, out: Path) -> SubmittedBatch:
             if key not in asked:
                 asked.add(key)
                 model = cast("ChatOpenAI", line.model)
-                file.write(format_request_line(key, model, messages, build_schema_arguments(model, question)) + "\n")
+                file.write(format_batch_request(key, model, messages, build_schema_arguments(model, question)) + "\n")
             raise StoppedError(QUEUED)
 
         await _evaluate(plan, folder, out, queue_request, {})
@@ -239,7 +239,7 @@ async def _fetch_replies(plan: BatchPlan, batch: str, out: Path) -> dict[str, Re
     failed: dict[str, Reply] = {}
     with ReplyCache(out / JOURNAL, paid=True) as journal:
         async for text in (await _open_batch_files(plan)).collect(batch):
-            key, found = parse_answer_line(text, model)
+            key, found = parse_batch_answer(text, model)
             reply = Reply("", Usage(calls=1), found, key=key) if isinstance(found, Failure) else read_reply(found)
             if reply.failure:
                 failed[key] = reply

@@ -90,9 +90,9 @@ class Run:
 
         Example:
             >>> import tempfile
-            >>> from greval.metrics.computed import COMPUTED
+            >>> from greval import COMPUTED_METRICS
             >>> cases = [{"id": f"q{n}", "question": "?", "usage": {"latency": n}} for n in (1.0, 2.0, 6.0)]
-            >>> run = evaluate(cases, [COMPUTED["latency"]], out=tempfile.mkdtemp())
+            >>> run = evaluate(cases, [COMPUTED_METRICS["latency"]], out=tempfile.mkdtemp())
             >>> (summary,) = run.summary()
             >>> summary.mean, summary.median, summary.maximum, summary.counted
             (3.0, 2.0, 6.0, 3)
@@ -133,9 +133,9 @@ def evaluate(
 
     Example:
         >>> import tempfile
-        >>> from greval.metrics.computed import COMPUTED
+        >>> from greval import COMPUTED_METRICS
         >>> case = {"id": "q1", "question": "Who?", "usage": {"latency": 1.5}}
-        >>> run = evaluate([case], [COMPUTED["latency"]], out=tempfile.mkdtemp())
+        >>> run = evaluate([case], [COMPUTED_METRICS["latency"]], out=tempfile.mkdtemp())
         >>> [result.judgements[0].value for result in run.results()]
         [1.5]
     """

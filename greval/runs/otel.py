@@ -23,7 +23,7 @@ RESPONSE_ID = "gen_ai.response.id"
 Attributes = dict[str, str | float]
 
 
-class Events:
+class OpenTelemetryEvents:
     """A callable that emits the OpenTelemetry events of a result.
 
     An event belongs to the span that is active when it is emitted.
@@ -78,7 +78,7 @@ def emit(result: Result, provider: LoggerProvider | None = None) -> None:
     Raises:
         MissingExtraError: If OpenTelemetry is not installed.
     """
-    Events(provider)(result)
+    OpenTelemetryEvents(provider)(result)
 
 
 def list_attributes(result: Result) -> Iterator[Attributes]:

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from greval.serve.settings import Limits, Settings
+from greval.serve.settings import ServerLimits, ServerSettings
 
-__all__ = ["Limits", "Settings"]
+__all__ = ["ServerLimits", "ServerSettings"]

@@ -21,7 +21,7 @@ from greval.serve.middleware.request_log import RequestLogMiddleware
 from greval.serve.openapi import GrevalApi
 from greval.serve.prometheus import ServerCounters, has_process_ended, remove_ended_processes
 from greval.serve.service import Service
-from greval.serve.settings import Settings
+from greval.serve.settings import ServerSettings
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -38,7 +38,7 @@ MIDDLEWARE = (
 """The middleware that a request passes, outermost first."""
 
 
-def create_app(settings: Settings, models: Mapping[str, Judge | BaseChatModel] | None = None) -> FastAPI:
+def create_app(settings: ServerSettings, models: Mapping[str, Judge | BaseChatModel] | None = None) -> FastAPI:
     """Create the app that serves metrics.
 
     Args:

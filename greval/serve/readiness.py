@@ -15,7 +15,7 @@ from greval.errors import GrevalError
 from greval.judging.model.judge import KEY_VARIABLE, URL_VARIABLE, Judge, get_chat_model
 from greval.records.record import Record
 from greval.serve.logs import ERRORS
-from greval.serve.settings import Settings
+from greval.serve.settings import ServerSettings
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -41,7 +41,7 @@ class ReadinessReport(Record):
 class ReadinessCheck:
     """Checks whether the server is ready, and caches the result for some seconds."""
 
-    def __init__(self, settings: Settings, models: Mapping[str, Judge | BaseChatModel]) -> None:
+    def __init__(self, settings: ServerSettings, models: Mapping[str, Judge | BaseChatModel]) -> None:
         """Start without a cached result."""
         self._settings = settings
         self._models = models

@@ -19,7 +19,7 @@ from greval.serve.call_limit import FairCallLimit
 from greval.serve.problems import ServeError
 from greval.serve.prometheus import ServerCounters
 from greval.serve.readiness import ReadinessCheck
-from greval.serve.settings import Settings
+from greval.serve.settings import ServerSettings
 
 METRICS_FOLDER = ".metrics"
 DATASETS_FOLDER = ".datasets"
@@ -54,7 +54,7 @@ class Service:
     set when the server begins to shut down, which ends the event streams.
     """
 
-    settings: Settings
+    settings: ServerSettings
     models: Mapping[str, Judge | BaseChatModel]
     call_limit: FairCallLimit
     counters: ServerCounters = field(default_factory=ServerCounters)

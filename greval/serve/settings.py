@@ -16,7 +16,7 @@ MEGABYTE = 1024 * 1024
 Positive = Annotated[int, Field(gt=0)]
 
 
-class Limits(Record):
+class ServerLimits(Record):
     """Limits of one request and of all requests together.
 
     `body` and `upload` are the bytes of a request and of a data set, `batch` the cases of a request,
@@ -40,7 +40,7 @@ class Limits(Record):
     held: Positive = 128 * MEGABYTE
 
 
-class Settings(Record):
+class ServerSettings(Record):
     """Settings of the server.
 
     `judges` are those that clients may name, the first is the default; `library` holds folders of metric files in
@@ -59,7 +59,7 @@ class Settings(Record):
     runs: Path = Path("runs")
     keys: Path | None = None
     workers: Positive = 1
-    limits: Limits = Limits()
+    limits: ServerLimits = ServerLimits()
 
     @property
     def local(self) -> bool:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from greval.errors import GrevalError, MissingExtraError
 from greval.judging.model.judge import check_judge
 from greval.serve.logs import ERRORS, LOGGING
-from greval.serve.settings import Settings
+from greval.serve.settings import ServerSettings
 
 if TYPE_CHECKING:
     import uvicorn
@@ -44,10 +44,10 @@ def app() -> FastAPI:
     if told is None:
         message = f"{SETTINGS_VARIABLE}: not set; start the server with greval serve"
         raise GrevalError(message)
-    return create_app(Settings.model_validate_json(told))
+    return create_app(ServerSettings.model_validate_json(told))
 
 
-def run_server(settings: Settings, announce: Callable[[str], None] = print) -> None:
+def run_server(settings: ServerSettings, announce: Callable[[str], None] = print) -> None:
     """Serve until a signal ends the server; calls in flight are finished or stored.
 
     `announce` is called with the address once connections are accepted.
@@ -92,7 +92,7 @@ def check_packages() -> None:
             raise MissingExtraError("server", package)
 
 
-def check_exposure(settings: Settings) -> None:
+def check_exposure(settings: ServerSettings) -> None:
     """Refuse to listen on a network without keys.
 
     Raises:
@@ -106,7 +106,7 @@ def check_exposure(settings: Settings) -> None:
         raise GrevalError(message)
 
 
-def _check_settings(settings: Settings) -> None:
+def _check_settings(settings: ServerSettings) -> None:
     """Check that the files, folders and judges of the settings can be used.
 
     Without this check only the clients would see the errors, never the operator.
@@ -148,7 +148,7 @@ def build_uvicorn_config(app: Any, **more: Any) -> uvicorn.Config:  # noqa: ANN4
     )
 
 
-def open_socket(settings: Settings) -> socket.socket:
+def open_socket(settings: ServerSettings) -> socket.socket:
     """Return a socket that listens on the address.
 
     Raises:
@@ -168,7 +168,7 @@ def open_socket(settings: Settings) -> socket.socket:
     return listening
 
 
-def format_address(settings: Settings, listening: socket.socket) -> str:
+def format_address(settings: ServerSettings, listening: socket.socket) -> str:
     """Return the URL to open in a browser."""
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     return f"http://{host}:{listening.getsockname()[1]}"

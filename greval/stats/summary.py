@@ -142,10 +142,10 @@ def summarise(
 
     Example:
         >>> from greval.runs.runnable import compile_metric
-        >>> from greval.metrics.computed import COMPUTED
+        >>> from greval import COMPUTED_METRICS
         >>> cases = [{"question": "?", "usage": {"latency": seconds}} for seconds in (1.0, 2.0)]
-        >>> results = compile_metric(COMPUTED["latency"]).batch(cases)
-        >>> (summary,) = summarise(results, [COMPUTED["latency"]])
+        >>> results = compile_metric(COMPUTED_METRICS["latency"]).batch(cases)
+        >>> (summary,) = summarise(results, [COMPUTED_METRICS["latency"]])
         >>> summary.mean, summary.interval.low
         (1.5, 0.0)
     """

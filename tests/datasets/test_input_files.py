@@ -12,7 +12,7 @@ from greval import Case, DataError, DataWarning, evaluate, load_metric, read_cas
 from greval.cli.app import app
 from greval.datasets.row_faults import describe_row_faults
 from greval.metrics.columns.trec_files import read_qrels, read_trec
-from greval.metrics.computed import COMPUTED
+from greval.metrics.computed import COMPUTED_METRICS
 from greval.runs.store import Store
 
 DOCUMENTS = [{"query_id": "q1", "essential_docs": ["d1"], "helpful_docs": [], "essential_repos": ["core"]}]
@@ -166,13 +166,13 @@ def test_a_program_is_warned_of_rows_and_names():
     """Rows that are no cases and names that stand for nothing are warnings; with `on_unread` rows go there instead."""
     rows = [{**CASES[0], "level": 3}, {"id": 2}]
     with pytest.warns(DataWarning) as caught:
-        evaluate(rows, [COMPUTED["latency"]], out="run")
+        evaluate(rows, [COMPUTED_METRICS["latency"]], out="run")
     assert [str(one.message).partition("\n")[0] for one in caught] == [
         "1 of 2 rows are no cases and were not judged:",
         "cases: ignored level; to group by it, name it tags.level",
     ]
     told: list[str] = []
-    evaluate([CASES[0], {"id": 2}], [COMPUTED["latency"]], out="again", on_unread=told.append)
+    evaluate([CASES[0], {"id": 2}], [COMPUTED_METRICS["latency"]], out="again", on_unread=told.append)
     assert told[0].startswith("cases, row 2: question: is missing")
 
 

@@ -23,7 +23,7 @@ from greval.judging.model.answer_format import build_schema_arguments
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.openai_direct import build_body
 from greval.judging.prompt import format_examples, format_system_text
-from greval.metrics.computed import COMPUTED
+from greval.metrics.computed import COMPUTED_METRICS
 from greval.records.metric import ManyCategoricalMetric, build_metric, set_reason_depth
 from greval.runs.forecast import estimate_output_tokens, forecast
 from greval.runs.runnable import compile_metric
@@ -185,7 +185,7 @@ def test_no_such_depth():
 
 def test_computed_metrics_have_no_depth():
     """What is computed stays what it is."""
-    assert set_reason_depth([COMPUTED["latency"]], "steps") == (COMPUTED["latency"],)
+    assert set_reason_depth([COMPUTED_METRICS["latency"]], "steps") == (COMPUTED_METRICS["latency"],)
 
 
 def test_a_run_sets_the_depth_for_all_its_metrics(tmp_path):

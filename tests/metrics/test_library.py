@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from greval.errors import DefinitionError
-from greval.metrics.computed import COMPUTED
+from greval.metrics.computed import COMPUTED_METRICS
 from greval.metrics.files import write_metric
 from greval.metrics.library import add_dependencies, find_predefined_folder, load_folder, load_metric, predefined
 from greval.records.metric import ComputedMetric, JudgedMetric, build_metric
@@ -42,9 +42,9 @@ class TestPredefined:
         """The nine judged metrics and the computed ones are there, sorted by name."""
         found = predefined()
         assert [*found] == sorted(found)
-        assert {*JUDGED, *COMPUTED} == {*found}
+        assert {*JUDGED, *COMPUTED_METRICS} == {*found}
         assert all(isinstance(found[name], JudgedMetric) for name in JUDGED)
-        assert all(isinstance(found[name], ComputedMetric) for name in COMPUTED)
+        assert all(isinstance(found[name], ComputedMetric) for name in COMPUTED_METRICS)
 
     def test_own_copy(self):
         """What a caller does to the mapping changes nothing for the next one."""
@@ -57,7 +57,7 @@ class TestPredefined:
 
 
 class TestLoad:
-    @pytest.mark.parametrize("name", [*JUDGED, *COMPUTED])
+    @pytest.mark.parametrize("name", [*JUDGED, *COMPUTED_METRICS])
     def test_by_name(self, name):
         """Each predefined metric is found by its name."""
         assert load_metric(name) == predefined()[name]

@@ -26,7 +26,7 @@ from greval import (
     load_metric,
 )
 from greval.analysis.summary import build_report
-from greval.metrics.computed import COMPUTED
+from greval.metrics.computed import COMPUTED_METRICS
 from greval.testing import ScriptedJudge
 
 
@@ -244,7 +244,7 @@ def test_computed_metrics_need_no_judge_and_fail_alone(tmp_path):
 
     share = ComputedMetric(name="share", description="d", needs=["answer"], scale=MeasureScale(), compute=broken)
     given = [Case(id="a", question="?", answer=""), Case(id="b", question="?", answer="yes")]
-    run = evaluate(given, [share, COMPUTED["latency"]], out=tmp_path)
+    run = evaluate(given, [share, COMPUTED_METRICS["latency"]], out=tmp_path)
     found = {(row.sample_id, row.metric): row.outcome.status for row in run.results()}
     assert found[("a", "share")] == "failed"
     assert found[("b", "share")] == "scored"

@@ -12,7 +12,7 @@ from tone_metrics import BUILT, PASSAGES, TONE, by_metric, cases
 from greval import Case, Judge, RowFault, evaluate
 from greval.judging.model.prices import Price, Prices
 from greval.judging.model.tokens import estimate_tokens
-from greval.metrics.computed import COMPUTED
+from greval.metrics.computed import COMPUTED_METRICS
 from greval.report.forecast import render
 from greval.runs.forecast import forecast
 from greval.runs.shard import Shard
@@ -72,7 +72,7 @@ def test_what_is_skipped_or_no_case(fault_server, tmp_path):
         {"answer": "No question."},
         {"id": "half", "question": "?", "answer": "\ud800"},
     ]
-    told, _ = check(fault_server, tmp_path, rows, [TONE, COMPUTED["latency"]])
+    told, _ = check(fault_server, tmp_path, rows, [TONE, COMPUTED_METRICS["latency"]])
     first = told.expected[0]
     assert (first.judged, first.skipped, first.calls) == (2, 1, 2)
     assert told.unread == 3
@@ -128,7 +128,7 @@ def test_a_shard(fault_server, tmp_path):
 def test_cost_and_no_call(fault_server, tmp_path):
     """Tokens are priced where there is a price; nothing is asked and no folder is made."""
     judge = Judge("openai:fake", base_url=fault_server.url)
-    told = forecast(cases(2), [TONE, COMPUTED["latency"]], judge, out=tmp_path / "run", prices=PRICES)
+    told = forecast(cases(2), [TONE, COMPUTED_METRICS["latency"]], judge, out=tmp_path / "run", prices=PRICES)
     part = told.expected[0]
     assert told.cost == part.cost == pytest.approx((part.input_tokens * 10 + part.output_tokens * 100) / 1e6)
     assert fault_server.calls == 0
@@ -146,7 +146,7 @@ def page(told):
 def test_the_page(fault_server, tmp_path):
     """Figures by metric and of all, the cost or that it is unknown, and what the count rests on."""
     judge = Judge("openai:fake", base_url=fault_server.url)
-    metrics = [TONE, COMPUTED["latency"]]
+    metrics = [TONE, COMPUTED_METRICS["latency"]]
     rows = [*cases(1200), {"id": "none"}]
     text = page(forecast(rows, metrics, judge, out=tmp_path, prices=PRICES))
     priced = [line.strip() for line in text.splitlines()]
@@ -163,7 +163,7 @@ def test_the_page(fault_server, tmp_path):
 
 def test_computed_metrics_need_no_judge(tmp_path):
     """Without a judge nobody is asked and nothing costs anything."""
-    told = forecast(cases(3), [COMPUTED["latency"]], None, out=tmp_path)
+    told = forecast(cases(3), [COMPUTED_METRICS["latency"]], None, out=tmp_path)
     assert (told.judge, told.expected[0].skipped, told.expected[0].calls) == (None, 3, 0)
     assert "asked of nobody" in page(told)
 

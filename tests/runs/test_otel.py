@@ -17,7 +17,7 @@ from opentelemetry.semconv.attributes import error_attributes
 
 from greval import compile_metric, load_metric
 from greval.records.result import Failed, Failure, Judgement, Result, Scored, Skipped
-from greval.runs.otel import Events, emit, list_attributes
+from greval.runs.otel import OpenTelemetryEvents, emit, list_attributes
 from greval.testing import ScriptedJudge
 
 KNOWN = {
@@ -61,7 +61,7 @@ def test_a_judgement_is_an_event_of_the_convention(exporter, provider):
     result = compile_metric(load_metric("correctness"), judge).invoke(
         {**CASE, "tags": {"gen_ai.response.id": "chatcmpl-7"}}
     )
-    Events(provider)(result)
+    OpenTelemetryEvents(provider)(result)
     [event] = records(exporter)
     assert event.event_name == "gen_ai.evaluation.result"
     assert dict(event.attributes) == {
@@ -79,7 +79,9 @@ def test_a_judgement_is_an_event_of_the_convention(exporter, provider):
 def test_results_that_it_builds_on_are_events_too(exporter, provider):
     """The result of a runnable emits those that it carries, before its own."""
     said = Scored(judgements=(Judgement(value=1, number=1.0, reason="r"),))
-    Events(provider)(row(said, built_on=(row(said, metric="below"), row(Skipped(reason="none"), metric="lacking"))))
+    OpenTelemetryEvents(provider)(
+        row(said, built_on=(row(said, metric="below"), row(Skipped(reason="none"), metric="lacking")))
+    )
     assert [event.attributes["gen_ai.evaluation.name"] for event in records(exporter)] == ["below", "tone"]
 
 

@@ -29,7 +29,7 @@ from greval import (
     predefined,
     read_cases,
 )
-from greval.metrics.computed import COMPUTED
+from greval.metrics.computed import COMPUTED_METRICS
 from greval.records.result import Judgement
 from greval.runs.ray_cluster import evaluate_on_ray
 from greval.runs.shard import Shard
@@ -162,7 +162,7 @@ def test_computed_metrics_travel(cluster, tmp_path):
     scale = MeasureScale(unit="letters", better="lower")
     letters = ComputedMetric(name="letters", description="Long.", needs=["answer"], scale=scale, compute=compute)
     judge = Judge("openai:fake", base_url="http://127.0.0.1:9/v1")
-    metrics = [COMPUTED["latency"], letters]
+    metrics = [COMPUTED_METRICS["latency"], letters]
     run = evaluate_on_ray(written(tmp_path, 10), metrics, judge, out=tmp_path / "run", shards=2)
     assert (run.progress.scored, run.progress.skipped) == (10, 10)
 
@@ -212,7 +212,7 @@ def test_without_ray_it_says_what_to_install(tmp_path):
     assert "MissingExtraError: ray is not installed: pip install 'greval[ray]'" in done.stderr
 
 
-@pytest.mark.parametrize("name", [name for name, metric in predefined().items() if name not in COMPUTED])
+@pytest.mark.parametrize("name", [name for name, metric in predefined().items() if name not in COMPUTED_METRICS])
 def test_definitions_travel(name):
     """A judged metric comes out of a pickle as it went in."""
     assert pickle.loads(pickle.dumps(load_metric(name))) == load_metric(name)  # noqa: S301 - our own

@@ -19,7 +19,7 @@ from waiting import SECONDS, until
 
 from greval.serve.app import create_app
 from greval.serve.jobs.queue import LEFTOVER_SECONDS
-from greval.serve.settings import Limits, Settings
+from greval.serve.settings import ServerLimits, ServerSettings
 from greval.serve.state import file_receiver as receiving
 from greval.serve.state.uploads import Uploads
 from greval.testing import ScriptedJudge
@@ -97,7 +97,7 @@ def test_names_that_are_none(client):
 
 def test_a_file_that_is_too_large_leaves_nothing(tmp_path):
     """A stream without a length is cut off at the limit, and its part is taken away."""
-    with serving(tmp_path / "runs", limits=Limits(upload=1000)) as client:
+    with serving(tmp_path / "runs", limits=ServerLimits(upload=1000)) as client:
         parts = (lines(rows(1)).encode() for _ in range(100))
         answer = client.post("/v1/datasets?name=mine", content=parts, headers=JSONL)
     assert answer.status_code == 413
@@ -139,7 +139,7 @@ def test_a_data_set_goes_away_unless_a_run_needs_it(tmp_path):
 
 def test_a_client_that_goes_away_leaves_nothing(tmp_path):
     """A file that stops in its middle is no data set, and its part is taken away."""
-    with served(create_app(Settings(runs=tmp_path / "runs"))) as server:
+    with served(create_app(ServerSettings(runs=tmp_path / "runs"))) as server:
         host, port = server.url.removeprefix("http://").split(":")
         head = "POST /v1/datasets?name=mine HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/jsonl\r\n"
         with socket.create_connection((host, int(port))) as line:

@@ -18,7 +18,7 @@ import greval
 from greval.cli.app import app
 from greval.serve.app import create_app
 from greval.serve.jobs.records import RunRequest
-from greval.serve.settings import Settings
+from greval.serve.settings import ServerSettings
 from greval.testing import ScriptedJudge
 
 ROOT = Path(greval.__file__).parents[1]
@@ -27,7 +27,7 @@ BLOCKS = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 STRICT = 'set -euo pipefail\ncurl() { command curl --fail-with-body "$@"; }\n'
 OPERATIONS = [
     (method.upper(), path, operation)
-    for path, operations in create_app(Settings()).openapi()["paths"].items()
+    for path, operations in create_app(ServerSettings()).openapi()["paths"].items()
     if path.startswith("/v1/")
     for method, operation in operations.items()
 ]
@@ -37,7 +37,7 @@ def test_the_command_lines(tmp_path):
     """Each command line of the page does what the page says, one after the other."""
     demo = files("greval") / "demo" / "cases.jsonl"
     (tmp_path / "cases.jsonl").write_text("\n".join(demo.read_text(encoding="utf-8").splitlines()[:4]))
-    with served(create_app(Settings(runs=tmp_path / "runs"), {"scripted": ScriptedJudge([YES])})) as server:
+    with served(create_app(ServerSettings(runs=tmp_path / "runs"), {"scripted": ScriptedJudge([YES])})) as server:
         script = STRICT + "\necho\n".join(BLOCKS).replace("localhost:8000", server.url)
         done = subprocess.run(
             ["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=SECONDS, check=False
@@ -67,7 +67,7 @@ def test_the_first_request_of_a_reader(page, tmp_path):
     """The request that README and the page on the server begin with gives a verdict with its reason."""
     text = (ROOT / page).read_text(encoding="utf-8")
     (line,) = re.findall(r"^```sh\n(curl [^`]*/v1/evaluate [^`]*)\n```$", text, re.MULTILINE)
-    with served(create_app(Settings(runs=tmp_path), {"scripted": ScriptedJudge([YES])})) as server:
+    with served(create_app(ServerSettings(runs=tmp_path), {"scripted": ScriptedJudge([YES])})) as server:
         command = ["bash", "-c", line.replace("localhost:8000", server.url)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=True)
     (judgement,) = json.loads(done.stdout)["results"][0]["outcome"]["judgements"]

@@ -15,7 +15,7 @@ from serving import served
 from waiting import SECONDS, until
 
 from greval.serve.app import create_app
-from greval.serve.settings import Settings
+from greval.serve.settings import ServerSettings
 from greval.testing import ScriptedJudge
 
 NAMES = ("correctness", "chunk_evaluation", "token_f1", "tone", "ndcg@5")
@@ -83,7 +83,7 @@ def place(tmp_path_factory):
             yield {"url": server.url, "session": session, "datasets": dataset, "runs": run}
 
 
-document = create_app(Settings()).openapi()
+document = create_app(ServerSettings()).openapi()
 paged = (
     f"{method.upper()} {path}"
     for path, operations in document["paths"].items()

@@ -13,7 +13,7 @@ from serving import served
 from waiting import SECONDS
 
 from greval.serve.app import create_app
-from greval.serve.settings import Settings
+from greval.serve.settings import ServerSettings
 from greval.testing import ScriptedJudge
 from greval.trust.annotations.files import keep_annotations
 
@@ -53,13 +53,13 @@ def url(tmp_path_factory):
     runs = tmp_path_factory.mktemp("served") / "runs"
     write(runs / RUN, "right", VERDICTS)
     keep_annotations(runs / RUN, said("right", "ana", VERDICTS))
-    app = create_app(Settings(runs=runs), {"scripted": ScriptedJudge([YES])})
+    app = create_app(ServerSettings(runs=runs), {"scripted": ScriptedJudge([YES])})
     with served(app) as server, httpx.Client(base_url=server.url, timeout=SECONDS) as client:
         uploaded(client, rows(2))
         yield server.url
 
 
-document = create_app(Settings()).openapi()
+document = create_app(ServerSettings()).openapi()
 schema = schemathesis.openapi.from_dict(document, config=SchemathesisConfig.from_dict(CONFIG))
 schema = schema.include(path_regex=MINE)
 schema.hook("map_case")(known)

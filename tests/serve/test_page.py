@@ -11,7 +11,7 @@ from fastapi.testclient import TestClient
 from greval.records.result import FailureKind
 from greval.serve.app import create_app
 from greval.serve.routes.page import CONTENT_SECURITY_POLICY, load_files
-from greval.serve.settings import Settings
+from greval.serve.settings import ServerSettings
 
 FILES = load_files()
 SCRIPTS = {path: file.content.decode() for path, file in FILES.items() if path.endswith(".js")}
@@ -25,7 +25,7 @@ IMPORT = re.compile(r'^import \{[^}]*\} from "([^"]+)";', re.MULTILINE)
 
 @pytest.fixture
 def client(tmp_path):
-    with TestClient(create_app(Settings(runs=tmp_path)), base_url="http://127.0.0.1:8000") as client:
+    with TestClient(create_app(ServerSettings(runs=tmp_path)), base_url="http://127.0.0.1:8000") as client:
         yield client
 
 

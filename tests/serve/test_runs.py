@@ -26,7 +26,7 @@ from greval.serve.jobs.queue import SPEC_FILE
 from greval.serve.jobs.records import RunInfo
 from greval.serve.jobs.requests import MAX_QUEUED
 from greval.serve.problems import ServeError
-from greval.serve.settings import Limits
+from greval.serve.settings import ServerLimits
 from greval.testing import ScriptedJudge
 
 MALFORMED = "no verdict"
@@ -348,7 +348,7 @@ def test_all_runs_keep_to_the_server_s_limit(tmp_path, fault_server, monkeypatch
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     fault_server.latency = 0.03
     judges = {"slow": Judge("openai:x", base_url=fault_server.url)}
-    with serving(tmp_path / "runs", judges=judges, limits=Limits(calls=3)) as client:
+    with serving(tmp_path / "runs", judges=judges, limits=ServerLimits(calls=3)) as client:
         data = uploaded(client, rows(30))
         alone = started(client, data, concurrency=2)
         assert ended(client, alone)["progress"]["scored"] == 30

@@ -24,7 +24,7 @@ from greval.errors import GrevalError, JudgeError, MissingExtraError
 from greval.judging.model.judge import Judge
 from greval.records.result import Failed, Failure, Result, Usage
 from greval.serve.app import create_app
-from greval.serve.settings import Limits, Settings
+from greval.serve.settings import ServerLimits, ServerSettings
 from greval.serve.start import SETTINGS_VARIABLE, app, check_exposure, run_server
 
 
@@ -60,14 +60,14 @@ def test_health_and_readiness(tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with FaultServer() as chat:
         judges = {"up": Judge("openai:x", base_url=chat.url)}
-        asked = client(create_app(Settings(judges=judges, runs=tmp_path / "new")))
+        asked = client(create_app(ServerSettings(judges=judges, runs=tmp_path / "new")))
         assert asked.get("/health").json()["status"] == "ok"
         assert asked.get("/ready").json() == {"ready": True, "judges": {"up": "ok"}, "runs": "ok"}
         assert not (tmp_path / "new").exists()
         assert not chat.calls
     (tmp_path / "file").write_text("", encoding="utf-8")
     judges = {"down": Judge("openai:x", base_url="http://127.0.0.1:9/v1"), "odd": Judge("nobody:x")}
-    answer = client(create_app(Settings(judges=judges, runs=tmp_path / "file"))).get("/ready")
+    answer = client(create_app(ServerSettings(judges=judges, runs=tmp_path / "file"))).get("/ready")
     assert answer.status_code == 503
     assert answer.json() == {
         "ready": False,
@@ -131,14 +131,14 @@ def test_other_addresses_need_keys(tmp_path, monkeypatch):
     """A server that others could reach does not start without keys, and says how to make one."""
     monkeypatch.chdir(tmp_path)
     with pytest.raises(GrevalError, match=r"0\.0\.0\.0.*without a key.*greval keys add"):
-        check_exposure(Settings(host="0.0.0.0"))  # noqa: S104 - what must be refused
+        check_exposure(ServerSettings(host="0.0.0.0"))  # noqa: S104 - what must be refused
     with pytest.raises(GrevalError, match=r"keys\.json: no file of keys is there.*greval keys add"):
-        run_server(Settings(keys=tmp_path / "keys.json"))
+        run_server(ServerSettings(keys=tmp_path / "keys.json"))
     with pytest.raises(GrevalError, match=r"nowhere: is no folder.*--library"):
-        run_server(Settings(library=[tmp_path / "nowhere"]))
+        run_server(ServerSettings(library=[tmp_path / "nowhere"]))
     (tmp_path / "keys.json").write_text("{}", encoding="utf-8")
     with pytest.raises(GrevalError, match=r"255\.1\.1\.1.*--host or --port"):
-        run_server(Settings(host="255.1.1.1", keys=tmp_path / "keys.json"))
+        run_server(ServerSettings(host="255.1.1.1", keys=tmp_path / "keys.json"))
     with pytest.raises(GrevalError, match=SETTINGS_VARIABLE):
         app()
 
@@ -158,7 +158,7 @@ def test_a_judge_that_cannot_be_used_is_refused_at_start(tmp_path, monkeypatch, 
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     judges = {"good": Judge("openai:m", base_url="http://x"), "bad": Judge(name)}
     (tmp_path / "keys.json").write_text("{}", encoding="utf-8")
-    nowhere = Settings(host="255.1.1.1", keys=tmp_path / "keys.json", runs=tmp_path / "runs", judges=judges)
+    nowhere = ServerSettings(host="255.1.1.1", keys=tmp_path / "keys.json", runs=tmp_path / "runs", judges=judges)
     with pytest.raises(JudgeError, match=re.escape(told)):
         run_server(nowhere)
     assert not (tmp_path / "runs").exists()
@@ -168,7 +168,7 @@ def test_without_the_packages_the_extra_is_named(monkeypatch):
     """Where the server's packages are not installed, the error says what to install."""
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     with pytest.raises(MissingExtraError, match=r"uvicorn is not installed: pip install 'greval\[server\]'"):
-        run_server(Settings())
+        run_server(ServerSettings())
 
 
 def test_the_command_refuses_other_addresses_without_keys(tmp_path):
@@ -220,5 +220,5 @@ def test_several_workers(tmp_path):
         text = httpx.get(f"{server.url}/metrics-exposition", timeout=SECONDS).text
         assert f'greval_requests_total{{method="GET",route="/health",status="200"}} {asked}.0' in text
         assert server.stop() == 0
-    both = create_app(Settings(runs=tmp_path, workers=2, limits=Limits(calls=8)))
+    both = create_app(ServerSettings(runs=tmp_path, workers=2, limits=ServerLimits(calls=8)))
     assert both.state.service.gate.width == 4

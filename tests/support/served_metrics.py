@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi.testclient import TestClient
 
 from greval.serve.app import create_app
-from greval.serve.settings import Limits, Settings
+from greval.serve.settings import ServerLimits, ServerSettings
 from greval.testing import ScriptedJudge
 
 CASE = {"id": "q1", "question": "Who wrote it?", "answer": "Ada.", "expected_answer": "Ada Lovelace"}
@@ -30,7 +30,7 @@ def says(value=1):
 
 def app_of(folder, models=None, *, limits=None, **settings):
     """Give an app whose runs stand in a folder; `limits` are those that differ from the usual."""
-    made = Settings(runs=folder / "runs", limits=Limits(rate=100_000, **(limits or {})), **settings)
+    made = ServerSettings(runs=folder / "runs", limits=ServerLimits(rate=100_000, **(limits or {})), **settings)
     return create_app(made, {"scripted": says()} if models is None else models)
 
 

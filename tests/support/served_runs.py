@@ -13,7 +13,7 @@ from waiting import SECONDS, until
 
 from greval.serve.app import create_app
 from greval.serve.middleware.api_keys import add_key
-from greval.serve.settings import Settings
+from greval.serve.settings import ServerSettings
 from greval.testing import ScriptedJudge
 
 YES = {"reason": "It fits.", "value": 1}
@@ -36,7 +36,7 @@ def lines(given) -> str:
 def serving(runs: Path, answers=(YES,), *, judges: Mapping | None = None, **settings) -> Iterator[TestClient]:
     """Give a client of an app whose judge gives these answers; its runs are worked on meanwhile."""
     models = {"scripted": ScriptedJudge(answers)} if judges is None else judges
-    app = create_app(Settings(runs=runs, **settings), models)
+    app = create_app(ServerSettings(runs=runs, **settings), models)
     with TestClient(app, base_url="http://127.0.0.1") as client:
         yield client
 

@@ -22,7 +22,7 @@ from waiting import SECONDS, until
 from greval.judging.model.judge import Judge
 from greval.serve.app import create_app
 from greval.serve.service import Service
-from greval.serve.settings import Limits, Settings
+from greval.serve.settings import ServerLimits, ServerSettings
 from greval.serve.start import build_uvicorn_config, format_address, open_socket
 
 SERVER = Path(__file__).parents[2] / "server.py"
@@ -52,7 +52,7 @@ def served(app: FastAPI) -> Iterator[Served]:
     Start and end hooks run; the end waits for what is in flight. Use it where streams, clients that go away or
     sockets matter; `fastapi.testclient.TestClient(app)` serves the rest.
     """
-    settings: Settings = app.state.service.settings
+    settings: ServerSettings = app.state.service.settings
     listening = open_socket(settings.model_copy(update={"host": "127.0.0.1", "port": 0}))
     server = uvicorn.Server(build_uvicorn_config(app, log_config=None))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, name="greval-serve", daemon=True)
@@ -70,7 +70,7 @@ def served(app: FastAPI) -> Iterator[Served]:
 def judging(url: str, runs: Path, keys: Path | None = None, **limits: float) -> AbstractContextManager[Served]:
     """Serve with a judge at an address, these keys and these limits."""
     judges = {"judge": Judge("openai:x", base_url=url)}
-    return served(create_app(Settings(runs=runs, judges=judges, keys=keys, limits=Limits(**limits))))
+    return served(create_app(ServerSettings(runs=runs, judges=judges, keys=keys, limits=ServerLimits(**limits))))
 
 
 @dataclass

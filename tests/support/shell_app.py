@@ -14,7 +14,7 @@ from greval.errors import DataError, DefinitionError, JudgeUnavailableError, Sto
 from greval.serve.app import create_app
 from greval.serve.logs import JsonLines
 from greval.serve.service import TheTenant
-from greval.serve.settings import Limits, Settings
+from greval.serve.settings import ServerLimits, ServerSettings
 from greval.testing import ScriptedJudge
 
 LOCAL = "http://127.0.0.1"
@@ -29,7 +29,9 @@ class Text(BaseModel):
 
 def made(tmp_path, *, keys=None, **limits):
     """Give an app with a few routes of this file's beside its own."""
-    app = create_app(Settings(runs=tmp_path, keys=keys, limits=Limits(**limits)), {"scripted": ScriptedJudge([{}])})
+    app = create_app(
+        ServerSettings(runs=tmp_path, keys=keys, limits=ServerLimits(**limits)), {"scripted": ScriptedJudge([{}])}
+    )
 
     @app.get("/v1/who/{name}")
     def who(name: str, tenant: TheTenant) -> dict[str, str]:

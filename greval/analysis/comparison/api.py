@@ -73,11 +73,11 @@ def compare(
     Example:
         >>> import tempfile
         >>> from greval.runs.evaluation import evaluate
-        >>> from greval.metrics.computed import COMPUTED
+        >>> from greval import COMPUTED_METRICS
         >>> spent = {"walk": 3.0, "local": 1.0}
         >>> cases = [{"id": f"q{n}", "question": "?", "method": name, "usage": {"latency": spent[name] + n / 8}}
         ...          for n in range(8) for name in spent]
-        >>> run = evaluate(cases, [COMPUTED["latency"]], out=tempfile.mkdtemp())
+        >>> run = evaluate(cases, [COMPUTED_METRICS["latency"]], out=tempfile.mkdtemp())
         >>> found = compare(run, baseline="local").contrasts[0]
         >>> found.n, found.difference, found.lost, found.verdict
         (8, 2.0, 8, 'worse')

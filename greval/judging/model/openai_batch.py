@@ -74,7 +74,7 @@ class BatchState(Record):
         return self.status in FINAL_STATUSES
 
 
-def format_request_line(
+def format_batch_request(
     custom_id: str, model: ChatOpenAI, messages: list[BaseMessage], extra: Mapping[str, Any]
 ) -> str:
     """Format the batch line of the request that `model.ainvoke(messages, **extra)` would send.
@@ -104,7 +104,7 @@ def format_request_line(
         raise JudgeError(message) from error
 
 
-def parse_answer_line(line: str, model: ChatOpenAI) -> tuple[str, AIMessage | Failure]:
+def parse_batch_answer(line: str, model: ChatOpenAI) -> tuple[str, AIMessage | Failure]:
     """Parse a line of a batch's output into its `custom_id` and the message that `ainvoke` would have returned.
 
     Args:

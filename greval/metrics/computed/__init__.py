@@ -5,7 +5,7 @@ from __future__ import annotations
 from greval.metrics.computed.metric_names import FAMILIES, explain_bad_name, find_computed_metric, list_name_variants
 from greval.records.metric import ComputedMetric
 
-__all__ = ["COMPUTED", "FAMILIES", "explain_bad_name", "find_computed_metric", "list_name_variants"]
+__all__ = ["COMPUTED_METRICS", "FAMILIES", "explain_bad_name", "find_computed_metric", "list_name_variants"]
 
 _PREDEFINED_NAMES = (
     *("ndcg@10", "essential_recall@20", "recall@10", "precision@10", "hit_rate@10", "perfect_recall@10", "mrr", "map"),
@@ -16,7 +16,7 @@ _PREDEFINED_NAMES = (
     *("latency", "llm_calls", "prompt_tokens", "output_tokens", "cost"),
 )
 
-COMPUTED: dict[str, ComputedMetric] = {
+COMPUTED_METRICS: dict[str, ComputedMetric] = {
     name: metric for name in _PREDEFINED_NAMES if (metric := find_computed_metric(name))
 }
 """The predefined computed metrics by name; `find_computed_metric` returns those with other settings."""

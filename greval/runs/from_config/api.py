@@ -51,7 +51,7 @@ NO_JUDGE = "no judge is named; add `judge: {model: openai:MODEL}` (or `local`) t
 
 
 @dataclass(frozen=True)
-class Selection:
+class ConfigSelection:
     """A part of an evaluation: names of methods, values of tags, and the maximum number of questions."""
 
     methods: str | Sequence[str] | None = None
@@ -99,7 +99,7 @@ class Evaluation:
 def evaluate_config(
     root: str | Path,
     file: str | Path = CONFIG_FILE,
-    selection: Selection | None = None,
+    selection: ConfigSelection | None = None,
     *,
     judge: Judge | BaseChatModel | None = None,
     **options: Unpack[EvaluateOptions],
@@ -111,7 +111,7 @@ def evaluate_config(
 async def evaluate_config_async(  # noqa: PLR0913 - the inputs and options of an evaluation
     root: str | Path,
     file: str | Path = CONFIG_FILE,
-    selection: Selection | None = None,
+    selection: ConfigSelection | None = None,
     *,
     judge: Judge | BaseChatModel | None = None,
     stop: asyncio.Event | None = None,
@@ -144,7 +144,7 @@ async def evaluate_config_async(  # noqa: PLR0913 - the inputs and options of an
         StoreError: If the folder cannot be written.
     """
     check_options(options, EvaluateOptions, "evaluate_config")
-    plan = prepare_evaluation(Path(root), Path(file), selection or Selection(), judge)
+    plan = prepare_evaluation(Path(root), Path(file), selection or ConfigSelection(), judge)
     _prepare_folder(plan, restart=not options.get("resume", True))
     metrics = set_reason_depth(
         [load_metric(name) for name in (*JUDGED_METRICS, *USAGE_METRICS)], options.get("reason_depth")
@@ -171,7 +171,7 @@ async def evaluate_config_async(  # noqa: PLR0913 - the inputs and options of an
 
 
 def prepare_evaluation(
-    root: Path, file: Path, selection: Selection, judge: Judge | BaseChatModel | None = None
+    root: Path, file: Path, selection: ConfigSelection, judge: Judge | BaseChatModel | None = None
 ) -> EvaluationPlan:
     """Read and check everything that an evaluation needs, without calling a method or the judge.
 

@@ -15,7 +15,7 @@ from greval.records.case import Case, Chunk, Sample
 from greval.records.record import Record
 from greval.runs.forecast import Forecast, forecast
 from greval.runs.from_config import CONFIG_FILE
-from greval.runs.from_config.api import EvaluationPlan, Selection, prepare_evaluation
+from greval.runs.from_config.api import ConfigSelection, EvaluationPlan, prepare_evaluation
 from greval.runs.from_config.result_files import JUDGED_METRICS
 from greval.runs.from_config.result_writer import RESPONSES_FILE, RUN_FOLDER, select_current
 from greval.runs.options import EvaluateOptions
@@ -38,7 +38,7 @@ class ConfigForecast(Record):
 def forecast_config(
     root: str | Path,
     file: str | Path = CONFIG_FILE,
-    selection: Selection | None = None,
+    selection: ConfigSelection | None = None,
     *,
     judge: Judge | BaseChatModel | None = None,
     **options: Unpack[EvaluateOptions],
@@ -50,7 +50,7 @@ def forecast_config(
         MethodError: If a method cannot be loaded.
         JudgeError: If no judge is named or it cannot be used.
     """
-    plan = prepare_evaluation(Path(root), Path(file), selection or Selection(), judge)
+    plan = prepare_evaluation(Path(root), Path(file), selection or ConfigSelection(), judge)
     there = _read_kept_responses(plan, options)
     missing = [(sample, name) for name in plan.scope.methods for sample in plan.scope.samples]
     missing = [(sample, name) for sample, name in missing if (sample.id, name) not in there]

@@ -12,7 +12,7 @@ from greval.serve.middleware.json_text import find_json_fault
 from greval.serve.middleware.request_kinds import Scope, get_header, is_upload
 from greval.serve.problems import ServeError
 from greval.serve.service import Service
-from greval.serve.settings import MEGABYTE, Limits
+from greval.serve.settings import MEGABYTE, ServerLimits
 
 JSON_TYPE = "application/json"
 MIN_BYTES_PER_SECOND = 16 * 1024
@@ -87,7 +87,7 @@ class RequestBodyMiddleware:
 class BoundedBody:
     """The stream of a request body, with a size limit and a minimum transfer rate."""
 
-    def __init__(self, scope: Scope, receive: Receive, max_bytes: int, limits: Limits) -> None:
+    def __init__(self, scope: Scope, receive: Receive, max_bytes: int, limits: ServerLimits) -> None:
         """Check the declared length, and raise `ServeError` (413) if it is too large."""
         self._scope = scope
         self._receive = receive

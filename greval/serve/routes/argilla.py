@@ -16,7 +16,9 @@ from greval.serve.routes import annotation as annotating
 from greval.serve.service import TheTenant
 from greval.serve.state.figure_cache import dump_without_paths, hide_paths_in_errors
 from greval.serve.statuses import describe_errors
-from greval.trust.argilla import PullResult, PushResult, pull, push
+from greval.trust.argilla import PullResult, PushResult
+from greval.trust.argilla import pull_from_argilla as pull
+from greval.trust.argilla import push_to_argilla as push
 from greval.trust.argilla.client import KEY_VARIABLE, URL_VARIABLE
 
 router = APIRouter(prefix="/v1/runs", tags=["people"])

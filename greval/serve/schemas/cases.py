@@ -14,7 +14,7 @@ from greval.datasets.row_faults import build_unreadable_error
 from greval.records.case import Case
 from greval.serve.problems import ServeError
 from greval.serve.schemas.metrics import UnreadCase, limit_faults
-from greval.serve.settings import Limits
+from greval.serve.settings import ServerLimits
 
 Schema = dict[str, Any]
 SINGLE_INPUT = "input"
@@ -24,7 +24,7 @@ ITEM_FIELDS = ("chunks", "triples")
 """The fields whose items may be judged separately."""
 
 
-def check_limits(given: Sequence[object], limits: Limits, place: str) -> None:
+def check_limits(given: Sequence[object], limits: ServerLimits, place: str) -> None:
     """Refuse more than one request may hold.
 
     Args:
@@ -165,7 +165,7 @@ def _format_faults(place: str, error: ValidationError) -> Iterator[str]:
         yield f"{path}: {fault['msg']}"
 
 
-def _find_excess(case: object, limits: Limits) -> Iterator[str]:
+def _find_excess(case: object, limits: ServerLimits) -> Iterator[str]:
     """Find the texts and lists of a case that exceed the limits."""
     for name, items in case.items() if isinstance(case, dict) else ():
         if FIELD_BY_NAME.get(name) in ITEM_FIELDS and isinstance(items, list) and len(items) > limits.items:

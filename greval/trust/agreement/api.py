@@ -69,9 +69,9 @@ def agreement(
     Example:
         >>> import tempfile
         >>> from greval.runs.evaluation import evaluate
-        >>> from greval.metrics.computed import COMPUTED
+        >>> from greval import COMPUTED_METRICS
         >>> cases = [{"id": f"q{n}", "question": "?", "usage": {"latency": n}} for n in range(6)]
-        >>> run = evaluate(cases, [COMPUTED["latency"]], out=tempfile.mkdtemp())
+        >>> run = evaluate(cases, [COMPUTED_METRICS["latency"]], out=tempfile.mkdtemp())
         >>> said = [Annotation(sample_id=f"q{n}", metric="latency", annotator="ana", value=n + 1) for n in range(6)]
         >>> agreement(run, "latency", said).groups[0].judge.figures["bias"].value
         -1.0

@@ -98,6 +98,9 @@ def forecast_align(
     )
 
 
+foresee = forecast_align  # the earlier name
+
+
 def _list_folds(start: PreparedAlignment) -> list[int]:
     return sorted({*start.fold_of.values()})
 

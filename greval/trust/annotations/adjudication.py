@@ -66,6 +66,9 @@ def adjudicate(annotations: Iterable[Annotation]) -> tuple[Adjudication, ...]:
     return tuple(_adjudicate_item(rows) for rows in things.values())
 
 
+adjudicated = adjudicate  # the earlier name
+
+
 def _adjudicate_item(rows: dict[str, Annotation]) -> Adjudication:
     """Adjudicate one item from the annotation of each annotator."""
     first = next(iter(rows.values()))

@@ -42,7 +42,7 @@ class PullResult(Record):
     outdated_path: str
 
 
-def pull(
+def pull_from_argilla(
     run: Path | str, *, dataset: str, workspace: str | None = None, url: str | None = None, key: str | None = None
 ) -> PullResult:
     """Pull annotations into `annotations.jsonl` of the run folder, replacing those pulled from this dataset before.

@@ -46,7 +46,7 @@ class PushResult(Record):
     changed: int
 
 
-def push(  # noqa: PLR0913 - the options of a push
+def push_to_argilla(  # noqa: PLR0913 - the options of a push
     run: Path | str,
     metric: str,
     *,

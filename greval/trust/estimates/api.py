@@ -101,9 +101,9 @@ def estimate(
         >>> import tempfile
         >>> from greval.records.annotation import Annotation
         >>> from greval.runs.evaluation import evaluate
-        >>> from greval.metrics.computed import COMPUTED
+        >>> from greval import COMPUTED_METRICS
         >>> cases = [{"id": f"q{n}", "question": "?", "method": "walk", "usage": {"latency": n % 4}} for n in range(40)]
-        >>> run = evaluate(cases, [COMPUTED["latency"]], out=tempfile.mkdtemp())
+        >>> run = evaluate(cases, [COMPUTED_METRICS["latency"]], out=tempfile.mkdtemp())
         >>> said = [Annotation(sample_id=f"q{n}", method="walk", metric="latency", annotator="ana",
         ...                    value=n % 4 + 0.5 + n % 2 / 4) for n in range(0, 40, 3)]
         >>> row = estimate(run, "latency", said).rows[0]

@@ -2,11 +2,11 @@
 
 from greval.trust.probing.api import probe, probe_async
 from greval.trust.probing.forecast import forecast_probe
-from greval.trust.probing.mutations import NAMES as CHECK_NAMES
+from greval.trust.probing.mutations import PROBE_CHECKS
 from greval.trust.probing.records import JudgeNoise, Probe, ProbeCheckResult, SkippedCheck, SurvivingMutant
 
 __all__ = [
-    "CHECK_NAMES",
+    "PROBE_CHECKS",
     "JudgeNoise",
     "Probe",
     "ProbeCheckResult",

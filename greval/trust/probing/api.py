@@ -24,7 +24,7 @@ from greval.records.metric_input import explain_missing_needs
 from greval.records.result import Result
 from greval.runs.worker import narrow_for_metric
 from greval.trust.probing.kill_rates import count_check, count_failures, measure_noise
-from greval.trust.probing.mutations import CHECKS, NAMES, REPEATS, CheckContext, ProbeCheck
+from greval.trust.probing.mutations import CHECKS, PROBE_CHECKS, REPEATS, CheckContext, ProbeCheck
 from greval.trust.probing.plan import MAIN, OTHER_ORDER, ReferenceCases, build_references, plan_mutants
 from greval.trust.probing.records import Probe, SkippedCheck
 from greval.trust.probing.source_cases import MIN_POOL, SourceCases, iter_demo_cases, read_source_cases
@@ -76,7 +76,7 @@ async def probe_async(
         judge: Settings of a judge or a chat model.
         cases: The cases, preferably with good answers. Defaults to the shipped ones.
         stop: When set, no further call is made.
-        **options: `checks`: names from `CHECK_NAMES`; all that apply by default. `limit` (20): the number of
+        **options: `checks`: names from `PROBE_CHECKS`; all that apply by default. `limit` (20): the number of
             cases. `mutants` (1): the number of variants per check and case. `repeats` (3): how often the
             unchanged cases are judged. `out` (runs/probe-METRIC): the run folder; stored results are reused.
             `built_on`: definitions that the metric builds on, if they are not in the library.
@@ -191,8 +191,8 @@ def _parse_checks(options: ProbeOptions) -> frozenset[str]:
     """
     given = options.get("checks") or ()
     named = frozenset([given] if isinstance(given, str) else given)
-    if unknown := sorted(named - {*NAMES}):
-        raise DataError(f"no check {', '.join(map(repr, unknown))}; there are: {', '.join(NAMES)}")
+    if unknown := sorted(named - {*PROBE_CHECKS}):
+        raise DataError(f"no check {', '.join(map(repr, unknown))}; there are: {', '.join(PROBE_CHECKS)}")
     return named
 
 

@@ -205,7 +205,16 @@ CHECKS: Mapping[str, ProbeCheck] = {
         ProbeCheck("injected", Relation.not_better, _reject_without_order, _list_injections, on=OTHER_FIRST),
     )
 }
-NAMES = (REPEATS, *CHECKS)
+PROBE_CHECKS = (REPEATS, *CHECKS)
 """The checks in the order of the report."""
 
-__all__ = ["CHECKS", "NAMES", "REPEATS", "CheckContext", "MutationVariant", "ProbeCheck", "ReferenceName", "Target"]
+__all__ = [
+    "CHECKS",
+    "PROBE_CHECKS",
+    "REPEATS",
+    "CheckContext",
+    "MutationVariant",
+    "ProbeCheck",
+    "ReferenceName",
+    "Target",
+]

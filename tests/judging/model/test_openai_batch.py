@@ -20,8 +20,8 @@ from greval.judging.model.openai_batch import (
     BLOCK_BYTES,
     BatchFiles,
     BatchState,
-    format_request_line,
-    parse_answer_line,
+    format_batch_request,
+    parse_batch_answer,
 )
 from greval.records.result import Failure
 
@@ -82,7 +82,7 @@ async def test_a_line_asks_what_a_call_asks(fault_server, model, settings, messa
     """The body of a request line is exactly the body that `ainvoke` sends."""
     fault_server.plan = says('{"value": 1}')
     asked = model(fault_server.url, **settings)
-    line = format_request_line("q1", asked, messages, extra)
+    line = format_batch_request("q1", asked, messages, extra)
     await asked.ainvoke(messages, **extra)
     told = json.loads(line)
     assert told.pop("body") == fault_server.bodies[0]
@@ -103,7 +103,7 @@ async def test_a_line_asks_what_a_call_asks(fault_server, model, settings, messa
 async def test_what_no_batch_can_ask_is_refused(model, settings, extra, words):
     """A model that a batch cannot ask is an error before anything is sent."""
     with pytest.raises(JudgeError, match=words):
-        format_request_line("q1", model(**settings), SEEN, extra)
+        format_batch_request("q1", model(**settings), SEEN, extra)
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ async def test_an_answer_is_read_as_a_call_reads_it(fault_server, model, body):
     fault_server.plan = answers(json.dumps(body))
     asked = model(fault_server.url)
     expected = await asked.ainvoke(SEEN)
-    custom_id, message = parse_answer_line(answer_line("q1", body), asked)
+    custom_id, message = parse_batch_answer(answer_line("q1", body), asked)
     assert custom_id == "q1"
     assert isinstance(message, AIMessage)
     assert message.model_dump(exclude={"id"}) == expected.model_dump(exclude={"id"})
@@ -156,7 +156,7 @@ async def test_a_refused_request_fails_as_a_call_does(fault_server, model, statu
     with pytest.raises(Exception) as caught:  # noqa: PT011 - whatever LangChain makes of it
         await asked.ainvoke(SEEN)
     fault = {"message": "No way with sk-abcdef123456.", "type": "error", "param": None, "code": code}
-    custom_id, failure = parse_answer_line(answer_line("q1", {"error": fault}, status), asked)
+    custom_id, failure = parse_batch_answer(answer_line("q1", {"error": fault}, status), asked)
     assert custom_id == "q1"
     assert isinstance(failure, Failure)
     assert failure.kind == classify_error(caught.value).kind
@@ -181,7 +181,7 @@ async def test_a_refused_request_fails_as_a_call_does(fault_server, model, statu
 )
 async def test_a_line_without_an_answer_is_a_failure(model, line, kind):
     """What a batch says of a request that it could not answer is a failure with its kind."""
-    custom_id, failure = parse_answer_line(json.dumps({"custom_id": "q1", **line}), model())
+    custom_id, failure = parse_batch_answer(json.dumps({"custom_id": "q1", **line}), model())
     assert (custom_id, failure.kind) == ("q1", kind)
     assert failure.message
 
@@ -193,7 +193,7 @@ def test_what_is_no_line_is_told(line):
     """Anything that is no line of a batch is a DataError, or a failure where it says whose it is."""
     plain = ChatOpenAI.model_construct(model_name="fine")
     try:
-        custom_id, outcome = parse_answer_line(line, plain)
+        custom_id, outcome = parse_batch_answer(line, plain)
     except DataError:
         return
     assert json.loads(line)["custom_id"] is not None
@@ -223,11 +223,11 @@ async def test_requests_go_out_and_their_answers_come_back(server, model):
     asked = model(server.url)
     files = BatchFiles(asked.root_async_client)
     names = ["a", "bad1", "late1", "ü"]
-    batch_id = await files.submit(format_request_line(name, asked, SEEN, {}) for name in names)
+    batch_id = await files.submit(format_batch_request(name, asked, SEEN, {}) for name in names)
     with pytest.raises(JudgeError, match="not done yet"):
         [line async for line in files.collect(batch_id)]
     assert await finished(files, batch_id) == ["finalizing", "completed"]
-    came = dict([parse_answer_line(line, asked) async for line in files.collect(batch_id)])
+    came = dict([parse_batch_answer(line, asked) async for line in files.collect(batch_id)])
     assert {*came} == {*names}
     assert came["a"].text == came["ü"].text == "a\u2028b\x85c"
     assert came["a"].usage_metadata["input_tokens"] == 100

@@ -17,7 +17,7 @@ from greval import Case, Response, RowFault, Sample, evaluate
 from greval.errors import DataError, MethodError, StoreError
 from greval.methods.collecting import Collected, CollectProgress, collect, collect_async
 from greval.methods.collecting.method_call import GRACE_SECONDS
-from greval.metrics.computed import COMPUTED
+from greval.metrics.computed import COMPUTED_METRICS
 
 
 def samples(count=5, **fields):
@@ -444,7 +444,7 @@ def test_what_was_spent_is_added_up(out):
 def test_a_failed_method_fails_every_metric(out, tmp_path):
     """`evaluate` reads the file as it is: a row with an error is failed with the kind `method`, never scored."""
     done = collect(samples(2), {"m": Counted({"q0": "fine", "q1": KeyError("x")}.get)}, out=out)
-    run = evaluate(done.cases(), [COMPUTED["latency"]], out=tmp_path / "run")
+    run = evaluate(done.cases(), [COMPUTED_METRICS["latency"]], out=tmp_path / "run")
     found = {result.sample_id: result for result in run.results()}
     assert found["q0"].outcome.status == "scored"
     assert found["q1"].outcome.error.kind == "method"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from strategies import cases
 
-from greval.metrics.computed import COMPUTED
+from greval.metrics.computed import COMPUTED_METRICS
 from greval.records.case import Case
 from greval.records.result import Skipped
 
@@ -18,11 +18,11 @@ NAMES = [*SPENT]
 
 def test_table():
     """The table names each metric by its own name; less is better, and all need the usage."""
-    assert {*NAMES} <= {*COMPUTED}
+    assert {*NAMES} <= {*COMPUTED_METRICS}
     for name in NAMES:
-        assert COMPUTED[name].name == name
-        assert COMPUTED[name].needs == ("usage",)
-        assert COMPUTED[name].scale.better == "lower"
+        assert COMPUTED_METRICS[name].name == name
+        assert COMPUTED_METRICS[name].needs == ("usage",)
+        assert COMPUTED_METRICS[name].scale.better == "lower"
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_table():
 )
 def test_recorded(name, reason):
     """A recorded figure is the value, with a reason that a person can read."""
-    (judgement,) = COMPUTED[name].compute(Case(question="q", usage=SPENT))
+    (judgement,) = COMPUTED_METRICS[name].compute(Case(question="q", usage=SPENT))
     assert (judgement.value, judgement.reason) == (SPENT[name], reason)
     assert judgement.number == float(SPENT[name])
 
@@ -46,13 +46,15 @@ def test_recorded(name, reason):
 @pytest.mark.parametrize("usage", [None, {}])
 def test_not_recorded(name, usage):
     """A figure that is not recorded is skipped with the field's name, never taken for 0."""
-    assert COMPUTED[name].compute(Case(question="q", usage=usage)) == Skipped(reason=f"usage.{name} is not recorded")
+    assert COMPUTED_METRICS[name].compute(Case(question="q", usage=usage)) == Skipped(
+        reason=f"usage.{name} is not recorded"
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_zero(name):
     """A recorded 0 is a figure."""
-    (judgement,) = COMPUTED[name].compute(Case(question="q", usage={name: 0}))
+    (judgement,) = COMPUTED_METRICS[name].compute(Case(question="q", usage={name: 0}))
     assert judgement.value == 0
 
 
@@ -60,8 +62,8 @@ def test_zero(name):
 def test_any_case(case):
     """Every case gives a figure on the scale or is skipped with a reason."""
     for name in NAMES:
-        found = COMPUTED[name].compute(case)
+        found = COMPUTED_METRICS[name].compute(case)
         if isinstance(found, Skipped):
             assert found.reason
         else:
-            assert math.isfinite(COMPUTED[name].scale.read(found[0].value))
+            assert math.isfinite(COMPUTED_METRICS[name].scale.read(found[0].value))

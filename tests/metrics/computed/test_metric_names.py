@@ -7,7 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from greval.errors import DefinitionError
-from greval.metrics.computed import COMPUTED, FAMILIES, explain_bad_name, find_computed_metric, list_name_variants
+from greval.metrics.computed import (
+    COMPUTED_METRICS,
+    FAMILIES,
+    explain_bad_name,
+    find_computed_metric,
+    list_name_variants,
+)
 from greval.metrics.files import write_metric
 from greval.metrics.library import load_metric, predefined
 from greval.records.metric import ComputedMetric, build_metric
@@ -122,9 +128,9 @@ def test_a_users_file_goes_first(tmp_path):
 
 def test_the_list_is_of_usual_names():
     """Every family is listed with a usual setting, under its own name."""
-    assert all(load_metric(name).name == name for name in COMPUTED)
-    assert {name.split("@")[0] for name in COMPUTED} == {*FAMILIES}
-    assert {*COMPUTED} <= {*predefined()}
+    assert all(load_metric(name).name == name for name in COMPUTED_METRICS)
+    assert {name.split("@")[0] for name in COMPUTED_METRICS} == {*FAMILIES}
+    assert {*COMPUTED_METRICS} <= {*predefined()}
 
 
 def test_variants():

@@ -13,7 +13,7 @@ from waiting import SECONDS
 
 from greval.errors import DataError, JudgeError, MethodError, StoreError
 from greval.methods.collecting.response_file import ResponseFile
-from greval.runs.from_config.api import Selection, evaluate_config
+from greval.runs.from_config.api import ConfigSelection, evaluate_config
 from greval.testing import ScriptedJudge
 
 FOUR = {"correctness", "faithfulness", "relevance", "completeness"}
@@ -30,7 +30,7 @@ def yes(messages):
 def run(folder, judge=None, **selection):
     """Run the evaluation of a folder; give it with its two files."""
     options = {name: selection.pop(name) for name in ("resume", "save_seconds", "on_progress") if name in selection}
-    done = evaluate_config(folder, selection=Selection(**selection), judge=judge or ScriptedJudge(yes), **options)
+    done = evaluate_config(folder, selection=ConfigSelection(**selection), judge=judge or ScriptedJudge(yes), **options)
     return done, read(done.detailed), read(done.summary)
 
 
@@ -188,7 +188,7 @@ def test_a_folder_that_is_in_use_is_not_moved(tmp_path):
 def test_repeats(tmp_path):
     """Judged several times, the majority stands in the files."""
     judge = ScriptedJudge(yes)
-    done = evaluate_config(make_folder(tmp_path), selection=Selection(["tog"], limit=1), judge=judge, repeats=3)
+    done = evaluate_config(make_folder(tmp_path), selection=ConfigSelection(["tog"], limit=1), judge=judge, repeats=3)
     assert len(judge.calls) == 12
     assert read(done.summary)["by_method"]["tog"] == dict.fromkeys(FOUR, 1.0)
 
@@ -201,7 +201,7 @@ def test_the_depth_of_reasons(tmp_path):
         return {**yes(messages), "findings": {f"step_{n}": "It fits." for n in range(1, int(last) + 1)}}
 
     options = {"judge": ScriptedJudge(by_step), "reason_depth": "steps"}
-    done = evaluate_config(make_folder(tmp_path), selection=Selection(["tog"], limit=1), **options)
+    done = evaluate_config(make_folder(tmp_path), selection=ConfigSelection(["tog"], limit=1), **options)
     assert read(done.summary)["by_method"]["tog"] == dict.fromkeys(FOUR, 1.0)
     judged = [judgement for row in done.run.results() if row.metric in FOUR for judgement in row.judgements]
     assert len(judged) == len(FOUR)

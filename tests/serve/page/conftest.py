@@ -13,7 +13,7 @@ from visit import Visit
 
 import greval
 from greval.serve.app import create_app
-from greval.serve.settings import Settings
+from greval.serve.settings import ServerSettings
 
 HERE = Path(__file__).parent
 DEMO = Path(greval.__file__).parent / "demo" / "cases.jsonl"
@@ -42,7 +42,7 @@ def chromium():
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
     """Give a server with a quick judge, and one that takes its time."""
-    settings = Settings(runs=tmp_path_factory.mktemp("runs"))
+    settings = ServerSettings(runs=tmp_path_factory.mktemp("runs"))
     with served(create_app(settings, {"quick": page_judge(0.01), "slow": page_judge(0.4)})) as running:
         yield running
 

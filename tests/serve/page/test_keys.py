@@ -9,7 +9,7 @@ from visit import Visit
 
 from greval.serve.app import create_app
 from greval.serve.middleware.api_keys import add_key
-from greval.serve.settings import Settings
+from greval.serve.settings import ServerSettings
 
 
 @pytest.fixture(scope="module")
@@ -17,7 +17,7 @@ def keyed(tmp_path_factory):
     """Give a server that wants a key, and a key."""
     folder = tmp_path_factory.mktemp("keyed")
     key = add_key(folder / "keys", "ana")
-    settings = Settings(runs=folder / "runs", keys=folder / "keys")
+    settings = ServerSettings(runs=folder / "runs", keys=folder / "keys")
     with served(create_app(settings, {"quick": page_judge()})) as running:
         yield running.url, key
 

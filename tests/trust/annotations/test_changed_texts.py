@@ -6,7 +6,7 @@ import pytest
 
 from greval import Case, CategoricalMetric, ManyCategoricalMetric, ValueMetric, evaluate
 from greval.errors import DataError
-from greval.metrics.computed import COMPUTED
+from greval.metrics.computed import COMPUTED_METRICS
 from greval.records.annotation import Annotation
 from greval.runs.store import Store
 from greval.testing import ScriptedJudge
@@ -152,7 +152,7 @@ def test_a_label_without_a_method_is_of_the_only_one(tmp_path, methods, found):
 def test_where_nothing_is_known_names_decide(tmp_path):
     """Computed metrics show nothing to a judge; a run without its cases tells nothing of texts."""
     run = tmp_path / "run"
-    evaluate([Case(id="q", question="?", usage={"latency": 1.0})], [COMPUTED["latency"]], out=run)
+    evaluate([Case(id="q", question="?", usage={"latency": 1.0})], [COMPUTED_METRICS["latency"]], out=run)
     said = Annotation(sample_id="q", metric="latency", annotator="ana", value=1, content="of a file of theirs")
     assert len(matched(run, [said], "latency").things) == 1
     with Store.open(run) as store:

@@ -16,7 +16,7 @@ from greval.records.case import Case
 from greval.records.scale import ValueScale
 from greval.runs.store import Store
 from greval.trust.annotations.rendering import escape_text, format_fields, list_titles
-from greval.trust.argilla import ArgillaError, SamplingPlan, pull, push
+from greval.trust.argilla import ArgillaError, SamplingPlan, pull_from_argilla, push_to_argilla
 from greval.trust.argilla.form import (
     JUDGE_FIELD,
     MAX_GUIDELINES,
@@ -228,7 +228,7 @@ def test_one_push_or_pull_at_a_time(tmp_path):
     with Store.create(run):
         pass
     with lock_run(run):
-        for call in (lambda: push(run, "m", dataset="d"), lambda: pull(run, dataset="d")):
+        for call in (lambda: push_to_argilla(run, "m", dataset="d"), lambda: pull_from_argilla(run, dataset="d")):
             with pytest.raises(StoreError, match="another push or pull of this run is under way; run the same again"):
                 call()
     (tmp_path / "file").touch()
@@ -238,7 +238,7 @@ def test_one_push_or_pull_at_a_time(tmp_path):
 
 def test_without_a_run_nothing_is_asked(tmp_path):
     """A folder that is no run is told before any server is spoken with."""
-    for call in (lambda: push(tmp_path, "m", dataset="d"), lambda: pull(tmp_path, dataset="d")):
+    for call in (lambda: push_to_argilla(tmp_path, "m", dataset="d"), lambda: pull_from_argilla(tmp_path, dataset="d")):
         with pytest.raises(Exception, match="no run is there"):
             call()
 

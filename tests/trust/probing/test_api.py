@@ -32,7 +32,7 @@ from strategies import metrics as any_metric
 
 from greval import load_metric
 from greval.errors import DataError
-from greval.metrics.computed import COMPUTED
+from greval.metrics.computed import COMPUTED_METRICS
 from greval.records.case import Case
 from greval.records.metric import CategoricalMetric, ValueMetric
 from greval.records.scale import CategoricalScale, ValueScale
@@ -40,7 +40,7 @@ from greval.runs.store import Store
 from greval.stats.interval import wilson_interval
 from greval.stats.measured import MeasuredValue, Undefined
 from greval.testing import ScriptedJudge
-from greval.trust.probing import CHECK_NAMES, forecast_probe, probe
+from greval.trust.probing import PROBE_CHECKS, forecast_probe, probe
 from greval.trust.probing.expected_order import Relation, compute_position, find_best_value, is_satisfied
 from greval.trust.probing.mutations import CHECKS, CheckContext
 from greval.trust.probing.planted_texts import PADDING
@@ -68,7 +68,7 @@ def test_a_perfect_judge_kills_all(metric, tmp_path):
     assert set(rates(found).values()) == {1.0}
     assert all(one.mutants == one.killed >= 3 and not one.failed and not one.missing for one in found.checks)
     assert found.survivors == ()
-    assert {one.name for one in found.checks} | {one.check for one in found.skipped} == {*CHECK_NAMES}
+    assert {one.name for one in found.checks} | {one.check for one in found.skipped} == {*PROBE_CHECKS}
 
 
 WEAK = [
@@ -303,7 +303,7 @@ def test_intervals_are_wilsons(tmp_path):
 def test_what_cannot_be_probed_is_refused(tmp_path):
     """Computed metrics, unknown checks and cases that do not fit are told in a line."""
     with pytest.raises(DataError, match="latency: is computed"):
-        probe(COMPUTED["latency"], judge(), out=tmp_path)
+        probe(COMPUTED_METRICS["latency"], judge(), out=tmp_path)
     with pytest.raises(DataError, match="no check 'paded'; there are: repeats"):
         probe(RIGHT, judge(), checks=["paded"], out=tmp_path)
     with pytest.raises(

@@ -16,7 +16,7 @@ import pytest
 from judged_runs import KINDS, VALUES, judged, rows
 from killing import AFTER, BEFORE, killed_at_call, killed_at_write
 
-from greval.trust.argilla import pull, push
+from greval.trust.argilla import pull_from_argilla, push_to_argilla
 
 COUNT = 300
 PUSHES = [
@@ -144,14 +144,20 @@ def pushed_through_kills(owner, proxy, run, name, **options):
     """Push from empty, killed wherever it hurts, until it ends; give how often it was killed."""
     killed = [
         killed_at_call(
-            proxy, lambda _, do, at, m=method, p=path: do == m and at.endswith(p), when, push, run, name, **options
+            proxy,
+            lambda _, do, at, m=method, p=path: do == m and at.endswith(p),
+            when,
+            push_to_argilla,
+            run,
+            name,
+            **options,
         )
         for when, method, path in PUSHES[:4]
     ]
-    killed.append(killed_at_write(1, push, run, name, **options, url=owner.url))
+    killed.append(killed_at_write(1, push_to_argilla, run, name, **options, url=owner.url))
     killed += [
         killed_at_call(
-            proxy, lambda _, do, at, p=path: do == "PUT" and at.endswith(p), when, push, run, name, **options
+            proxy, lambda _, do, at, p=path: do == "PUT" and at.endswith(p), when, push_to_argilla, run, name, **options
         )
         for when, _, path in PUSHES[4:]
     ]
@@ -163,13 +169,13 @@ def pulled_through_kills(owner, proxy, run, writes, **options):
     """Pull, killed while records are read and before each file is put in place; the file is the old one or the new."""
     path = run / "annotations.jsonl"
     before = path.read_text(encoding="utf-8") if path.exists() else None
-    reads = killed_at_call(proxy, lambda _, __, at: "/records?" in at, BEFORE, pull, run, **options)
+    reads = killed_at_call(proxy, lambda _, __, at: "/records?" in at, BEFORE, pull_from_argilla, run, **options)
     killed, states = [reads], []
     for number in range(1, writes + 1):
-        killed.append(killed_at_write(number, pull, run, **options, url=owner.url))
+        killed.append(killed_at_write(number, pull_from_argilla, run, **options, url=owner.url))
         states.append(path.read_text(encoding="utf-8") if path.exists() else None)
     assert killed == [True] * (writes + 1)
-    done = pull(run, **{**options, "url": owner.url})
+    done = pull_from_argilla(run, **{**options, "url": owner.url})
     now = path.read_text(encoding="utf-8")
     assert states == [before] * (writes - 1) + [now]  # the notes come last: the file stands then
     return done, len(killed)
@@ -184,7 +190,7 @@ def test_the_whole_way(owner, tmp_path, capsys, *, browse, proxy, name, suggesti
     run = judged(tmp_path / "run", metric, COUNT // 3 if metric.over else COUNT)
     options = {"dataset": name, "workspace": owner.workspace, "key": owner.key}
     killed = pushed_through_kills(owner, proxy, run, name, suggestions=suggestions, **options)
-    done = push(run, name, suggestions=suggestions, **options)
+    done = push_to_argilla(run, name, suggestions=suggestions, **options)
     assert (done.judged, done.drawn, done.added, done.known, done.changed) == (COUNT, COUNT, 0, COUNT, 0)
 
     people = People(owner, name)
@@ -212,9 +218,9 @@ def test_the_whole_way(owner, tmp_path, capsys, *, browse, proxy, name, suggesti
     killed += more
 
     before = owner.records(name)
-    again = (push, run, name)
+    again = (push_to_argilla, run, name)
     assert killed_at_call(proxy, lambda _, __, at: "/records?" in at, AFTER, *again, suggestions=suggestions, **options)
-    done = push(run, name, suggestions=suggestions, **options)
+    done = push_to_argilla(run, name, suggestions=suggestions, **options)
     assert (done.added, done.known, done.changed) == (0, COUNT, 0)
     assert owner.records(name) == before
     api = sum(people.counts[one["username"]].total() for one in (people.ana, people.bob))

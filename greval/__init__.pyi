@@ -1,0 +1,232 @@
+# The public names of greval: editors read them here, and `lazy_loader` loads them by this table.
+
+from .analysis.comparison import Comparison, Contrast, check_gate, compare
+from .analysis.diagnosis import Diagnosis, diagnose, diagnose_run
+from .analysis.gold import Finding, check_gold, with_gold
+from .datasets import RowFault, read_cases
+from .datasets.chunk_sources import fill_sources
+from .datasets.gold import read_gold
+from .errors import (
+    ArgillaError,
+    DataError,
+    DataWarning,
+    DefinitionError,
+    GrevalError,
+    JudgeError,
+    JudgeUnavailableError,
+    MalformedVerdictError,
+    MethodError,
+    MissingExtraError,
+    OutcomeError,
+    StoppedError,
+    StoreError,
+)
+from .judging.judge_check import Capabilities, check, check_judge
+from .judging.metric_draft import draft
+from .judging.metric_runnable import MetricRunnable
+from .judging.model.client import JudgeClient
+from .judging.model.judge import Judge
+from .judging.model.openai_batch import format_batch_request, parse_batch_answer
+from .judging.model.prices import Prices
+from .judging.model.tokens import create_token_counter
+from .methods import Method
+from .methods.collecting import Collected, CollectProgress, collect, collect_async
+from .methods.fair_context.answer_generation import generate_answers, generated
+from .methods.fair_context.context_audit import Audit, audit
+from .methods.fair_context.counts import counts_by
+from .methods.inventories import read_inventory
+from .methods.langchain import LangChainMethod
+from .methods.loading import load_method
+from .metrics.columns.qrels import Qrels
+from .metrics.columns.rankings import Rankings
+from .metrics.columns.run_measures import measure_rankings
+from .metrics.columns.trec_files import read_qrels, read_trec, read_trec_run
+from .metrics.columns.trec_measures import trec_eval
+from .metrics.computed import COMPUTED_METRICS, formulas
+from .metrics.files import parse_metric, read_metric, write_metric
+from .metrics.library import load, load_folder, load_metric, predefined
+from .records.annotation import Annotation
+from .records.case import Case, Chunk, Effort, Gold, Node, Response, Sample, Traversal, Triple
+from .records.inventory import Inventory
+from .records.metric import (
+    CategoricalMetric,
+    ComputedMetric,
+    ManyCategoricalMetric,
+    ManyValueMetric,
+    Metric,
+    ValueMetric,
+    set_reason_depth,
+)
+from .records.result import Failed, Failure, Judgement, Result, Scored, Skipped, Usage
+from .records.scale import CategoricalScale, Category, MeasureScale, ValueScale
+from .runs.evaluation import Run, evaluate, evaluate_async
+from .runs.forecast import Forecast, forecast
+from .runs.from_config.api import ConfigSelection, Evaluation, evaluate_config, evaluate_config_async
+from .runs.from_config.forecast import forecast_config
+from .runs.merging import merge
+from .runs.otel import OpenTelemetryEvents
+from .runs.ray_cluster import evaluate_on_ray
+from .runs.runnable import compile_metric
+from .runs.shard import Shard
+from .runs.store import Store
+from .serve.app import create_app
+from .serve.settings import ServerLimits, ServerSettings
+from .serve.start import run_server
+from .stats.summary import Summary, summarise
+from .testing import ScriptedJudge
+from .trust.agreement import Agreement, agreement
+from .trust.alignment import Alignment, align, align_async
+from .trust.alignment.forecast import forecast_align, foresee
+from .trust.annotations.adjudication import adjudicate, adjudicated
+from .trust.annotations.files import keep_annotations, read_annotations, write_annotations
+from .trust.argilla import pull_from_argilla, push_to_argilla
+from .trust.estimates import Estimate, estimate
+from .trust.panels import Panel, panel, panel_annotations
+from .trust.probing import PROBE_CHECKS, Probe, forecast_probe, probe, probe_async
+
+__version__: str
+__all__ = [
+    "COMPUTED_METRICS",
+    "PROBE_CHECKS",
+    "Agreement",
+    "Alignment",
+    "Annotation",
+    "ArgillaError",
+    "Audit",
+    "Capabilities",
+    "Case",
+    "CategoricalMetric",
+    "CategoricalScale",
+    "Category",
+    "Chunk",
+    "CollectProgress",
+    "Collected",
+    "Comparison",
+    "ComputedMetric",
+    "ConfigSelection",
+    "Contrast",
+    "DataError",
+    "DataWarning",
+    "DefinitionError",
+    "Diagnosis",
+    "Effort",
+    "Estimate",
+    "Evaluation",
+    "Failed",
+    "Failure",
+    "Finding",
+    "Forecast",
+    "Gold",
+    "GrevalError",
+    "Inventory",
+    "Judge",
+    "JudgeClient",
+    "JudgeError",
+    "JudgeUnavailableError",
+    "Judgement",
+    "LangChainMethod",
+    "MalformedVerdictError",
+    "ManyCategoricalMetric",
+    "ManyValueMetric",
+    "MeasureScale",
+    "Method",
+    "MethodError",
+    "Metric",
+    "MetricRunnable",
+    "MissingExtraError",
+    "Node",
+    "OpenTelemetryEvents",
+    "OutcomeError",
+    "Panel",
+    "Prices",
+    "Probe",
+    "Qrels",
+    "Rankings",
+    "Response",
+    "Result",
+    "RowFault",
+    "Run",
+    "Sample",
+    "Scored",
+    "ScriptedJudge",
+    "ServerLimits",
+    "ServerSettings",
+    "Shard",
+    "Skipped",
+    "StoppedError",
+    "Store",
+    "StoreError",
+    "Summary",
+    "Traversal",
+    "Triple",
+    "Usage",
+    "ValueMetric",
+    "ValueScale",
+    "adjudicate",
+    "adjudicated",
+    "agreement",
+    "align",
+    "align_async",
+    "audit",
+    "check",
+    "check_gate",
+    "check_gold",
+    "check_judge",
+    "collect",
+    "collect_async",
+    "compare",
+    "compile_metric",
+    "counts_by",
+    "create_app",
+    "create_token_counter",
+    "diagnose",
+    "diagnose_run",
+    "draft",
+    "estimate",
+    "evaluate",
+    "evaluate_async",
+    "evaluate_config",
+    "evaluate_config_async",
+    "evaluate_on_ray",
+    "fill_sources",
+    "forecast",
+    "forecast_align",
+    "forecast_config",
+    "forecast_probe",
+    "foresee",
+    "format_batch_request",
+    "formulas",
+    "generate_answers",
+    "generated",
+    "keep_annotations",
+    "load",
+    "load_folder",
+    "load_method",
+    "load_metric",
+    "measure_rankings",
+    "merge",
+    "panel",
+    "panel_annotations",
+    "parse_batch_answer",
+    "parse_metric",
+    "predefined",
+    "probe",
+    "probe_async",
+    "pull_from_argilla",
+    "push_to_argilla",
+    "read_annotations",
+    "read_cases",
+    "read_gold",
+    "read_inventory",
+    "read_metric",
+    "read_qrels",
+    "read_trec",
+    "read_trec_run",
+    "run_server",
+    "set_reason_depth",
+    "summarise",
+    "trec_eval",
+    "with_gold",
+    "write_annotations",
+    "write_metric",
+]
