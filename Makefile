@@ -25,6 +25,7 @@ serve: $(VENV)/.installed-local,server
 
 # what it leaves out is not even read: the web packages take each process seconds
 test: $(DEV) check
+	$(BIN)/python -m pytest -q --doctest-modules greval
 	$(BIN)/python -m pytest -n 3 --dist loadfile $(APART) $(COVERAGE)
 
 test-long: $(DEV)

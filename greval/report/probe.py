@@ -64,7 +64,7 @@ def format_noise(found: JudgeNoise) -> str:
     Example:
         >>> from greval.stats.measured import Undefined
         >>> none = Undefined(n=0, reason="nothing was judged twice")
-        >>> format_noise(Noise(repeats=2, things=0, unsteady=none, flip_rate=None, sd=None))
+        >>> format_noise(JudgeNoise(repeats=2, things=0, unsteady=none, flip_rate=None, sd=None))
         'repeats: nothing was judged twice'
     """
     if not isinstance(found.unsteady, MeasuredValue) or found.flip_rate is None:

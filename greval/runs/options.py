@@ -90,10 +90,10 @@ def get_shard(options: EvaluateOptions) -> Shard | None:
 
 
 def get_source(cases: CaseRecords, options: EvaluateOptions) -> CaseSource:
-    """Return the source of the cases, `UNKNOWN` if there is no information about it.
+    """Return the source of the cases, `UNKNOWN_SOURCE` if there is no information about it.
 
     Example:
-        >>> get_source([], {"origin": Source(label="questions.csv")}).label
+        >>> get_source([], {"origin": CaseSource(label="questions.csv")}).label
         'questions.csv'
     """
     given = options.get("origin")

@@ -69,7 +69,7 @@ class OpenTelemetryEvents:
 
 
 def emit(result: Result, provider: LoggerProvider | None = None) -> None:
-    """Emit the events of one result. For many results, reuse one `Events` object.
+    """Emit the events of one result. For many results, reuse one `OpenTelemetryEvents` object.
 
     Args:
         result: The result of a metric for a case.

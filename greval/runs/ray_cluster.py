@@ -265,7 +265,7 @@ async def _wait_for_rate_limits(judge: Judge) -> None:
 
 
 def _compute_refill_time(judge: Judge) -> float:
-    """Return the idle time in seconds after which all rate limits allow a burst again (see `rate_limit.Bucket`)."""
+    """Return the idle time in seconds after which all rate limits allow a burst again (see `rate_limit.RateBucket`)."""
     limits = (getattr(judge, name) for name in RATE_LIMITS)
     return max((MINUTE / min(MINUTE - 1, limit) for limit in limits if limit), default=0.0)
 

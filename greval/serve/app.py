@@ -46,7 +46,7 @@ def create_app(settings: ServerSettings, models: Mapping[str, Judge | BaseChatMo
         models: Judges by the names that clients use, such as test models; they replace those of the settings.
 
     Example:
-        >>> create_app(Settings()).title
+        >>> create_app(ServerSettings()).title
         'greval'
     """
     meters = ServerCounters()

@@ -18,7 +18,7 @@ class FairCallLimit:
         >>> async def call():
         ...     limit = FairCallLimit(1)
         ...     async with limit.get_slot("ana"):
-        ...         return limit.inside
+        ...         return limit.in_flight
         >>> asyncio.run(call())
         1
     """

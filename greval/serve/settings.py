@@ -48,7 +48,7 @@ class ServerSettings(Record):
     the file of hashed API keys, without which only this machine is served.
 
     Example:
-        >>> Settings(judges={"fast": Judge("openai:gpt-5.1-mini")}).host
+        >>> ServerSettings(judges={"fast": Judge("openai:gpt-5.1-mini")}).host
         '127.0.0.1'
     """
 

@@ -22,10 +22,10 @@ def shown(bar, folder):
     """Run with a bar."""
     with bar:
         run = evaluate(
-            cases(4), [TONE], ScriptedJudge(late_at_two), out=folder, on_progress=bar.show, on_result=bar.result
+            cases(4), [TONE], ScriptedJudge(late_at_two), out=folder, on_progress=bar.show, on_result=bar.add_result
         )
-        bar.say("a notice")
-        bar.finished(run)
+        bar.print_line("a notice")
+        bar.emit_finished(run)
     return run
 
 

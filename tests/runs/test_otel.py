@@ -169,9 +169,9 @@ WITHOUT = """
 import sys
 sys.modules["opentelemetry"] = sys.modules["opentelemetry._logs"] = None
 import greval
-from greval.runs.otel import Events
+from greval.runs.otel import OpenTelemetryEvents
 try:
-    Events()
+    OpenTelemetryEvents()
 except greval.MissingExtraError as error:
     print(error)
 """

@@ -28,7 +28,7 @@ def diagnose(
     Args:
         case: The case, with its gold.
         verdict: Whether the answer was judged correct; None if it was not judged.
-        inventory: The contents of the index. For many cases pass `Holdings(inventory)`, so that it is built once.
+        inventory: The contents of the index. For many cases pass `IndexLookup(inventory)`, so that it is built once.
 
     Returns:
         The cause, the reason for it, and every document, edge and node that the gold names as needed.

@@ -180,7 +180,7 @@ class BatchFiles:
         """Send requests, and return the name of their batches.
 
         Args:
-            lines: Lines from `format_request_line`, consumed lazily.
+            lines: Lines from `format_batch_request`, consumed lazily.
             on_batch: Called with the id of each batch as soon as it is created, so that it can be stored:
                 a created batch is paid for.
 

@@ -184,7 +184,7 @@ def _report_kind_differences(given: Sequence[MethodContext]) -> Iterator[str]:
 
 
 def _report_size_differences(given: Sequence[MethodContext]) -> Iterator[str]:
-    """Report the sizes whose means differ by more than `RATIO`."""
+    """Report the sizes whose means differ by more than `MAX_RATIO`."""
     for name in ("documents", "chunks", "triples", "aggregates", "tokens"):
         found = [(one.method, spread.mean) for one in given if (spread := getattr(one, name)) and spread.mean]
         if len(found) < 2:  # noqa: PLR2004 - a difference needs two methods

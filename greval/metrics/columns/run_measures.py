@@ -115,7 +115,7 @@ def measure_rankings(
     Example:
         >>> qrels = Qrels.from_dicts({"q1": {"d1": 1, "d2": 1}, "q2": {"d5": 1}, "q3": {"d9": 0}})
         >>> rankings = Rankings.from_dicts({"q1": {"d7": 3.5, "d1": 2.5}, "q3": {"d9": 1.0}})
-        >>> print(measure(qrels, rankings, ["mrr", "recall@10"]))
+        >>> print(measure_rankings(qrels, rankings, ["mrr", "recall@10"]))
         mrr 0.2500 (2 of 3 questions measured, 1 skipped, 1 missing from the run, counted as 0)
         recall@10 0.2500 (2 of 3 questions measured, 1 skipped, 1 missing from the run, counted as 0)
     """

@@ -161,7 +161,7 @@ class Store(CloseOnExit):
         """Append a result. After this returns, the result survives if the process is killed.
 
         Args:
-            key: The key of the judgement, see `greval.records.fingerprint.case_key`.
+            key: The key of the judgement, see `greval.records.fingerprint.compute_case_key`.
             result: The row. It replaces an older row of the same sample, method, metric and repeat.
             content: The key of the judged content without sample and method, for `same`; empty for none.
             case: The case as JSON, stored together with its first result; empty for none.

@@ -80,7 +80,7 @@ class SamplingPlan(Record):
             ArgillaError: If the method is `uncertain` and no candidate has an uncertainty.
 
         Example:
-            >>> some = [Candidate(str(n), "Yes" if n else "No", None) for n in range(9)]
+            >>> some = [SampleCandidate(str(n), "Yes" if n else "No", None) for n in range(9)]
             >>> SamplingPlan(kind="stratified", size=3).draw(some, 1)["0"]
             SampleWeight(weight=1.0, stratum='No')
         """

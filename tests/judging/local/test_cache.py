@@ -101,8 +101,8 @@ def test_lock_dies_with_its_process(tmp_path: Path, python: Callable[..., subpro
     """A process that is killed while it holds the lock does not block the next."""
     path = tmp_path / "lock"
     code = (
-        "import pathlib, sys, time\nfrom greval.judging.local.cache import locked\n"
-        "with locked(pathlib.Path(sys.argv[1]), lambda: None):\n"
+        "import pathlib, sys, time\nfrom greval.judging.local.cache import hold_lock\n"
+        "with hold_lock(pathlib.Path(sys.argv[1]), lambda: None):\n"
         "    print('held', flush=True)\n    time.sleep(60)\n"
     )
     process = python(code, str(path))

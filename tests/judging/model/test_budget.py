@@ -40,7 +40,7 @@ def told(guard, *replies):
     """Let a guard see what came of calls."""
     for reply in replies:
         guard.flying += 1
-        guard.came(reply)
+        guard.record_reply(reply)
     return guard
 
 

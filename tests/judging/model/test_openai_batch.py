@@ -213,7 +213,7 @@ async def server():
 async def finished(files, batch_id):
     """Ask until a batch is done; give every status on the way."""
     seen = []
-    while not seen or not seen[-1].done:
+    while not seen or not seen[-1].is_done:
         seen.append(await files.status(batch_id))
     return [state.status for state in seen]
 

@@ -44,7 +44,7 @@ def taken(bucket, gaps, amount=1):
     now, times = 1000.0, []
     for gap in gaps:
         now += gap
-        now += bucket.wait(now)
+        now += bucket.compute_wait(now)
         bucket.take(amount, now)
         times.append(now)
     return times

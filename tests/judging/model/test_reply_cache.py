@@ -83,10 +83,10 @@ def test_several_processes_remember_at_once(tmp_path):
     code = """
     import sys
     from pathlib import Path
-    from greval.judging.model.reply_cache import Replies
+    from greval.judging.model.reply_cache import ReplyCache
     from greval.judging.model.reply import Reply
     from greval.records.result import Usage
-    with Replies(Path(sys.argv[1])) as replies:
+    with ReplyCache(Path(sys.argv[1])) as replies:
         for n in range(60):
             replies.put(Reply("{}", Usage(), key=f"{sys.argv[2]}-{n}"))
             assert replies.get(f"{sys.argv[2]}-{n}")

@@ -175,11 +175,11 @@ def test_a_server_that_goes_away_is_estimated_from_then_on(ask, words):
 
 HANGING = """
 from langchain_openai import ChatOpenAI
-from greval.judging.model.tokens import counter
+from greval.judging.model.tokens import create_token_counter
 
 model = ChatOpenAI(model="gpt-4.1-mini", base_url="https://api.openai.com/v1", api_key="key")
-count = counter(model)
-again = counter(model)
+count = create_token_counter(model)
+again = create_token_counter(model)
 print(count.exact, again.exact)
 """
 

@@ -27,7 +27,7 @@ NO_VERDICT = fault.says("I think that this answer is rather fine, all in all.")
 def told(guard, *answers, metric="tone"):
     """Let a guard see what was read of answers: None is a verdict."""
     for answer in answers:
-        guard.note_answer(metric, answer)
+        guard.record_answer(metric, answer)
     return guard
 
 

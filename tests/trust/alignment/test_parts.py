@@ -265,7 +265,7 @@ def test_examples_of_a_metric_by_steps_have_findings(tmp_path):
     """An example keeps the findings of a right verdict; of a wrong one they are asked for with the reason."""
     (by_step,) = set_reason_depth([TONE], "steps")
     told = Judgement(value="Polite", reason="r", findings=("It thanks.", "Calm."))
-    made = [one._replace(said=told) for one in points(["Polite", "Rude"], ["Polite", "Polite"])]
+    made = [one._replace(judgement=told) for one in points(["Polite", "Rude"], ["Polite", "Polite"])]
     answer = {"findings": {"step_1": "It insults.", "step_2": "Harsh."}, "reason": "An insult.", "value": "Rude"}
     judge = ScriptedJudge([answer])
     spent = AlignBudget(Prices.load(), tmp_path, max_calls=None, max_cost=None)
