@@ -27,8 +27,8 @@ def _group() -> None:
 @app.command("check")
 def check(judge: JudgeName = None, base_url: BaseUrl = None, timeout: Timeout = 60.0) -> None:
     """Send four small requests to a judge, and print its capabilities. Nothing is stored."""
+    from greval._util.concurrency import run_sync
     from greval.judging.judge_check import check_judge
-    from greval.judging.metric_runnable import run_sync
 
     found = run_sync(check_judge(require_judge(judge, base_url=base_url, timeout=timeout)))
     _print_capabilities(found)

@@ -9,9 +9,9 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from pydantic import ValidationError
 
+from greval._util.concurrency import run_sync
 from greval.errors import DefinitionError, JudgeError, JudgeUnavailableError, MalformedVerdictError
 from greval.judging.answer_schema import build_object_schema
-from greval.judging.metric_runnable import run_sync
 from greval.judging.model.answer_format import AnswerFormat
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.hints import SETUP_FAILURES, format_failure_hint

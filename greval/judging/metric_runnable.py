@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-import atexit
-import os
-import threading
-from collections.abc import Awaitable, Callable, Coroutine
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from typing import Any, TypeVar, cast
+from collections.abc import Awaitable, Callable
+from typing import Any, cast
 
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ensure_config, get_async_callback_manager_for_config
 
+from greval._util.concurrency import run_sync
 from greval.datasets.case_records import CaseLike, as_case
 from greval.errors import DataError
 from greval.judging.model.client import read_clock
@@ -23,9 +18,6 @@ from greval.records.metric_input import explain_missing_needs
 from greval.records.result import Failed, Failure, Outcome, Result, Skipped, Tier, Usage
 
 JudgeFunction = Callable[[Case, RunnableConfig], Awaitable[tuple[Outcome, Usage]]]
-T = TypeVar("T")
-SHUTDOWN_SECONDS = 2.0
-"""The seconds for which the end of the process waits for the background loop."""
 
 
 class MetricRunnable(Runnable[CaseLike, Result]):
@@ -145,66 +137,3 @@ class MetricRunnable(Runnable[CaseLike, Result]):
 def _strip_run_name(config: RunnableConfig) -> RunnableConfig:
     """Return the config for child calls, without the name and the id of this run."""
     return cast("RunnableConfig", {key: value for key, value in config.items() if key not in {"run_name", "run_id"}})
-
-
-def run_sync(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine from synchronous code, even if an event loop is already running, as in a notebook.
-
-    All such calls share one background loop, to which the models' connections belong. A call from
-    that loop itself (a callback, a computed metric) gets a new loop in a thread, because it would deadlock otherwise.
-    """
-    background = _get_background_loop()
-    if _get_running_loop() is background:
-        with ThreadPoolExecutor(1) as apart:
-            return apart.submit(asyncio.run, work).result()
-    future = asyncio.run_coroutine_threadsafe(work, background)
-    try:
-        return future.result()
-    except BaseException:
-        future.cancel()
-        raise
-
-
-_LOOPS: dict[int, tuple[asyncio.AbstractEventLoop, threading.Thread]] = {}
-"""The background loop by process id, because a forked process does not inherit its parent's threads."""
-_LOOPS_LOCK = threading.Lock()
-
-
-def _get_background_loop() -> asyncio.AbstractEventLoop:
-    """Return the background loop of this process, started at first use."""
-    with _LOOPS_LOCK:
-        if os.getpid() not in _LOOPS:
-            loop = asyncio.new_event_loop()
-            thread = threading.Thread(target=loop.run_forever, name="greval", daemon=True)
-            thread.start()
-            _LOOPS[os.getpid()] = loop, thread
-        return _LOOPS[os.getpid()][0]
-
-
-def _get_running_loop() -> asyncio.AbstractEventLoop | None:
-    try:
-        return asyncio.get_running_loop()
-    except RuntimeError:
-        return None
-
-
-@atexit.register
-def _stop_background_loop() -> None:
-    """Stop the background loop at the end of the process, so that the models' connections are closed properly."""
-    if os.getpid() in _LOOPS:
-        loop, thread = _LOOPS.pop(os.getpid())
-        with suppress(TimeoutError):
-            asyncio.run_coroutine_threadsafe(_close_loop(), loop).result(SHUTDOWN_SECONDS)
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join(SHUTDOWN_SECONDS)
-        if not loop.is_running():
-            loop.close()
-
-
-async def _close_loop() -> None:
-    """Cancel the tasks that are still running in the loop, and close the connections of its models."""
-    others = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in others:
-        task.cancel()
-    await asyncio.gather(*others, return_exceptions=True)
-    await asyncio.get_running_loop().shutdown_asyncgens()

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NoReturn, Unpack, cast
 from pydantic import JsonValue, ValidationError
 
 from greval.datasets import RowFault
+from greval.datasets.case_input import dump_case, read_case
 from greval.datasets.case_records import CaseRecords, read_records
 from greval.datasets.file_identity import identify_file
 from greval.datasets.row_faults import build_unreadable_error
@@ -35,7 +36,6 @@ from greval.records.record import Record
 from greval.records.result import Failure, Usage
 from greval.runs.evaluation import JOURNAL, Run, evaluate_async
 from greval.runs.options import EvaluateOptions, get_prices
-from greval.runs.worker import dump_case, read_case
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage

@@ -18,14 +18,13 @@ from typing import Unpack
 from langchain_core.language_models import BaseChatModel
 
 from greval._util.arguments import check_options
-from greval._util.concurrency import reduce_collections, run_in_background
+from greval._util.concurrency import reduce_collections, run_in_background, run_sync
 from greval.datasets import RowFault
 from greval.datasets.case_reader import CaseReader
 from greval.datasets.case_records import CaseRecords, read_records
 from greval.datasets.file_identity import CaseSource
 from greval.datasets.row_faults import build_unreadable_error, describe_row_faults
 from greval.errors import DataWarning, DefinitionError, JudgeError
-from greval.judging.metric_runnable import run_sync
 from greval.judging.model.budget import RunGuard, RunSpending
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.failure_log import FailureLog

@@ -9,12 +9,13 @@ from typing import Unpack
 from langchain_core.language_models import BaseChatModel
 
 from greval._util.arguments import check_options
+from greval._util.concurrency import run_sync
 from greval.datasets import RowFault
+from greval.datasets.case_input import dump_case, read_case
 from greval.datasets.case_records import CaseRecords, read_records
 from greval.datasets.row_faults import build_unreadable_error
 from greval.errors import DataError
 from greval.judging.metric_judge import MetricJudge
-from greval.judging.metric_runnable import run_sync
 from greval.judging.model.budget import RunSpending
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge
@@ -32,7 +33,7 @@ from greval.runs.manifest import read_spending, refuse_probe
 from greval.runs.options import EvaluateOptions, get_prices, get_shard
 from greval.runs.runnable import compile_metrics
 from greval.runs.store import FILE, Store
-from greval.runs.worker import dump_case, narrow_for_metric, read_case, select_remaining
+from greval.runs.worker import narrow_for_metric, select_remaining
 
 OUTPUT_TOKENS_PER_VERDICT = 60
 """The assumed output tokens of a verdict with a brief reason."""

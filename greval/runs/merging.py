@@ -8,13 +8,13 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
+from greval.datasets.case_input import MAX_LISTED_ROWS
 from greval.errors import StoreError
 from greval.records.record import Record
 from greval.records.result import Usage
 from greval.runs.manifest import store_metrics
 from greval.runs.store import Store
 from greval.runs.store.plans import NO_PLAN
-from greval.runs.worker import MAX_LISTED_ROWS
 
 
 class MergeSummary(Record):

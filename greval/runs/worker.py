@@ -17,6 +17,7 @@ from langchain_core.runnables import RunnableConfig
 
 from greval._util.concurrency import run_workers
 from greval.datasets import RowFault
+from greval.datasets.case_input import MAX_LISTED_ROWS, dump_case, read_case
 from greval.errors import DataError, StoppedError
 from greval.judging.metric_runnable import MetricRunnable
 from greval.judging.model.budget import RunGuard
@@ -36,8 +37,6 @@ TRANSIENT_FAILURES: frozenset[FailureKind] = frozenset(
 """Transient failures, which are retried once at the end of the run."""
 MAX_RETRIED_CASES = 10_000
 """The maximum number of cases kept for the retry at the end. More failures than this usually have a common cause."""
-MAX_LISTED_ROWS = 1_000
-"""The maximum number of unreadable rows whose messages are kept. All unreadable rows are counted."""
 
 
 class ResultLog(Protocol):
@@ -298,29 +297,6 @@ class JudgingLoop:
         if self.on_progress:
             self.on_progress(self.progress)
         return result
-
-
-def read_case(given: Case | RowFault) -> Case:
-    """Return the case of a row.
-
-    Raises:
-        DataError: If the row could not be read as a case.
-    """
-    if isinstance(given, RowFault):
-        raise DataError(f"{given.place}: {given.message}")
-    return given
-
-
-def dump_case(case: Case) -> str:
-    """Return a case as JSON, as the log stores it.
-
-    Raises:
-        DataError: If one of its texts is not valid Unicode, which no log can store.
-    """
-    try:
-        return case.model_dump_json(exclude_defaults=True)
-    except ValueError as error:
-        raise DataError("holds half a surrogate pair; texts must be valid Unicode") from error
 
 
 def narrow_for_metric(case: Case, metric: Metric, results: Mapping[str, Result]) -> tuple[Case, Failure | None]:

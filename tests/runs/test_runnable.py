@@ -13,8 +13,8 @@ from langchain_core.callbacks import AsyncCallbackHandler
 from langchain_core.runnables import Runnable, RunnableLambda, RunnableParallel
 from traced_runs import Tracing
 
+from greval._util.concurrency import _stop_background_loop
 from greval.errors import DataError, DataWarning, JudgeError
-from greval.judging.metric_runnable import _stop_background_loop
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge
 from greval.metrics.library import load_metric

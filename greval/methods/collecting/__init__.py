@@ -15,11 +15,10 @@ from typing import Any
 
 from langchain_core.runnables import Runnable
 
-from greval._util.concurrency import run_in_background, run_workers
+from greval._util.concurrency import run_in_background, run_sync, run_workers
 from greval.datasets import RowFault
 from greval.datasets.case_records import read_records
 from greval.errors import MethodError
-from greval.judging.metric_runnable import run_sync
 from greval.methods import Method
 from greval.methods.collecting.progress import CollectProgress
 from greval.methods.collecting.response_file import ResponseFile, read_responses

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import traceback
 
+from greval.datasets.case_input import dump_case
 from greval.errors import MethodError
 from greval.judging.model.client import read_clock
 from greval.judging.model.failures import MAX_MESSAGE_CHARS, redact_secrets
 from greval.methods import Method
 from greval.methods.responses import as_response
 from greval.records.case import Case, Effort, Response, Sample
-from greval.runs.worker import dump_case
 
 GRACE_SECONDS = 1.0
 """How long a method may take to release its resources after its timeout."""

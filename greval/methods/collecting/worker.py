@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from greval.datasets import RowFault
+from greval.datasets.case_input import MAX_LISTED_ROWS, dump_case, read_case
 from greval.errors import DataError
 from greval.judging.model.client import read_clock
 from greval.methods import Method
@@ -16,7 +17,6 @@ from greval.methods.collecting.method_call import call_method
 from greval.methods.collecting.progress import CollectProgress
 from greval.methods.collecting.response_file import Key, ResponseFile, hash_sample
 from greval.records.case import Case, Sample
-from greval.runs.worker import MAX_LISTED_ROWS, dump_case, read_case
 
 SampleLike = Sample | Mapping[str, object]
 

@@ -13,9 +13,9 @@ from typing import Any, Unpack
 from langchain_core.language_models import BaseChatModel
 
 from greval._util.arguments import check_options
+from greval._util.concurrency import run_sync
 from greval.datasets.case_records import read_records
 from greval.errors import JudgeError, StoreError
-from greval.judging.metric_runnable import run_sync
 from greval.judging.model.judge import Judge
 from greval.methods import Method
 from greval.methods.collecting import Collected, CollectProgress, collect_async

@@ -9,9 +9,9 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.utils import ConfigurableFieldSpec
 from pydantic import JsonValue
 
-from greval._util.concurrency import run_workers
+from greval._util.concurrency import run_sync, run_workers
 from greval.datasets.case_records import CaseLike
-from greval.judging.metric_runnable import MetricRunnable, run_sync
+from greval.judging.metric_runnable import MetricRunnable
 from greval.records.case import Case
 from greval.records.result import Result
 from greval.serve.service import Service, Tenant

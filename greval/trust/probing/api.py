@@ -11,10 +11,10 @@ from typing import Unpack
 from langchain_core.language_models import BaseChatModel
 
 from greval._util.arguments import check_options
+from greval._util.concurrency import run_sync
 from greval.datasets.case_records import CaseRecords
 from greval.errors import DataError
 from greval.judging.metric_judge import MetricJudge
-from greval.judging.metric_runnable import run_sync
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge
 from greval.metrics.library import find_dependencies, require_metric

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 from itertools import islice
 
+from greval.datasets.case_input import read_case
 from greval.datasets.case_records import CaseRecords, read_records
 from greval.errors import DataError
 from greval.records.case import Case
 from greval.records.metric import JudgedMetric
 from greval.records.metric_input import explain_missing_needs
-from greval.runs.worker import read_case
 
 MIN_POOL = 200
 """The minimum number of cases to read, so that foreign content is found among them."""
