@@ -37,7 +37,7 @@ def test_figures(tmp_path):
     failed = Failed(error=Failure(kind="timeout", message="late"), failures=(Failure(kind="length", message="cut"),))
     usage = Usage(calls=2, input_tokens=100, output_tokens=7)
     row = Result(metric="m", fingerprint="f", judge="openai:x", tier="schema", outcome=failed, usage=usage, latency=0.4)
-    app.state.service.meters.judged(row)
+    app.state.service.counters.count_result(row)
     answer = asked.get("/metrics-exposition")
     assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
     for line in (
@@ -195,7 +195,7 @@ def test_options_and_environment(tmp_path, monkeypatch):
 
 def test_the_command_serves(tmp_path):
     """`python server.py` serves what its options and the environment say, logs JSON, and ends in order."""
-    environment = {"GREVAL_JUDGE": "fast=openai:x local", "OPENAI_API_KEY": KEY, "GREVAL_MAX_DEPTH": "3"}
+    environment = {"GREVAL_JUDGE": "fast=openai:x openai:y", "OPENAI_API_KEY": KEY, "GREVAL_MAX_DEPTH": "3"}
     with server_process(folder=tmp_path, environment=environment) as server:
         assert httpx.post(f"{server.url}/v1/evaluate", json=[[[[]]]], timeout=SECONDS).status_code == 422
         assert "nested deeper than 3" in httpx.post(f"{server.url}/v1/evaluate", json=[[[[]]]], timeout=SECONDS).text
@@ -221,4 +221,4 @@ def test_several_workers(tmp_path):
         assert f'greval_requests_total{{method="GET",route="/health",status="200"}} {asked}.0' in text
         assert server.stop() == 0
     both = create_app(ServerSettings(runs=tmp_path, workers=2, limits=ServerLimits(calls=8)))
-    assert both.state.service.gate.width == 4
+    assert both.state.service.call_limit.width == 4

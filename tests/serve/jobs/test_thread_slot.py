@@ -19,7 +19,7 @@ async def in_thread(work):
 
 async def emptied(gate):
     """Wait until nobody is in the gate or before it."""
-    await asyncio.to_thread(until, lambda: not gate.inside and not gate.waiting)
+    await asyncio.to_thread(until, lambda: not gate.in_flight and not gate.waiting_count)
 
 
 async def test_all_together_keep_to_the_limit():

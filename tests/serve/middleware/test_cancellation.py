@@ -52,7 +52,7 @@ def test_work_ends_with_its_client(serve, fault_server, path, body):
     with serve() as server:
         leaves(server.url, path, body, fault_server)
         until(lambda: fault_server._flying == 0)
-        until(lambda: server.service.gate.inside == server.service.gate.waiting == 0)
+        until(lambda: server.service.call_limit.in_flight == server.service.call_limit.waiting_count == 0)
         calls = fault_server.calls
         time.sleep(0.2)
         assert fault_server.calls == calls
@@ -124,7 +124,7 @@ def test_one_key_cannot_take_all_places(serve, fault_server, tmp_path):
         async with httpx.AsyncClient(base_url=server.url, timeout=SECONDS) as asked:
             many = await crowd(asked, ASKED, ana, 40, 12)
             others = await crowd(asked, own, bob, 20, 4)
-            await asyncio.to_thread(until, lambda: server.service.gate.waiting == 15)
+            await asyncio.to_thread(until, lambda: server.service.call_limit.waiting_count == 15)
             release.set()
             return await asyncio.gather(*many), await asyncio.gather(*others)
 
