@@ -277,7 +277,7 @@ def test_gold_check_documents_its_exit_code(greval_says):
     """The exit code that the help names is the one that it leaves with."""
     Path("gold.jsonl").write_text("nothing\n", encoding="utf-8")
     code, _, _ = greval_says("gold", "check", "gold.jsonl")
-    assert f"exit code {code} where there are faults" in " ".join(greval_says("gold", "check", "--help")[1].split())
+    assert f"Exit code {code} if there are faults" in " ".join(greval_says("gold", "check", "--help")[1].split())
 
 
 def test_eval_dry_run(greval_says, fault_server):
