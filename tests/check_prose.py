@@ -36,7 +36,11 @@ def find_faults(path: Path) -> Iterator[str]:
             for word in [*WHERE.finditer(text), *DIALECT.finditer(text)]:
                 yield f"{path}:{line}: docstring: {word[0]!r}; say it in plain terms (if, when, report, raise ...)"
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            if " " in node.value and id(node) not in docstrings and (word := DIALECT.search(QUOTED.sub("", node.value))):
+            if (
+                " " in node.value
+                and id(node) not in docstrings
+                and (word := DIALECT.search(QUOTED.sub("", node.value)))
+            ):
                 yield f"{path}:{node.lineno}: text: {word[0]!r}; say it in plain terms (report, show, no ...)"
 
 

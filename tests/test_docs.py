@@ -119,6 +119,23 @@ def greval_says(words):
     return ended.value.code, printed.getvalue(), told.getvalue()
 
 
+USER_PAGES = [page for page in PAGES if not page.startswith("docs/design/") and page != "docs/architecture.md"]
+
+
+@pytest.mark.parametrize("page", [page for page in USER_PAGES if blocks(page, "python")])
+def test_examples_import_from_greval_alone(page):
+    """The examples of a user page import public names from `greval`, never from a module inside it."""
+    imports = re.findall(r"^\s*(?:from|import) (greval[\w.]*)", "\n".join(blocks(page, "python")), re.MULTILINE)
+    assert {name for name in imports if name != "greval"} == set()
+
+
+@pytest.mark.parametrize("page", USER_PAGES)
+def test_user_pages_name_no_inner_module(page):
+    """The text of a user page names no module inside greval: its place may change."""
+    inner = "|".join(path.stem for path in (ROOT / "greval").iterdir() if path.is_dir() or path.suffix == ".py")
+    assert re.findall(rf"\bgreval\.(?:{inner})\b(?!/)[\w.]*", PAGES[page].read_text(encoding="utf-8")) == []
+
+
 def whole_metrics():
     """Give each block that is a whole metric file, with its page and number."""
     for page in PAGES:

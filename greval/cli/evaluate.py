@@ -74,7 +74,7 @@ NO_PROVIDER_MESSAGE = """\
 --otel: this process has no OpenTelemetry provider, so no event could be emitted. Start greval with one:
   pip install opentelemetry-distro opentelemetry-exporter-otlp
   opentelemetry-instrument --logs_exporter otlp greval evaluate ... --otel
-or leave --otel out, and emit the events of a finished run with greval.runs.otel (docs/money.md)."""
+or leave --otel out, and emit the events of a finished run with greval.OpenTelemetryEvents (docs/money.md)."""
 DEMO_METRICS = ("correctness", "chunk_evaluation", "triple_evaluation")
 
 

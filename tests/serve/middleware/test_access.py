@@ -49,7 +49,7 @@ def test_keys_name_tenants(keyed):
     app, ana, bob = keyed
     asked = client(app)
     for key, name in ((ana, "ana"), (bob, "bob")):
-        answer = asked.get("/v1/who/x", headers=bearer(key) | {"Host": "greval.records.example"}).json()
+        answer = asked.get("/v1/who/x", headers=bearer(key) | {"Host": "greval.example"}).json()
         assert answer["tenant"] == name
         assert answer["runs"].endswith(f"runs/{name}")
     for headers in ({}, bearer("greval_wrong"), bearer(""), {"Authorization": ana}, bearer("é".encode())):
