@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import nan
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from greval.errors import MissingExtraError
-from greval.stats.measured import Measured, ValueBasis, bootstrap_values
-from greval.stats.resampling import BootstrapSample, build_sparse
-
-if TYPE_CHECKING:
-    from greval.stats.bootstrap import Floats, Integers
+from greval.stats.bootstrap import BootstrapSample, Floats, Integers, ValueBasis, bootstrap_values, build_sparse
+from greval.stats.measured import Measured
 
 KAPPAS = {"kappa": None, "kappa linear": "linear", "kappa quadratic": "quadratic"}
 PARTS = ("precision", "recall", "f1")
@@ -61,8 +60,6 @@ def compare_choices(choices: Choices, *, level: float) -> dict[str, Measured]:
     Raises:
         MissingExtraError: If scikit-learn is not installed.
     """
-    import numpy as np
-
     n, size = len(choices.truth), choices.size
     cells = choices.truth * size + choices.given
     rows = build_sparse((np.arange(n), cells), choices.weights, (n, size * size))
@@ -83,8 +80,6 @@ def compute_figures(choices: Choices) -> dict[str, float]:
     Raises:
         MissingExtraError: If scikit-learn is not installed.
     """
-    import numpy as np
-
     metrics = _load_sklearn_metrics()
     sides, size = (choices.truth, choices.given), choices.size
     how = {"labels": [*range(size)], "sample_weight": choices.weights}
@@ -113,8 +108,6 @@ def compute_resampled_figures(tables: Floats, *, ordered: bool) -> dict[str, Flo
     Returns:
         Arrays of shape (resamples,) by name.
     """
-    import numpy as np
-
     size = tables.shape[-1]
     true, said, right = tables.sum(axis=2), tables.sum(axis=1), np.einsum("bkk->bk", tables)
     total = true.sum(axis=1)
@@ -149,8 +142,6 @@ def gwet_ac1(tables: Floats) -> Floats:
         >>> round(float(gwet_ac1(np.array([[[118.0, 5.0], [2.0, 0.0]]]))[0]), 4)
         0.9408
     """
-    import numpy as np
-
     total = tables.sum(axis=(1, 2))
     shares = _divide(tables.sum(axis=1) + tables.sum(axis=2), 2 * total[:, None])
     chance = (shares * (1 - shares)).sum(axis=1) / (tables.shape[-1] - 1)
@@ -164,16 +155,12 @@ def _compute_kappa(tables: Floats, apart: Floats) -> Floats:
     Source:
         Cohen, "Weighted kappa", Psychological Bulletin 1968.
     """
-    import numpy as np
-
     seen = np.einsum("bij,ij->b", tables, apart) * tables.sum(axis=(1, 2))
     return 1 - _divide(seen, np.einsum("bi,ij,bj->b", tables.sum(axis=2), apart, tables.sum(axis=1), optimize=True))
 
 
 def _divide(above: Floats, below: Floats) -> Floats:
     """Divide element by element; NaN if the divisor is 0."""
-    import numpy as np
-
     above, below = np.broadcast_arrays(above, below)
     found: Floats = np.divide(above, below, out=np.full(above.shape, nan), where=below > 0)
     return found
@@ -181,8 +168,6 @@ def _divide(above: Floats, below: Floats) -> Floats:
 
 def _average_defined(scores: Floats, weights: Floats) -> Floats:
     """Return the weighted mean over the categories for which the figure is defined."""
-    import numpy as np
-
     known = ~np.isnan(scores)
     weights = weights * known
     weights = np.where(weights.sum(axis=1, keepdims=True) > 0, weights, known)  # as in scikit-learn
@@ -191,8 +176,6 @@ def _average_defined(scores: Floats, weights: Floats) -> Floats:
 
 def _build_basis(choices: Choices) -> Callable[[str], ValueBasis]:
     """Return a function that returns the number of choices of a figure and why it may be undefined."""
-    import numpy as np
-
     true = np.bincount(choices.truth, minlength=choices.size)
     said = np.bincount(choices.given, minlength=choices.size)
     n = len(choices.truth)

@@ -1,72 +1,17 @@
-"""The mean difference of two methods on the same questions: standard error and confidence intervals."""
+"""The mean difference of two methods on the same questions, with its bootstrap intervals."""
 
 from __future__ import annotations
 
-from math import fsum, sqrt
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from greval.stats.bootstrap import bca_interval, expand_level, percentile_interval, resample_means
 from greval.stats.interval import Interval
-
-if TYPE_CHECKING:
-    from greval.stats.bootstrap import Floats, Integers
-
+from greval.stats.mean_interval import ClusterSums, bounded_interval, student_interval
 
 MIN_BOOTSTRAP_CLUSTERS = 8
 """The minimum number of clusters for the bootstrap; fewer represent a distribution too poorly to resample them."""
-
-
 MIN_BCA_CLUSTERS = 30
 """The minimum number of clusters for BCa; with fewer, noise in the acceleration lowers its coverage."""
-
-
-class ClusterSums(NamedTuple):
-    """The sum of the values or differences of each cluster of questions, and its number of questions."""
-
-    sums: Floats
-    sizes: Integers
-
-    @property
-    def mean(self) -> float:
-        """The mean over all questions; it does not depend on their order, to the last digit."""
-        return fsum(self.sums.tolist()) / int(self.sizes.sum())
-
-    @property
-    def error(self) -> float:
-        """The standard error of the mean, linearised if the clusters differ in size; as exact as `mean`.
-
-        0 for a single cluster.
-
-        Source:
-            Cochran, "Sampling Techniques", 1977, section 6.4.
-        """
-        n = len(self.sums)
-        rest = self.sums - self.mean * self.sizes
-        unit = float(abs(rest).max()) or 1.0  # squares of very small numbers would be 0
-        squares = fsum(((rest / unit) ** 2).tolist())
-        return unit * sqrt(squares * n / (n - 1)) / int(self.sizes.sum()) if n > 1 else 0.0
-
-
-def sum_by_cluster(differences: Floats, codes: Integers | None) -> ClusterSums:
-    """Sum differences by cluster.
-
-    Args:
-        differences: The difference of each question, shape (questions,).
-        codes: The cluster number of each question; None if each question is its own cluster.
-
-    Example:
-        >>> import numpy as np
-        >>> sum_by_cluster(np.array([1.0, 0.0, 1.0]), np.array([4, 4, 7])).sizes.tolist()
-        [2, 1]
-    """
-    import numpy as np
-
-    if codes is None:
-        return ClusterSums(differences, np.ones(len(differences), dtype=np.int64))
-    _, places = np.unique(codes, return_inverse=True)
-    return ClusterSums(
-        np.bincount(places, weights=differences).astype(np.float64), np.bincount(places).astype(np.int64)
-    )
 
 
 class DifferenceIntervals(NamedTuple):
@@ -110,40 +55,3 @@ def compute_difference_intervals(
         Interval(low=plain[0], high=plain[1], level=level, method="percentile"),
         corrected and Interval(low=corrected[0], high=corrected[1], level=level, method="bca"),
     )
-
-
-def student_interval(found: ClusterSums, *, level: float) -> Interval:
-    """Compute Student's interval of a mean difference, with the standard error linearised over clusters.
-
-    Example:
-        >>> import numpy as np
-        >>> interval = student_interval(sum_by_cluster(np.array([1.0, 2.0, 3.0]), None), level=0.95)
-        >>> round(interval.low, 2), round(interval.high, 2)
-        (-0.48, 4.48)
-    """
-    from scipy.special import stdtrit
-
-    mean = found.mean
-    half = float(stdtrit(len(found.sums) - 1, 0.5 + level / 2)) * found.error
-    return Interval(low=mean - half, high=mean + half, level=level, method="t")
-
-
-def bounded_interval(value: float, n: int, *, level: float, ends: tuple[float, float] | None) -> Interval | None:
-    """Compute the interval of a mean whose n observations are all equal.
-
-    At confidence `level`, at most a share 1 - (1 - level)^(1/n) of the population differs from the observed value
-    (Clopper and Pearson's bound for 0 of n), and by no more than the distance to the scale's ends. Undefined (None)
-    without ends.
-
-    Source:
-        Clopper and Pearson, Biometrika 1934; for 0/1 known as the rule of three.
-
-    Example:
-        >>> round(bounded_interval(0.0, 100, level=0.95, ends=(-1.0, 1.0)).high, 3)
-        0.03
-    """
-    if ends is None:
-        return None
-    share = 1 - (1 - level) ** (1 / n)
-    low, high = value - share * (value - ends[0]), value + share * (ends[1] - value)
-    return Interval(low=low, high=high, level=level, method="bounded").clip(ends)

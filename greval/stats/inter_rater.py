@@ -7,13 +7,12 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import product
 from math import fsum, nan
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from greval.stats.measured import Measured, ValueBasis, bootstrap_values
-from greval.stats.resampling import BootstrapSample, build_sparse
+import numpy as np
 
-if TYPE_CHECKING:
-    from greval.stats.bootstrap import Floats, Integers
+from greval.stats.bootstrap import BootstrapSample, Floats, Integers, ValueBasis, bootstrap_values, build_sparse
+from greval.stats.measured import Measured
 
 Distance = Literal["nominal", "ordinal", "interval"]
 PAIR = 2
@@ -38,8 +37,6 @@ def compute_reliability(ratings: Ratings, *, level: float) -> dict[str, Measured
 
     Alpha, and the observed agreement of AC1, use only items with at least two ratings.
     """
-    import numpy as np
-
     twice = sum(len(unit) >= PAIR for unit in ratings.units)
     told = ValueBasis(n=twice, why="no thing has two people's values" if not twice else "all values are equal")
     places = np.arange(len(ratings.units))
@@ -87,8 +84,6 @@ def krippendorff_alpha(tables: Floats, *, ordinal: bool) -> Floats:
     Source:
         Krippendorff, "Content Analysis", 3rd edition 2013, chapter 12.
     """
-    import numpy as np
-
     given = tables.sum(axis=2)
     n, size = given.sum(axis=1), tables.shape[-1]
     apart = np.broadcast_to(1.0 - np.eye(size), tables.shape)
@@ -125,8 +120,6 @@ def multi_rater_ac1(sums: Floats) -> Floats:
     Source:
         Gwet, "Handbook of Inter-Rater Reliability", 4th edition 2014, chapter 2.
     """
-    import numpy as np
-
     twice, agreed, things, shares = sums[:, 0], sums[:, 1], sums[:, 2], sums[:, 3:]
     with np.errstate(divide="ignore", invalid="ignore"):
         category = shares / things[:, None]
@@ -179,8 +172,6 @@ def _collect_moments(units: Sequence[Sequence[float]]) -> Any:  # noqa: ANN401 -
 
 def _build_matrix(found: Sequence[tuple[int, int, float]], shape: tuple[int, int]) -> Any:  # noqa: ANN401 - scipy is untyped
     """Build a sparse matrix from its entries."""
-    import numpy as np
-
     rows, columns, values = zip(*found, strict=True) if found else ((), (), ())
     entries = np.array(rows, dtype=np.int64), np.array(columns, dtype=np.int64)
     return build_sparse(entries, np.array(values, dtype=float), shape)
@@ -188,7 +179,5 @@ def _build_matrix(found: Sequence[tuple[int, int, float]], shape: tuple[int, int
 
 def _one_minus_ratio(above: Floats, below: Floats) -> Floats:
     """Return `1 - above / below`, or NaN if `below` is 0."""
-    import numpy as np
-
     known = below > NEAR_ZERO
     return np.where(known, 1 - above / np.where(known, below, 1.0), nan)

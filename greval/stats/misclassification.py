@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import hypot, sqrt
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+import numpy as np
+
+from greval.stats.bootstrap import Floats
 from greval.stats.prediction_powered import EstimateTerm, bound_unit_errors, compute_jackknife_totals, weighted_mean
 from greval.stats.sampling import EstimateSpread, WeightedSample
-
-if TYPE_CHECKING:
-    from greval.stats.sampling import Floats
 
 
 class JudgeRates(NamedTuple):
@@ -113,8 +113,6 @@ def _estimate_rate(drawn: WeightedSample, side: EstimateTerm, labels: Floats, ve
 
 def _linearise(drawn: WeightedSample, sides: Sequence[EstimateTerm], found: Sequence[_RateEstimate]) -> EstimateSpread:
     """Compute the variance of the linearised estimate."""
-    import numpy as np
-
     added, far = np.zeros(drawn.unit_count), np.zeros(drawn.unit_count)
     for side, one in zip(sides, found, strict=True):
         added -= side.sign * ((1 - one.value) * one.said_no + one.value * one.said_yes) / one.rates.gain

@@ -1,16 +1,14 @@
-"""Tests of paired differences: the sign-flip permutation test, and Wilcoxon's signed-rank test."""
+"""Paired comparisons of two methods on the same questions: tests, effect sizes, and detectable differences."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from math import sqrt
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+import numpy as np
 
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
+from greval.records.record import Record
+from greval.stats.bootstrap import DRAWS_AT_ONCE, Floats, Integers
 
 RESAMPLES = 9_999
 SEED = 20260102
@@ -18,10 +16,17 @@ MAX_ENUMERATED = 100_000
 """Up to this number of different sums the test enumerates all sign flips; beyond it they are sampled."""
 MIN_REPEATS = 40
 """From this mean number of differences per size on, it is cheaper to sample how many are flipped than which."""
-DRAWS_AT_ONCE = 2_000_000
 DIGITS = 12
 """Differences are rounded to this number of decimals, so that 0.3 - 0.1 ties with 0.2."""
 BITS = 8
+EXACT_BELOW = 25
+"""Below this number of discordant pairs McNemar's test is exact, otherwise chi-square with continuity correction."""
+POWER = 0.8
+
+
+def round_differences(differences: Sequence[float] | Floats) -> Floats:
+    """Return the differences rounded to `DIGITS` decimals."""
+    return np.round(np.asarray(differences, dtype=float), DIGITS)
 
 
 def sign_flip_test(differences: Sequence[float] | Floats, *, resamples: int = RESAMPLES) -> float:
@@ -44,9 +49,7 @@ def sign_flip_test(differences: Sequence[float] | Floats, *, resamples: int = RE
         >>> round(sign_flip_test([1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0]), 5)
         0.03125
     """
-    import numpy as np
-
-    found = np.round(np.asarray(differences, dtype=float), DIGITS)
+    found = round_differences(differences)
     sizes, times = _count_sizes(found)
     if not len(sizes):
         return 1.0
@@ -80,23 +83,18 @@ def min_sign_flip_p(differences: Sequence[float] | Floats, *, resamples: int = R
 
 def _count_sizes(differences: Sequence[float] | Floats) -> tuple[Floats, Integers]:
     """Return the distinct sizes of the differences other than zero, and the count of each."""
-    import numpy as np
-
-    found = np.round(np.asarray(differences, dtype=float), DIGITS)
+    found = round_differences(differences)
     sizes, times = np.unique(np.abs(found[found != 0]), return_counts=True)
     return sizes, times
 
 
 def _is_enumerable(times: Integers) -> bool:
     """Return whether there are few enough different sums to enumerate them."""
-    import numpy as np
-
     return bool(np.log2(times + 1.0).sum() <= np.log2(MAX_ENUMERATED))
 
 
 def _enumerate_sums(sizes: Floats, times: Integers) -> tuple[Floats, Floats]:
     """Return every sum that sign flips can have, and its probability."""
-    import numpy as np
     from scipy import stats
 
     sums, weights = np.zeros(1), np.ones(1)
@@ -109,16 +107,12 @@ def _enumerate_sums(sizes: Floats, times: Integers) -> tuple[Floats, Floats]:
 
 def _draw_by_size(sizes: Floats, times: Integers, resamples: int) -> list[Floats]:
     """Sample the number of differences of each size that keep their sign."""
-    import numpy as np
-
     plus = np.random.default_rng(SEED).binomial(times, 0.5, size=(resamples, len(sizes)))
     return [(2 * plus - times) @ sizes]
 
 
 def _draw_by_byte(sizes: Floats, times: Integers, resamples: int) -> list[Floats]:
     """Sample a sign for each difference, eight at a time: a random byte selects one of their 256 sums."""
-    import numpy as np
-
     each = np.repeat(sizes, times)
     blocks = np.pad(each, (0, -len(each) % BITS)).reshape(-1, BITS)
     signs = np.unpackbits(np.arange(2**BITS, dtype=np.uint8)[:, None], axis=1) * 2.0 - 1
@@ -146,9 +140,192 @@ def wilcoxon(differences: Sequence[float] | Floats) -> float:
         >>> wilcoxon([1.0, 2.0, 3.0, 4.0, 5.0, -0.5])
         0.0625
     """
-    import numpy as np
     from scipy import stats
 
-    found = np.sort(np.round(np.asarray(differences, dtype=float), DIGITS))
+    found = np.sort(round_differences(differences))
     found = found[found != 0]
     return float(stats.wilcoxon(found, zero_method="wilcox").pvalue) if len(found) else 1.0
+
+
+class McNemarTest(Record):
+    """The result of McNemar's test.
+
+    `exact_p` is the two-sided p of the binomial test, `mid_p` its less conservative form, `chi2` and `chi2_p`
+    the statistic with continuity correction. `p` is the one to report: exact below `EXACT_BELOW`
+    discordant pairs, otherwise chi-square.
+    """
+
+    discordant: int
+    exact: bool
+    p: float
+    exact_p: float
+    mid_p: float
+    chi2: float
+    chi2_p: float
+
+
+def mcnemar(only_a: int, only_b: int) -> McNemarTest:
+    """Test whether two shares of the same questions differ.
+
+    Only the discordant pairs carry information: under the null hypothesis each falls on either side with probability
+    one half. Without discordant pairs p is 1. The continuity correction never changes the sign of a difference.
+
+    Args:
+        only_a: The number of questions on which only the first is right.
+        only_b: The number of questions on which only the second is right.
+
+    Source:
+        McNemar, Psychometrika 1947; continuity correction: Edwards, Psychometrika 1948; mid-p:
+        Fagerland, Lydersen and Laake, BMC Medical Research Methodology 2013, 13:91.
+
+    Example:
+        >>> found = mcnemar(16, 6)
+        >>> found.exact, round(found.p, 4), round(found.mid_p, 4)
+        (True, 0.0525, 0.0347)
+    """
+    from scipy import stats
+
+    n = only_a + only_b
+    if n == 0:
+        return McNemarTest(discordant=0, exact=True, p=1.0, exact_p=1.0, mid_p=1.0, chi2=0.0, chi2_p=1.0)
+    exact = float(stats.binomtest(only_a, n).pvalue)
+    fewer = min(only_a, only_b)
+    mid = min(exact, float(2 * stats.binom.cdf(fewer, n, 0.5) - stats.binom.pmf(fewer, n, 0.5)))
+    chi2 = max(abs(only_a - only_b) - 1, 0) ** 2 / n
+    chi2_p = float(stats.chi2.sf(chi2, 1))
+    few = n < EXACT_BELOW
+    p = exact if few else chi2_p
+    return McNemarTest(discordant=n, exact=few, p=p, exact_p=exact, mid_p=mid, chi2=chi2, chi2_p=chi2_p)
+
+
+def cohens_g(higher: int, lower: int) -> float | None:
+    """Compute Cohen's g of two shares: the share of `higher` among the discordant pairs minus 0.5, from -0.5 to 0.5.
+
+    Conventions: 0.05 is small, 0.15 medium, 0.25 large. Undefined (None) without discordant pairs.
+
+    Args:
+        higher: The number of pairs in which only the method is 1.
+        lower: The number of pairs in which only the baseline is 1.
+
+    Source:
+        Cohen, "Statistical Power Analysis for the Behavioral Sciences", 1988, chapter 5.
+
+    Example:
+        >>> cohens_g(15, 5)
+        0.25
+    """
+    return higher / (higher + lower) - 0.5 if higher + lower else None
+
+
+def odds_ratio(higher: int, lower: int) -> float | None:
+    """Compute the matched odds ratio, `higher / lower`; None if `lower` is 0.
+
+    Example:
+        >>> odds_ratio(16, 4)
+        4.0
+    """
+    return higher / lower if lower else None
+
+
+def cohens_dz(differences: Sequence[float] | Floats) -> float | None:
+    """Compute Cohen's dz: the mean of the differences divided by their standard deviation.
+
+    Conventions: 0.2 is small, 0.5 medium, 0.8 large. Undefined (None) for fewer than two or for equal differences.
+
+    Source:
+        Cohen (1988), section 2.3.5.
+
+    Example:
+        >>> round(cohens_dz([1.0, 2.0, 3.0]), 3)
+        2.0
+    """
+    found = round_differences(differences)
+    if len(found) < 2 or found.min() == found.max():  # noqa: PLR2004 - a deviation needs two
+        return None
+    return float(found.mean() / sqrt(float(found.var(ddof=1))))
+
+
+def rank_biserial(differences: Sequence[float] | Floats) -> float | None:
+    """Compute the matched-pairs rank-biserial correlation, from -1 to 1, the effect size of Wilcoxon's test.
+
+    It is the rank sum of the positive differences minus that of the negative ones, divided by the sum of all ranks.
+    Undefined (None) if all differences are zero.
+
+    Source:
+        Kerby, "The simple difference formula", Comprehensive Psychology 2014.
+
+    Example:
+        >>> rank_biserial([3.0, 2.0, -1.0])
+        0.6666666666666666
+    """
+    from scipy import stats
+
+    found = round_differences(differences)
+    found = found[found != 0]
+    if not len(found):
+        return None
+    ranks = stats.rankdata(np.abs(found))
+    return float((ranks * np.sign(found)).sum() / ranks.sum())
+
+
+def detectable_mean(error: float, clusters: int, *, alpha: float, power: float = POWER) -> float | None:
+    """Compute the smallest difference of paired means that a two-sided test at `alpha` finds with `power`.
+
+    (t(1 - alpha/2) + t(power)) x standard error, t with `clusters` - 1 degrees of freedom. Undefined
+    (None) for fewer than two clusters or an error of 0, because equal differences do not determine a variance.
+
+    Args:
+        error: The standard error of the mean difference; sd / sqrt(n) if the questions are independent.
+        clusters: The number of independent observations.
+        alpha: The level of the test, after the correction for multiple tests.
+        power: The probability of finding the difference.
+
+    Source:
+        Cohen, "Statistical Power Analysis for the Behavioral Sciences", 1988, section 2.3; Bloom, "Minimum
+        detectable effects", Evaluation Review 1995.
+
+    Example:
+        >>> round(detectable_mean(0.4 / 51**0.5, 51, alpha=0.05), 3)
+        0.16
+    """
+    from scipy.special import stdtrit
+
+    if clusters < 2 or error <= 0:  # noqa: PLR2004 - a variance needs two
+        return None
+    return float(stdtrit(clusters - 1, 1 - alpha / 2) + stdtrit(clusters - 1, power)) * error
+
+
+def detectable_share(discordant: int, n: int, *, alpha: float, power: float = POWER) -> float | None:
+    """Compute the smallest difference of two paired shares that McNemar's test at `alpha` finds with `power`.
+
+    It is the d that solves d sqrt(n) = z(1 - alpha/2) sqrt(r) + z(power) sqrt(r - d^2). r is the share
+    of discordant pairs, but at least d. The formula is for the test without
+    continuity correction; the exact test needs a slightly larger difference. Undefined (None) if even a difference on
+    every question would not be found.
+
+    Args:
+        discordant: The number of pairs that differ.
+        n: The number of pairs.
+        alpha: The level of the test, after the correction for multiple tests.
+        power: The probability of finding the difference.
+
+    Source:
+        Connor, "Sample size for testing differences in proportions for the paired-sample design",
+        Biometrics 1987.
+
+    Example:
+        >>> round(detectable_share(21, 51, alpha=0.05), 3)
+        0.246
+    """
+    from scipy.optimize import brentq
+    from scipy.special import ndtri
+
+    z_alpha, z_power = float(ndtri(1 - alpha / 2)), float(ndtri(power))
+
+    def surplus(d: float) -> float:
+        rate = max(discordant / n, d)
+        return d * sqrt(n) - z_alpha * sqrt(rate) - z_power * sqrt(max(rate - d * d, 0.0))
+
+    if n < 1 or surplus(1.0) < 0:
+        return None
+    return float(brentq(surplus, 1e-9, 1.0))

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+import numpy as np
+
+from greval.stats.bootstrap import Floats
 from greval.stats.interval import Interval, IntervalMethod, wilson_interval
 from greval.stats.sampling import NEAR, EstimateSpread, WeightedSample
-
-if TYPE_CHECKING:
-    from greval.stats.sampling import Floats
-
 
 NEAR_ALL = 1e-9
 """If all but this share of the verdicts' variance is due to one unit, no power can be fitted without that unit."""
@@ -80,8 +79,6 @@ def compute_jackknife_totals(drawn: WeightedSample, sides: Sequence[EstimateTerm
         Wolter, "Introduction to Variance Estimation", 2007, chapter 4; Rust and Rao, Statistical Methods in Medical
         Research 1996 (the stratified jackknife).
     """
-    import numpy as np
-
     found = np.zeros(drawn.unit_count)
     for side in sides:
         share = drawn.compute_unit_shares(side.shares)
@@ -176,8 +173,6 @@ class _FittedPower(NamedTuple):
 
 def _fit_power(drawn: WeightedSample, sides: Sequence[EstimateTerm], labels: Floats, verdicts: Floats) -> _FittedPower:
     """Fit the power with the smallest variance, and fit it again without each unit."""
-    import numpy as np
-
     of_labels, of_verdicts = (drawn.sum_by_unit(linearise_scores(drawn, sides, one)) for one in (labels, verdicts))
     own = drawn.compute_covariance(of_verdicts, of_verdicts)
     far = bound_unit_errors(drawn, sides, float(np.ptp(verdicts)))

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 from math import ceil
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+import numpy as np
 
-    Flags = NDArray[np.bool_]
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
+from greval.stats.bootstrap import Flags, Floats, Integers
 
 TIE_FACTOR = 1 - 1e-9
 """The factor for ties: sums of the same numbers in another order differ by rounding and count as equal."""
@@ -43,8 +38,6 @@ def find_unlike_column(values: Floats, chosen: Flags, groups: Integers | None = 
         >>> find_unlike_column(values, np.arange(100) >= 85, level=0.001)
         0
     """
-    import numpy as np
-
     off = _centre_values(values, groups)
     size = np.sqrt((off**2).sum(axis=0))
     off = off[:, size > 0] / size[size > 0]
@@ -60,8 +53,6 @@ def find_unlike_column(values: Floats, chosen: Flags, groups: Integers | None = 
 
 def _centre_values(values: Floats, groups: Integers | None) -> Floats:
     """Subtract the mean of each column, or its mean in the row's group."""
-    import numpy as np
-
     middle: Floats = values.mean(axis=0)
     if groups is not None:
         counts = np.maximum(np.bincount(groups), 1)
@@ -72,8 +63,6 @@ def _centre_values(values: Floats, groups: Integers | None) -> Floats:
 
 def _redraw_rows(rng: np.random.Generator, chosen: Flags, groups: Integers | None) -> Integers:
     """Draw as many row indices as were selected, within each group if there are groups."""
-    import numpy as np
-
     if groups is None:
         return rng.choice(len(chosen), int(chosen.sum()), replace=False, shuffle=False)
     order = np.lexsort((rng.random(len(chosen)), groups))

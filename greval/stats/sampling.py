@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import sqrt
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+import numpy as np
 
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
+from greval.stats.bootstrap import Flags, Floats, Integers
 
 MIN_UNITS = 2
 """The minimum number of units of a stratum, because a variance needs two."""
@@ -70,14 +67,10 @@ class WeightedSample:
 
     def sum_by_unit(self, scores: Floats) -> Floats:
         """Sum the weighted scores of items by unit."""
-        import numpy as np
-
         return np.bincount(self.unit, self.weights * scores, minlength=self.unit_count).astype(np.float64)
 
     def max_by_unit(self, scores: Floats) -> Floats:
         """Return the highest weighted score of each unit, at least 0."""
-        import numpy as np
-
         found = np.zeros(self.unit_count)
         np.maximum.at(found, self.unit, self.weights * scores)
         return found
@@ -88,10 +81,8 @@ class WeightedSample:
         found: Floats = totals / totals.sum()
         return found
 
-    def compute_stretch(self, counting: NDArray[np.bool_]) -> Floats:
+    def compute_stretch(self, counting: Flags) -> Floats:
         """Return n / (n - 1) for each unit, with n the number of counting units of its stratum, at least 2."""
-        import numpy as np
-
         several = np.maximum(np.bincount(self.stratum, counting, minlength=len(self.sizes)), MIN_UNITS)
         found: Floats = (several / (several - 1))[self.stratum]
         return found
@@ -102,8 +93,6 @@ class WeightedSample:
         If the probabilities differ within a stratum, the mean is Hájek's, which weights each unit by
         that share. The variance is then his approximation for samples of fixed size.
         """
-        import numpy as np
-
         share = np.bincount(self.stratum, self.rest)
         mean = np.bincount(self.stratum, self.rest * totals) / np.where(share > 0, share, 1.0)
         found: Floats = np.sqrt(self.rest) * (totals - mean[self.stratum])
@@ -111,8 +100,6 @@ class WeightedSample:
 
     def compute_covariance(self, one: Floats, other: Floats) -> float:
         """Compute the sampling covariance of two weighted sums from their unit totals."""
-        import numpy as np
-
         products = np.bincount(self.stratum, self.centre_totals(one) * self.centre_totals(other))
         return float((self.sizes / (self.sizes - 1) * products).sum())
 
@@ -136,8 +123,6 @@ class WeightedSample:
             Population", 1981; O'Neill, "Some useful moment results in sampling problems", The American
             Statistician 2014; Satterthwaite, Biometrics Bulletin 1946.
         """
-        import numpy as np
-
         centred = self.centre_totals(totals)
         second, fourth = (np.bincount(self.stratum, centred**power) / self.sizes for power in (2, 4))
         count = np.bincount(self.stratum, far > 0)  # units with an item that counts; the others are all 0
@@ -186,8 +171,6 @@ def build_weighted_sample(
         >>> sample.weights.tolist(), sample.sizes.tolist()
         ([2.0, 2.0, 6.0, 6.0], [2, 2])
     """
-    import numpy as np
-
     scaled = weights * (population / weights.sum())
     _, first, unit = np.unique(
         np.arange(len(weights)) if units is None else units, return_index=True, return_inverse=True
@@ -201,8 +184,6 @@ def build_weighted_sample(
 
 def _merge_strata(strata: Integers, weights: Floats) -> tuple[Integers, int]:
     """Merge strata of a single unit with the nearest by weight; return the strata from 0 on, and the number merged."""
-    import numpy as np
-
     names, found = np.unique(strata, return_inverse=True)
     count = len(names)
     while len(sizes := np.bincount(found)) > 1 and sizes.min() < MIN_UNITS:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from itertools import permutations
 from math import nan
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+import numpy as np
 
-    from greval.stats.bootstrap import Floats, Integers
+from greval.stats.bootstrap import Flags, Floats, Integers
 
 FOLDS = 10
 MAX_THRESHOLDS = 200
@@ -41,8 +39,6 @@ def find_best_threshold(numbers: Floats, truth: Integers, size: int) -> Threshol
         >>> find_best_threshold(np.array([1.0, 2.0, 8.0, 9.0]), np.array([0, 0, 1, 1]), 2)
         Threshold(at=2.0, below=0, above=1)
     """
-    import numpy as np
-
     levels = np.unique(np.quantile(numbers, np.linspace(0, 1, MAX_THRESHOLDS), method="lower"))
     below = np.zeros((len(levels), size))
     np.add.at(below, (np.searchsorted(levels, numbers), truth), 1.0)
@@ -61,7 +57,7 @@ def find_best_threshold(numbers: Floats, truth: Integers, size: int) -> Threshol
     return best
 
 
-def split_folds(clusters: Integers) -> list[NDArray[np.bool_]]:
+def split_folds(clusters: Integers) -> list[Flags]:
     """Return the mask of held-out observations of each cross-validation fold; whole clusters are held out together.
 
     With fewer than two clusters there are no folds.
@@ -71,8 +67,6 @@ def split_folds(clusters: Integers) -> list[NDArray[np.bool_]]:
         >>> [fold.tolist() for fold in split_folds(np.array([5, 5, 6]))]
         [[True, True, False], [False, False, True]]
     """
-    import numpy as np
-
     names, places = np.unique(clusters, return_inverse=True)
     count = min(FOLDS, len(names))
     if count < 2:  # noqa: PLR2004 - one to train on, one to test on

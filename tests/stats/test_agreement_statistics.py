@@ -11,10 +11,10 @@ from scipy import stats
 from sklearn import metrics
 
 from greval.stats import confusion, correlation
+from greval.stats import correlation as ranks
 from greval.stats import inter_rater as alpha
-from greval.stats import rank_correlation as ranks
-from greval.stats.measured import MeasuredValue, Undefined, ValueBasis
-from greval.stats.resampling import BootstrapSample, build_sparse, compute_intervals
+from greval.stats.bootstrap import BootstrapSample, ValueBasis, build_sparse, compute_intervals
+from greval.stats.measured import MeasuredValue, Undefined
 from greval.stats.threshold import find_best_threshold, split_folds
 
 LEVEL = 0.95

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from greval.stats.difference import student_interval, sum_by_cluster
 from greval.stats.interval import wilson_interval
+from greval.stats.mean_interval import student_interval, sum_by_cluster
 
 
 @given(st.integers(1, 500).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))

@@ -13,8 +13,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from greval.records.outline import format_outline
 from greval.records.result import Judgement, Result, Scored
-from greval.stats.difference import bounded_interval, sum_by_cluster
-from greval.stats.mean_interval import effective_wilson, mean_interval
+from greval.stats.mean_interval import bounded_interval, effective_wilson, mean_interval, sum_by_cluster
 from greval.stats.number_range import NumberRange, find_number_range
 from greval.stats.summary import ResultTallies
 

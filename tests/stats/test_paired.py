@@ -13,11 +13,21 @@ from statsmodels.stats.power import TTestPower
 from greval.stats import paired
 from greval.stats.bootstrap import MANY_RESAMPLES, bca_interval, expand_level, percentile_interval, resample_means
 from greval.stats.correction import correct_discrete, correct_p_values, count_capable
-from greval.stats.difference import bounded_interval, compute_difference_intervals, student_interval, sum_by_cluster
-from greval.stats.effect import cohens_dz, cohens_g, odds_ratio, rank_biserial
-from greval.stats.mcnemar import EXACT_BELOW, mcnemar
-from greval.stats.paired import min_sign_flip_p, sign_flip_test, wilcoxon
-from greval.stats.power import detectable_mean, detectable_share
+from greval.stats.difference import compute_difference_intervals
+from greval.stats.mean_interval import bounded_interval, student_interval, sum_by_cluster
+from greval.stats.paired import (
+    EXACT_BELOW,
+    cohens_dz,
+    cohens_g,
+    detectable_mean,
+    detectable_share,
+    mcnemar,
+    min_sign_flip_p,
+    odds_ratio,
+    rank_biserial,
+    sign_flip_test,
+    wilcoxon,
+)
 
 counts = st.integers(0, 60)
 scores = st.lists(st.sampled_from([-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5]), min_size=2, max_size=10)

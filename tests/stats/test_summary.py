@@ -15,8 +15,7 @@ from greval.analysis.summary import build_report
 from greval.metrics.library import load_metric
 from greval.records.result import Failed, Failure, Judgement, Result, Scored, Skipped, Usage
 from greval.report.console import render
-from greval.stats.summary import ResultTallies, summarise
-from greval.stats.tally import MAX_OUTLINES
+from greval.stats.summary import MAX_OUTLINES, ResultTallies, summarise
 
 
 def rated(name="m", low=0, high=5):

@@ -10,15 +10,25 @@ from greval.analysis.comparison.records import Contrast, ContrastVerdict, Differ
 from greval.analysis.comparison.scales import ScaleDirection
 from greval.records.scale import Better
 from greval.stats.correction import CorrectedP
-from greval.stats.difference import compute_difference_intervals, sum_by_cluster
-from greval.stats.effect import cohens_dz, cohens_g, odds_ratio, rank_biserial
-from greval.stats.mcnemar import mcnemar
-from greval.stats.paired import DIGITS, min_sign_flip_p, sign_flip_test, wilcoxon
-from greval.stats.power import detectable_mean, detectable_share
+from greval.stats.difference import compute_difference_intervals
+from greval.stats.mean_interval import sum_by_cluster
+from greval.stats.paired import (
+    DIGITS,
+    cohens_dz,
+    cohens_g,
+    detectable_mean,
+    detectable_share,
+    mcnemar,
+    min_sign_flip_p,
+    odds_ratio,
+    rank_biserial,
+    sign_flip_test,
+    wilcoxon,
+)
 
 if TYPE_CHECKING:
     from greval.stats.bootstrap import Floats
-    from greval.stats.difference import ClusterSums
+    from greval.stats.mean_interval import ClusterSums
 
 
 PairKind = Literal["shares", "means", "clusters"]

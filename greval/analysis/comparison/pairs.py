@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from greval.analysis.comparison.records import DifferenceBounds, LeftOutCounts
 from greval.analysis.comparison.scales import ScaleDirection
 from greval.runs.score_columns import FAILED, MISSING, SCORED, SKIPPED, WITHOUT_NUMBER, ComparisonSide, ScoreColumns
-from greval.stats.mcnemar import mcnemar
+from greval.stats.paired import mcnemar
 
 if TYPE_CHECKING:
     import numpy as np

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from greval.records.scale import CategoricalScale, Scale, Value
+from greval.stats.bootstrap import encode_names
 from greval.stats.confusion import PARTS, confusion_matrix
 from greval.stats.confusion import compare_choices as compared_choices
 from greval.stats.correlation import compare_numbers as compared_numbers
 from greval.stats.correlation import extract_spreads
 from greval.stats.inter_rater import Distance, Ratings, compute_reliability
-from greval.stats.measured import Measured, encode_names
+from greval.stats.measured import Measured
 from greval.trust.agreement.records import CategoricalAgreement, ClassFigures, NumericAgreement
 from greval.trust.agreement.value_pairs import ValuePair, build_choices, build_numbers, index_categories
 from greval.trust.annotations.matching import AnnotatedItem

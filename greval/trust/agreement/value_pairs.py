@@ -7,9 +7,9 @@ from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
 from greval.records.scale import CategoricalScale, Scale, Value
+from greval.stats.bootstrap import encode_names
 from greval.stats.confusion import Choices
 from greval.stats.correlation import NumberPairs
-from greval.stats.measured import encode_names
 from greval.trust.agreement.records import CombineAnnotators
 from greval.trust.annotations.adjudication import find_majority
 from greval.trust.annotations.matching import AnnotatedItem

@@ -7,10 +7,10 @@ from math import isnan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from greval.records.scale import CategoricalScale, Scale, Value
+from greval.stats.bootstrap import Statistic, build_sparse, compute_intervals
 from greval.stats.confusion import compute_resampled_figures as of_tables
+from greval.stats.correlation import compute_rank_figures
 from greval.stats.paired import sign_flip_test
-from greval.stats.rank_correlation import compute_rank_figures
-from greval.stats.resampling import Statistic, build_sparse, compute_intervals
 from greval.trust.agreement.value_pairs import index_categories
 from greval.trust.alignment.records import AgreementGain, FigureName
 

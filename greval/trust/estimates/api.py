@@ -11,8 +11,8 @@ from greval.analysis.comparison.scales import find_direction
 from greval.errors import DataError
 from greval.records.annotation import Annotation
 from greval.runs.store import Store
-from greval.stats.difference import ClusterSums
 from greval.stats.interval import LEVEL
+from greval.stats.mean_interval import ClusterSums
 from greval.stats.sampling import WeightedSample
 from greval.trust.annotations.judged_items import hash_contents
 from greval.trust.annotations.matching import ItemKey

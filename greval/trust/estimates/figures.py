@@ -8,9 +8,8 @@ from functools import partial
 from math import ceil, inf, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
-from greval.stats.difference import ClusterSums, student_interval
 from greval.stats.interval import Interval, IntervalMethod
-from greval.stats.mean_interval import mean_interval
+from greval.stats.mean_interval import ClusterSums, mean_interval, student_interval
 from greval.stats.misclassification import CorrectedRate, JudgeRates, rogan_gladen
 from greval.stats.number_range import NumberRange
 from greval.stats.prediction_powered import (

@@ -7,9 +7,9 @@ from statistics import fmean, median
 from typing import TYPE_CHECKING, NamedTuple
 
 from greval.records.scale import CategoricalScale, Scale, Value
+from greval.stats.bootstrap import BootstrapSample, ValueBasis, bootstrap_values, build_sparse, encode_names
 from greval.stats.inter_rater import compute_reliability
-from greval.stats.measured import Measured, ValueBasis, bootstrap_values, encode_names
-from greval.stats.resampling import BootstrapSample, build_sparse
+from greval.stats.measured import Measured
 from greval.trust.agreement.figures import compute_people_agreement
 from greval.trust.agreement.judge_figures import build_ratings
 from greval.trust.annotations.adjudication import find_majority

@@ -8,7 +8,7 @@ from compared_runs import MISSING, content, rows, write
 from greval.analysis.comparison import compare
 from greval.metrics.computed import find_computed_metric
 from greval.runs.evaluation import evaluate
-from greval.stats.mcnemar import mcnemar
+from greval.stats.paired import mcnemar
 
 WIKI = "multihop_2wiki_51_systems"
 
