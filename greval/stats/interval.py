@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from greval.errors import DataError
 from greval.records.record import Record
 
 LEVEL = 0.95
@@ -20,6 +21,17 @@ IntervalMethod = Literal[
     "expanded percentile",
     "bca",
 ]
+
+
+def check_level(level: float) -> float:
+    """Return a confidence level if it is one.
+
+    Raises:
+        DataError: If it is not between 0 and 1.
+    """
+    if not 0 < level < 1:
+        raise DataError(f"level: expected a number between 0 and 1, got {level:g}; 0.95 is usual")
+    return level
 
 
 class Interval(Record):

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from greval.stats.bootstrap import Floats
+from greval.stats.measured import Undefined
 from greval.stats.prediction_powered import EstimateTerm, bound_unit_errors, compute_jackknife_totals, weighted_mean
 from greval.stats.sampling import EstimateSpread, WeightedSample
 
@@ -59,7 +60,7 @@ class _RateEstimate(NamedTuple):
 
 def rogan_gladen(
     drawn: WeightedSample, sides: Sequence[EstimateTerm], labels: Floats, verdicts: Floats, *, level: float
-) -> CorrectedRate | str:
+) -> CorrectedRate | Undefined:
     """Estimate a rate, or the difference of two, from the judge's rate of yes and its errors.
 
     (judged + specificity - 1) / (sensitivity + specificity - 1). Sensitivity and specificity are estimated from the
@@ -81,30 +82,36 @@ def rogan_gladen(
         Rogan and Gladen, American Journal of Epidemiology 1978; Fieller, JRSS B 1954.
     """
     found = [_estimate_rate(drawn, side, labels, verdicts) for side in sides]
-    if told := next((one for one in found if isinstance(one, str)), None):
-        return told
-    rates = [one for one in found if not isinstance(one, str)]
+    if undefined := next((one for one in found if isinstance(one, Undefined)), None):
+        return undefined
+    rates = [one for one in found if not isinstance(one, Undefined)]
     ends = [_compute_fieller_limits(drawn, side, one, level) for side, one in zip(sides, rates, strict=True)]
     if None in ends:
         gains = ", ".join(f"{one.rates.gain:.2f}" for one in rates)
-        return f"the judge may be no better than chance: sensitivity + specificity - 1 is {gains}, not clearly above 0"
+        reason = (
+            f"the judge may be no better than chance: sensitivity + specificity - 1 is {gains}, not clearly above 0"
+        )
+        return Undefined(n=len(labels), reason=reason)
     value = sum(side.sign * one.value for side, one in zip(sides, rates, strict=True))
-    first = ends[0]
     spread = _linearise(drawn, sides, rates)
-    if len(sides) == 1 and first is not None:
+    if len(sides) == 1 and (first := ends[0]):
         return CorrectedRate(value, *first, rates=(rates[0].rates,), bound=spread.bound)
     half = spread.compute_half_width(level)
     return CorrectedRate(value, value - half, value + half, tuple(one.rates for one in rates), spread.bound)
 
 
-def _estimate_rate(drawn: WeightedSample, side: EstimateTerm, labels: Floats, verdicts: Floats) -> _RateEstimate | str:
+def _estimate_rate(
+    drawn: WeightedSample, side: EstimateTerm, labels: Floats, verdicts: Floats
+) -> _RateEstimate | Undefined:
     """Estimate one rate with the terms of its error, or return why it is undefined."""
     yes, no = (EstimateTerm(side.shares * (labels == value), 0.0) for value in (1.0, 0.0))
     if not yes.shares.any() or not no.shares.any():
-        return f"people gave only {'0' if not yes.shares.any() else '1'}: how often the judge is wrong is half unknown"
+        reason = f"people gave only {int(yes.shares.any())}: how often the judge is wrong is half unknown"
+        return Undefined(n=len(labels), reason=reason)
     rates = JudgeRates(weighted_mean(drawn, [yes], verdicts), 1 - weighted_mean(drawn, [no], verdicts))
     if rates.gain <= 0:
-        return f"the judge is no better than chance: sensitivity + specificity - 1 is {rates.gain:.2f}"
+        reason = f"the judge is no better than chance: sensitivity + specificity - 1 is {rates.gain:.2f}"
+        return Undefined(n=len(labels), reason=reason)
     value = (side.judged + rates.specificity - 1) / rates.gain
     return _RateEstimate(
         value, rates, compute_jackknife_totals(drawn, [yes], verdicts), compute_jackknife_totals(drawn, [no], verdicts)
@@ -128,14 +135,10 @@ def _compute_fieller_limits(
     The variance of this expression is quadratic in t. Undefined (None) if the gain is not significantly above 0.
     """
     yes, no, t, gain = found.said_yes, found.said_no, found.value, found.rates.gain
-    of_yes, of_no, both = (
-        drawn.compute_covariance(yes, yes),
-        drawn.compute_covariance(no, no),
-        drawn.compute_covariance(yes, no),
-    )
+    of_yes, of_no, both = (drawn.compute_covariance(*pair) for pair in ((yes, yes), (no, no), (yes, no)))
     spread = _linearise(drawn, [side], [found])
-    told = (1 - t) ** 2 * of_no + t**2 * of_yes + 2 * t * (1 - t) * both
-    unseen = max(0.0, spread.variance * gain**2 - told)
+    seen = (1 - t) ** 2 * of_no + t**2 * of_yes + 2 * t * (1 - t) * both
+    unseen = max(0.0, spread.variance * gain**2 - seen)
     of_yes, of_no, both = of_yes + unseen, of_no + unseen, both + unseen
     square = spread.compute_half_width(level) ** 2 / spread.variance if spread.variance > 0 else 0.0
     start = gain * t

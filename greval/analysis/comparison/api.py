@@ -22,7 +22,7 @@ from greval.analysis.comparison.records import Comparison, Contrast, CorrectionF
 from greval.analysis.comparison.warnings import find_warnings
 from greval.errors import DataError
 from greval.stats.correction import Correction, correct_discrete, count_capable
-from greval.stats.interval import LEVEL
+from greval.stats.interval import LEVEL, check_level
 from greval.stats.paired import RESAMPLES
 
 if TYPE_CHECKING:
@@ -85,9 +85,7 @@ def compare(
     check_options(options, CompareOptions, "compare")
     if baseline is not None and against is not None:
         raise DataError("give either a baseline or an earlier run to compare with, not both")
-    level = options.get("level", LEVEL)
-    if not 0 < level < 1:
-        raise DataError(f"the level must lie between 0 and 1, got {level:g}; 0.95 is usual")
+    level = check_level(options.get("level", LEVEL))
     wanted = ComparisonRequest(
         run=resolve_run_folder(run, TWO_RUNS_EXAMPLE),
         against=resolve_run_folder(against, TWO_RUNS_EXAMPLE) if against is not None else None,

@@ -11,7 +11,7 @@ from greval.errors import DataError
 from greval.records.annotation import Annotation
 from greval.records.scale import CategoricalScale, Scale
 from greval.runs.store import Store
-from greval.stats.interval import LEVEL
+from greval.stats.interval import LEVEL, check_level
 from greval.trust.agreement.baselines import compute_baselines, measure_lengths
 from greval.trust.agreement.figures import compute_people_agreement
 from greval.trust.agreement.judge_figures import compute_judge_figures, compute_weighted_figures
@@ -77,9 +77,7 @@ def agreement(
         -1.0
     """
     check_options(options, AgreementOptions, "agreement")
-    level = options.get("level", LEVEL)
-    if not 0 < level < 1:
-        raise DataError(f"the level must lie between 0 and 1, got {level:g}; 0.95 is usual")
+    level = check_level(options.get("level", LEVEL))
     by = options.get("by", ())
     tags = (by,) if isinstance(by, str) else tuple(by)
     folder = resolve_run_folder(run)

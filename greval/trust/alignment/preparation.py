@@ -12,7 +12,7 @@ from greval.judging.model.judge import Judge
 from greval.judging.model.prices import Prices
 from greval.metrics.library import load_metric
 from greval.records.metric import JudgedMetric, Metric
-from greval.stats.interval import LEVEL
+from greval.stats.interval import LEVEL, check_level
 from greval.trust.alignment.definition_runs import compute_run_fingerprint
 from greval.trust.alignment.folds import assign_folds, draw_clusters
 from greval.trust.alignment.labelled_items import LabelledItems, read_labelled_items
@@ -78,9 +78,8 @@ def prepare_alignment(
         StoreError: If the folder is not a run.
     """
     ways = _parse_ways(options)
-    count, level = options.get("folds", DEFAULT_FOLDS), options.get("level", LEVEL)
-    if not 0 < level < 1:
-        raise DataError(f"the level must lie between 0 and 1, got {level:g}; 0.95 is usual")
+    check_level(options.get("level", LEVEL))
+    count = options.get("folds", DEFAULT_FOLDS)
     if count < 2:  # noqa: PLR2004 - one fold to learn from, one to measure on
         raise DataError(f"folds: give 2 or more, got {count}; what is learned from some is tried on the others")
     folder = resolve_run_folder(run)

@@ -11,7 +11,7 @@ from greval.analysis.comparison.scales import find_direction
 from greval.errors import DataError
 from greval.records.annotation import Annotation
 from greval.runs.store import Store
-from greval.stats.interval import LEVEL
+from greval.stats.interval import LEVEL, check_level
 from greval.stats.mean_interval import ClusterSums
 from greval.stats.sampling import WeightedSample
 from greval.trust.annotations.judged_items import hash_contents
@@ -111,9 +111,7 @@ def estimate(
         (40, 14, 1.5, 2.13)
     """
     check_options(options, EstimateOptions, "estimate")
-    level = options.get("level", LEVEL)
-    if not 0 < level < 1:
-        raise DataError(f"the level must lie between 0 and 1, got {level:g}; 0.95 is usual")
+    level = check_level(options.get("level", LEVEL))
     folder = resolve_run_folder(run)
     tags = tuple(tag for tag in ((by,) if isinstance(by, str) else by) if tag != "method")
     all_given = load_annotations(folder, annotations)

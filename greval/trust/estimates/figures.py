@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from greval.stats.interval import Interval, IntervalMethod
 from greval.stats.mean_interval import ClusterSums, mean_interval, student_interval
+from greval.stats.measured import Undefined
 from greval.stats.misclassification import CorrectedRate, JudgeRates, rogan_gladen
 from greval.stats.number_range import NumberRange
 from greval.stats.prediction_powered import (
@@ -122,7 +123,9 @@ def compute_figures(
     )
     new = _compute_question_variance(sample, sides, scope)
     both = estimate_prediction_powered(*given, sample.verdicts, width=reach.width)
-    corrected: CorrectedRate | str = "it is of rates only: the values are not all 0 or 1"
+    corrected: CorrectedRate | Undefined = Undefined(
+        n=len(sample.labels), reason="it is of rates only: the values are not all 0 or 1"
+    )
     if reach.binary:
         corrected = rogan_gladen(*given, sample.verdicts, level=scope.level)
     shown = partial(_drop_interval, count=_count_questions(sample.drawn, sides), mean=form.mean)
@@ -267,12 +270,12 @@ def _build_figure(found: MeanEstimate, form: _CellSettings, new: float) -> Estim
     return EstimateFigure(value=value, interval=interval, labels_to_halve=halve, cut=cut)
 
 
-def _build_corrected_figure(found: CorrectedRate | str, form: _CellSettings, new: float) -> EstimateFigure:
+def _build_corrected_figure(found: CorrectedRate | Undefined, form: _CellSettings, new: float) -> EstimateFigure:
     """Build a figure from a corrected rate, clipped to the scale; `new` is the variance added by new questions."""
     from scipy.special import ndtri
 
-    if isinstance(found, str):
-        return EstimateFigure(reason=found)
+    if isinstance(found, Undefined):
+        return EstimateFigure(reason=found.reason)
     before = found.high - found.low
     found = found.widen(float(ndtri(0.5 + form.level / 2)) * sqrt(new))
     fixed = 1 - (before / (found.high - found.low)) ** 2 if new else 0.0

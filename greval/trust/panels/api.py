@@ -11,7 +11,7 @@ from greval.errors import DataError
 from greval.records.annotation import Annotation
 from greval.records.scale import CategoricalScale, OffScaleError, Scale, Value
 from greval.runs.store import Store
-from greval.stats.interval import LEVEL
+from greval.stats.interval import LEVEL, check_level
 from greval.trust.agreement.api import group_items
 from greval.trust.agreement.levels import convert_items
 from greval.trust.agreement.records import TreatAs
@@ -79,9 +79,7 @@ def panel(runs: Sequence[str | Path | Run], metric: str, **options: Unpack[Panel
     check_options(options, PanelOptions, "panel")
     require_iterable(runs, "runs", "['runs/first', 'runs/second']")
     table = _read_panel(runs, metric, options)
-    level = options.get("level", LEVEL)
-    if not 0 < level < 1:
-        raise DataError(f"the level must lie between 0 and 1, got {level:g}; 0.95 is usual")
+    level = check_level(options.get("level", LEVEL))
     by = options.get("by", ())
     tags = (by,) if isinstance(by, str) else tuple(by)
     known = {METHOD, *(tag for thing in table.things for tag in thing.tags)}

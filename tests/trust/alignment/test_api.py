@@ -407,7 +407,7 @@ def test_nothing_to_improve_asks_nothing(tmp_path):
     [
         ({"folds": 1}, "folds: give 2 or more"),
         ({"ways": ["magic"]}, "ways: magic is not known; choose from examples, rewrite"),
-        ({"level": 1.0}, "the level must lie between 0 and 1"),
+        ({"level": 1.0}, "level: expected a number between 0 and 1"),
         ({"limit": 10}, "10 labelled things of 10 questions are too few"),
         ({"folds": 40}, "are too few to align tone in 40 folds"),
     ],

@@ -409,7 +409,7 @@ def test_errors_say_what_to_do(world, tmp_path):
         DataError, match="two labels of judged things at least, there is 1; of its annotations 1 not judged"
     ):
         estimate(world.run, "right", annotations=[labels[0], said("q999", 1)])
-    with pytest.raises(DataError, match="level must lie between 0 and 1"):
+    with pytest.raises(DataError, match="level: expected a number between 0 and 1"):
         estimate(world.run, "right", annotations=labels, level=95)
     with pytest.raises(DataError, match=r"no metric .unheard"):
         estimate(world.run, "unheard", annotations=[said("q1", 1, metric="unheard")])
