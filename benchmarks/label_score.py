@@ -28,7 +28,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import cohen_kappa_score, roc_auc_score
 
 from greval import load_metric
-from greval.judging.local import serve
+from greval.judging.local.serve import serve
 from greval.judging.prompt import format_case_text, format_system_text
 
 METRIC = load_metric("correctness")

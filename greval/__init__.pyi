@@ -30,7 +30,7 @@ from .judging.model.openai_batch import format_batch_request, parse_batch_answer
 from .judging.model.prices import Prices
 from .judging.model.tokens import create_token_counter
 from .methods import Method
-from .methods.collecting import Collected, CollectProgress, collect, collect_async
+from .methods.collecting.api import Collected, CollectProgress, collect, collect_async
 from .methods.fair_context.answer_generation import generate_answers, generated
 from .methods.fair_context.context_audit import Audit, audit
 from .methods.fair_context.counts import counts_by

@@ -25,7 +25,7 @@ from greval.runs.progress import Progress
 
 if TYPE_CHECKING:
     from greval.methods import Method
-    from greval.methods.collecting import Collected, CollectProgress
+    from greval.methods.collecting.api import Collected, CollectProgress
 
 MAX_LISTED_ERRORS = 5
 MAX_LISTED_VALUES = 10
@@ -105,7 +105,7 @@ def _add_generator(
         if context or facts:
             raise typer.BadParameter("--context and --facts need --generator, the model that answers for all methods")
         return methods
-    from greval.methods.fair_context.generator import with_generator
+    from greval.methods.fair_context.answer_generation import with_generator
 
     mode = context or "fair"
     answering = with_generator(methods, Judge(add_provider(generator)), context=mode, facts=facts)
@@ -125,8 +125,8 @@ async def _collect(  # noqa: PLR0913 - the options of a command
     debug: bool,
 ) -> Collected:
     """Collect with a progress bar. The first Ctrl-C finishes calls in flight, the second stops immediately."""
-    from greval.methods.collecting import collect_async
-    from greval.methods.threads import ThreadPerCallExecutor
+    from greval.methods.collecting.api import collect_async
+    from greval.methods.functions import ThreadPerCallExecutor
 
     stop = asyncio.Event()
     stop_on_signals(stop)

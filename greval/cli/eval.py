@@ -31,7 +31,7 @@ from greval.runs.from_config import CONFIG_FILE, DEFAULT_GROUP_BY
 from greval.runs.from_config.config import add_provider, locate_config, read_config
 
 if TYPE_CHECKING:
-    from greval.methods.collecting import CollectProgress
+    from greval.methods.collecting.api import CollectProgress
     from greval.runs.from_config.api import ConfigSelection, Evaluation
     from greval.runs.options import EvaluateOptions
     from greval.runs.progress import Progress
@@ -133,7 +133,7 @@ async def _run(  # noqa: PLR0913 - the parameters of an evaluation
     quiet: bool,
 ) -> Evaluation:
     """Run with two progress bars. The first Ctrl-C finishes calls in flight, the second stops immediately."""
-    from greval.methods.threads import ThreadPerCallExecutor
+    from greval.methods.functions import ThreadPerCallExecutor
     from greval.runs.from_config.api import evaluate_config_async
 
     stop = asyncio.Event()

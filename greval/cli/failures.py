@@ -10,7 +10,7 @@ import typer
 
 from greval.analysis.summary import Report
 from greval.cli.console import escape_control_characters
-from greval.judging.model.hints import format_failure_hint
+from greval.judging.model.failures import format_failure_hint
 from greval.records.result import Failure, FailureKind, Result
 from greval.runs.store.pages import PageReader, ResultFilter
 

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from greval.cli.options import BaseUrl, JudgeName, Timeout, create_console, require_judge
 from greval.errors import JudgeUnavailableError
-from greval.judging.model.hints import format_failure_hint
+from greval.judging.model.failures import format_failure_hint
 
 if TYPE_CHECKING:
     from greval.judging.judge_check import Capabilities

@@ -10,8 +10,10 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 from rich.table import Table
 
 from greval.cli.options import create_console
-from greval.judging.local import DEFAULT_MODEL, MODELS, FetchProgress, cached_path
-from greval.judging.local import fetch as fetch_model
+from greval.judging.local.cache import cached_path
+from greval.judging.local.fetch import FetchProgress
+from greval.judging.local.fetch import fetch as fetch_model
+from greval.judging.local.models import DEFAULT_MODEL, MODELS
 
 app = typer.Typer(help="Fetch and list the embedded judge models.", no_args_is_help=True)
 

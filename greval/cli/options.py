@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from greval.cli.console import ReportConsole
 from greval.errors import JudgeError
 from greval.judging.answer_schema import ReasonPosition
-from greval.judging.model.hints import parse_judge_name
+from greval.judging.model.failures import parse_judge_name
 from greval.judging.model.judge import NO_JUDGE_MESSAGE, Judge, Structured
 from greval.records.metric import ReasonDepth
 

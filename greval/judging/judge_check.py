@@ -12,7 +12,7 @@ from greval.errors import MalformedVerdictError
 from greval.judging.model.answer_format import AnswerFormat
 from greval.judging.model.client import JudgeClient, read_clock
 from greval.judging.model.judge import Judge
-from greval.judging.model.reply import Reply
+from greval.judging.model.reply_cache import Reply
 from greval.judging.reply_json import compute_probability, parse_last_object
 from greval.records.record import Record
 from greval.records.result import FailureKind, Tier, Usage

@@ -14,7 +14,7 @@ from greval.errors import DefinitionError, JudgeError, JudgeUnavailableError, Ma
 from greval.judging.answer_schema import build_object_schema
 from greval.judging.model.answer_format import AnswerFormat
 from greval.judging.model.client import JudgeClient
-from greval.judging.model.hints import SETUP_FAILURES, format_failure_hint
+from greval.judging.model.failures import SETUP_FAILURES, format_failure_hint
 from greval.judging.model.judge import Judge
 from greval.judging.prompt import neutralise_fences
 from greval.judging.reply_json import parse_last_object

@@ -19,7 +19,7 @@ from greval.judging.answer_schema import DETAILED_FACTOR, build_answer_schema, p
 from greval.judging.model.answer_format import AnswerFormat
 from greval.judging.model.client import CHARS_PER_TOKEN, JudgeClient
 from greval.judging.model.judge import LOCAL_MAX_TOKENS, LOCAL_REASON_LENGTH
-from greval.judging.model.reply import Reply
+from greval.judging.model.reply_cache import Reply
 from greval.judging.prompt import (
     format_case_text,
     format_examples,

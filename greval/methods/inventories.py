@@ -13,7 +13,7 @@ from greval.errors import DataError
 from greval.methods.edges import describe_dangling
 from greval.methods.graphrag.index import find_tables, read_graphrag
 from greval.methods.lightrag.index import has_lightrag_files, read_lightrag
-from greval.methods.spec import read_spec
+from greval.methods.loading import read_spec
 from greval.records.case import Edge
 from greval.records.inventory import Inventory
 from greval.records.record import Record

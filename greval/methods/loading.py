@@ -12,9 +12,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, parse_qsl, urlsplit
 
-from greval.errors import MethodError
+from greval.errors import DataError, MethodError
 from greval.methods import Method
 
 ADAPTERS = ("graphrag", "lightrag")
@@ -96,7 +96,7 @@ def load_method(spec: str) -> Method:
     spec = spec.strip()
     kind, _, rest = spec.partition(":")
     if spec.startswith(ADDRESS) or Path(spec).suffix.lower() in ENDPOINT_FILES:
-        from greval.methods.http import load_endpoint
+        from greval.methods.endpoint import load_endpoint
 
         return load_endpoint(spec)
     if kind in ADAPTERS:
@@ -223,3 +223,30 @@ def _load_adapter(kind: str, rest: str) -> Method:
         raise MethodError(f"{kind}:{rest}: the adapter for {kind} cannot be loaded: {error}") from error
     method: Method = load(rest)
     return method
+
+
+def read_spec(spec: str, **allowed: tuple[str, ...] | None) -> tuple[str, dict[str, str]]:
+    """Parse `PLACE?name=value&name=value` into the place and the options.
+
+    Args:
+        spec: The spec.
+        allowed: The allowed values of each option; None if any value is allowed.
+
+    Raises:
+        DataError: If an option is unknown, is given twice, or has a value that is not allowed.
+
+    Example:
+        >>> read_spec("ragtest?method=local&community_level=2", method=("local", "basic"), community_level=None)
+        ('ragtest', {'method': 'local', 'community_level': '2'})
+    """
+    place, _, query = spec.partition("?")
+    options: dict[str, str] = {}
+    for name, value in parse_qsl(query, keep_blank_values=True):
+        if name not in allowed:
+            raise DataError(f"{spec}: no option {name!r}; there are {', '.join(allowed) or 'none'}")
+        values = allowed[name]
+        if name in options or (values is not None and value not in values):
+            wanted = f"one of {', '.join(values)}" if values is not None else "one value"
+            raise DataError(f"{spec}: {name}={value!r} will not do; give {wanted}")
+        options[name] = value
+    return place, options

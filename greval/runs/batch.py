@@ -23,12 +23,11 @@ from greval.datasets.row_faults import build_unreadable_error
 from greval.errors import DataError, JudgeError, StoppedError
 from greval.judging.model.answer_format import AnswerFormat, build_schema_arguments
 from greval.judging.model.client import Connection, JudgeClient, ReplySource, read_reply
-from greval.judging.model.hints import LOCAL
+from greval.judging.model.failures import LOCAL
 from greval.judging.model.judge import Judge
 from greval.judging.model.openai_batch import BatchFiles, BatchState, format_batch_request, parse_batch_answer
 from greval.judging.model.prices import FREE, Prices
-from greval.judging.model.reply import Reply
-from greval.judging.model.reply_cache import ReplyCache
+from greval.judging.model.reply_cache import Reply, ReplyCache
 from greval.metrics.library import add_dependencies, load_metric
 from greval.records.case import Case
 from greval.records.metric import JudgedMetric, Metric, ReasonDepth, build_metric, set_reason_depth

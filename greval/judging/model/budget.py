@@ -12,9 +12,8 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from greval.errors import StoppedError
-from greval.judging.model.failures import redact_secrets
-from greval.judging.model.hints import format_failure_hint
-from greval.judging.model.reply import Reply
+from greval.judging.model.failures import format_failure_hint, redact_secrets
+from greval.judging.model.reply_cache import Reply
 from greval.records.record import Record
 from greval.records.result import Failure, FailureKind, Usage
 

@@ -23,8 +23,7 @@ from greval.judging.model.failures import classify_error, find_finish_failure, l
 from greval.judging.model.judge import LOCAL_TIMEOUT, Judge, get_chat_model, read_environment
 from greval.judging.model.openai_direct import can_ask_directly
 from greval.judging.model.rate_limit import RateLimiter, get_rate_limiter, read_retry_after
-from greval.judging.model.reply import Reply
-from greval.judging.model.reply_cache import ReplyCache, compute_reply_key
+from greval.judging.model.reply_cache import Reply, ReplyCache, compute_reply_key
 from greval.judging.model.retries import call_with_retries
 from greval.records.result import Failure, Tier, Usage
 

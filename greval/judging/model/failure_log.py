@@ -9,7 +9,7 @@ from pathlib import Path
 from langchain_core.messages import BaseMessage
 
 from greval.judging.model.failures import redact_secrets
-from greval.judging.model.reply import Reply
+from greval.judging.model.reply_cache import Reply
 from greval.records.result import Failure
 
 FAILURE_LOG_FILE = "debug.jsonl"

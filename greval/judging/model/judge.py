@@ -23,7 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, SecretStr, field_v
 
 from greval.errors import JudgeError, JudgeUnavailableError, MissingExtraError
 from greval.judging.answer_schema import ReasonPosition
-from greval.judging.model.hints import LOCAL, parse_judge_name
+from greval.judging.model.failures import LOCAL, parse_judge_name
 from greval.judging.model.rate_limit import RateLimiter, get_rate_limiter
 from greval.records.record import Record
 
@@ -125,7 +125,8 @@ class Judge(Record):
         """The name of the judge in results. For `local` it includes the name of the embedded model."""
         if self.model != LOCAL:
             return self.model
-        from greval.judging.local import DEFAULT_MODEL, MODEL_VARIABLE
+        from greval.judging.local.models import DEFAULT_MODEL
+        from greval.judging.local.serve import MODEL_VARIABLE
 
         own = os.environ.get(MODEL_VARIABLE)
         return f"{LOCAL}:{Path(own).name if own else DEFAULT_MODEL}"
@@ -180,7 +181,7 @@ def check_judge(judge: Judge) -> None:
     """
     provider, name = parse_judge_name(judge.model)
     if provider == LOCAL:
-        from greval.judging.local import check_model
+        from greval.judging.local.serve import check_model
 
         check_model(name or None)
     elif provider == "openai":
@@ -212,7 +213,7 @@ async def _build_model(judge: Judge) -> BaseChatModel:
 
 async def _build_local_model(judge: Judge, name: str) -> BaseChatModel:
     """Build a chat model for the embedded model, which is started once per process and described in the log."""
-    from greval.judging.local import describe, serve
+    from greval.judging.local.serve import describe, serve
 
     server = await asyncio.to_thread(serve, name or None)
     if server.path not in _DESCRIBED:

@@ -14,8 +14,7 @@ from typing import IO, TYPE_CHECKING, Any, Literal, cast, get_args
 from pydantic import JsonValue
 
 from greval.errors import DataError, JudgeError, JudgeUnavailableError
-from greval.judging.model.failures import classify_error, list_secrets
-from greval.judging.model.hints import format_failure_hint
+from greval.judging.model.failures import classify_error, format_failure_hint, list_secrets
 from greval.judging.model.openai_direct import NOT_IN_BODY, build_body, read_completion
 from greval.records.record import Record
 from greval.records.result import Failure, FailureKind

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from tenacity import AsyncRetrying, RetryCallState, retry_if_result, stop_after_attempt, wait_random_exponential
 
 from greval.judging.model.rate_limit import MAX_PAUSE_SECONDS
-from greval.judging.model.reply import Reply
+from greval.judging.model.reply_cache import Reply
 from greval.records.result import FailureKind
 
 TRANSIENT_FAILURES: frozenset[FailureKind] = frozenset({"rate_limit", "timeout", "connection", "server"})

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TypeVar
 
 from langchain_core.language_models import BaseChatModel
@@ -13,10 +14,11 @@ from greval.judging.model.answer_format import AnswerFormat
 from greval.judging.model.client import JudgeClient, read_clock
 from greval.judging.model.judge import Judge
 from greval.judging.model.prices import Prices
-from greval.judging.model.reply import Reply
+from greval.judging.model.reply_cache import Reply
 from greval.judging.prompt import format_need
 from greval.methods import Method
 from greval.methods.fair_context import Aggregate, ContextMode
+from greval.methods.fair_context.counts import counts_by
 from greval.methods.loading import as_method
 from greval.records.case import Case, Effort, Response, Sample
 from greval.records.result import Usage
@@ -135,3 +137,36 @@ async def _generate_answer(client: JudgeClient, sample: Sample, given: Response)
 def _add_known(left: Number | None, right: Number | None) -> Number | None:
     """Add two figures; return None if either is unknown."""
     return None if left is None or right is None else left + right
+
+
+def with_generator(
+    methods: Mapping[str, Method | Callable[[Sample], object]],
+    model: Judge | BaseChatModel | None,
+    *,
+    context: ContextMode = "fair",
+    facts: Mapping[str, object] | str | Path | None = None,
+    by: Sequence[str | Sequence[str]] | None = None,
+) -> dict[str, Method]:
+    """Wrap methods so that one model answers for all of them; without a model they keep their own answers.
+
+    Args:
+        methods: The methods by name.
+        model: The answering model. All methods share one client.
+        context: The context of the model, see `ContextMode`.
+        facts: The facts that `fair` counts, see `counts_by`.
+        by: The groupings to count, see `counts_by`.
+
+    Raises:
+        MethodError: If `context` is `fair` and `facts` is missing.
+        DataError: If the facts cannot be read.
+    """
+    if model is None:
+        return {name: as_method(one, name) for name, one in methods.items()}
+    if context == "fair" and facts is None:
+        raise MethodError(
+            "context 'fair' needs facts of the documents, to compute every method's aggregates from; "
+            "give them with --facts FILE (facts=...), or choose the context default or none"
+        )
+    aggregate = None if facts is None else counts_by(facts, by)
+    client = JudgeClient(model)
+    return {name: generate_answers(one, client, context=context, aggregate=aggregate) for name, one in methods.items()}

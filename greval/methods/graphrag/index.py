@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from greval.datasets.tables import Row, read_table
 from greval.errors import DataError
 from greval.methods.edges import describe_dangling, format_edge_label, format_names
-from greval.methods.tables import Row, read_table
 from greval.records.case import Edge
 from greval.records.inventory import Inventory
 

@@ -18,7 +18,7 @@ from greval.datasets.case_records import read_records
 from greval.errors import JudgeError, StoreError
 from greval.judging.model.judge import Judge
 from greval.methods import Method
-from greval.methods.collecting import Collected, CollectProgress, collect_async
+from greval.methods.collecting.api import Collected, CollectProgress, collect_async
 from greval.methods.collecting.response_file import ResponseFile
 from greval.metrics.library import load_metric
 from greval.records.metric import set_reason_depth

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 from pydantic import BeforeValidator, Field, ValidationError
 
 from greval.errors import DataError
-from greval.judging.model.hints import LOCAL
+from greval.judging.model.failures import LOCAL
 from greval.judging.model.judge import Judge
 from greval.methods.fair_context import ContextMode
 from greval.metrics.files.faults import MetricFileFault, convert_errors, did_you_mean, find_line

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from greval.errors import DataError, GrevalError, MethodError
 from greval.methods import Method
-from greval.methods.fair_context.generator import with_generator
+from greval.methods.fair_context.answer_generation import with_generator
 from greval.methods.loading import load_method
 from greval.metrics.files import did_you_mean
 from greval.records.case import Response, Sample

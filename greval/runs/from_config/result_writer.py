@@ -12,8 +12,7 @@ from langchain_core.language_models import BaseChatModel
 from greval.errors import StoreError
 from greval.judging.model.client import JudgeClient, read_clock
 from greval.judging.model.judge import Judge
-from greval.methods.collecting import read_responses
-from greval.methods.collecting.response_file import hash_sample
+from greval.methods.collecting.response_file import hash_sample, read_responses
 from greval.records.case import Case
 from greval.records.fingerprint import compute_case_key, compute_content_key
 from greval.records.metric import Metric

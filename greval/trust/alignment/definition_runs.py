@@ -12,7 +12,7 @@ from greval._util.whole_file import write_atomically
 from greval.errors import JudgeUnavailableError, StoppedError
 from greval.judging.model.budget import RunSpending, format_cap_reason
 from greval.judging.model.client import JudgeClient
-from greval.judging.model.hints import SETUP_FAILURES, format_failure_hint
+from greval.judging.model.failures import SETUP_FAILURES, format_failure_hint
 from greval.judging.model.judge import Judge
 from greval.judging.model.prices import Prices
 from greval.records.fingerprint import hash_json

@@ -15,7 +15,10 @@ from zipfile import ZipFile
 import pytest
 
 import greval
-from greval.judging.local import LocalModel, LocalServer, Package, cache_dir, fetch, serve
+from greval.judging.local.cache import cache_dir
+from greval.judging.local.fetch import fetch
+from greval.judging.local.models import LocalModel, Package
+from greval.judging.local.serve import LocalServer, serve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

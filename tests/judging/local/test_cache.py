@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from greval.judging.local import LocalModel, cache_dir, cached_path
-from greval.judging.local.cache import hold_lock
+from greval.judging.local.cache import cache_dir, cached_path, hold_lock
+from greval.judging.local.models import LocalModel
 
 if TYPE_CHECKING:
     import subprocess

@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from greval.errors import JudgeUnavailableError
-from greval.judging.local import FetchProgress, LocalModel, cache_dir, cached_path, fetch
-from greval.judging.local.cache import hold_lock
+from greval.judging.local.cache import cache_dir, cached_path, hold_lock
+from greval.judging.local.fetch import FetchProgress, fetch
+from greval.judging.local.models import LocalModel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
 FETCH = (
-    "import sys\nfrom greval.judging.local import LocalModel, fetch\n"
+    "import sys\nfrom greval.judging.local.models import LocalModel\nfrom greval.judging.local.fetch import fetch\n"
     "model = LocalModel.model_validate_json(sys.argv[1])\n"
     "say = lambda p: print(p.parts_done, p.note, flush=True)\n"
     "print(fetch(model, on_progress=say))\n"

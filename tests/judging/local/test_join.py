@@ -9,7 +9,7 @@ from zipfile import ZipFile
 import pytest
 
 from greval.errors import JudgeUnavailableError
-from greval.judging.local.join import join_wheels
+from greval.judging.local.fetch import join_wheels
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,8 +11,7 @@ from pydantic import ValidationError
 
 import greval.judging.local
 from greval.errors import JudgeUnavailableError
-from greval.judging.local import DEFAULT_MODEL, MODELS, LocalModel, Package, find_model
-from greval.judging.local.models import parse_packages
+from greval.judging.local.models import DEFAULT_MODEL, MODELS, LocalModel, Package, find_model, parse_packages
 
 HASH = "ab" * 32
 
@@ -98,11 +97,3 @@ def test_a_name_cannot_leave_the_cache() -> None:
     fields = MODELS["smollm2-135m"].model_dump()
     with pytest.raises(ValidationError):
         LocalModel(**{**fields, "name": "../evil"})
-
-
-def test_exported_names_are_sorted_and_exist() -> None:
-    """`__all__` is complete, sorted and true."""
-    names = greval.judging.local.__all__
-    assert all(hasattr(greval.judging.local, name) for name in names)
-    order = [n for n in names if n.isupper()] + sorted(n for n in names if n[0].isupper() and not n.isupper())
-    assert names == [*order, *sorted(n for n in names if n[0].islower())]

@@ -13,8 +13,7 @@ import pytest
 from waiting import SECONDS
 
 from greval.errors import JudgeUnavailableError, MissingExtraError
-from greval.judging.local import LocalServer, describe, serve
-from greval.judging.local.serve import count_usable_cores
+from greval.judging.local.serve import LocalServer, count_usable_cores, describe, serve
 
 if TYPE_CHECKING:
     import subprocess
@@ -37,7 +36,7 @@ SCHEMA = {
 SERVE = """
 import os, sys, threading, time, warnings
 import httpx
-from greval.judging.local import serve
+from greval.judging.local.serve import serve
 server = serve("smollm2-135m")
 def ask(tokens):
     return httpx.post(
@@ -279,7 +278,9 @@ def test_package_that_cannot_be_loaded(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_import_is_light(python: Start) -> None:
     """Importing the package loads neither the runtime nor an HTTP client."""
-    code = "import sys, greval.judging.local\nprint({'xllamacpp', 'httpx', 'openai', 'pandas'} & set(sys.modules))"
+    code = (
+        "import sys, greval.judging.local.serve\nprint({'xllamacpp', 'httpx', 'openai', 'pandas'} & set(sys.modules))"
+    )
     assert python(code).communicate(timeout=SECONDS) == ("set()\n", "")
 
 

@@ -20,9 +20,9 @@ from greval.judging.model.budget import (
     MAX_REFUSALS_IN_A_ROW,
     RunGuard,
 )
-from greval.judging.model.hints import format_failure_hint
+from greval.judging.model.failures import format_failure_hint
 from greval.judging.model.prices import Price, Prices
-from greval.judging.model.reply import Reply
+from greval.judging.model.reply_cache import Reply
 from greval.records.result import Failure
 from greval.testing import ScriptedJudge
 

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from greval.errors import StoreError
-from greval.judging.model.reply import Reply
 from greval.judging.model.reply_cache import (
     CACHE_FILE,
+    Reply,
     ReplyCache,
     compute_reply_key,
     delete_cache_file,
@@ -84,7 +84,7 @@ def test_several_processes_remember_at_once(tmp_path):
     import sys
     from pathlib import Path
     from greval.judging.model.reply_cache import ReplyCache
-    from greval.judging.model.reply import Reply
+    from greval.judging.model.reply_cache import Reply
     from greval.records.result import Usage
     with ReplyCache(Path(sys.argv[1])) as replies:
         for n in range(60):

@@ -14,7 +14,7 @@ from virtual_time import in_virtual_time, now
 
 from greval import Judge
 from greval.errors import StoppedError
-from greval.judging.model.reply import Reply
+from greval.judging.model.reply_cache import Reply
 from greval.judging.model.retries import (
     FIRST_BACKOFF_SECONDS,
     MAX_BACKOFF_SECONDS,

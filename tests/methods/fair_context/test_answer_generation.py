@@ -10,11 +10,10 @@ from langchain_core.messages import AIMessage
 
 from greval.errors import MethodError
 from greval.judging.model.judge import Judge
-from greval.methods.collecting import collect
-from greval.methods.fair_context.answer_generation import generate_answers
+from greval.methods.collecting.api import collect
+from greval.methods.fair_context.answer_generation import generate_answers, with_generator
 from greval.methods.fair_context.context_audit import audit
 from greval.methods.fair_context.counts import counts_by
-from greval.methods.fair_context.generator import with_generator
 from greval.metrics.library import load_metric
 from greval.records.case import Case, Effort, Response, Sample
 from greval.runs.runnable import compile_metric

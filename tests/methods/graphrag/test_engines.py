@@ -12,7 +12,7 @@ from textwrap import dedent
 import pytest
 
 from greval.errors import MethodError
-from greval.methods.graphrag import load
+from greval.methods.graphrag.method import load
 from greval.records.case import Sample
 
 SOURCES = {

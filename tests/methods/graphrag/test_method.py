@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from greval.errors import MethodError
-from greval.methods.graphrag import GraphRagMethod, load
 from greval.methods.graphrag.engines import build_search
+from greval.methods.graphrag.method import GraphRagMethod, load
 from greval.methods.graphrag.records import IndexIds, build_response
 from greval.methods.query_trace import get_current_trace, trace_chat_model, trace_query
 from greval.records.case import Effort, Sample, Traversal

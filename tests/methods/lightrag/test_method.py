@@ -11,7 +11,8 @@ from lightrag_stand_in import DATA, Rag, param
 
 from greval.errors import DataError, MethodError
 from greval.methods.inventories import read_inventory
-from greval.methods.lightrag import LightRagMethod, load, read_lightrag
+from greval.methods.lightrag.index import read_lightrag
+from greval.methods.lightrag.method import LightRagMethod, load
 from greval.methods.lightrag.records import build_response
 from greval.records.case import Effort, Sample, Traversal
 from greval.records.inventory import Inventory

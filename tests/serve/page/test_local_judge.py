@@ -6,7 +6,7 @@ import pytest
 from serving import server_process
 from visit import Visit
 
-from greval.judging.local import fetch
+from greval.judging.local.fetch import fetch
 
 MODEL = "smollm2-135m"
 

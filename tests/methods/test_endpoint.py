@@ -15,11 +15,9 @@ from waiting import SECONDS
 
 from greval import Sample
 from greval.errors import MethodError
-from greval.methods.endpoint import Endpoint, read_endpoint
-from greval.methods.http import HttpMethod
-from greval.methods.json_path import JsonPath
+from greval.methods.endpoint import Endpoint, HttpMethod, read_endpoint
 from greval.methods.loading import load_method
-from greval.methods.reply_mapping import ReplyMapping
+from greval.methods.reply_mapping import JsonPath, ReplyMapping
 from greval.methods.templates import fill_content, fill_url
 
 SAMPLE = Sample(

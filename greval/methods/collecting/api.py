@@ -1,0 +1,330 @@
+"""Collect responses: run the methods under test over samples and write each response, failed or not, to a file.
+
+Running the same collection again calls a method only for responses that are missing, that failed, or whose sample
+has changed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping, Sized
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from langchain_core.runnables import Runnable
+
+from greval._util.concurrency import run_in_background, run_sync, run_workers
+from greval.datasets import RowFault
+from greval.datasets.case_input import MAX_LISTED_ROWS, dump_case, read_case
+from greval.datasets.case_records import read_records
+from greval.errors import DataError, MethodError
+from greval.judging.model.client import read_clock
+from greval.methods import Method
+from greval.methods.collecting.method_call import call_method
+from greval.methods.collecting.response_file import Key, ResponseFile, hash_sample, read_responses
+from greval.methods.functions import ThreadPerCallExecutor
+from greval.methods.loading import as_method
+from greval.records.case import Case, Effort, Response, Sample
+from greval.records.record import Record
+from greval.records.result import Usage
+
+SampleLike = Sample | Mapping[str, object]
+
+
+class _SampleHashes(NamedTuple):
+    """Hashes of a sample that was read: of all its fields, and of its fields without the tags."""
+
+    content: str
+    asked: str
+
+
+@dataclass
+class ResponseCollector:
+    """The state shared by the workers: the file, the methods, and the progress."""
+
+    file: ResponseFile
+    methods: Mapping[str, Method]
+    progress: CollectProgress
+    timeout: float | None = None
+    retry_failed: bool = True
+    stop: asyncio.Event | None = None
+    on_progress: Callable[[CollectProgress], None] | None = None
+    debug: bool = False
+    stopped: bool = False
+    start: float = field(default_factory=read_clock)
+    order: list[Key] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)
+    failures: Counter[Key] = field(default_factory=Counter)
+    """The number of failures by (method, first line of the error)."""
+    _seen: dict[str, _SampleHashes] = field(default_factory=dict)
+    _in_flight: int = 0
+
+    async def run_worker(self, source: Iterator[tuple[Sample, str]]) -> None:
+        """Process pairs of a sample and a method name until there are no more or a stop is requested."""
+        for sample, name in source:
+            if self.stop and self.stop.is_set():
+                self.stopped = True
+                return
+            if not self._reuse_response(sample, name):
+                await self._call_method(sample, name)
+
+    def iterate_pairs(self, samples: Iterable[Case | RowFault]) -> Iterator[tuple[Sample, str]]:
+        """Iterate over each sample with each method name; rows that are not samples are counted and skipped."""
+        for given in samples:
+            try:
+                sample = self._read_sample(given)
+            except DataError as error:
+                self._count_unread(f"{error}")
+                continue
+            if sample:
+                for name in self.methods:
+                    self.order.append((sample.id, name))
+                    yield sample, name
+
+    def _read_sample(self, given: Case | RowFault) -> Sample | None:
+        """Return the sample in a row, or None if the sample was read before.
+
+        Raises:
+            DataError: If the row is not a sample, or its id belongs to a different sample.
+        """
+        case = read_case(given)
+        sample = Sample.model_validate({name: getattr(case, name) for name in Sample.model_fields})
+        dump_case(case)
+        asked = hash_sample(sample.model_copy(update={"tags": {}}))
+        if sample.id not in self._seen:
+            self._seen[sample.id] = _SampleHashes(hash_sample(sample), asked)
+            return sample
+        if self._seen[sample.id].asked != asked:
+            raise DataError(f"id: {sample.id!r} is that of another question or other gold; give each its own")
+        return None  # a row of another method, whose tags may describe its response
+
+    def _count_unread(self, message: str) -> None:
+        if len(self.unread) < MAX_LISTED_ROWS:
+            self.unread.append(message)
+        self.progress = self.progress.model_copy(update={"unread": self.progress.unread + 1})
+
+    def _reuse_response(self, sample: Sample, name: str) -> bool:
+        """Return whether an earlier run has the response already, and count it if so."""
+        entry = self.file.find(sample.id, name)
+        if not entry or entry.content != self._seen[sample.id].content or (entry.failed and self.retry_failed):
+            return False
+        self._report_progress(self.progress.counted(failed=entry.failed, kept=True))
+        return True
+
+    async def _call_method(self, sample: Sample, name: str) -> None:
+        self._in_flight += 1
+        try:
+            case = await call_method(self.methods[name], name, sample, timeout=self.timeout, debug=self.debug)
+        finally:
+            self._in_flight -= 1
+        self.file.append(case)
+        if case.error is not None and len(self.failures) < MAX_LISTED_ROWS:
+            self.failures[(name, case.error.partition("\n")[0])] += 1
+        self._report_progress(self.progress.after(case, seconds=read_clock() - self.start, in_flight=self._in_flight))
+
+    def _report_progress(self, progress: CollectProgress) -> None:
+        self.progress = progress
+        if self.on_progress:
+            self.on_progress(progress)
+
+
+class CollectProgress(Record):
+    """A snapshot of the progress of a collection.
+
+    `planned` is the total number of responses; it is None while samples are read from a stream of unknown length.
+    `kept` counts the answered and failed responses that come from an earlier run. `unread` counts rows that are not
+    samples. `in_flight` counts calls that have not finished. `usage` and `cost` (US dollars) are sums of what the new
+    responses report. `seconds` is the time since the start.
+
+    Example:
+        >>> CollectProgress(answered=3, failed=1).done
+        4
+    """
+
+    planned: int | None = None
+    answered: int = 0
+    failed: int = 0
+    kept: int = 0
+    unread: int = 0
+    in_flight: int = 0
+    usage: Usage = Usage()
+    cost: float | None = None
+    seconds: float = 0.0
+
+    @property
+    def done(self) -> int:
+        """The number of responses, failed ones included."""
+        return self.answered + self.failed
+
+    def after(self, response: Response, *, seconds: float, in_flight: int) -> CollectProgress:
+        """Return the snapshot after one new response."""
+        spent = response.usage or Effort()
+        cost = self.cost if spent.cost is None else (self.cost or 0.0) + spent.cost
+        usage = Usage(calls=spent.llm_calls or 0, input_tokens=spent.prompt_tokens, output_tokens=spent.output_tokens)
+        update = {"usage": self.usage + usage, "cost": cost, "seconds": seconds, "in_flight": in_flight}
+        return self.counted(failed=response.error is not None).model_copy(update=update)
+
+    def counted(self, *, failed: bool, kept: bool = False) -> CollectProgress:
+        """Return the snapshot with one more response counted, without adding usage or cost."""
+        field = "failed" if failed else "answered"
+        return self.model_copy(update={field: getattr(self, field) + 1, "kept": self.kept + kept})
+
+
+FLUSH_SECONDS = 1.0
+STOP_REASON = "it was asked to stop"
+MethodLike = Method | Callable[[Sample], object] | Runnable[Any, Any]
+OnProgress = Callable[[CollectProgress], None]
+
+
+@dataclass(frozen=True)
+class Collected:
+    """The result of a collection: the file of responses, the final progress, and why it was stopped, if it was.
+
+    `unread` lists the rows that are not samples. `failures` counts the errors of this run by method and error message.
+    """
+
+    path: Path
+    progress: CollectProgress
+    why: str | None = None
+    unread: tuple[str, ...] = ()
+    failures: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+
+    @property
+    def stopped(self) -> bool:
+        """Return whether the collection was stopped before all methods were called."""
+        return self.why is not None
+
+    def cases(self) -> Iterator[Case]:
+        """Iterate over the newest response of each sample and method in the file, as cases."""
+        yield from read_responses(self.path)
+
+
+def collect(  # noqa: PLR0913 - its options
+    samples: Iterable[SampleLike | RowFault],
+    methods: Mapping[str, MethodLike],
+    *,
+    out: str | Path,
+    concurrency: int = 8,
+    timeout: float | None = None,
+    retry_failed: bool = True,
+    on_progress: OnProgress | None = None,
+    total: int | None = None,
+    debug: bool = False,
+) -> Collected:
+    """Run methods over samples and write the responses to a file; the synchronous form of `collect_async`.
+
+    Example:
+        >>> import tempfile
+        >>> samples = [{"id": "q1", "question": "When does it open?"}]
+        >>> done = collect(samples, {"fixed": lambda sample: "At nine."}, out=f"{tempfile.mkdtemp()}/responses.jsonl")
+        >>> [(case.method, case.answer) for case in done.cases()]
+        [('fixed', 'At nine.')]
+    """
+    work = collect_async(
+        samples,
+        methods,
+        out=out,
+        concurrency=concurrency,
+        timeout=timeout,
+        retry_failed=retry_failed,
+        on_progress=on_progress,
+        total=total,
+        debug=debug,
+    )
+    return run_sync(_run_with_threads(work))
+
+
+async def _run_with_threads(work: Coroutine[Any, Any, Collected]) -> Collected:
+    """Run the coroutine with one thread per blocking call, so that LangChain's synchronous parts run concurrently.
+
+    The default executor of the event loop has only a few threads. The loop is greval's own, so it may be replaced.
+    """
+    asyncio.get_running_loop().set_default_executor(ThreadPerCallExecutor())
+    return await work
+
+
+async def collect_async(  # noqa: PLR0913 - its options
+    samples: Iterable[SampleLike | RowFault],
+    methods: Mapping[str, MethodLike],
+    *,
+    out: str | Path,
+    concurrency: int = 8,
+    timeout: float | None = None,  # noqa: ASYNC109 - the timeout of one response, not of this coroutine
+    retry_failed: bool = True,
+    stop: asyncio.Event | None = None,
+    on_progress: OnProgress | None = None,
+    total: int | None = None,
+    debug: bool = False,
+) -> Collected:
+    """Run methods over samples and write the responses to a file.
+
+    Args:
+        samples: Samples, mappings of their fields, or rows that could not be read. They are read lazily.
+            Fields of a response in a row are ignored.
+        methods: The methods by name: `Method` objects, functions (asynchronous or not) or LangChain runnables.
+        out: The output file, `.jsonl`. Each line is a case that `evaluate` can read. Responses of an earlier
+            run are kept if their sample is unchanged.
+        concurrency: The maximum number of method calls in flight.
+        timeout: The timeout of one method call, in seconds.
+        retry_failed: Whether responses that failed in an earlier run are retried.
+        stop: When set, no further call is started. Calls in flight are finished and written.
+        on_progress: Called after each response.
+        total: The number of samples, for progress, if `samples` has no length.
+        debug: Whether errors include their tracebacks.
+
+    Returns:
+        The file, the final progress, and why it was stopped, if it was. The file holds one row for each sample
+        and method, in the order of the samples. Rows of other samples and methods are kept after them.
+
+    Raises:
+        MethodError: If no method is given, or one cannot be called with a sample.
+        StoreError: If the file cannot be written, another process is writing to it, or it has other content.
+        DataError: If the samples cannot be read.
+    """
+    reading = read_records(samples, "samples")
+    if not isinstance(methods, Mapping):
+        raise MethodError(f"methods: name each, as {{'walk': walk}}; got {type(methods).__name__}")
+    if not methods or not all(methods):
+        raise MethodError("no method is given, or one without a name; give at least one, such as {'walk': walk}")
+    if concurrency < 1:
+        raise MethodError(f"concurrency: must be 1 or more, got {concurrency}")
+    asked = {name: as_method(method, name) for name, method in methods.items()}
+    count = len(samples) if total is None and isinstance(samples, Sized) else total
+    progress = CollectProgress(planned=None if count is None else count * len(asked))
+    with ResponseFile.open(Path(out)) as file:
+        work = ResponseCollector(file, asked, progress, timeout, retry_failed, stop, on_progress, debug)
+        source = work.iterate_pairs(reading)
+        async with _flush_periodically(file):
+            await run_workers(work.run_worker(source) for _ in range(concurrency))
+        file.compact(work.order)
+    return _build_collected(Path(out), work)
+
+
+def _build_collected(path: Path, work: ResponseCollector) -> Collected:
+    planned = work.progress.planned if work.stopped else len(work.order)
+    failures: dict[str, dict[str, int]] = {}
+    for (method, error), times in work.failures.most_common():
+        failures.setdefault(method, {})[error] = times
+    return Collected(
+        path,
+        work.progress.model_copy(update={"planned": planned}),
+        STOP_REASON if work.stopped else None,
+        tuple(work.unread),
+        failures,
+    )
+
+
+@asynccontextmanager
+async def _flush_periodically(file: ResponseFile) -> AsyncIterator[None]:
+    """Flush the file to disk once a second from a background thread, without delaying the workers."""
+
+    async def flush() -> None:
+        while True:
+            await asyncio.sleep(FLUSH_SECONDS)
+            await asyncio.to_thread(file.flush)
+
+    async with run_in_background(flush()):
+        yield
