@@ -56,7 +56,7 @@ from greval.errors import GrevalError
 from greval.judging.model.judge import Judge
 from greval.judging.model.prices import Prices
 from greval.metrics.library import add_dependencies, load_metric
-from greval.records.metric import ComputedMetric, Metric
+from greval.records.metric import Metric, needs_judge
 from greval.records.result import Result
 from greval.report.console import render
 from greval.runs.shard import Shard
@@ -153,8 +153,7 @@ def evaluate(  # noqa: PLR0913 - the options of a command
         "requests_per_minute": requests_per_minute,
         "tokens_per_minute": tokens_per_minute,
     }
-    computed = all(isinstance(one, ComputedMetric) for one in metrics)
-    model = None if computed else require_judge(judge, **settings)
+    model = require_judge(judge, **settings) if needs_judge(metrics) else None
     if doc_id_pattern is not None:
         read_pattern(doc_id_pattern)  # report an invalid pattern before anything else
     given = open_input(

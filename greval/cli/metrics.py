@@ -15,7 +15,7 @@ from greval.metrics.files import read_metric, write_metric
 from greval.metrics.library import load_folder, load_metric, predefined
 from greval.metrics.lint import lint_metric
 from greval.records.case import Over
-from greval.records.metric import ComputedMetric, JudgedMetric, Metric
+from greval.records.metric import JudgedMetric, Metric
 from greval.records.scale import CategoricalScale, MeasureScale
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def list_metrics(library: Folders = None) -> None:
     for folder in library or ():
         known.update(load_folder(folder))
     for name, metric in known.items():
-        judged = "computed" if isinstance(metric, ComputedMetric) else metric.over or "answer"
+        judged = "computed" if metric.kind == "computed" else metric.over or "answer"
         table.add_row(*map(escape, (name, judged, _format_needs(metric), _format_scale(metric), metric.description)))
     create_console().print(table)
 
@@ -118,7 +118,7 @@ def _parse_scale(scale: str) -> DraftScale:
 
 def _format_needs(metric: Metric) -> str:
     """Format the inputs of a metric: the case fields that it reads."""
-    return ", ".join((*metric.needs, *(metric.optional if isinstance(metric, ComputedMetric) else ())))
+    return ", ".join(metric.inputs)
 
 
 def _format_scale(metric: Metric) -> str:

@@ -8,14 +8,13 @@ from typing import assert_never
 
 from greval.errors import DefinitionError
 from greval.metrics.files import did_you_mean
-from greval.records.metric import JudgedMetric, Metric, Use
+from greval.records.metric import Metric, Use
 from greval.records.scale import CategoricalScale, MeasureScale, Value, ValueScale
 
 
 def list_dependency_names(metric: Metric) -> tuple[str, ...]:
     """List the names of the metrics that a metric builds on, each once."""
-    uses = metric.uses.values() if isinstance(metric, JudgedMetric) else ()
-    return tuple(dict.fromkeys(use.judged_by for use in uses))
+    return tuple(dict.fromkeys(use.judged_by for use in metric.dependencies.values()))
 
 
 def list_missing_dependencies(metrics: Iterable[Metric]) -> tuple[str, ...]:
@@ -73,7 +72,7 @@ def order_metrics(metrics: Iterable[Metric]) -> tuple[Metric, ...]:
 
 def _find_use_faults(metric: Metric, known: Mapping[str, Metric]) -> Iterator[str]:
     """Find the faults in each use of another metric."""
-    for field, use in metric.uses.items() if isinstance(metric, JudgedMetric) else ():
+    for field, use in metric.dependencies.items():
         place = f"{metric.name}: uses.{field}"
         source = known.get(use.judged_by)
         if source is None:

@@ -12,7 +12,7 @@ from greval.errors import DefinitionError
 from greval.metrics.computed import COMPUTED_METRICS, explain_bad_name, find_computed_metric, list_name_variants
 from greval.metrics.dependencies import list_dependency_names, list_missing_dependencies, order_metrics
 from greval.metrics.files import did_you_mean, read_metric
-from greval.records.metric import ComputedMetric, JudgedMetric, Metric
+from greval.records.metric import JudgedMetric, Metric
 
 FILE_SUFFIX = ".yaml"
 
@@ -125,7 +125,7 @@ def require_metric(metric: object) -> Metric:
         Traceback (most recent call last):
         greval.errors.DefinitionError: 'correctness': is no metric; load('correctness') gives one by its name
     """
-    if not isinstance(metric, JudgedMetric | ComputedMetric):
+    if not isinstance(metric, Metric):
         told = metric if isinstance(metric, str | Path) else "correctness"
         raise DefinitionError(f"{metric!r}: is no metric; load({str(told)!r}) gives one by its name")
     return metric

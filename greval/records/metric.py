@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, get_args
 
 from pydantic import (
     ConfigDict,
@@ -58,6 +58,8 @@ class Metric(Record):
     that a model judges, `ComputedMetric` for a metric that is computed.
     """
 
+    kind: ClassVar[Literal["judged", "computed"]]
+
     name: Name
     description: Text
     over: Over | None = None
@@ -70,6 +72,16 @@ class Metric(Record):
         """Drop repeated needs."""
         return tuple(dict.fromkeys(needs))
 
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The fields of a case that the metric reads, needed or optional."""
+        return self.needs
+
+    @property
+    def dependencies(self) -> Mapping[Over, Use]:
+        """The filter on each field of items by the verdicts of another metric; empty for most metrics."""
+        return {}
+
 
 class ComputedMetric(Metric):
     """A metric that is a function of the case.
@@ -79,6 +91,8 @@ class ComputedMetric(Metric):
     `optional` lists further fields that the function reads; it handles them itself if they are missing or empty.
     At least one of `needs` and `optional` must not be empty.
     """
+
+    kind = "computed"
 
     needs: tuple[Need, ...] = ()
     optional: tuple[Need, ...] = ()
@@ -92,6 +106,11 @@ class ComputedMetric(Metric):
             raise ValueError("needs: name at least one field of a case that the function reads, here or in optional")
         return self
 
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The fields of a case that the function reads, needed or optional."""
+        return (*self.needs, *self.optional)
+
 
 class JudgedMetric(Metric):
     """A metric that a model judges by steps; the base class of the four public classes.
@@ -99,6 +118,8 @@ class JudgedMetric(Metric):
     `reason_depth` sets the length of the reason for a verdict: `brief`, one sentence; `detailed`, several sentences;
     `steps`, a finding for each step, then one sentence.
     """
+
+    kind = "judged"
 
     scale: JudgedScale
     steps: Annotated[tuple[Text, ...], Field(min_length=1)]
@@ -122,6 +143,11 @@ class JudgedMetric(Metric):
         if faults := [*_find_misfits(self)]:
             raise ValueError("\n".join(faults))
         return self
+
+    @property
+    def dependencies(self) -> Mapping[Over, Use]:
+        """The filter on each field of items by the verdicts of another metric, `uses`."""
+        return self.uses
 
     @model_serializer(mode="wrap")
     def _dump_brief(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -238,6 +264,11 @@ class ManyValueMetric(_ValueBase):
     """A metric that gives one number for each chunk or triple."""
 
     over: Over
+
+
+def needs_judge(metrics: Iterable[Metric]) -> bool:
+    """Return whether one of the metrics is judged by a model."""
+    return any(metric.kind == "judged" for metric in metrics)
 
 
 def build_metric(given: Mapping[str, object]) -> JudgedMetric:

@@ -8,7 +8,7 @@ from pydantic import JsonValue
 
 from greval.errors import DataError
 from greval.records.case import Case, Chunk, Triple
-from greval.records.metric import ComputedMetric, JudgedMetric, Metric
+from greval.records.metric import Metric
 from greval.records.needs import TAG, read_need
 
 Item = Chunk | Triple
@@ -59,15 +59,14 @@ def keep_items(case: Case, field: str, ids: frozenset[str]) -> Case:
 def select_metric_input(metric: Metric, case: Case) -> dict[str, JsonValue]:
     """Return the fields of a case that a metric reads, as JSON. A case is judged again if they change."""
     context = ("chunks", "triples", *(("aggregates",) if case.aggregates else ()))
-    needs = (*metric.needs, *(metric.optional if isinstance(metric, ComputedMetric) else ()))
-    fields = {field for need in needs for field in (context if need == "context" else (need,))}
+    fields = {field for need in metric.inputs for field in (context if need == "context" else (need,))}
     tags = {need for need in fields if need.startswith(TAG)}
     part: dict[str, JsonValue] = case.model_dump(mode="json", include=fields - tags, exclude_none=True)
     broken = {} if case.error is None else {"error": case.error}
     return {**part, **broken, **{tag: case.tags.get(tag.removeprefix(TAG)) for tag in tags}}
 
 
-def narrow_case(metric: JudgedMetric, case: Case, judged: Mapping[str, Mapping[str, object]]) -> Case:
+def narrow_case(metric: Metric, case: Case, judged: Mapping[str, Mapping[str, object]]) -> Case:
     """Return the case with only those items to which other metrics gave the values that `uses` names.
 
     Args:
@@ -75,7 +74,7 @@ def narrow_case(metric: JudgedMetric, case: Case, judged: Mapping[str, Mapping[s
         case: The whole case.
         judged: The value of each item id, for each metric that `metric` builds on.
     """
-    for field, use in metric.uses.items():
+    for field, use in metric.dependencies.items():
         values = judged.get(use.judged_by, {})
         case = keep_items(case, field, frozenset(item for item, value in values.items() if str(value) in use.as_))
     return case
@@ -90,8 +89,8 @@ def _explain_absence(need: str, case: Case, metric: Metric) -> str | None:
     found = read_need(case, need)
     if found is None:
         return "is not recorded"
-    narrows = isinstance(metric, JudgedMetric) and (need in metric.uses or (need == "context" and metric.uses))
-    narrows = narrows and need != metric.over
+    uses = metric.dependencies
+    narrows = (need in uses or (need == "context" and uses)) and need != metric.over
     return None if found or need == "answer" or narrows else "is empty"
 
 

@@ -30,7 +30,7 @@ from greval.judging.model.prices import FREE, Prices
 from greval.judging.model.reply_cache import Reply, ReplyCache
 from greval.metrics.library import add_dependencies, load_metric
 from greval.records.case import Case
-from greval.records.metric import JudgedMetric, Metric, ReasonDepth, build_metric, set_reason_depth
+from greval.records.metric import Metric, ReasonDepth, build_metric, set_reason_depth
 from greval.records.record import Record
 from greval.records.result import Failure, Usage
 from greval.runs.evaluation import JOURNAL, Run, evaluate_async
@@ -105,7 +105,7 @@ async def submit(
     plan = BatchPlan(
         judge=judge,
         metrics=tuple(metric.name for metric in whole),
-        definitions=tuple(metric.model_dump(mode="json") for metric in whole if isinstance(metric, JudgedMetric)),
+        definitions=tuple(metric.model_dump(mode="json") for metric in whole if metric.kind == "judged"),
         repeats=repeats,
     )
     if (folder / PLAN_FILE).is_file():

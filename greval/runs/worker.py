@@ -25,7 +25,7 @@ from greval.judging.model.client import read_clock
 from greval.metrics.dependencies import list_dependency_names
 from greval.records.case import Case
 from greval.records.fingerprint import compute_case_key, compute_content_key
-from greval.records.metric import JudgedMetric, Metric
+from greval.records.metric import Metric
 from greval.records.metric_input import explain_missing_needs, keep_items, narrow_case
 from greval.records.result import Failed, Failure, FailureKind, Judgement, Result, Scored, Usage
 from greval.runs.progress import Progress
@@ -267,7 +267,7 @@ class JudgingLoop:
         """
         if self.reads_stored_only:
             raise StoppedError(self.guard.why or "")
-        if not isinstance(runnable.metric, JudgedMetric):
+        if runnable.metric.kind == "computed":
             return await runnable.ainvoke(seen, config)
         if content in self._in_progress:
             twin = await asyncio.shield(self._in_progress[content])  # a cancelled waiter must not cancel the others
@@ -304,7 +304,7 @@ def narrow_for_metric(case: Case, metric: Metric, results: Mapping[str, Result])
 
     There is no failure if the metric would skip the case anyway, for example because the case has no answer.
     """
-    if not isinstance(metric, JudgedMetric) or not metric.uses:
+    if not metric.dependencies:
         return case, None
     failed = next((name for name, result in results.items() if result.failures), None)
     if failed is not None:

@@ -7,7 +7,6 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from greval.metrics.library import predefined
-from greval.records.metric import ComputedMetric
 from greval.records.scale import Better, CategoricalScale, Scale
 from greval.runs.manifest import read_scales
 from greval.stats.number_range import find_number_range
@@ -62,5 +61,5 @@ def find_directions(*facts: JsonValue) -> dict[str, ScaleDirection]:
         for name, scale in read_scales(fact).items():
             found.setdefault(name, find_direction(scale)._replace(computed=name not in judged))
     for name, known in predefined().items():
-        found.setdefault(name, find_direction(known.scale)._replace(computed=isinstance(known, ComputedMetric)))
+        found.setdefault(name, find_direction(known.scale)._replace(computed=known.kind == "computed"))
     return found

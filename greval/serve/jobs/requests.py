@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.prices import Prices
-from greval.records.metric import JudgedMetric, Metric
+from greval.records.metric import Metric, needs_judge
 from greval.serve.ids import create_id, utc_now
 from greval.serve.jobs.queue import (
     CANCEL_FILE,
@@ -140,7 +140,7 @@ def _check_cases(dataset: DatasetInfo) -> None:
 
 def _resolve_judge(service: Service, asked: RunRequest, metrics: Sequence[Metric]) -> str | None:
     """Return the name of the judge, or None if no metric needs one."""
-    if asked.judge is None and not any(isinstance(metric, JudgedMetric) for metric in metrics):
+    if asked.judge is None and not needs_judge(metrics):
         return None
     model = service.find_judge(asked.judge)
     _check_price(JudgeClient(model).label, asked.max_cost)
@@ -153,4 +153,4 @@ def _check_price(label: str, max_cost: float | None) -> None:
 
 
 def _dump_metric(metric: Metric) -> JsonValue:
-    return metric.model_dump(mode="json") if isinstance(metric, JudgedMetric) else metric.name
+    return metric.model_dump(mode="json") if metric.kind == "judged" else metric.name

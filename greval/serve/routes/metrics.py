@@ -11,7 +11,6 @@ from greval.judging.metric_draft import DraftScale, draft_async
 from greval.judging.model.client import JudgeClient
 from greval.metrics.files import parse_metric, write_metric
 from greval.metrics.lint import lint_metric
-from greval.records.metric import ComputedMetric, JudgedMetric
 from greval.serve.problems import ServeError
 from greval.serve.schemas.metrics import (
     DraftRequest,
@@ -123,11 +122,11 @@ def _build_info(found: LibraryMetric) -> dict[str, Any]:
     return {
         "name": metric.name,
         "description": metric.description,
-        "kind": "computed" if isinstance(metric, ComputedMetric) else "judged",
+        "kind": metric.kind,
         "origin": found.origin,
         "over": metric.over,
         "needs": metric.needs,
-        "optional": metric.optional if isinstance(metric, ComputedMetric) else (),
+        "optional": metric.inputs[len(metric.needs) :],
         "scale": metric.scale.model_dump(mode="json"),
     }
 
@@ -137,7 +136,5 @@ DETAIL_FIELDS = ("steps", "instructions", "reason_depth", "notes", "uses", "exam
 
 def _build_detail(found: LibraryMetric) -> MetricDetail:
     metric = found.metric
-    if not isinstance(metric, JudgedMetric):
-        return MetricDetail(**_build_info(found))
     content = metric.model_dump(mode="json", include={*DETAIL_FIELDS})
     return MetricDetail(**_build_info(found), **content, yaml=found.text)

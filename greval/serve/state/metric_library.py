@@ -18,7 +18,7 @@ from greval.metrics.computed import explain_bad_name, find_computed_metric
 from greval.metrics.dependencies import list_missing_dependencies, order_metrics
 from greval.metrics.files import did_you_mean, parse_metric, read_metric
 from greval.metrics.library import FILE_SUFFIX, find_predefined_folder, predefined
-from greval.records.metric import JudgedMetric, Metric
+from greval.records.metric import Metric
 from greval.serve.logs import ERRORS
 from greval.serve.problems import ServeError
 from greval.serve.state.file_receiver import report_full_disk
@@ -213,7 +213,7 @@ def _metric_name(file: Path) -> str:
 @cache
 def _load_predefined(name: str) -> LibraryMetric:
     metric = predefined()[name]
-    if not isinstance(metric, JudgedMetric):
+    if metric.kind == "computed":
         return LibraryMetric(metric, "predefined")
     return LibraryMetric(
         metric, "predefined", (find_predefined_folder() / f"{name}{FILE_SUFFIX}").read_text("utf-8-sig")

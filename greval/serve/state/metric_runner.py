@@ -9,7 +9,7 @@ from greval.judging.metric_runnable import MetricRunnable
 from greval.judging.model.budget import RunGuard
 from greval.judging.model.client import JudgeClient
 from greval.records.case import Case
-from greval.records.metric import JudgedMetric
+from greval.records.metric import needs_judge
 from greval.records.result import Failed, Failure, Result
 from greval.runs.progress import Progress
 from greval.runs.runnable import compile_metric, compile_metrics
@@ -65,7 +65,7 @@ class MetricRunner:
         """
         if judge is not None:
             self._service.find_judge(judge)
-        if _needs_judge(metrics):
+        if needs_judge(found.metric for found in metrics):
             await self.get_client(tenant, judge).ready()
 
     async def judge_cases(
@@ -94,7 +94,7 @@ class MetricRunner:
             JudgeError: If it cannot be used as it is set up.
         """
         await self.check_ready(tenant, judge, *metrics)
-        client = self.get_client(tenant, judge) if _needs_judge(metrics) else None
+        client = self.get_client(tenant, judge) if needs_judge(found.metric for found in metrics) else None
         guard = RunGuard(hint=KEY_HINT, model=client.label if client else "")
         guarded = client.with_guard(guard) if client else None
         runnables = compile_metrics([found.metric for found in metrics], guarded, repeats=repeats)
@@ -107,14 +107,9 @@ class MetricRunner:
         ]
 
     def _compile(self, tenant: Tenant, judge: str | None, metrics: tuple[LibraryMetric, ...]) -> MetricRunnable:
-        client = self.get_client(tenant, judge) if _needs_judge(metrics) else None
+        client = self.get_client(tenant, judge) if needs_judge(found.metric for found in metrics) else None
         *below, metric = (found.metric for found in metrics)
         return compile_metric(metric, client, built_on=below)
-
-
-def _needs_judge(metrics: Sequence[LibraryMetric]) -> bool:
-    """Return whether a metric needs a judge."""
-    return any(isinstance(found.metric, JudgedMetric) for found in metrics)
 
 
 def _build_unasked_failure(guard: RunGuard) -> Failure:
