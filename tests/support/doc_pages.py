@@ -9,7 +9,14 @@ import greval
 
 ROOT = Path(greval.__file__).parents[1]
 
-PAGES = {str(path.relative_to(ROOT)): path for path in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))}
+FILES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md")))
+PAGES = {str(path.relative_to(ROOT)): path for path in FILES}
+
+FOR_CONTRIBUTORS = (
+    *("CONTRIBUTING.md", "docs/architecture.md", "docs/glossary.md", "docs/recipes.md"),
+    "docs/design/decisions/README.md",
+)
+"""The pages for those who change greval: they do not count as documentation for its users."""
 
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
