@@ -30,17 +30,17 @@ UP_TO_THREE = 3
 
 
 def read(page):
-    """Give the text of a page."""
+    """Return the text of a page."""
     return PAGES[page].read_text(encoding="utf-8")
 
 
 def section(page, title):
-    """Give the text below a heading of the second level."""
+    """Return the text below a heading of the second level."""
     return re.split(r"^## ", read(page).split(f"\n## {title}\n")[1], maxsplit=1, flags=re.MULTILINE)[0]
 
 
 def rows(text):
-    """Give the rows of the tables of a text as cells, without their heads."""
+    """Return the rows of the tables of a text as cells, without their heads."""
     lines = [line for line in text.splitlines() if line.startswith("|")]
     heads = {n - 1 for n, line in enumerate(lines) if re.fullmatch(r"[|\- ]+", line)}
     return [
@@ -51,12 +51,12 @@ def rows(text):
 
 
 def folders_of(folder):
-    """Give the names of the folders within a folder that hold files of the package."""
+    """Return the names of the folders within a folder that hold files of the package."""
     return {path.name for path in folder.iterdir() if path.is_dir() and not path.name.startswith(("__", "."))}
 
 
 def names_in(path):
-    """Give what a Python file defines: `name` and `Class.name`."""
+    """Return what a Python file defines: `name` and `Class.name`."""
     found = set()
 
     def walk(node, prefix):
@@ -77,12 +77,12 @@ def names_in(path):
 
 @cache
 def every_name():
-    """Give every name that the package and its tests define."""
+    """Return every name that the package and its tests define."""
     return {name for folder in (PACKAGE, ROOT / "tests") for path in folder.rglob("*.py") for name in names_in(path)}
 
 
 def is_name(span):
-    """Whether a span of code is to be read as a name of the package: a call, a class, or a constant."""
+    """Return whether a span of code is to be read as a name of the package: a call, a class, or a constant."""
     found = NAME.fullmatch(span)
     if not found or span.startswith("greval.") or (ROOT / span).exists():
         return False
@@ -112,7 +112,7 @@ def test_every_dotted_name_can_be_imported(page):
 
 
 def is_module(parts):
-    """Whether a dotted name below greval is a module or a folder of modules."""
+    """Return whether a dotted name below greval is a module or a folder of modules."""
     path = PACKAGE.joinpath(*parts)
     return path.with_suffix(".py").is_file() or (path / "__init__.py").is_file()
 

@@ -32,13 +32,13 @@ EARLIER = frozenset({"adjudicated", "foresee", "generated"})
 
 
 def entries():
-    """Give the forms of each word that the glossary defines."""
+    """Return the forms of each word that the glossary defines."""
     lines = re.findall(r"^\| ([\w, ]+) \|", PAGES[GLOSSARY].read_text(encoding="utf-8"), re.MULTILINE)
     return [tuple(line.split(", ")) for line in lines if line != "word"]
 
 
 def defined():
-    """Give every word that the glossary defines, in the first column or in italics within a meaning."""
+    """Return every word that the glossary defines, in the first column or in italics within a meaning."""
     text = PAGES[GLOSSARY].read_text(encoding="utf-8")
     italic = re.findall(r"(?<!\*)\*(\w+)\*(?!\*)", text)
     return {form for forms in entries() for form in forms} | {*italic}
@@ -50,7 +50,7 @@ def words_of(name):
 
 
 def singular(word):
-    """Give the forms of a word that may be its singular."""
+    """Return the forms of a word that may be its singular."""
     return {word, word.removesuffix("s"), re.sub("ies$", "y", word)}
 
 
