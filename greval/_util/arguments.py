@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TypeVar
 
 from pydantic import BaseModel
 
+from greval._util.wording import did_you_mean
 from greval.errors import DataError
 
 T = TypeVar("T")
@@ -112,10 +112,7 @@ def check_options(given: Iterable[str], shape: type, function: str) -> None:
     known = [*shape.__annotations__]
     for name in given:
         if name not in known:
-            near = get_close_matches(name, known, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(known)}"
-            message = f"{function}() has no option {name!r}; {hint}"
-            raise TypeError(message)
+            raise TypeError(f"{function}() has no option {name!r}{did_you_mean(name, known)}")
 
 
 def build_unknown_name_error(what: str, name: str, names: Iterable[str], where: object) -> DataError:
@@ -125,7 +122,4 @@ def build_unknown_name_error(what: str, name: str, names: Iterable[str], where: 
         >>> print(build_unknown_name_error("metric", "latncy", ["latency", "llm_calls"], "runs/first"))
         runs/first: no metric 'latncy' is there; did you mean latency?
     """
-    names = sorted(names)
-    near = get_close_matches(name, names, n=3, cutoff=0.5)
-    hint = f"did you mean {' or '.join(near)}?" if near else f"there are: {', '.join(names) or 'none'}"
-    return DataError(f"{where}: no {what} {name!r} is there; {hint}")
+    return DataError(f"{where}: no {what} {name!r} is there{did_you_mean(name, sorted(names))}")

@@ -1,4 +1,4 @@
-"""Wording of reasons: counts with nouns, shortened names, and the share that was found."""
+"""Wording of messages: counts with nouns, lists of names, and the known name nearest to a misspelt one."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ from collections.abc import Collection, Iterable
 
 MAX_NAMES = 5
 MAX_NAME_LENGTH = 60
+MAX_KNOWN = 20
+MAX_TYPOS = 2
+MIN_SIMILARITY = 60
+"""The minimum similarity, of 100, of a name that is suggested for an unknown one."""
 
 
 def format_names(found: Iterable[str], most: int = MAX_NAMES) -> str:
@@ -47,3 +51,49 @@ def format_found_share(found: Collection[str], due: Collection[str], what: str, 
     missed = [name for name in due if name not in found]
     told = f"{len(due) - len(missed):,} of {format_count(len(due), what)} {where}"
     return f"{told}; missed: {format_names(missed)}" if missed else told
+
+
+def find_typo(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that is within one or two typing errors of a name, or None.
+
+    Example:
+        >>> find_typo("Qestion", ["answer", "question"])
+        'question'
+    """
+    from rapidfuzz import process
+    from rapidfuzz.distance import OSA
+
+    most = min(MAX_TYPOS, len(name) // 3)
+    near = process.extractOne(
+        name[:MAX_NAME_LENGTH], [*known], scorer=OSA.distance, processor=str.casefold, score_cutoff=most
+    )
+    return near[0] if near else None
+
+
+def find_similar(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name most similar to an unknown one, or None. Unlike `find_typo`, it accepts a missing part.
+
+    Example:
+        >>> find_similar("chunk_eval", ["triple_evaluation", "chunk_evaluation"])
+        'chunk_evaluation'
+    """
+    from rapidfuzz import fuzz, process
+
+    near = process.extractOne(name, [*known], scorer=fuzz.ratio, processor=str.casefold, score_cutoff=MIN_SIMILARITY)
+    return near[0] if near else None
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Format a hint on an unknown name: the most similar known name, else the first known names.
+
+    Example:
+        >>> did_you_mean("stpes", ["steps", "needs"])
+        '; did you mean steps?'
+        >>> did_you_mean("x", ["steps", "needs"])
+        '; known: steps, needs'
+    """
+    names = [*known]
+    if near := find_similar(name, names):
+        return f"; did you mean {near}?"
+    more = ", ..." if len(names) > MAX_KNOWN else ""
+    return f"; known: {', '.join(names[:MAX_KNOWN])}{more}" if names else ""

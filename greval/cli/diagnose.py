@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from greval._util.wording import find_typo
 from greval.cli.options import By, FormatOption, ReportFormat, RunFolder, create_console
 from greval.cli.tags import check_tags
-from greval.datasets.field_names import find_nearest
 from greval.runs.store import Store
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def _parse_cause(name: str) -> Cause:
     for cause in CAUSES:
         if cause == name.strip().lower():
             return cause
-    near = find_nearest(name, CAUSES)
+    near = find_typo(name, CAUSES)
     hinted = f"; is it {near!r}?" if near else ""
     raise typer.BadParameter(f"--show: {name!r} is no cause{hinted} (causes are {', '.join(CAUSES)})")
 

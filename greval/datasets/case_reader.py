@@ -11,7 +11,8 @@ from pathlib import Path
 from types import MappingProxyType
 
 from greval._util.row_index import RowIndex, hash_key
-from greval.datasets.field_names import MappedRow, find_nearest, format_printable, map_fields
+from greval._util.wording import find_typo
+from greval.datasets.field_names import MappedRow, format_printable, map_fields
 from greval.datasets.file_identity import UNKNOWN_SOURCE, CaseSource, identify_file
 from greval.datasets.json_files import BOM, LIST_UNIT, read_json, read_json_lines, read_stdin
 from greval.datasets.json_text import RawRow
@@ -289,7 +290,7 @@ def read_cases(source: str | Path, *, method: str | None = None) -> CaseReader:
     reader = READERS.get(path.suffix.lower())
     _check_is_file(path)
     if reader is None:
-        near = find_nearest(path.suffix, READERS)
+        near = find_typo(path.suffix, READERS)
         hinted = f"; is it {near}?" if near else ""
         message = f"{path}: its ending {path.suffix!r} is not known{hinted} (known are {', '.join(READERS)})"
         raise DataError(message)
@@ -328,7 +329,7 @@ def _check_is_file(path: Path) -> None:
             message = f"{path}: is a folder; name a file in it, one of {', '.join(READERS)}"
             raise DataError(message)
         if not path.exists():
-            near = find_nearest(path.name, (other.name for other in path.parent.glob("*")))
+            near = find_typo(path.name, (other.name for other in path.parent.glob("*")))
             guess = f"; is it {format_printable(near)}?" if near else ""
             raise DataError(f"{format_printable(str(path), 4096)}: no such file{guess}")
     except OSError as error:

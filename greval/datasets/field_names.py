@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from rapidfuzz import process
-from rapidfuzz.distance import OSA
-
 from greval.records.case import Case, Chunk, Effort, Gold, Traversal, Triple
 
 FIELD_ALIASES: Mapping[str, Mapping[str, str]] = {
@@ -87,7 +84,6 @@ BARE_NAMES: Mapping[str, str] = {
 DEEPEVAL_MARKS = frozenset({"actual_output", "expected_output", "retrieval_context"})
 """Names that mark a `context` as deepeval's, which holds the ideal context and not the retrieved one."""
 
-MAX_TYPOS = 2
 MAX_SHOWN = 60
 
 
@@ -181,18 +177,6 @@ def split_dotted(name: str) -> tuple[str, str] | None:
 def is_known(name: str) -> bool:
     """Return whether a name is that of a case field or of a subfield."""
     return name in FIELD_BY_NAME or split_dotted(name) is not None
-
-
-def find_nearest(name: str, among: Iterable[str]) -> str | None:
-    """Return the name in `among` that is within one or two typing errors of a name, or None.
-
-    Example:
-        >>> find_nearest("Qestion", ["answer", "question"])
-        'question'
-    """
-    slips = min(MAX_TYPOS, len(name) // 3)
-    found = process.extractOne(name[:MAX_SHOWN], [*among], processor=str.lower, scorer=OSA.distance, score_cutoff=slips)
-    return found[0] if found else None
 
 
 def list_names(own: str) -> tuple[str, ...]:

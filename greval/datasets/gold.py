@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from greval._util.wording import find_typo
 from greval.datasets.case_reader import READERS, CaseReader, RowFault, read_cases
-from greval.datasets.field_names import TRAVERSAL_NAMES, find_nearest, format_printable, is_known, list_names
+from greval.datasets.field_names import TRAVERSAL_NAMES, format_printable, is_known, list_names
 from greval.datasets.json_text import RawRow
 from greval.records.case import Case, Gold
 
@@ -71,7 +72,7 @@ def _find_misspelt(values: Mapping[str, object], seen: set[str]) -> dict[str, st
         return {}
     new = [name for name in values if name not in seen and name not in Gold.model_fields and not is_known(name)]
     seen.update(new)
-    return {name: near for name in new if (near := find_nearest(name, Gold.model_fields))}
+    return {name: near for name in new if (near := find_typo(name, Gold.model_fields))}
 
 
 def _add_question(values: Mapping[str, object]) -> Mapping[str, object]:

@@ -7,7 +7,8 @@ from io import BytesIO
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from greval.datasets.field_names import find_nearest, format_printable, list_names
+from greval._util.wording import find_typo
+from greval.datasets.field_names import format_printable, list_names
 from greval.datasets.json_text import InvalidJsonError, RawRow, build_row, describe_type, parse_json
 from greval.errors import DataError
 
@@ -143,7 +144,7 @@ def find_list(content: object, name: str) -> list[object]:
         raise DataError(message)
     for rows in _iterate_lists(content):
         return rows
-    near = next((f"; is it {format_printable(key)!r}?" for key in content if find_nearest(key, LIST_KEYS)), "")
+    near = next((f"; is it {format_printable(key)!r}?" for key in content if find_typo(key, LIST_KEYS)), "")
     message = (
         f"{name}: must be a list of cases, or an object with the list under {' or '.join(map(repr, LIST_KEYS))}{near}"
     )

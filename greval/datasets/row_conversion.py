@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
+from greval._util.wording import find_typo
 from greval.datasets.field_names import (
     DOTTED_NAMES,
     FIELD_BY_NAME,
     MAX_SHOWN,
     SUBFIELDS,
     MappedRow,
-    find_nearest,
     format_printable,
     is_traversal_log,
     list_names,
@@ -207,7 +207,7 @@ def _explain_fault(detail: ErrorDetails, settled: MappedRow) -> str:
             return _explain_missing(detail, settled)
         case "extra_forbidden":
             known = SUBFIELDS[str(detail["loc"][0])]
-            near = find_nearest(str(detail["loc"][-1]), known)
+            near = find_typo(str(detail["loc"][-1]), known)
             return f"is unknown{f', nearest: {near}' if near else ''}; known are {', '.join(known)}"
         case "model_type" | "dict_type":
             item = "an object or a list of three" if detail["loc"][0] == "triples" else "an object"
@@ -223,14 +223,14 @@ def _explain_missing(detail: ErrorDetails, settled: MappedRow) -> str:
     """Return the message that a field is missing, with the unknown name that may have been meant."""
     if detail["loc"] == ("question",):
         names = list_names("question")
-        near = next((name for name, why in settled.ignored.items() if not why and find_nearest(name, names)), None)
+        near = next((name for name, why in settled.ignored.items() if not why and find_typo(name, names)), None)
         return (
             f"is missing, nearest: {format_printable(near)}"
             if near
             else f"is missing; it may be called {', '.join(names)}"
         )
     given, name = detail["input"], str(detail["loc"][-1])
-    near = next((key for key in given if find_nearest(str(key), [name])), None) if isinstance(given, Mapping) else None
+    near = next((key for key in given if find_typo(str(key), [name])), None) if isinstance(given, Mapping) else None
     return f"is missing, nearest: {format_printable(str(near))}" if near else "is missing"
 
 
@@ -243,4 +243,4 @@ def _format_value(value: object) -> str:
 
 def suggest_name(name: str) -> str | None:
     """Return the known name that is nearest to an unknown one, or None."""
-    return find_nearest(name, (*FIELD_BY_NAME, *DOTTED_NAMES))
+    return find_typo(name, (*FIELD_BY_NAME, *DOTTED_NAMES))

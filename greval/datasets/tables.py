@@ -8,9 +8,9 @@ from collections import Counter, deque
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from greval._util.wording import find_typo
 from greval.datasets.field_names import (
     FIELD_BY_NAME,
-    find_nearest,
     format_printable,
     is_known,
     list_names,
@@ -116,7 +116,7 @@ def _check_columns(names: Sequence[str], place: str) -> None:
         message = f"{place}: {', '.join(twice)} is there twice; rename or drop one"
         raise DataError(message)
     if not set(list_names("question")) & {*names}:
-        near = next((name for name in names if find_nearest(name, list_names("question"))), None)
+        near = next((name for name in names if find_typo(name, list_names("question"))), None)
         hint = (
             f"; is it {format_printable(near)!r}?"
             if near

@@ -26,11 +26,11 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, JsonValue, ValidationError, field_validator, model_validator
 
+from greval._util.wording import did_you_mean
 from greval.errors import MethodError
 from greval.methods.reply_mapping import ReplyMapping
 from greval.methods.responses import as_response
 from greval.methods.templates import check_fields, fill_content, fill_url, find_variables, read_variables
-from greval.metrics.files.faults import did_you_mean
 from greval.metrics.files.yaml_reader import YamlSource, read_source
 from greval.records.case import Response, Sample
 from greval.records.record import Record

@@ -165,7 +165,7 @@ def _find_attribute(module: ModuleType, name: str, spec: str) -> Any:  # noqa: A
     value: Any = module
     for part in name.split("."):
         if not hasattr(value, part):
-            from greval.metrics.files.faults import did_you_mean
+            from greval._util.wording import did_you_mean
 
             near = did_you_mean(part, [known for known in vars(value) if not known.startswith("_")])
             raise MethodError(f"{spec}: there is no {part!r} in it{near}")

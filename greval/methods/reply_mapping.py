@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from greval._util.wording import did_you_mean
 from greval.errors import MethodError
-from greval.metrics.files.faults import did_you_mean
 from greval.records.case import Chunk, Effort, Response, Traversal, Triple
 
 ROOT = "$"

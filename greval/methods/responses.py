@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
+from greval._util.wording import did_you_mean
 from greval.errors import MethodError
-from greval.metrics.files.faults import did_you_mean
 from greval.records.case import Response
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from urllib.parse import quote
 
 from pydantic import JsonValue
 
+from greval._util.wording import did_you_mean
 from greval.errors import MethodError
-from greval.metrics.files.faults import did_you_mean
 from greval.records.case import Gold, Sample
 
 PLACEHOLDER = re.compile(r"\{\{(?P<kept>[A-Za-z_][\w.]*)\}\}|\$\{(?P<variable>\w+)\}|\{(?P<field>[A-Za-z_][\w.]*)\}")

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
 from typing import assert_never
 
+from greval._util.wording import did_you_mean
 from greval.errors import DefinitionError
-from greval.metrics.files import did_you_mean
 from greval.records.metric import Metric, Use
 from greval.records.scale import CategoricalScale, MeasureScale, Value, ValueScale
 

@@ -8,10 +8,11 @@ from functools import cache
 from pathlib import Path
 
 from greval._util.arguments import require_iterable
+from greval._util.wording import did_you_mean
 from greval.errors import DefinitionError
 from greval.metrics.computed import COMPUTED_METRICS, explain_bad_name, find_computed_metric, list_name_variants
 from greval.metrics.dependencies import list_dependency_names, list_missing_dependencies, order_metrics
-from greval.metrics.files import did_you_mean, read_metric
+from greval.metrics.files import read_metric
 from greval.records.metric import JudgedMetric, Metric
 
 FILE_SUFFIX = ".yaml"

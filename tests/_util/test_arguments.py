@@ -159,7 +159,7 @@ def test_no_metric_at_all(judge, tmp_path):
         (lambda judge, out: probe(METRIC, judge, out=out, limits=2), "probe.*did you mean limit"),
         (lambda judge, out: align(out, METRIC, judge, fold=2), "align.*did you mean folds"),
         (lambda _, out: agreement(out, "correctness", levels=0.9), "agreement.*did you mean level"),
-        (lambda _, out: estimate(out, "correctness", zzz=1), "estimate.*there are: .*level"),
+        (lambda _, out: estimate(out, "correctness", zzz=1), "estimate.*known: .*level"),
         (lambda _, out: compare(out, metric="correctness"), "compare.*did you mean metrics"),
         (lambda _, out: panel([out, out], "correctness", combined="mean"), "panel.*did you mean combine"),
     ],

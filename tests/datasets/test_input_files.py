@@ -79,7 +79,7 @@ def test_a_log_is_joined_by_the_method_that_it_names():
             "walks.json: no case has the id of a row of traversals there; its ids are 'q9'",
         ),
         (["--by", "knid"], "--by: no tag 'knid' is there; did you mean kind?"),
-        (["--by", "zzz"], "--by: no tag 'zzz' is there; there are: kind, method"),
+        (["--by", "zzz"], "--by: no tag 'zzz' is there; known: kind, method"),
         (["--gold", "logs.json"], "names no gold; fields of it are essential_docs"),
         (["--traversal", "paths.json"], "holds no walk; its fields are start_nodes"),
     ],

@@ -277,7 +277,7 @@ def test_a_report_says_what_the_results_say(rows, by):
                 store.append(str(number), result)
         with Store.open(Path(folder)) as store:
             if by != "method" and rows and not any(by in result.tags for result in rows):
-                with pytest.raises(DataError, match=f"no tag '{by}' is there; there are: method"):
+                with pytest.raises(DataError, match=f"no tag '{by}' is there; known: method"):
                     build_report(store, by=[by])
                 return
             report = build_report(store, by=[by])

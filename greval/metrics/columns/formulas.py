@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from greval._util.wording import find_similar
 from greval.errors import DefinitionError
 from greval.metrics.columns.chunked_array import Flags, Ints
 from greval.metrics.columns.qrels import Qrels
@@ -177,8 +177,6 @@ def compute_values(name: str, qrels: Qrels, hits: Hits) -> tuple[Floats, Flags]:
 
 def _describe_unknown_measure(name: str) -> str:
     base, mark, rest = name.partition("@")
-    near = get_close_matches(base.split("-")[0], FORMULAS, 1)
-    hint = (
-        f"; is it {near[0]}{mark and '@'}{re.sub('[^0-9]', '', rest).lstrip('0') or (mark and '10')}?" if near else ""
-    )
+    near = find_similar(base.split("-")[0], FORMULAS)
+    hint = f"; is it {near}{mark and '@'}{re.sub('[^0-9]', '', rest).lstrip('0') or (mark and '10')}?" if near else ""
     return f"no ranking measure is called {name!r}{hint} (measures: {', '.join(FORMULAS)}; with @k the first k count)"

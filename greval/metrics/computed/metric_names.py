@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
-from difflib import get_close_matches
 from functools import cache
 
+from greval._util.wording import find_similar
 from greval.metrics.computed import efficiency, ranking, repository, text, traversal
 from greval.metrics.computed.families import MetricFamily, MetricSetting
 from greval.records.metric import ComputedMetric
@@ -110,8 +110,8 @@ def _parse_options(family: MetricFamily, at: str | None, given: list[str]) -> fr
     for option in given:
         if option not in family.options:
             known = f"has {', '.join(family.options)}" if family.options else "has none"
-            near = get_close_matches(option, family.options, 1)
-            write = "-".join([stem, *near])
+            near = find_similar(option, family.options)
+            write = f"{stem}-{near}" if near else stem
             raise _BadNameError(f"{option!r} is no option, {family.name} {known}; write {write}")
     return frozenset(given)
 

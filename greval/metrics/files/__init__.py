@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from greval.errors import DefinitionError
-from greval.metrics.files.faults import did_you_mean
 from greval.metrics.files.json_schema import build_file_schema
 from greval.records.metric import JudgedMetric
 
-__all__ = ["MAX_BYTES", "build_file_schema", "did_you_mean", "parse_metric", "read_metric", "write_metric"]
+__all__ = ["MAX_BYTES", "build_file_schema", "parse_metric", "read_metric", "write_metric"]
 
 MAX_BYTES = 1_000_000
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from greval._util.wording import did_you_mean
 from greval.records.case import Case
 from greval.records.example import Example
 from greval.records.metric import JudgedMetric
@@ -17,11 +18,7 @@ if TYPE_CHECKING:
 
 Path = tuple[str | int, ...]
 
-MIN_SIMILARITY = 60
-"""The minimum similarity, of 100, of a name that is suggested for an unknown one."""
-
 MAX_SHOWN = 60
-MAX_KNOWN = 20
 
 _MESSAGES = {
     "missing": "is missing; add it",
@@ -63,25 +60,6 @@ class MetricFileFault(NamedTuple):
         place = ".".join(str(part + 1) if isinstance(part, int) else part for part in self.path)
         told = f"{place}: {self.text}" if place else self.text
         return f"{self.line}: {' '.join(told.splitlines())}"
-
-
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Format a hint on an unknown word: the nearest known word, else the known words.
-
-    Example:
-        >>> did_you_mean("stpes", ["steps", "needs"])
-        '; did you mean steps?'
-        >>> did_you_mean("x", ["steps", "needs"])
-        '; known: steps, needs'
-    """
-    from rapidfuzz import fuzz, process
-
-    words = [*known]
-    near = process.extractOne(word, words, scorer=fuzz.ratio, processor=str.casefold, score_cutoff=MIN_SIMILARITY)
-    if near:
-        return f"; did you mean {near[0]}?"
-    more = ", ..." if len(words) > MAX_KNOWN else ""
-    return f"; known: {', '.join(words[:MAX_KNOWN])}{more}" if words else ""
 
 
 def convert_errors(errors: Sequence[ErrorDetails], data: object, lines: Mapping[Path, int]) -> list[MetricFileFault]:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from greval.metrics.files.faults import MetricFileFault, Path, convert_errors, did_you_mean, find_line, format_value
+from greval._util.wording import did_you_mean
+from greval.metrics.files.faults import MetricFileFault, Path, convert_errors, find_line, format_value
 from greval.metrics.files.json_schema import LEVEL
 from greval.records.metric import JudgedMetric, build_metric
 from greval.records.needs import PROMPT_FIELDS

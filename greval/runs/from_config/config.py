@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 from pydantic import BeforeValidator, Field, ValidationError
 
+from greval._util.wording import did_you_mean
 from greval.errors import DataError
 from greval.judging.model.failures import LOCAL
 from greval.judging.model.judge import Judge
 from greval.methods.fair_context import ContextMode
-from greval.metrics.files.faults import MetricFileFault, convert_errors, did_you_mean, find_line
+from greval.metrics.files.faults import MetricFileFault, convert_errors, find_line
 from greval.metrics.files.yaml_reader import YamlSource, read_source
 from greval.records.record import Record, Text
 from greval.runs.from_config import DEFAULT_GROUP_BY

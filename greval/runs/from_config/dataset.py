@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from greval._util.wording import did_you_mean
 from greval.datasets import CaseReader, RowFault, read_cases
 from greval.datasets.case_reader import READERS
 from greval.datasets.field_names import FIELD_BY_NAME, format_printable, list_names, split_dotted
 from greval.datasets.json_text import RawRow
 from greval.datasets.row_faults import describe_row_faults
 from greval.errors import DataError
-from greval.metrics.files import did_you_mean
 from greval.records.case import Case, Sample
 
 ANSWER = "answer"

@@ -7,11 +7,11 @@ import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from greval._util.wording import did_you_mean
 from greval.errors import DataError, GrevalError, MethodError
 from greval.methods import Method
 from greval.methods.fair_context.answer_generation import with_generator
 from greval.methods.loading import load_method
-from greval.metrics.files import did_you_mean
 from greval.records.case import Response, Sample
 from greval.runs.from_config.config import INDEX_PLACEHOLDER, EvaluationConfig
 

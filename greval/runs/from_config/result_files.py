@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from greval._util.whole_file import write_atomically
+from greval._util.files import write_atomically
 from greval.errors import StoreError
 from greval.records.case import Case, Sample
 from greval.records.result import Result, Scored, Skipped

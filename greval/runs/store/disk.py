@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import sqlite3
 import threading
@@ -11,6 +10,7 @@ from types import TracebackType
 from typing import IO
 from zlib import crc32
 
+from greval._util.files import sync_folder, try_lock
 from greval.errors import StoreError
 from greval.records.result import Usage
 
@@ -75,15 +75,13 @@ def lock_folder(folder: Path) -> IO[str]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         held = (folder / LOCK_FILE).open("w")
+        locked = try_lock(held.fileno())
     except OSError as error:
         message = f"{folder}: cannot be used as a run folder: {error.strerror}; choose another with -o"
         raise StoreError(message) from error
-    try:
-        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
+    if not locked:
         held.close()
-        message = f"{folder}: another run writes to this folder; wait for it or choose another with -o"
-        raise StoreError(message) from error
+        raise StoreError(f"{folder}: another run writes to this folder; wait for it or choose another with -o")
     return held
 
 
@@ -127,11 +125,7 @@ class LogSync:
         self._closing = threading.Lock()
         self._db = sqlite3.connect(folder / FILE, isolation_level=None, check_same_thread=False)
         self._wal: int | None = os.open(folder / f"{FILE}-wal", os.O_RDONLY | os.O_CREAT, 0o644)
-        of_folder = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(of_folder)  # the entries of new files are part of the folder
-        finally:
-            os.close(of_folder)
+        sync_folder(folder)
 
     def flush(self) -> None:
         """Sync everything written so far to disk. Do nothing after `close`."""

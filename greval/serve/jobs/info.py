@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import fcntl
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
+from greval._util.files import is_locked
 from greval.errors import StoreError
 from greval.runs.progress import Progress
 from greval.runs.store import FILE, Store
@@ -116,7 +116,7 @@ def _read_command_line_info(folder: Path) -> RunInfo:
     except StoreError as error:
         why = str(error).replace(str(folder), folder.name)
         return RunInfo(id=folder.name, name=folder.name, status="failed", why=why, created=created)
-    status: JobStatus = "finished" if not held.pending else "running" if _is_locked(folder) else "stopped"
+    status: JobStatus = "finished" if not held.pending else "running" if is_locked(folder / LOCK_FILE) else "stopped"
     return RunInfo(
         id=folder.name,
         name=folder.name,
@@ -139,15 +139,3 @@ def _summarise_log(folder: Path, _: tuple[tuple[int, int], ...]) -> _LogSummary:
         metrics=tuple(str(one["name"]) for one in defined if isinstance(one, dict)),
         pending=pending,
     )
-
-
-def _is_locked(folder: Path) -> bool:
-    """Return whether a process writes to a run."""
-    try:
-        with (folder / LOCK_FILE).open("rb") as held:
-            fcntl.flock(held, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except FileNotFoundError:
-        return False
-    except OSError:
-        return True
-    return False

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 import secrets
 import shutil
 import time
@@ -13,8 +11,7 @@ from typing import IO, NamedTuple, Self, TypeVar
 
 from pydantic import ValidationError
 
-from greval._util.files import CloseOnExit
-from greval._util.whole_file import write_atomically
+from greval._util.files import CloseOnExit, sync_folder, try_lock, write_atomically
 from greval.records.record import Record
 from greval.runs.store import FILE
 from greval.serve.jobs.records import JobSpec, JobState
@@ -66,7 +63,7 @@ def create_run_folder(folder: Path, order: JobSpec) -> None:
     except OSError:
         shutil.rmtree(new, ignore_errors=True)
         raise
-    _sync_folder(folder.parent)
+    sync_folder(folder.parent)
 
 
 def remove_run_folder(folder: Path) -> None:
@@ -102,12 +99,10 @@ class JobLock(CloseOnExit):
             held = (folder / LOCK_FILE).open("wb")
         except FileNotFoundError:
             return None
-        try:
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            held.close()
-            return None
-        return cls(held)
+        if try_lock(held.fileno()):
+            return cls(held)
+        held.close()
+        return None
 
     def close(self) -> None:
         """Release the lock."""
@@ -137,7 +132,7 @@ class JobQueue:
         """Append a run and flush it to disk."""
         self._folder.mkdir(parents=True, exist_ok=True)
         write_atomically(self._folder / f"{time.time_ns()}-{folder.name}", str(folder.relative_to(self._runs)))
-        _sync_folder(self._folder)
+        sync_folder(self._folder)
 
     def count_jobs(self, runs: Path) -> int:
         """Return the number of waiting and running jobs of a tenant's folder."""
@@ -164,11 +159,3 @@ def _read_record(path: Path, kind: type[T]) -> T | None:
         return kind.model_validate_json(path.read_bytes())
     except (OSError, ValidationError):
         return None
-
-
-def _sync_folder(folder: Path) -> None:
-    above = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(above)
-    finally:
-        os.close(above)

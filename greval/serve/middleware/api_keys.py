@@ -16,7 +16,7 @@ from typing import Annotated
 
 from pydantic import Field, ValidationError
 
-from greval._util.whole_file import write_atomically
+from greval._util.files import write_atomically
 from greval.errors import GrevalError
 from greval.records.record import Record
 from greval.serve.service import PLAIN_NAME

@@ -12,11 +12,12 @@ from threading import Lock
 from typing import Literal
 from uuid import uuid4
 
-from greval._util.whole_file import write_atomically
+from greval._util.files import write_atomically
+from greval._util.wording import did_you_mean
 from greval.errors import DefinitionError
 from greval.metrics.computed import explain_bad_name, find_computed_metric
 from greval.metrics.dependencies import list_missing_dependencies, order_metrics
-from greval.metrics.files import did_you_mean, parse_metric, read_metric
+from greval.metrics.files import parse_metric, read_metric
 from greval.metrics.library import FILE_SUFFIX, find_predefined_folder, predefined
 from greval.records.metric import Metric
 from greval.serve.logs import ERRORS

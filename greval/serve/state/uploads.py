@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import secrets
 import shutil
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -14,7 +13,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from greval._util.whole_file import write_atomically
+from greval._util.files import sync_folder, write_atomically
 from greval.datasets import CaseReader, RowFault
 from greval.datasets.case_reader import READERS
 from greval.datasets.json_text import RawRow
@@ -197,11 +196,7 @@ def _publish_folder(new: Path, folder: Path, found: DatasetInfo) -> None:
     """Move a data set to its final folder and flush it to disk, atomically."""
     write_atomically(new / INFO_FILE, found.model_dump_json())
     new.rename(folder)
-    above = os.open(folder.parent, os.O_RDONLY)
-    try:
-        os.fsync(above)
-    finally:
-        os.close(above)
+    sync_folder(folder.parent)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 from greval._util.arguments import check_options
 from greval._util.concurrency import reduce_collections, run_sync
-from greval._util.whole_file import write_atomically
+from greval._util.files import write_atomically
 from greval.errors import StoreError
 from greval.judging.model.judge import Judge
 from greval.metrics.files import write_metric

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from greval._util.whole_file import write_atomically
+from greval._util.files import write_atomically
 from greval.errors import JudgeUnavailableError, StoppedError
 from greval.judging.model.budget import RunSpending, format_cap_reason
 from greval.judging.model.client import JudgeClient

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from greval._util.whole_file import write_atomically
+from greval._util.files import write_atomically
 from greval.datasets import RowFault
 from greval.datasets.json_text import InvalidJsonError, describe_type, find_faults, parse_json
 from greval.errors import DataError

@@ -10,7 +10,7 @@ from typing import IO
 
 from pydantic import Field, ValidationError
 
-from greval._util.whole_file import write_atomically
+from greval._util.files import write_atomically
 from greval.errors import StoreError
 from greval.records.record import Record
 from greval.runs.store.disk import lock_folder
