@@ -35,12 +35,8 @@ def find_faults(path: Path) -> Iterator[str]:
                 yield f"{path}:{line}: begin with a verb such as Return, Read, Check: {text.splitlines()[0]}"
             for word in [*WHERE.finditer(text), *DIALECT.finditer(text)]:
                 yield f"{path}:{line}: docstring: {word[0]!r}; say it in plain terms (if, when, report, raise ...)"
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            if (
-                " " in node.value
-                and id(node) not in docstrings
-                and (word := DIALECT.search(QUOTED.sub("", node.value)))
-            ):
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
+            for word in DIALECT.finditer(QUOTED.sub("", node.value if " " in node.value else "")):
                 yield f"{path}:{node.lineno}: text: {word[0]!r}; say it in plain terms (report, show, no ...)"
 
 
