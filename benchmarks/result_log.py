@@ -20,7 +20,7 @@ from pathlib import Path
 
 from greval.analysis.summary import build_report
 from greval.metrics.library import load_metric
-from greval.records.fingerprint import hash_json
+from greval.records.metric_input import hash_json
 from greval.records.result import Failed, Failure, Judgement, Outcome, Result, Scored, Usage
 from greval.runs.manifest import store_metrics
 from greval.runs.store import Store, exports

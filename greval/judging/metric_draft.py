@@ -18,9 +18,8 @@ from greval.judging.model.failures import SETUP_FAILURES, format_failure_hint
 from greval.judging.model.judge import Judge
 from greval.judging.prompt import neutralise_fences
 from greval.judging.reply_json import parse_last_object
-from greval.records.case import Over
+from greval.records.case import PROMPT_FIELDS, Over
 from greval.records.metric import JudgedMetric, build_metric
-from greval.records.needs import PROMPT_FIELDS
 
 ScaleKind = Literal["categorical", "value"]
 DraftScale = ScaleKind | tuple[int, int] | Sequence[str]

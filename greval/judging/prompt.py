@@ -14,10 +14,9 @@ from functools import lru_cache
 from typing import Any
 
 from greval.judging.answer_schema import ReasonPosition, list_step_names, list_verdict_parts
-from greval.records.case import Case, Chunk, Traversal
+from greval.records.case import TAG, Case, Chunk, Traversal
 from greval.records.metric import FINDINGS, JudgedMetric, ReasonDepth
 from greval.records.metric_input import Item, list_items
-from greval.records.needs import TAG
 from greval.records.note import ListNote, Note, ShareNote, TextNote
 from greval.records.result import ShownIds
 

@@ -8,17 +8,20 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, get_a
 from pydantic import (
     ConfigDict,
     Field,
+    JsonValue,
     SerializerFunctionWrapHandler,
+    StrictFloat,
+    StrictInt,
+    StrictStr,
     ValidationError,
+    field_serializer,
     field_validator,
     model_serializer,
     model_validator,
 )
 
 from greval.errors import DefinitionError
-from greval.records.case import Case, Over
-from greval.records.example import Example, find_example_faults
-from greval.records.needs import PROMPT_FIELDS, TAG, Need
+from greval.records.case import PROMPT_FIELDS, TAG, Case, Need, Over, read_need
 from greval.records.note import RESERVED, Notes, ShareNote, find_share_faults
 from greval.records.record import Label, Name, Record, Text
 from greval.records.result import Judgement, Skipped
@@ -28,10 +31,31 @@ from greval.records.scale import (
     Category,
     JudgedScale,
     MeasureScale,
+    OffScaleError,
     Scale,
     Value,
     ValueScale,
 )
+
+
+class Example(Record):
+    """A few-shot example: a judged case that the prompt shows before the case to judge.
+
+    If the metric is over items, the case holds one item. `notes` are the requested notes, `findings` the
+    finding of each step in order, for a metric whose reason goes step by step.
+    """
+
+    case: Case
+    findings: tuple[Text, ...] = ()
+    reason: Text
+    value: StrictInt | StrictFloat | StrictStr
+    notes: dict[Label, JsonValue] = Field(default_factory=dict)
+
+    @field_serializer("case")
+    def _dump_case(self, case: Case) -> dict[str, Any]:
+        """Serialise only the fields that the author set."""
+        return case.model_dump(mode="json", exclude_defaults=True)
+
 
 ComputeReturn = Value | tuple[Value, str] | Judgement | Iterable[Judgement] | Skipped
 """The return types of a computed metric's function; `greval.metrics.computed.outcomes` builds an outcome of them."""
@@ -351,18 +375,8 @@ def _find_misfits(metric: JudgedMetric) -> Iterator[str]:
         if field not in metric.needs and "context" not in metric.needs:
             yield f"uses.{field}: the metric does not need {field!r}; add it (or context) to needs"
     yield from _find_note_misfits(metric)
-    asked = {name for name, note in metric.notes.items() if not isinstance(note, ShareNote)}
     for number, example in enumerate(metric.examples):
-        faults = find_example_faults(
-            example,
-            scale=metric.scale,
-            needs=metric.needs,
-            over=metric.over,
-            asked=asked,
-            steps=len(metric.steps),
-            by_step=metric.reason_depth == "steps",
-        )
-        yield from (f"examples.{number}: {fault}" for fault in faults)
+        yield from (f"examples.{number}: {fault}" for fault in _find_example_misfits(metric, example))
 
 
 def _find_note_misfits(metric: JudgedMetric) -> Iterator[str]:
@@ -375,3 +389,23 @@ def _find_note_misfits(metric: JudgedMetric) -> Iterator[str]:
             yield from (f"notes.{name}: {fault}" for fault in find_share_faults(note, metric.notes))
             if note.better and isinstance(metric.scale, CategoricalScale) and not metric.scale.ordered:
                 yield f"notes.{name}: better: a scale without an order has no best value; leave it out"
+
+
+def _find_example_misfits(metric: JudgedMetric, example: Example) -> Iterator[str]:
+    """Find the parts of an example that do not match its metric."""
+    try:
+        metric.scale.read(example.value)
+    except OffScaleError as error:
+        yield f"value: {error}"
+    for need in metric.needs:
+        shown = need in PROMPT_FIELDS or need.startswith(TAG)
+        if shown and read_need(example.case, need) is None:
+            yield f"case: {need} is missing"
+    if metric.over and len(getattr(example.case, metric.over) or ()) != 1:
+        yield f"case: give one of the {metric.over}, the one that is judged"
+    asked = {name for name, note in metric.notes.items() if not isinstance(note, ShareNote)}
+    if asked != set(example.notes):
+        yield f"notes: give those that are asked for: {', '.join(sorted(asked)) or 'none'}"
+    steps = len(metric.steps)
+    if len(example.findings) != steps and (metric.reason_depth == "steps" or example.findings):
+        yield f"findings: give one for each of the {steps} steps, got {len(example.findings)}"

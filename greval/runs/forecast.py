@@ -24,9 +24,8 @@ from greval.judging.model.tokens import TokenCounter, create_token_counter
 from greval.metrics.dependencies import list_dependency_names
 from greval.metrics.library import add_dependencies
 from greval.records.case import Case
-from greval.records.fingerprint import compute_case_key, compute_content_key
 from greval.records.metric import JudgedMetric, Metric, set_reason_depth
-from greval.records.metric_input import explain_missing_needs
+from greval.records.metric_input import compute_case_key, compute_content_key, explain_missing_needs
 from greval.records.record import Record
 from greval.records.result import Failure, Result, Usage
 from greval.runs.manifest import read_spending, refuse_probe

@@ -21,8 +21,8 @@ from greval.metrics.computed.outcomes import compute_outcome
 from greval.metrics.dependencies import list_dependency_names as built_on_by
 from greval.metrics.library import find_dependencies
 from greval.records.case import Case
-from greval.records.fingerprint import compute_fingerprint
 from greval.records.metric import ComputedMetric, JudgedMetric, Metric
+from greval.records.metric_input import compute_fingerprint
 from greval.records.result import Outcome, Result, Usage
 from greval.runs.progress import Progress
 from greval.runs.worker import JudgingLoop, MemoryLog

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from greval.records.outline import read_outline
+from greval.records.result import read_outline
 from greval.runs.store import Store
 
 if TYPE_CHECKING:

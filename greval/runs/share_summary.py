@@ -99,7 +99,7 @@ def _summarise_metric(
 
 
 def _format_outline(shares: Sequence[float]) -> str:
-    """Format the outline of a result whose values are shares, in the form of `greval.records.outline`."""
+    """Format the outline of a result whose values are shares, in the form of `greval.records.result`."""
     outline: JsonValue = ["scored", [[str(share), share] for share in shares], [], None]
     return json.dumps(outline)
 

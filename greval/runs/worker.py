@@ -24,9 +24,14 @@ from greval.judging.model.budget import RunGuard
 from greval.judging.model.client import read_clock
 from greval.metrics.dependencies import list_dependency_names
 from greval.records.case import Case
-from greval.records.fingerprint import compute_case_key, compute_content_key
 from greval.records.metric import Metric
-from greval.records.metric_input import explain_missing_needs, keep_items, narrow_case
+from greval.records.metric_input import (
+    compute_case_key,
+    compute_content_key,
+    explain_missing_needs,
+    keep_items,
+    narrow_case,
+)
 from greval.records.result import Failed, Failure, FailureKind, Judgement, Result, Scored, Usage
 from greval.runs.progress import Progress
 from greval.runs.shard import Shard

@@ -11,9 +11,8 @@ from typing import NamedTuple
 from greval._util.arguments import require_iterable
 from greval.errors import DefinitionError
 from greval.records.metric import Metric
-from greval.records.outline import Outline, format_outline, read_outline
 from greval.records.record import Record
-from greval.records.result import Result, Usage
+from greval.records.result import Outline, Result, Usage, format_outline, read_outline
 from greval.records.scale import Scale
 from greval.stats.interval import Interval
 from greval.stats.mean_interval import mean_interval
@@ -134,7 +133,7 @@ class ResultTally:
         """Add a result.
 
         Args:
-            text: Its outline, from `greval.records.outline.format_outline`.
+            text: Its outline, from `greval.records.result.format_outline`.
             costs: The fields of its `Usage`, in their order.
         """
         kinds = self._kinds

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from greval._util.row_index import MAX_UNMERGED, RowIndex, hash_key
-from greval.records.fingerprint import hash_json
+from greval.records.metric_input import hash_json
 
 keys = st.one_of(
     st.integers(0, 40).map(hash_json), st.sampled_from(["k1", "k2", "", "0" * 16, "f" * 16, "F" * 16, "ż"])

@@ -16,8 +16,7 @@ from langchain_core.messages import AIMessage
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge
 from greval.records.case import Case, Chunk
-from greval.records.example import Example
-from greval.records.metric import CategoricalMetric, ManyCategoricalMetric, ManyValueMetric, ValueMetric
+from greval.records.metric import CategoricalMetric, Example, ManyCategoricalMetric, ManyValueMetric, ValueMetric
 from greval.records.result import Failed, Scored
 from greval.runs.runnable import compile_metric
 from greval.testing import ScriptedJudge

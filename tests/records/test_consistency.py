@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from greval import CategoricalMetric, ValueMetric, compile_metric, load_metric, parse_metric, write_metric
 from greval.records.consistency import find_contradictions
-from greval.records.fingerprint import compute_fingerprint
 from greval.records.metric import build_metric
+from greval.records.metric_input import compute_fingerprint
 from greval.testing import ScriptedJudge
 
 NOTES = {

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from greval.judging.model.judge import Judge
 from greval.records.case import Case
-from greval.records.fingerprint import (
+from greval.records.metric import CategoricalMetric, ComputedMetric, ManyCategoricalMetric, Use
+from greval.records.metric_input import (
     HASH_DIGITS,
     compute_case_key,
     compute_content_key,
     compute_fingerprint,
     hash_json,
 )
-from greval.records.metric import CategoricalMetric, ComputedMetric, ManyCategoricalMetric, Use
 from greval.records.result import Judgement
 from greval.records.scale import MeasureScale
 from greval.runs.runnable import compile_metric

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from pydantic import ValidationError
 from strategies import metrics
 
-from greval.records.fingerprint import compute_fingerprint
+from greval.records.case import FIELDS
 from greval.records.metric import (
     PROMPT_FIELDS,
     CategoricalMetric,
@@ -20,7 +20,7 @@ from greval.records.metric import (
     ValueMetric,
     build_metric,
 )
-from greval.records.needs import FIELDS
+from greval.records.metric_input import compute_fingerprint
 from greval.records.result import Skipped
 from greval.records.scale import CategoricalScale, Category, MeasureScale, ValueScale
 

@@ -9,9 +9,8 @@ from typing import Any
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from greval.records.case import Case
+from greval.records.case import PROMPT_FIELDS, Case
 from greval.records.metric import JudgedMetric, build_metric
-from greval.records.needs import PROMPT_FIELDS
 from greval.records.record import Label, Name, Text
 from greval.records.scale import CategoricalScale, Category, ValueScale
 

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from greval._util.files import CloseOnExit, sync_folder, try_lock
 from greval.errors import StoreError
 from greval.records.case import Case, Sample
-from greval.records.fingerprint import hash_json
+from greval.records.metric_input import hash_json
 
 SUFFIXES = (".jsonl", ".ndjson")
 ROW_START = b'{"method":"'

@@ -6,10 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from greval._util.wording import did_you_mean
-from greval.records.case import Case
-from greval.records.example import Example
-from greval.records.metric import JudgedMetric
-from greval.records.needs import PROMPT_FIELDS, TAG
+from greval.records.case import PROMPT_FIELDS, TAG, Case
+from greval.records.metric import Example, JudgedMetric
 from greval.records.note import ListNote, ShareNote, TextNote
 from greval.records.scale import CategoricalScale, ValueScale, has_field
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any, get_args
 
-from greval.records.case import Over
+from greval.records.case import PROMPT_FIELDS, TAG, Over
 from greval.records.metric import JudgedMetric
-from greval.records.needs import PROMPT_FIELDS, TAG
 from greval.records.note import RESERVED
 
 Schema = dict[str, Any]

@@ -12,8 +12,8 @@ from pydantic import ValidationError
 from greval._util.wording import did_you_mean
 from greval.metrics.files.faults import MetricFileFault, Path, convert_errors, find_line, format_value
 from greval.metrics.files.json_schema import LEVEL
+from greval.records.case import PROMPT_FIELDS
 from greval.records.metric import JudgedMetric, build_metric
-from greval.records.needs import PROMPT_FIELDS
 
 if TYPE_CHECKING:
     from greval.metrics.files.yaml_reader import YamlSource

@@ -14,8 +14,8 @@ from greval.judging.model.client import JudgeClient, read_clock
 from greval.judging.model.judge import Judge
 from greval.methods.collecting.response_file import hash_sample, read_responses
 from greval.records.case import Case
-from greval.records.fingerprint import compute_case_key, compute_content_key
 from greval.records.metric import Metric
+from greval.records.metric_input import compute_case_key, compute_content_key
 from greval.records.result import Result
 from greval.runs.from_config.result_files import (
     DETAILED,

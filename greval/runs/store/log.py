@@ -22,9 +22,8 @@ from greval._util.row_index import RowIndex, format_key, hash_key
 from greval.datasets.file_identity import CaseSource
 from greval.errors import MissingExtraError, StoreError
 from greval.records.case import Case
-from greval.records.fingerprint import hash_json
-from greval.records.outline import format_outline
-from greval.records.result import Result, Usage
+from greval.records.metric_input import hash_json
+from greval.records.result import Result, Usage, format_outline
 from greval.runs.store.disk import COST_COLUMNS, FILE, LogSync, lock_folder, prepare_tables, translate_errors
 from greval.runs.store.flat import TableLayout, flatten_result, read_layout
 from greval.runs.store.plans import (
@@ -161,7 +160,7 @@ class Store(CloseOnExit):
         """Append a result. After this returns, the result survives if the process is killed.
 
         Args:
-            key: The key of the judgement, see `greval.records.fingerprint.compute_case_key`.
+            key: The key of the judgement, see `greval.records.metric_input.compute_case_key`.
             result: The row. It replaces an older row of the same sample, method, metric and repeat.
             content: The key of the judged content without sample and method, for `same`; empty for none.
             case: The case as JSON, stored together with its first result; empty for none.
@@ -289,7 +288,7 @@ class Store(CloseOnExit):
         """Iterate over the columns that a report needs of the same results, without reasons.
 
         Returns:
-            Tuples of metric, method, tags as JSON, the outline (`greval.records.outline`), and the fields of `Usage`,
+            Tuples of metric, method, tags as JSON, the outline (`greval.records.result`), and the fields of `Usage`,
             which include the cost of the rows that this row replaced.
         """
         return self._select(", ".join(("metric", "method", "tags", "outline", *COST_COLUMNS)))
@@ -298,7 +297,7 @@ class Store(CloseOnExit):
         """Iterate over the columns that a comparison needs of the same results.
 
         Returns:
-            Tuples of sample id, method, metric, tags as JSON, the outline (`greval.records.outline`), and a JSON list
+            Tuples of sample id, method, metric, tags as JSON, the outline (`greval.records.result`), and a JSON list
             of the metric's fingerprint and the judge.
         """
         return self._select(f"sample_id, method, metric, tags, outline, {METRIC_VERSION}")

@@ -15,8 +15,8 @@ from greval.judging.model.client import JudgeClient
 from greval.judging.model.failures import SETUP_FAILURES, format_failure_hint
 from greval.judging.model.judge import Judge
 from greval.judging.model.prices import Prices
-from greval.records.fingerprint import hash_json
 from greval.records.metric import JudgedMetric
+from greval.records.metric_input import hash_json
 from greval.records.result import Usage
 from greval.records.scale import CategoricalScale, Scale, Value
 from greval.runs.evaluation import Run, evaluate_async

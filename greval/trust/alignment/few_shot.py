@@ -16,10 +16,8 @@ from greval.errors import MalformedVerdictError
 from greval.judging.answer_schema import build_answer_schema, parse_verdict
 from greval.judging.model.judge import LOCAL_REASON_LENGTH
 from greval.judging.prompt import format_system_text
-from greval.records.case import Case
-from greval.records.example import Example
-from greval.records.metric import JudgedMetric, build_metric
-from greval.records.needs import TAG
+from greval.records.case import TAG, Case
+from greval.records.metric import Example, JudgedMetric, build_metric
 from greval.records.note import ShareNote
 from greval.records.result import Judgement
 from greval.records.scale import CategoricalScale, Value, ValueScale

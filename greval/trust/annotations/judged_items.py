@@ -9,9 +9,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 from greval.records.case import Case, Tags
-from greval.records.fingerprint import compute_case_key, compute_content_key, hash_json
 from greval.records.metric import JudgedMetric, build_metric
-from greval.records.metric_input import list_judged_items, narrow_case
+from greval.records.metric_input import compute_case_key, compute_content_key, hash_json, list_judged_items, narrow_case
 from greval.records.record import Record
 from greval.records.result import Judgement, Result
 from greval.runs.store import Store

@@ -9,10 +9,9 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from greval.records.case import Case, Chunk, Traversal
+from greval.records.case import TAG, Case, Chunk, Traversal
 from greval.records.metric import JudgedMetric
 from greval.records.metric_input import Item, list_items
-from greval.records.needs import TAG
 
 NOTHING = "(none)"
 TITLES = {

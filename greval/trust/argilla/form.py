@@ -7,8 +7,8 @@ import re
 from typing import Any, assert_never
 
 from greval.errors import ArgillaError
-from greval.records.fingerprint import hash_json
 from greval.records.metric import JudgedMetric
+from greval.records.metric_input import hash_json
 from greval.records.scale import CategoricalScale, JudgedScale, Value, ValueScale
 from greval.trust.annotations.rendering import list_titles
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pydantic import ValidationError
 
 from greval.records.annotation import Annotation
-from greval.records.fingerprint import hash_json
+from greval.records.metric_input import hash_json
 from greval.records.record import Record
 from greval.trust.annotations.judged_items import ItemKey, ItemRef, build_item_id
 from greval.trust.argilla.dataset import ArgillaDataset

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from greval.errors import DataError
 from greval.records.annotation import Annotation
-from greval.records.fingerprint import hash_json
+from greval.records.metric_input import hash_json
 from greval.trust.annotations import AnnotationFile, read_annotations, write_annotations
 from greval.trust.annotations.files import ANNOTATIONS_FILE
 from greval.trust.argilla.ledger import Ledger, find_rows_of_others, get_ledger_folder, write_ledger

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from greval._util.arguments import build_unknown_name_error
 from greval.errors import DataError
-from greval.records.outline import Outline, read_outline
-from greval.records.result import Result
+from greval.records.result import Outline, Result, read_outline
 from greval.records.scale import CategoricalScale, Scale
 from greval.runs.store import Store
 from greval.trust.annotations.judged_items import read_definitions

@@ -9,9 +9,8 @@ from pathlib import Path
 
 from greval.errors import DataError
 from greval.records.case import Case, Tags
-from greval.records.fingerprint import hash_json
 from greval.records.metric import Metric, build_metric
-from greval.records.metric_input import select_metric_input
+from greval.records.metric_input import hash_json, select_metric_input
 from greval.records.result import Judgement, Result
 from greval.records.scale import Scale
 from greval.runs.store import Store

@@ -12,9 +12,8 @@ from prompt_fences import BASE, FILLED, HOSTILE, PLAIN, TEXTS, around, fences, n
 from greval.judging.prompt import AGGREGATES_RULE
 from greval.methods.fair_context.answer_generation import generate_answers
 from greval.records.case import Case, Response, Sample
-from greval.records.fingerprint import compute_content_key
 from greval.records.metric import CategoricalMetric
-from greval.records.metric_input import explain_missing_needs, select_metric_input
+from greval.records.metric_input import compute_content_key, explain_missing_needs, select_metric_input
 from greval.runs.runnable import compile_metric
 from greval.testing import ScriptedJudge
 
