@@ -17,8 +17,8 @@ from greval.records.metric import JudgedMetric, Metric
 from greval.runs.options import get_prices
 from greval.stats.interval import LEVEL
 from greval.trust.alignment.cross_validation import AlignTask, judge_held_out, learn_definition
-from greval.trust.alignment.definition_runs import AlignBudget, DefinitionRunner, Verdicts
 from greval.trust.alignment.gain import VerdictPair, compute_gain, explain_rejection
+from greval.trust.alignment.model_calls import AlignBudget, DefinitionRunner, Verdicts
 from greval.trust.alignment.preparation import DEFAULT_CHOOSING, AlignOptions, PreparedAlignment, prepare_alignment
 from greval.trust.alignment.provenance import add_provenance, diff_definitions
 from greval.trust.alignment.records import AgreementGain, AlignAttempt, Alignment

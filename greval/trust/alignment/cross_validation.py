@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from greval.metrics.files import write_metric
 from greval.records.metric import JudgedMetric
 from greval.records.scale import Scale
-from greval.trust.alignment.definition_runs import DefinitionRunner, Verdicts
 from greval.trust.alignment.few_shot import add_examples
 from greval.trust.alignment.folds import draw_clusters
 from greval.trust.alignment.gain import VerdictPair, compute_gain
 from greval.trust.alignment.labelled_items import LabelledItem
+from greval.trust.alignment.model_calls import DefinitionRunner, Verdicts
 from greval.trust.alignment.records import AlignAttempt, AlignStrategy
 from greval.trust.alignment.rewrite import rewrite_metric
 from greval.trust.alignment.writer import DefinitionWriter

@@ -21,8 +21,8 @@ from greval.records.metric import Example, JudgedMetric, build_metric
 from greval.records.note import ShareNote
 from greval.records.result import Judgement
 from greval.records.scale import CategoricalScale, Value, ValueScale
-from greval.trust.alignment.definition_runs import Verdicts
 from greval.trust.alignment.labelled_items import LabelledItem, format_case, keep_item
+from greval.trust.alignment.model_calls import Verdicts
 from greval.trust.alignment.writer import DefinitionWriter
 from greval.trust.annotations.values import parse_on_scale
 

@@ -13,9 +13,9 @@ from greval.judging.model.prices import Prices
 from greval.metrics.library import load_metric
 from greval.records.metric import JudgedMetric, Metric
 from greval.stats.interval import LEVEL, check_level
-from greval.trust.alignment.definition_runs import compute_run_fingerprint
 from greval.trust.alignment.folds import assign_folds, draw_clusters
 from greval.trust.alignment.labelled_items import LabelledItems, read_labelled_items
+from greval.trust.alignment.model_calls import compute_run_fingerprint
 from greval.trust.alignment.records import AlignStrategy
 from greval.trust.annotations.sources import AnnotationSource
 

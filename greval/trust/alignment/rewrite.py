@@ -14,9 +14,9 @@ from greval.judging.answer_schema import build_object_schema
 from greval.judging.prompt import neutralise_fences
 from greval.records.metric import JudgedMetric, build_metric
 from greval.records.scale import CategoricalScale, Value
-from greval.trust.alignment.definition_runs import Verdicts
 from greval.trust.alignment.few_shot import compute_distance, format_item
 from greval.trust.alignment.labelled_items import LabelledItem
+from greval.trust.alignment.model_calls import Verdicts
 from greval.trust.alignment.writer import DefinitionWriter
 
 MAX_SHOWN = 6

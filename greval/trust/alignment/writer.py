@@ -20,7 +20,7 @@ from greval.judging.model.reply_cache import ReplyCache
 from greval.judging.prompt import neutralise_fences
 from greval.judging.reply_json import parse_last_object
 from greval.records.result import Failure
-from greval.trust.alignment.definition_runs import AlignBudget
+from greval.trust.alignment.model_calls import AlignBudget
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

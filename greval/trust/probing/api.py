@@ -23,8 +23,8 @@ from greval.records.metric import JudgedMetric, Metric
 from greval.records.metric_input import explain_missing_needs
 from greval.records.result import Result
 from greval.runs.worker import narrow_for_metric
+from greval.trust.probing.checks import CHECKS, PROBE_CHECKS, REPEATS, CheckContext, ProbeCheck
 from greval.trust.probing.kill_rates import count_check, count_failures, measure_noise
-from greval.trust.probing.mutations import CHECKS, PROBE_CHECKS, REPEATS, CheckContext, ProbeCheck
 from greval.trust.probing.plan import MAIN, OTHER_ORDER, ReferenceCases, build_references, plan_mutants
 from greval.trust.probing.records import Probe, SkippedCheck
 from greval.trust.probing.source_cases import MIN_POOL, SourceCases, iter_demo_cases, read_source_cases

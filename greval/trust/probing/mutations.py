@@ -1,220 +1,137 @@
-"""The checks of a probe: the metrics each applies to, its mutations, and the relation that must hold."""
+"""What a metric judges of a case, and the mutations of it: changed texts, blanks, content of another question."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import partial
-from typing import Literal, NamedTuple
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Literal
 
-from greval.records.case import Case
+from greval.records.case import Case, Chunk, Triple
 from greval.records.metric import JudgedMetric
-from greval.records.metric_input import list_items
-from greval.records.scale import CategoricalScale
-from greval.trust.probing import planted_texts as wordings
-from greval.trust.probing.expected_order import Relation, find_best_value
-from greval.trust.probing.targets import (
-    SOURCES,
-    Target,
-    blank_target,
-    change_texts,
-    find_target,
-    is_grounded,
-    reorder_items,
-)
+from greval.records.metric_input import Item, list_items
 
-ReferenceName = Literal["unchanged", "other"]
-"""What a mutant is made from: the unchanged case, or the case with content of another question."""
-
-REPEATS = "repeats"
-NO_TARGET = "it judges neither an answer nor items nor a context"
-NO_ORDER = "its categories have no order: no verdict is better than another"
-NO_CLAIM = "the answer states nothing of its sources: nothing has to bear it out"
-FEW_ITEMS = "fewer than two items: there is no order"
+Target = Literal["answer", "context", "chunks", "triples"]
+SOURCES = frozenset({"context", "chunks", "triples"})
+_WORD = re.compile(r"\w{3,}|\d+")
 
 
-class CheckContext(NamedTuple):
-    """The input of a check's applicability test.
+def find_target(metric: JudgedMetric) -> Target | None:
+    """Return what a metric judges: its items, else the answer, else the context. None if it uses none of these.
 
-    `one_by_one` is true if each item is judged in its own call. `named` holds the checks that the user named.
+    Example:
+        >>> from greval.records.metric import ValueMetric
+        >>> find_target(ValueMetric(name="m", description="d", needs=["question", "context"], steps=["s"],
+        ...                         range=(0, 1), levels={0: "No.", 1: "Yes."}))
+        'context'
     """
-
-    metric: JudgedMetric
-    one_by_one: bool = False
-    named: frozenset[str] = frozenset()
-
-
-class MutationVariant(NamedTuple):
-    """One mutation of a case. `make` returns the mutant, or the reason if this case cannot be mutated."""
-
-    name: str
-    make: Callable[[Case], Case | str]
-
-
-@dataclass(frozen=True)
-class ProbeCheck:
-    """A check of a judge that needs no labels (a metamorphic relation).
-
-    `unfit` returns the reason if the check does not apply to a metric. Mutants are made `on` the first of
-    these references whose verdict leaves room for the relation to fail. `relation` must hold for each mutant.
-    If `twin` is true for a metric, the case with another question's content is also a mutant of the unchanged
-    one. `reworded` returns the metric by which the unchanged cases are judged a second time.
-    """
-
-    name: str
-    relation: Relation
-    unfit: Callable[[CheckContext], str | None]
-    variants: Callable[[JudgedMetric], Iterator[MutationVariant]] = lambda _: iter(())
-    on: tuple[ReferenceName, ...] = ("unchanged",)
-    twin: Callable[[JudgedMetric], bool] = lambda _: False
-    reworded: Callable[[JudgedMetric], JudgedMetric] | None = None
-
-
-def _reject_without_items(setting: CheckContext) -> str | None:
-    if setting.metric.over is None:
-        return "it judges no items"
-    return "each item is judged in a call of its own, where no order is seen" if setting.one_by_one else None
-
-
-def _reject_without_categories(setting: CheckContext) -> str | None:
-    return None if isinstance(setting.metric.scale, CategoricalScale) else "its scale lists numbers in their order"
-
-
-def _reject_without_order(setting: CheckContext) -> str | None:
-    """Return the reason if no verdict can improve."""
-    if find_target(setting.metric) is None:
-        return NO_TARGET
-    return NO_ORDER if find_best_value(setting.metric.scale) is None else None
-
-
-def _reject_without_prose(setting: CheckContext) -> str | None:
-    return "triples are no prose" if setting.metric.over == "triples" else _reject_without_order(setting)
-
-
-def _reject_contradiction(setting: CheckContext) -> str | None:
-    metric = setting.metric
-    if find_target(metric) != "answer":
-        return "it judges no answer"
-    if not _list_evidence(metric) and "question" not in metric.needs:
-        return "it sees nothing that an answer could contradict"
-    sure = bool(_list_evidence(metric)) or "contradicted" in setting.named
-    return _reject_without_order(setting) or (
-        None if sure else _format_unclear("contradicted", "another question's answer")
-    )
-
-
-def _reject_emptiness(setting: CheckContext) -> str | None:
-    metric = setting.metric
-    if reason := _reject_without_order(setting):
-        return reason
-    sure = bool(_list_evidence(metric)) if find_target(metric) == "answer" else "question" in metric.needs
-    return None if sure or "empty" in setting.named else _format_unclear("empty", "nothing at all")
-
-
-def _format_unclear(name: str, what: str) -> str:
-    return f"whether {what} is bad cannot be told from what it needs; name it where it is (--checks {name})"
-
-
-def _list_evidence(metric: JudgedMetric) -> frozenset[str]:
-    """Return the inputs besides the question against which an answer is judged."""
-    return frozenset({*metric.needs} & {"expected_answer", *SOURCES})
-
-
-def _is_context_only(metric: JudgedMetric) -> bool:
-    """Return whether the answer is judged against the context alone, so that nothing supports it without context."""
-    return (
-        find_target(metric) == "answer"
-        and not {"question", "expected_answer"} & {*metric.needs}
-        and bool(SOURCES & {*metric.needs})
-    )
-
-
-def _list_orders(metric: JudgedMetric) -> Iterator[MutationVariant]:
     if metric.over:
-        yield MutationVariant("reversed", partial(_reorder_items, what=metric.over, shift=None))
-        yield MutationVariant("rotated", partial(_reorder_items, what=metric.over, shift=1))
+        return metric.over
+    if "answer" in metric.needs:
+        return "answer"
+    return "context" if SOURCES & {*metric.needs} else None
 
 
-def _reorder_items(case: Case, *, what: Literal["chunks", "triples"], shift: int | None) -> Case | str:
+def change_texts(case: Case, what: Target, change: Callable[[str], str]) -> Case:
+    """Return the case with changed texts: the answer, every chunk, or the object of every triple.
+
+    In a context the chunks are changed, or the triples if there are no chunks.
+    """
+    if what == "answer":
+        return case.model_copy(update={"answer": change(case.answer or "")})
+    if what == "triples" or (what == "context" and not case.chunks):
+        found = (one.model_copy(update={"object": change(one.object)}) for one in case.triples or ())
+        return case.model_copy(update={"triples": tuple(found)})
+    changed = (one.model_copy(update={"text": change(one.text)}) for one in case.chunks or ())
+    return case.model_copy(update={"chunks": tuple(changed)})
+
+
+def blank_target(case: Case, what: Target) -> Case:
+    """Return the case with what is judged emptied: an empty answer, or items without text."""
+    if what == "answer":
+        return case.model_copy(update={"answer": ""})
+    chunks = tuple(one.model_copy(update={"text": ""}) for one in case.chunks or ())
+    triples = tuple(one.model_copy(update={"subject": "", "predicate": "", "object": ""}) for one in case.triples or ())
+    parts: dict[str, object] = {"chunks": chunks, "triples": triples}
+    if what == "context":
+        return case.model_copy(
+            update={name: part for name, part in parts.items() if getattr(case, name) is not None}
+            | {"aggregates": None}
+        )
+    return case.model_copy(update={what: parts[what]})
+
+
+def swap_target(case: Case, other: Case, what: Target) -> Case:
+    """Return the case with what is judged taken from another case. Items keep their ids, so that verdicts match."""
+    if what == "answer":
+        return case.model_copy(update={"answer": other.answer})
+    if what == "context":
+        update = {"chunks": other.chunks, "triples": other.triples, "aggregates": other.aggregates}
+        return case.model_copy(update=update)
+    own, theirs = list_items(what, case), list_items(what, other)
+    return case.model_copy(update={what: tuple(_copy_id(theirs[n % len(theirs)], one) for n, one in enumerate(own))})
+
+
+def reorder_items(case: Case, what: Literal["chunks", "triples"], shift: int | None) -> Case:
+    """Return the case with its items rotated by `shift` places, or reversed for a `shift` of None."""
     found = list_items(what, case)
-    return reorder_items(case, what, shift) if len({one.id for one in found}) > 1 else FEW_ITEMS
+    return case.model_copy(update={what: found[::-1] if shift is None else (*found[shift:], *found[:shift])})
 
 
-def _list_paddings(metric: JudgedMetric) -> Iterator[MutationVariant]:
-    if what := find_target(metric):
-        yield MutationVariant("after", partial(change_texts, what=what, change=wordings.append_padding))
-        yield MutationVariant("before", partial(change_texts, what=what, change=wordings.prepend_padding))
+def find_foreign_case(case: Case, pool: Sequence[Case], what: Target) -> Case | None:
+    """Return the case of another question whose content shares the fewest words with this one, or None.
 
+    Answers that state something from their own sources are preferred, because a refusal would fit any
+    question.
 
-def _list_denials(metric: JudgedMetric) -> Iterator[MutationVariant]:
-    if _list_evidence(metric):
-        yield MutationVariant("denied", partial(change_texts, what="answer", change=wordings.deny_text))
-
-
-def _list_blanks(metric: JudgedMetric) -> Iterator[MutationVariant]:
-    what = find_target(metric)
-    if _is_context_only(metric):
-        yield MutationVariant("no context", _remove_context)
-    elif what:
-        yield MutationVariant("nothing", partial(blank_target, what=what))
-
-
-def _remove_context(case: Case) -> Case | str:
-    return blank_target(case, "context") if is_grounded(case, "answer") else NO_CLAIM
-
-
-def _list_injections(metric: JudgedMetric) -> Iterator[MutationVariant]:
-    what, value = find_target(metric), find_best_value(metric.scale)
-    if what and value is not None:
-        for name, plant in INJECTIONS.items():
-            yield MutationVariant(name, partial(change_texts, what=what, change=partial(plant, value=value)))
-
-
-def _reverse_categories(metric: JudgedMetric) -> JudgedMetric:
-    """Return the metric with its categories listed in reverse order. Their meanings are unchanged."""
-    scale = metric.scale
-    if not isinstance(scale, CategoricalScale):
-        return metric
-    turned = CategoricalScale(categories=scale.categories[::-1], ordered=False)
-    return metric.model_copy(update={"scale": turned})
-
-
-INJECTIONS = {
-    "order": wordings.add_order,
-    "verdict": wordings.add_verdict,
-    "fences": wordings.add_fences,
-    "system": wordings.add_system_message,
-}
-OTHER_FIRST: tuple[ReferenceName, ...] = ("other", "unchanged")
-"""The reference with another question's content comes first: its verdict is low, so a rise is most likely visible."""
-
-CHECKS: Mapping[str, ProbeCheck] = {
-    one.name: one
-    for one in (
-        ProbeCheck("item_order", Relation.same, _reject_without_items, _list_orders),
-        ProbeCheck("category_order", Relation.same, _reject_without_categories, reworded=_reverse_categories),
-        ProbeCheck("padded", Relation.not_better, _reject_without_prose, _list_paddings, on=OTHER_FIRST),
-        ProbeCheck("contradicted", Relation.bad, _reject_contradiction, _list_denials, twin=lambda _: True),
-        ProbeCheck(
-            "empty",
-            Relation.worst,
-            _reject_emptiness,
-            _list_blanks,
-            twin=lambda metric: find_target(metric) != "answer",
-        ),
-        ProbeCheck("injected", Relation.not_better, _reject_without_order, _list_injections, on=OTHER_FIRST),
+    Args:
+        case: The case that needs foreign content.
+        pool: The cases to choose from.
+        what: The part to be taken.
+    """
+    own = extract_words(" ".join((case.question, case.expected_answer or "", *iter_texts(case, what))))
+    strangers = [
+        one
+        for one in pool
+        if one.question != case.question
+        and any(map(str.strip, iter_texts(one, what)))
+        and [*iter_texts(one, what)] != [*iter_texts(case, what)]
+    ]
+    return min(
+        strangers,
+        key=lambda one: (not is_grounded(one, what), len(own & extract_words(" ".join(iter_texts(one, what))))),
+        default=None,
     )
-}
-PROBE_CHECKS = (REPEATS, *CHECKS)
-"""The checks in the order of the report."""
 
-__all__ = [
-    "CHECKS",
-    "PROBE_CHECKS",
-    "REPEATS",
-    "CheckContext",
-    "MutationVariant",
-    "ProbeCheck",
-    "ReferenceName",
-    "Target",
-]
+
+def is_grounded(case: Case, what: Target) -> bool:
+    """Return whether an answer states something from its sources or the expected answer that is not in the question."""
+    if what != "answer":
+        return True
+    sources = " ".join((case.expected_answer or "", *iter_texts(case, "context")))
+    return bool((extract_words(case.answer or "") & extract_words(sources)) - extract_words(case.question))
+
+
+def iter_texts(case: Case, what: Target) -> Iterator[str]:
+    """Yield the texts of what is judged."""
+    if what == "answer":
+        yield case.answer or ""
+    if what in {"chunks", "context"}:
+        yield from (one.text for one in case.chunks or ())
+    if what in {"triples", "context"}:
+        yield from (f"{one.subject} {one.predicate} {one.object}" for one in case.triples or ())
+    if what == "context":
+        yield from case.aggregates or ()
+
+
+def extract_words(text: str) -> set[str]:
+    """Return the content words of a text: numbers, and words of three letters or more.
+
+    Example:
+        >>> sorted(extract_words("It is 12 hours."))
+        ['12', 'hours']
+    """
+    return set(_WORD.findall(text.casefold()))
+
+
+def _copy_id(item: Item, like: Item) -> Chunk | Triple:
+    return item.model_copy(update={"id": like.id})

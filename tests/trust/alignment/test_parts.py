@@ -23,11 +23,11 @@ from greval.records.scale import CategoricalScale, ValueScale
 from greval.report.align import render
 from greval.stats.interval import Interval
 from greval.testing import ScriptedJudge
-from greval.trust.alignment.definition_runs import AlignBudget
 from greval.trust.alignment.few_shot import add_examples, choose_items
 from greval.trust.alignment.folds import assign_folds, draw_clusters, number_clusters
 from greval.trust.alignment.gain import VerdictPair, compute_gain, explain_rejection
 from greval.trust.alignment.labelled_items import LabelledItem
+from greval.trust.alignment.model_calls import AlignBudget
 from greval.trust.alignment.provenance import add_provenance
 from greval.trust.alignment.records import AgreementGain, AlignAttempt, Alignment
 from greval.trust.alignment.rewrite import rewrite_metric
