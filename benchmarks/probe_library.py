@@ -19,7 +19,9 @@ from pathlib import Path
 from greval import Judge, load_metric
 from greval.stats.interval import wilson_interval
 from greval.stats.measured import MeasuredValue
-from greval.trust.probing import PROBE_CHECKS, Probe, probe
+from greval.trust.probing.api import probe
+from greval.trust.probing.checks import PROBE_CHECKS
+from greval.trust.probing.records import Probe
 
 CASES = {
     "answer_alignment": 4,

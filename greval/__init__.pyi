@@ -82,7 +82,9 @@ from .trust.annotations.files import keep_annotations, read_annotations, write_a
 from .trust.argilla import pull_from_argilla, push_to_argilla
 from .trust.estimates import Estimate, estimate
 from .trust.panels import Panel, panel, panel_annotations
-from .trust.probing import PROBE_CHECKS, Probe, forecast_probe, probe, probe_async
+from .trust.probing.api import forecast_probe, probe, probe_async
+from .trust.probing.checks import PROBE_CHECKS
+from .trust.probing.records import Probe
 
 __version__: str
 __all__ = [

@@ -40,7 +40,7 @@ from greval.metrics.library import add_dependencies, load_metric
 from greval.records.metric import Metric, set_reason_depth
 
 if TYPE_CHECKING:
-    from greval.trust.probing import Probe
+    from greval.trust.probing.records import Probe
     from greval.trust.probing.stages import ProbeOptions
 
 
@@ -123,7 +123,7 @@ def probe(  # noqa: PLR0913 - the options of a command
 
 async def _probe(metric: Metric, judge: Judge, cases: str | None, options: ProbeOptions, bar: ProgressBar) -> Probe:
     """Probe with a progress bar. The first Ctrl-C finishes calls in flight, the second stops immediately."""
-    from greval.trust.probing import probe_async
+    from greval.trust.probing.api import probe_async
 
     stop = asyncio.Event()
     stop_on_signals(stop)
@@ -139,7 +139,7 @@ async def _probe(metric: Metric, judge: Judge, cases: str | None, options: Probe
 def _print_forecast(metric: Metric, judge: Judge, cases: str | None, options: ProbeOptions) -> None:
     """Print the maximum number of calls of the probe, and their cost."""
     from greval.report.forecast import render
-    from greval.trust.probing import forecast_probe
+    from greval.trust.probing.api import forecast_probe
 
     render(forecast_probe(metric, judge, read_cases(cases) if cases else None, **options), create_console())
 

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from greval.cli.probe import probe
 from greval.errors import DataError
 from greval.metrics.files import write_metric
-from greval.trust.probing import Probe
+from greval.trust.probing.records import Probe
 
 app = typer.Typer()
 app.command("probe")(probe)

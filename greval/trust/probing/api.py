@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Unpack
@@ -21,13 +21,24 @@ from greval.metrics.library import find_dependencies, require_metric
 from greval.records.case import Case
 from greval.records.metric import JudgedMetric, Metric
 from greval.records.metric_input import explain_missing_needs
-from greval.records.result import Result
+from greval.runs.forecast import Forecast, MetricForecast, forecast
+from greval.runs.manifest import PROBE_TAG
+from greval.runs.options import EvaluateOptions
 from greval.runs.worker import narrow_for_metric
 from greval.trust.probing.checks import CHECKS, PROBE_CHECKS, REPEATS, CheckContext, ProbeCheck
 from greval.trust.probing.kill_rates import count_check, count_failures, measure_noise
-from greval.trust.probing.plan import MAIN, OTHER_ORDER, ReferenceCases, build_references, plan_mutants
+from greval.trust.probing.plan import (
+    MAIN,
+    MIN_POOL,
+    OTHER_ORDER,
+    ReferenceCases,
+    SourceCases,
+    build_references,
+    iter_demo_cases,
+    plan_mutants,
+    read_source_cases,
+)
 from greval.trust.probing.records import Probe, SkippedCheck
-from greval.trust.probing.source_cases import MIN_POOL, SourceCases, iter_demo_cases, read_source_cases
 from greval.trust.probing.stages import ProbeOptions, ProbeStages
 
 DEFAULT_LIMIT = 20
@@ -93,27 +104,64 @@ async def probe_async(
         StoreError: If the folder cannot be written, or contains a run that is not a probe.
     """
     check_options(options, ProbeOptions, "probe")
-    task = build_task(require_metric(metric), judge, cases, options)
-    stages = ProbeStages(get_probe_folder(metric, options), judge, options, stop)
+    task = _build_task(require_metric(metric), judge, cases, options)
+    stages = ProbeStages(_get_folder(metric, options), judge, options, stop)
     stages.check_folder()
-    let_through = await _narrow_cases(task, stages)
-    made = build_references(let_through, task.bases.pool, task.metric, task.wanted)
-    references = [case for base in made for case in base.references.values()]
+    bases = build_references(await _narrow_cases(task, stages), task.source.pool, task.metric, task.checks)
+    references = [case for base in bases for case in base.references.values()]
     await stages.run_stage(MAIN, references, [task.metric], part="references")
-    planned = plan_mutants(made, task.metric, task.wanted, stages.verdicts, mutants=task.mutants)
-    if planned.cases:
-        await stages.run_stage(MAIN, planned.cases, [task.metric], part="planted")
-    unchanged = [base.original for base in made]
-    for check in task.wanted:
+    plan = plan_mutants(bases, task.metric, task.checks, stages.verdicts, mutants=task.mutants)
+    await stages.run_stage(MAIN, plan.cases, [task.metric], part="planted")
+    unchanged = [base.original for base in bases]
+    for check in task.checks:
         if check.reworded:
             await stages.run_stage(OTHER_ORDER, unchanged, [check.reworded(task.metric)])
-    for name in task.again:
+    for name in task.repeats:
         await stages.run_stage(name, unchanged, [task.metric])
-    counted = [count_check(check, planned, stages.verdicts, task.metric.scale) for check in task.wanted]
-    return _build_probe(task, stages, made).model_copy(
+    counted = [count_check(check, plan, stages.verdicts, task.metric.scale) for check in task.checks]
+    return _build_probe(task, stages, bases).model_copy(
         update={
-            "checks": tuple(one for one, _ in counted),
-            "survivors": tuple(one for _, survivors in counted for one in survivors),
+            "checks": tuple(result for result, _ in counted),
+            "survivors": tuple(survivor for _, survivors in counted for survivor in survivors),
+        }
+    )
+
+
+def forecast_probe(
+    metric: Metric,
+    judge: Judge,
+    cases: CaseRecords | None = None,
+    **probe_options: Unpack[ProbeOptions],
+) -> Forecast:
+    """Count the maximum number of calls that `probe` would make with the same arguments, without making any.
+
+    Only the verdicts on the unchanged cases decide which mutants are usable. The forecast counts all of them.
+
+    Returns:
+        Calls, tokens and cost of each stage, without what the folder already contains.
+
+    Raises:
+        DataError: If no case fits the metric, or a check is unknown.
+        JudgeError: If the judge cannot be used at all.
+        StoreError: If the folder contains a run that is not a probe.
+    """
+    task = _build_task(metric, judge, cases, probe_options)
+    folder = _get_folder(metric, probe_options)
+    stages = ProbeStages(folder, judge, probe_options)
+    stages.check_folder()
+    options: EvaluateOptions = {"prices": probe_options.get("prices"), "probe": True}
+    parts = [
+        (name, forecast(stage_cases, metrics, judge, out=folder / stage, **options))
+        for name, stage, stage_cases, metrics in _list_stages(task)
+        if stage_cases
+    ]
+    return parts[0][1].model_copy(
+        update={
+            "expected": tuple(_name_stage(name, expected) for name, part in parts for expected in part.expected),
+            "unread": len(task.source.unread),
+            "spent": stages.before,
+            "max_calls": probe_options.get("max_calls"),
+            "max_cost": probe_options.get("max_cost"),
         }
     )
 
@@ -128,14 +176,14 @@ class ProbeTask:
     metric: JudgedMetric
     built_on: tuple[Metric, ...]
     given: JudgedMetric
-    bases: SourceCases
-    wanted: tuple[ProbeCheck, ...]
+    source: SourceCases
+    checks: tuple[ProbeCheck, ...]
     skipped: tuple[SkippedCheck, ...]
-    again: tuple[str, ...]
+    repeats: tuple[str, ...]
     mutants: int
 
 
-def build_task(
+def _build_task(
     metric: Metric, judge: Judge | BaseChatModel, cases: CaseRecords | None, options: ProbeOptions
 ) -> ProbeTask:
     """Read the cases and select the checks.
@@ -146,40 +194,38 @@ def build_task(
     if not isinstance(metric, JudgedMetric):
         raise DataError(f"{metric.name}: is computed, not judged: there is no judge to probe")
     named = _parse_checks(options)
-    limit, mutants, repeats = (
-        options.get("limit", DEFAULT_LIMIT),
-        options.get("mutants", DEFAULT_MUTANTS),
-        options.get("repeats", DEFAULT_REPEATS),
-    )
+    limit, mutants = options.get("limit", DEFAULT_LIMIT), options.get("mutants", DEFAULT_MUTANTS)
+    repeats = options.get("repeats", DEFAULT_REPEATS)
     if min(limit, mutants, repeats) < 1:
         raise DataError(f"limit, mutants and repeats must be 1 or more, got {limit}, {mutants} and {repeats}")
-    found = read_source_cases(iter_demo_cases() if cases is None else cases, metric, limit)
-    if not found.cases:
-        reasons = ", ".join(f"{count} {reason}" for reason, count in found.left_out.items()) or "there are none"
-        if found.unread:
-            reasons += f"; rows that are no cases: {len(found.unread)}, the first: {found.unread[0]}"
+    source = read_source_cases(iter_demo_cases() if cases is None else cases, metric, limit)
+    if not source.cases:
+        reasons = ", ".join(f"{count} {reason}" for reason, count in source.left_out.items()) or "there are none"
+        if source.unread:
+            reasons += f"; rows that are no cases: {len(source.unread)}, the first: {source.unread[0]}"
         raise DataError(f"{metric.name}: no case to probe on among the first {max(limit, MIN_POOL)}: {reasons}")
     alone = metric.model_copy(update={"uses": {}})
-    setting = CheckContext(alone, one_by_one=_is_one_by_one(alone, judge), named=named)
-    why = {name: check.unfit(setting) for name, check in CHECKS.items() if name in named or not named}
-    skips = [SkippedCheck(check=name, reason=reason) for name, reason in why.items() if reason]
+    one_by_one = alone.over is not None and MetricJudge(alone, JudgeClient(judge)).max_items == 1
+    context = CheckContext(alone, one_by_one=one_by_one, named=named)
+    unfit = {name: check.unfit(context) for name, check in CHECKS.items() if name in named or not named}
+    skipped = [SkippedCheck(check=name, reason=reason) for name, reason in unfit.items() if reason]
     repeated = REPEATS in named or not named
     if repeated and repeats == 1:
-        skips.insert(0, SkippedCheck(check=REPEATS, reason=NO_REPEATS))
+        skipped.insert(0, SkippedCheck(check=REPEATS, reason=NO_REPEATS))
+    *built_on, _ = find_dependencies(metric, options.get("built_on", ()))
     return ProbeTask(
         metric=alone,
-        built_on=_list_dependencies(metric, options),
+        built_on=tuple(built_on),
         given=metric,
-        bases=found,
-        wanted=tuple(CHECKS[name] for name, reason in why.items() if reason is None),
-        skipped=tuple(skips),
-        again=tuple(f"repeat-{n}" for n in range(2, repeats + 1)) if repeated else (),
+        source=source,
+        checks=tuple(CHECKS[name] for name, reason in unfit.items() if reason is None),
+        skipped=tuple(skipped),
+        repeats=tuple(f"repeat-{n}" for n in range(2, repeats + 1)) if repeated else (),
         mutants=mutants,
     )
 
 
-def get_probe_folder(metric: Metric, options: ProbeOptions) -> Path:
-    """Return the run folder."""
+def _get_folder(metric: Metric, options: ProbeOptions) -> Path:
     return Path(options.get("out") or Path("runs") / f"probe-{metric.name}")
 
 
@@ -196,51 +242,61 @@ def _parse_checks(options: ProbeOptions) -> frozenset[str]:
     return named
 
 
-def _list_dependencies(metric: JudgedMetric, options: ProbeOptions) -> tuple[Metric, ...]:
-    """Return the metrics that the metric builds on, in dependency order."""
-    *below, _ = find_dependencies(metric, options.get("built_on", ()))
-    return tuple(below)
-
-
-def _is_one_by_one(metric: JudgedMetric, judge: Judge | BaseChatModel) -> bool:
-    return metric.over is not None and MetricJudge(metric, JudgeClient(judge)).max_items == 1
-
-
 async def _narrow_cases(task: ProbeTask, stages: ProbeStages) -> Sequence[Case]:
     """Narrow the cases by the metrics that this one builds on, so that only this metric is probed."""
-    cases = task.bases.cases
     if not task.given.uses:
-        return cases
-    found = await stages.run_stage(BUILT_ON, cases, task.built_on)
-    through: list[Case] = []
-    for case in cases:
-        place = BUILT_ON, case.id, case.method
-        rows = {name: results[place] for name, results in found.items() if place in results}
+        return task.source.cases
+    results = await stages.run_stage(BUILT_ON, task.source.cases, task.built_on)
+    narrowed: list[Case] = []
+    for case in task.source.cases:
+        key = BUILT_ON, case.id, case.method
+        rows = {name: by_key[key] for name, by_key in results.items() if key in by_key}
         seen, broken = narrow_for_metric(case, task.given, rows)
         failed = broken or len(rows) < len(task.built_on)
         reason = "what it builds on could not be judged" if failed else explain_missing_needs(task.metric, seen)
         if reason:
-            task.bases.left_out[reason] += 1
+            task.source.left_out[reason] += 1
         else:
-            through.append(seen)
-    return through
+            narrowed.append(seen)
+    return narrowed
 
 
-def _build_probe(task: ProbeTask, stages: ProbeStages, made: Sequence[ReferenceCases]) -> Probe:
+def _build_probe(task: ProbeTask, stages: ProbeStages, bases: Sequence[ReferenceCases]) -> Probe:
     """Build the result without the figures of the checks."""
-    results: list[Result] = [*stages.verdicts.values()]
     return Probe(
         folder=str(stages.folder),
         metric=task.given.name,
         judge=JudgeClient(stages.judge).label,
-        cases=len(made),
+        cases=len(bases),
         checks=(),
-        noise=measure_noise(made, stages.verdicts, (MAIN, *task.again)) if task.again else None,
+        noise=measure_noise(bases, stages.verdicts, (MAIN, *task.repeats)) if task.repeats else None,
         skipped=task.skipped,
-        left_out=dict(task.bases.left_out),
-        unread=tuple(task.bases.unread),
-        failures=count_failures(results),
+        left_out=dict(task.source.left_out),
+        unread=tuple(task.source.unread),
+        failures=count_failures(stages.verdicts.values()),
         usage=stages.usage,
         cost=stages.cost,
         why=stages.why,
     )
+
+
+def _list_stages(task: ProbeTask) -> Iterator[tuple[str, str, Sequence[Case], Sequence[Metric]]]:
+    """Yield the name, folder, cases and metrics of each stage."""
+    if task.given.uses:
+        yield "", BUILT_ON, task.source.cases, task.built_on
+    bases = build_references(task.source.cases, task.source.pool, task.metric, task.checks)
+    unchanged = [base.original for base in bases]
+    yield "unchanged", MAIN, unchanged, [task.metric]
+    others = [base.references["other"] for base in bases if "other" in base.references]
+    yield "another question's", MAIN, others, [task.metric]
+    plan = plan_mutants(bases, task.metric, task.checks, None, mutants=task.mutants)
+    for check in task.checks:
+        yield check.name, MAIN, [case for case in plan.cases if case.tags[PROBE_TAG] == check.name], [task.metric]
+        if check.reworded:
+            yield check.name, OTHER_ORDER, unchanged, [check.reworded(task.metric)]
+    for name in task.repeats:
+        yield name, name, unchanged, [task.metric]
+
+
+def _name_stage(name: str, expected: MetricForecast) -> MetricForecast:
+    return expected.model_copy(update={"metric": f"{expected.metric} ({name})" if name else expected.metric})

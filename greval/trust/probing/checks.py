@@ -1,4 +1,4 @@
-"""The checks of a probe: the metrics each applies to, its mutations, and the relation that must hold."""
+"""The checks of a probe: the metrics each applies to, its mutants, and the relation that must hold."""
 
 from __future__ import annotations
 
@@ -11,14 +11,19 @@ from greval.records.case import Case
 from greval.records.metric import JudgedMetric
 from greval.records.metric_input import list_items
 from greval.records.scale import CategoricalScale
-from greval.trust.probing import planted_texts as wordings
 from greval.trust.probing.mutations import (
     SOURCES,
-    Target,
+    add_fences,
+    add_order,
+    add_system_message,
+    add_verdict,
+    append_padding,
     blank_target,
     change_texts,
+    deny_text,
     find_target,
     is_grounded,
+    prepend_padding,
     reorder_items,
 )
 from greval.trust.probing.relations import Relation, find_best_value
@@ -70,49 +75,47 @@ class ProbeCheck:
     reworded: Callable[[JudgedMetric], JudgedMetric] | None = None
 
 
-def _reject_without_items(setting: CheckContext) -> str | None:
-    if setting.metric.over is None:
+def _reject_without_items(context: CheckContext) -> str | None:
+    if context.metric.over is None:
         return "it judges no items"
-    return "each item is judged in a call of its own, where no order is seen" if setting.one_by_one else None
+    return "each item is judged in a call of its own, where no order is seen" if context.one_by_one else None
 
 
-def _reject_without_categories(setting: CheckContext) -> str | None:
-    return None if isinstance(setting.metric.scale, CategoricalScale) else "its scale lists numbers in their order"
+def _reject_without_categories(context: CheckContext) -> str | None:
+    return None if isinstance(context.metric.scale, CategoricalScale) else "its scale lists numbers in their order"
 
 
-def _reject_without_order(setting: CheckContext) -> str | None:
+def _reject_without_order(context: CheckContext) -> str | None:
     """Return the reason if no verdict can improve."""
-    if find_target(setting.metric) is None:
+    if find_target(context.metric) is None:
         return NO_TARGET
-    return NO_ORDER if find_best_value(setting.metric.scale) is None else None
+    return NO_ORDER if find_best_value(context.metric.scale) is None else None
 
 
-def _reject_without_prose(setting: CheckContext) -> str | None:
-    return "triples are no prose" if setting.metric.over == "triples" else _reject_without_order(setting)
+def _reject_without_prose(context: CheckContext) -> str | None:
+    return "triples are no prose" if context.metric.over == "triples" else _reject_without_order(context)
 
 
-def _reject_contradiction(setting: CheckContext) -> str | None:
-    metric = setting.metric
+def _reject_contradiction(context: CheckContext) -> str | None:
+    metric = context.metric
     if find_target(metric) != "answer":
         return "it judges no answer"
     if not _list_evidence(metric) and "question" not in metric.needs:
         return "it sees nothing that an answer could contradict"
-    sure = bool(_list_evidence(metric)) or "contradicted" in setting.named
-    return _reject_without_order(setting) or (
-        None if sure else _format_unclear("contradicted", "another question's answer")
-    )
+    clear = bool(_list_evidence(metric)) or "contradicted" in context.named
+    unclear = None if clear else _format_unclear("contradicted", "another question's answer")
+    return _reject_without_order(context) or unclear
 
 
-def _reject_emptiness(setting: CheckContext) -> str | None:
-    metric = setting.metric
-    if reason := _reject_without_order(setting):
-        return reason
-    sure = bool(_list_evidence(metric)) if find_target(metric) == "answer" else "question" in metric.needs
-    return None if sure or "empty" in setting.named else _format_unclear("empty", "nothing at all")
+def _reject_emptiness(context: CheckContext) -> str | None:
+    metric = context.metric
+    clear = bool(_list_evidence(metric)) if find_target(metric) == "answer" else "question" in metric.needs
+    unclear = None if clear or "empty" in context.named else _format_unclear("empty", "nothing at all")
+    return _reject_without_order(context) or unclear
 
 
-def _format_unclear(name: str, what: str) -> str:
-    return f"whether {what} is bad cannot be told from what it needs; name it where it is (--checks {name})"
+def _format_unclear(name: str, content: str) -> str:
+    return f"its needs do not show whether {content} is bad; name the check if it is (--checks {name})"
 
 
 def _list_evidence(metric: JudgedMetric) -> frozenset[str]:
@@ -131,32 +134,32 @@ def _is_context_only(metric: JudgedMetric) -> bool:
 
 def _list_orders(metric: JudgedMetric) -> Iterator[MutationVariant]:
     if metric.over:
-        yield MutationVariant("reversed", partial(_reorder_items, what=metric.over, shift=None))
-        yield MutationVariant("rotated", partial(_reorder_items, what=metric.over, shift=1))
+        yield MutationVariant("reversed", partial(_reorder_items, target=metric.over, shift=None))
+        yield MutationVariant("rotated", partial(_reorder_items, target=metric.over, shift=1))
 
 
-def _reorder_items(case: Case, *, what: Literal["chunks", "triples"], shift: int | None) -> Case | str:
-    found = list_items(what, case)
-    return reorder_items(case, what, shift) if len({one.id for one in found}) > 1 else FEW_ITEMS
+def _reorder_items(case: Case, *, target: Literal["chunks", "triples"], shift: int | None) -> Case | str:
+    ids = {item.id for item in list_items(target, case)}
+    return reorder_items(case, target, shift) if len(ids) > 1 else FEW_ITEMS
 
 
 def _list_paddings(metric: JudgedMetric) -> Iterator[MutationVariant]:
-    if what := find_target(metric):
-        yield MutationVariant("after", partial(change_texts, what=what, change=wordings.append_padding))
-        yield MutationVariant("before", partial(change_texts, what=what, change=wordings.prepend_padding))
+    if target := find_target(metric):
+        yield MutationVariant("after", partial(change_texts, target=target, change=append_padding))
+        yield MutationVariant("before", partial(change_texts, target=target, change=prepend_padding))
 
 
 def _list_denials(metric: JudgedMetric) -> Iterator[MutationVariant]:
     if _list_evidence(metric):
-        yield MutationVariant("denied", partial(change_texts, what="answer", change=wordings.deny_text))
+        yield MutationVariant("denied", partial(change_texts, target="answer", change=deny_text))
 
 
 def _list_blanks(metric: JudgedMetric) -> Iterator[MutationVariant]:
-    what = find_target(metric)
+    target = find_target(metric)
     if _is_context_only(metric):
         yield MutationVariant("no context", _remove_context)
-    elif what:
-        yield MutationVariant("nothing", partial(blank_target, what=what))
+    elif target:
+        yield MutationVariant("nothing", partial(blank_target, target=target))
 
 
 def _remove_context(case: Case) -> Case | str:
@@ -164,10 +167,10 @@ def _remove_context(case: Case) -> Case | str:
 
 
 def _list_injections(metric: JudgedMetric) -> Iterator[MutationVariant]:
-    what, value = find_target(metric), find_best_value(metric.scale)
-    if what and value is not None:
+    target, value = find_target(metric), find_best_value(metric.scale)
+    if target and value is not None:
         for name, plant in INJECTIONS.items():
-            yield MutationVariant(name, partial(change_texts, what=what, change=partial(plant, value=value)))
+            yield MutationVariant(name, partial(change_texts, target=target, change=partial(plant, value=value)))
 
 
 def _reverse_categories(metric: JudgedMetric) -> JudgedMetric:
@@ -175,22 +178,21 @@ def _reverse_categories(metric: JudgedMetric) -> JudgedMetric:
     scale = metric.scale
     if not isinstance(scale, CategoricalScale):
         return metric
-    turned = CategoricalScale(categories=scale.categories[::-1], ordered=False)
-    return metric.model_copy(update={"scale": turned})
+    return metric.model_copy(update={"scale": CategoricalScale(categories=scale.categories[::-1], ordered=False)})
 
 
 INJECTIONS = {
-    "order": wordings.add_order,
-    "verdict": wordings.add_verdict,
-    "fences": wordings.add_fences,
-    "system": wordings.add_system_message,
+    "order": add_order,
+    "verdict": add_verdict,
+    "fences": add_fences,
+    "system": add_system_message,
 }
 OTHER_FIRST: tuple[ReferenceName, ...] = ("other", "unchanged")
 """The reference with another question's content comes first: its verdict is low, so a rise is most likely visible."""
 
 CHECKS: Mapping[str, ProbeCheck] = {
-    one.name: one
-    for one in (
+    check.name: check
+    for check in (
         ProbeCheck("item_order", Relation.same, _reject_without_items, _list_orders),
         ProbeCheck("category_order", Relation.same, _reject_without_categories, reworded=_reverse_categories),
         ProbeCheck("padded", Relation.not_better, _reject_without_prose, _list_paddings, on=OTHER_FIRST),
@@ -207,14 +209,3 @@ CHECKS: Mapping[str, ProbeCheck] = {
 }
 PROBE_CHECKS = (REPEATS, *CHECKS)
 """The checks in the order of the report."""
-
-__all__ = [
-    "CHECKS",
-    "PROBE_CHECKS",
-    "REPEATS",
-    "CheckContext",
-    "MutationVariant",
-    "ProbeCheck",
-    "ReferenceName",
-    "Target",
-]

@@ -40,36 +40,23 @@ class MutantTally:
 def count_check(
     check: ProbeCheck, plan: ProbePlan, verdicts: ProbeVerdicts, scale: JudgedScale
 ) -> tuple[ProbeCheckResult, tuple[SurvivingMutant, ...]]:
-    """Count the mutants that a check caught.
-
-    Args:
-        check: The check.
-        plan: The pairs, and the counts of those that cannot be used.
-        verdicts: All verdicts.
-        scale: The metric's scale.
-
-    Returns:
-        The figures, and the mutants that were not caught.
-    """
-    found = MutantTally(unused=Counter(plan.unused.get(check.name, {})))
+    """Count the mutants that a check caught, and return the figures and the mutants that were not caught."""
+    tally = MutantTally(unused=Counter(plan.unused.get(check.name, {})))
     pairs = [pair for pair in plan.pairs if pair.check == check.name]
     for pair in pairs:
-        _compare_pair(found, pair, verdicts, scale)
+        _compare_pair(tally, pair, verdicts, scale)
     relations = dict.fromkeys(pair.relation.value for pair in pairs) or {check.relation.value: None}
-    counts, n = found.counts, found.counts["mutants"]
+    names = ("killed", "mutants", "better", "worse", "failed", "missing")
+    counts = {name: tally.counts[name] for name in names}
+    questions = len(tally.questions)
     return ProbeCheckResult(
         name=check.name,
         holds="; ".join(relations),
-        rate=compute_share(counts["killed"], n, len(found.questions), "no verdict could be used"),
-        killed=counts["killed"],
-        mutants=n,
-        questions=len(found.questions),
-        better=counts["better"],
-        worse=counts["worse"],
-        failed=counts["failed"],
-        missing=counts["missing"],
-        unused=dict(found.unused),
-    ), tuple(found.survivors)
+        rate=compute_share(counts["killed"], counts["mutants"], questions, "no verdict could be used"),
+        questions=questions,
+        unused=dict(tally.unused),
+        **counts,
+    ), tuple(tally.survivors)
 
 
 def compute_share(count: int, n: int, questions: int, why: str) -> Measured:
@@ -95,32 +82,26 @@ def compute_share(count: int, n: int, questions: int, why: str) -> Measured:
 
 
 def measure_noise(bases: Sequence[ReferenceCases], verdicts: ProbeVerdicts, stages: Sequence[str]) -> JudgeNoise:
-    """Measure how much repeated verdicts on the same cases differ.
-
-    Args:
-        bases: The cases.
-        verdicts: All verdicts.
-        stages: The stages that judged the unchanged cases.
-    """
-    things: dict[tuple[str, str, str | None], list[Judgement]] = {}
+    """Measure how much the verdicts on the same unchanged cases differ between `stages`."""
+    by_item: dict[tuple[str, str, str | None], list[Judgement]] = {}
     failed = 0
     for base in bases:
         for stage in stages:
             result = verdicts.get(get_verdict_key(base.original, stage))
             failed += len(result.failures) if result else 0
             for one in result.judgements if result else ():
-                things.setdefault((base.sample_id, base.original.method, one.item), []).append(one)
-    several = {thing: given for thing, given in things.items() if len(given) >= MIN_REPEATS}
-    flips = [1 - max(Counter(one.value for one in given).values()) / len(given) for given in several.values()]
-    numbers = [[one.number for one in given if one.number is not None] for given in several.values()]
-    spreads = [variance(given) for given in numbers if len(given) >= MIN_REPEATS]
-    questions = len({thing[0] for thing in several})
+                by_item.setdefault((base.sample_id, base.original.method, one.item), []).append(one)
+    repeated = {key: judgements for key, judgements in by_item.items() if len(judgements) >= MIN_REPEATS}
+    flips = [1 - max(Counter(one.value for one in each).values()) / len(each) for each in repeated.values()]
+    numbers = [[one.number for one in each if one.number is not None] for each in repeated.values()]
+    variances = [variance(each) for each in numbers if len(each) >= MIN_REPEATS]
+    questions = len({sample_id for sample_id, _, _ in repeated})
     return JudgeNoise(
         repeats=len(stages),
-        things=len(several),
+        things=len(repeated),
         unsteady=compute_share(sum(flip > 0 for flip in flips), len(flips), questions, "nothing was judged twice"),
         flip_rate=fmean(flips) if flips else None,
-        sd=fmean(spreads) ** 0.5 if spreads else None,
+        sd=fmean(variances) ** 0.5 if variances else None,
         failed=failed,
     )
 
@@ -130,25 +111,26 @@ def count_failures(results: Iterable[Result]) -> dict[str, int]:
     return dict(Counter(failure.kind for result in results for failure in result.failures))
 
 
-def _compare_pair(found: MutantTally, pair: MutantPair, verdicts: ProbeVerdicts, scale: JudgedScale) -> None:
+def _compare_pair(tally: MutantTally, pair: MutantPair, verdicts: ProbeVerdicts, scale: JudgedScale) -> None:
     """Compare each verdict on a mutant with the verdict on its reference."""
     before, after = verdicts.get(pair.before), verdicts.get(pair.after)
     if before is None or not before.judgements:
-        found.unused[NO_VERDICT if before else NOT_YET] += 1
+        tally.unused[NO_VERDICT if before else NOT_YET] += 1
         return
+    skipped = after.outcome.reason if after and isinstance(after.outcome, Skipped) else None
     now = {one.item: one for one in after.judgements} if after else {}
     for one in before.judgements:
-        if why := explain_unusable(pair.relation, scale, one.value) or _get_skip_reason(after):
-            found.unused[why] += 1
+        if why := explain_unusable(pair.relation, scale, one.value) or skipped:
+            tally.unused[why] += 1
         elif one.item not in now:
-            found.counts["failed" if after and after.failures else "missing"] += 1
+            tally.counts["failed" if after and after.failures else "missing"] += 1
         else:
-            found.counts.update(_classify_verdict(found, pair, one, now[one.item], scale))
-            found.questions.add(pair.sample_id)
+            tally.counts.update(_classify_verdict(tally, pair, one, now[one.item], scale))
+            tally.questions.add(pair.sample_id)
 
 
 def _classify_verdict(
-    found: MutantTally, pair: MutantPair, before: Judgement, after: Judgement, scale: JudgedScale
+    tally: MutantTally, pair: MutantPair, before: Judgement, after: Judgement, scale: JudgedScale
 ) -> Iterator[str]:
     """Yield the counters that a verdict increments, and record a survivor if the mutant was not caught."""
     yield "mutants"
@@ -158,7 +140,7 @@ def _classify_verdict(
     if is_satisfied(pair.relation, scale, before.value, after.value):
         yield "killed"
         return
-    found.survivors.append(
+    tally.survivors.append(
         SurvivingMutant(
             check=pair.check,
             variant=pair.variant,
@@ -170,7 +152,3 @@ def _classify_verdict(
             reason=after.reason,
         )
     )
-
-
-def _get_skip_reason(after: Result | None) -> str | None:
-    return after.outcome.reason if after and isinstance(after.outcome, Skipped) else None

@@ -1,14 +1,20 @@
-"""The plan of a probe: the mutants to judge, and the pairs of verdicts to compare."""
+"""The plan of a probe: the source cases, the references and mutants to judge, and the pairs of verdicts to compare."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.resources import files
+from itertools import islice
 from typing import NamedTuple
 
+from greval.datasets.case_input import read_case
+from greval.datasets.case_records import CaseRecords, read_records
+from greval.errors import DataError
 from greval.records.case import Case
 from greval.records.metric import JudgedMetric
+from greval.records.metric_input import explain_missing_needs
 from greval.records.result import Result
 from greval.records.scale import JudgedScale
 from greval.runs.manifest import PROBE_TAG, PROBED_CASE_TAG
@@ -20,13 +26,27 @@ VerdictKey = tuple[str, str, str]
 """The key of a verdict: stage, sample id and method."""
 ProbeVerdicts = Mapping[VerdictKey, Result]
 
+MIN_POOL = 200
+"""The minimum number of cases to read, so that foreign content is found among them."""
 MAIN = "."
 """The stage that logs to the run folder itself. Every other stage has a subfolder."""
 OTHER_ORDER = "category-order"
+NO_ANSWER = "The documents do not say."
+NO_RESPONSE = "its method gave no response"
 NO_OTHER = "no other question to take something from"
 NO_VERDICT = "no verdict before the change"
 NOT_YET = "not judged yet: run the same command again to go on"
 TWIN = "other question"
+
+
+@dataclass
+class SourceCases:
+    """The cases to probe on, all cases read, the reasons of those left out, and the rows that are not valid cases."""
+
+    cases: list[Case] = field(default_factory=list)
+    pool: list[Case] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)
+    unread: list[str] = field(default_factory=list)
 
 
 class ReferenceCases(NamedTuple):
@@ -61,31 +81,63 @@ class ProbePlan:
     pairs: list[MutantPair] = field(default_factory=list)
     unused: dict[str, Counter[str]] = field(default_factory=dict)
 
-    def count_unused(self, check: str, reasons: Iterator[str]) -> None:
+    def count_unused(self, check: str, *reasons: str) -> None:
         """Count the reasons why verdicts cannot be used."""
         self.unused.setdefault(check, Counter()).update(reasons)
 
 
+def read_source_cases(given: CaseRecords, metric: JudgedMetric, limit: int) -> SourceCases:
+    """Read cases and select the first `limit` that the metric is defined for."""
+    source = SourceCases()
+    for row in islice(read_records(given), max(limit, MIN_POOL)):
+        try:
+            case = read_case(row)
+        except DataError as error:
+            source.unread.append(str(error))
+            continue
+        reason = NO_RESPONSE if case.error is not None else explain_missing_needs(metric, case)
+        if reason is None:
+            source.pool.append(case)
+        if len(source.cases) < limit:
+            if reason is None:
+                source.cases.append(case)
+            else:
+                source.left_out[reason] += 1
+    return source
+
+
+def iter_demo_cases() -> Iterator[Case]:
+    """Yield one shipped case of each question whose answer is correct and supported by its chunks and triples.
+
+    Example:
+        >>> next(iter_demo_cases()).question
+        'How long does a crew session in identity last?'
+    """
+    seen: set[str] = set()
+    for line in (files("greval") / "demo" / "cases.jsonl").read_text(encoding="utf-8").splitlines():
+        case = Case.model_validate_json(line)
+        supported = case.tags["human_correct"] == "yes" and case.triples and case.expected_answer != NO_ANSWER
+        if supported and case.id not in seen:
+            seen.add(case.id)
+            yield case
+
+
 def build_references(
-    cases: Sequence[Case], pool: Sequence[Case], metric: JudgedMetric, wanted: Sequence[ProbeCheck]
+    cases: Sequence[Case], pool: Sequence[Case], metric: JudgedMetric, checks: Sequence[ProbeCheck]
 ) -> list[ReferenceCases]:
     """Build the references of each case, which are judged before anything is planted.
 
-    Args:
-        cases: The cases to probe on.
-        pool: The cases from which other content is taken.
-        metric: The definition.
-        wanted: The checks to make. Other content is included only if one of them uses it.
+    Content of other questions comes from the `pool`. It is included only if one of the checks uses it.
     """
-    what = find_target(metric)
-    wants_other = any(one.twin(metric) or "other" in one.on for one in wanted)
-    found: list[ReferenceCases] = []
+    target = find_target(metric)
+    wants_other = any(check.twin(metric) or "other" in check.on for check in checks)
+    bases: list[ReferenceCases] = []
     for number, case in enumerate(cases):
         references: dict[ReferenceName, Case] = {"unchanged": tag_case(case, case.id, "unchanged")}
-        if what and wants_other and (other := find_foreign_case(case, pool, what)):
-            references["other"] = tag_case(swap_target(case, other, what), case.id, "other", "question")
-        found.append(ReferenceCases(number, case.id, references))
-    return found
+        if target and wants_other and (other := find_foreign_case(case, pool, target)):
+            references["other"] = tag_case(swap_target(case, other, target), case.id, "other", "question")
+        bases.append(ReferenceCases(number, case.id, references))
+    return bases
 
 
 def tag_case(case: Case, sample_id: str, probe: str, variant: str = "") -> Case:
@@ -98,7 +150,7 @@ def tag_case(case: Case, sample_id: str, probe: str, variant: str = "") -> Case:
 def plan_mutants(
     bases: Sequence[ReferenceCases],
     metric: JudgedMetric,
-    wanted: Sequence[ProbeCheck],
+    checks: Sequence[ProbeCheck],
     verdicts: ProbeVerdicts | None,
     *,
     mutants: int,
@@ -108,29 +160,29 @@ def plan_mutants(
     Args:
         bases: The cases with their references.
         metric: The definition.
-        wanted: The checks that apply to it.
+        checks: The checks that apply to it.
         verdicts: The verdicts on the references. None treats all references as usable, before they are judged.
         mutants: The maximum number of variants per check and case. The first variant rotates between cases.
     """
-    found = ProbePlan()
-    for check in wanted:
+    plan = ProbePlan()
+    for check in checks:
         variants = [*check.variants(metric)]
         for base in bases:
+            before = get_verdict_key(base.original)
             if check.reworded:
-                before = get_verdict_key(base.original)
-                found.pairs.append(
-                    MutantPair(
-                        check.name, "reversed", base.sample_id, check.relation, before, (OTHER_ORDER, *before[1:])
-                    )
-                )
+                keys = before, (OTHER_ORDER, *before[1:])
+                plan.pairs.append(MutantPair(check.name, "reversed", base.sample_id, check.relation, *keys))
             if check.twin(metric):
-                _add_twin(found, check, base)
+                if other := base.references.get("other"):
+                    keys = before, get_verdict_key(other)
+                    plan.pairs.append(MutantPair(check.name, TWIN, base.sample_id, Relation.bad, *keys))
+                else:
+                    plan.count_unused(check.name, NO_OTHER)
             if variants:
                 start = base.number % len(variants)
-                _add_mutants(
-                    found, check, base, (*variants[start:], *variants[:start])[:mutants], metric.scale, verdicts
-                )
-    return found
+                chosen = (*variants[start:], *variants[:start])[:mutants]
+                _add_mutants(plan, check, base, chosen, metric.scale, verdicts)
+    return plan
 
 
 def get_verdict_key(case: Case, stage: str = MAIN) -> VerdictKey:
@@ -138,21 +190,8 @@ def get_verdict_key(case: Case, stage: str = MAIN) -> VerdictKey:
     return stage, case.id, case.method
 
 
-def _add_twin(found: ProbePlan, check: ProbeCheck, base: ReferenceCases) -> None:
-    """Add the pair of the case with another question's content and the unchanged case."""
-    other = base.references.get("other")
-    if other is None:
-        found.count_unused(check.name, iter((NO_OTHER,)))
-        return
-    found.pairs.append(
-        MutantPair(
-            check.name, TWIN, base.sample_id, Relation.bad, get_verdict_key(base.original), get_verdict_key(other)
-        )
-    )
-
-
 def _add_mutants(
-    found: ProbePlan,
+    plan: ProbePlan,
     check: ProbeCheck,
     base: ReferenceCases,
     variants: Sequence[MutationVariant],
@@ -162,20 +201,17 @@ def _add_mutants(
     """Add mutants of the first usable reference."""
     case, reasons = _find_usable(check, base, scale, verdicts)
     if case is None:
-        found.count_unused(check.name, iter(reasons))
+        plan.count_unused(check.name, *reasons)
         return
     for variant in variants:
-        made = variant.make(case)
-        if isinstance(made, str):
-            found.count_unused(check.name, iter((made,)))
+        mutant = variant.make(case)
+        if isinstance(mutant, str):
+            plan.count_unused(check.name, mutant)
             continue
-        mutant = tag_case(made, base.sample_id, check.name, variant.name.replace(" ", "-"))
-        found.cases.append(mutant)
-        found.pairs.append(
-            MutantPair(
-                check.name, variant.name, base.sample_id, check.relation, get_verdict_key(case), get_verdict_key(mutant)
-            )
-        )
+        mutant = tag_case(mutant, base.sample_id, check.name, variant.name.replace(" ", "-"))
+        plan.cases.append(mutant)
+        keys = get_verdict_key(case), get_verdict_key(mutant)
+        plan.pairs.append(MutantPair(check.name, variant.name, base.sample_id, check.relation, *keys))
 
 
 def _find_usable(

@@ -70,8 +70,7 @@ class ProbeStages:
             with Store.open(self.folder) as store:
                 of_probe = is_probe(store)
             if of_probe is False:
-                message = f"{self.folder}: holds a run that is no probe; choose another folder with -o"
-                raise StoreError(message)
+                raise StoreError(f"{self.folder}: holds a run that is no probe; choose another folder with -o")
         self.before = self._sum_spending()
 
     async def run_stage(
@@ -91,12 +90,12 @@ class ProbeStages:
             self.cost = (self.cost or 0.0) + run.progress.cost
         self.why = self._describe_stop(run.why)
         wanted = {(case.id, case.method) for case in cases}
-        found: dict[str, dict[VerdictKey, Result]] = {}
+        results: dict[str, dict[VerdictKey, Result]] = {}
         for result in run.results():
             if (result.sample_id, result.method) in wanted:
-                found.setdefault(result.metric, {})[stage, result.sample_id, result.method] = result
-        self.verdicts |= found.get(metrics[-1].name, {})
-        return found
+                results.setdefault(result.metric, {})[stage, result.sample_id, result.method] = result
+        self.verdicts |= results.get(metrics[-1].name, {})
+        return results
 
     def _describe_stop(self, why: str | None) -> str | None:
         """Return why a stage was stopped, with the cap of a single stage replaced by the overall cap."""
@@ -109,27 +108,25 @@ class ProbeStages:
 
     def _sum_spending(self, *, without: str | None = None) -> RunSpending:
         """Return the spending of all commands on all stages, or on all but one."""
-        folders = [self.folder, *(self.folder.iterdir() if self.folder.is_dir() else ())]
-        left_out = None if without is None else self.folder / without
-        return sum_spending(
-            (folder for folder in folders if folder != left_out), get_prices({"prices": self.options.get("prices")})
-        )
+        stages = {self.folder, *(self.folder.iterdir() if self.folder.is_dir() else ())}
+        left_out = set() if without is None else {self.folder / without}
+        return sum_spending(stages - left_out, get_prices({"prices": self.options.get("prices")}))
 
     def _build_options(self, stage: str, total: int, part: str) -> EvaluateOptions:
         """Build the options of the next run. Its caps are what the other stages left."""
-        wishes = self.options
+        given = self.options
         options: EvaluateOptions = {
             "total": total,
             "part": part,
             "probe": True,
-            "concurrency": wishes.get("concurrency"),
-            "prices": wishes.get("prices"),
-            "retry_failed": wishes.get("retry_failed", True),
-            "debug": wishes.get("debug", False),
-            "on_progress": wishes.get("on_progress"),
-            "on_result": wishes.get("on_result"),
+            "concurrency": given.get("concurrency"),
+            "prices": given.get("prices"),
+            "retry_failed": given.get("retry_failed", True),
+            "debug": given.get("debug", False),
+            "on_progress": given.get("on_progress"),
+            "on_result": given.get("on_result"),
         }
-        calls, cost = wishes.get("max_calls"), wishes.get("max_cost")
+        calls, cost = given.get("max_calls"), given.get("max_cost")
         if calls is not None or cost is not None:
             others = self._sum_spending(without=stage)
             options["max_calls"] = None if calls is None else max(calls - others.calls, 0)

@@ -40,10 +40,9 @@ from greval.runs.store import Store
 from greval.stats.interval import wilson_interval
 from greval.stats.measured import MeasuredValue, Undefined
 from greval.testing import ScriptedJudge
-from greval.trust.probing import PROBE_CHECKS, forecast_probe, probe
-from greval.trust.probing.checks import CHECKS, CheckContext
-from greval.trust.probing.mutations import find_foreign_case
-from greval.trust.probing.planted_texts import PADDING
+from greval.trust.probing.api import forecast_probe, probe
+from greval.trust.probing.checks import CHECKS, PROBE_CHECKS, CheckContext
+from greval.trust.probing.mutations import PADDING, find_foreign_case
 from greval.trust.probing.relations import Relation, compute_position, find_best_value, is_satisfied
 
 pytestmark = pytest.mark.long
