@@ -97,7 +97,7 @@ class MetricRunnable(Runnable[CaseLike, Result]):
     async def _judge_case(self, given: CaseLike, run_manager: object, config: RunnableConfig) -> Result:  # noqa: ARG002
         """Judge a case and build its result. The callbacks of `config` already belong to this run."""
         start = read_clock()
-        case = as_case(given)
+        case = given if isinstance(given, Case) else as_case(given)
         usage = Usage()
         if case.error is not None:
             why = f"the method gave no response: {case.error}"
@@ -108,15 +108,11 @@ class MetricRunnable(Runnable[CaseLike, Result]):
             if self._prepare:
                 await self._prepare()
                 start = read_clock()  # the latency excludes creating the client and loading the embedded model
-            outcome, usage = await self._judge_safely(case, config)
+            try:
+                outcome, usage = await self.judging(case, config)
+            except DataError as error:  # it must not affect other cases
+                outcome = Failed(error=Failure(kind="data", message=str(error)))
         return self.row(case, outcome, usage=usage, latency=read_clock() - start)
-
-    async def _judge_safely(self, case: Case, config: RunnableConfig) -> tuple[Outcome, Usage]:
-        """Judge a case, and return an error in its data as its failure, so that other cases are not affected."""
-        try:
-            return await self.judging(case, config)
-        except DataError as error:
-            return Failed(error=Failure(kind="data", message=str(error))), Usage()
 
     def row(self, case: Case, outcome: Outcome, *, usage: Usage | None = None, latency: float = 0.0) -> Result:
         """Build the result of a case from its outcome."""

@@ -26,7 +26,8 @@ def explain_missing_needs(metric: Metric, case: Case) -> str | None:
         >>> explain_missing_needs(metric, Case(question="Who?"))
         'expected_answer is not recorded'
     """
-    reasons = [f"{need} {why}" for need in metric.needs if (why := _explain_absence(need, case, metric))]
+    needs = ((need, _explain_absence(need, read_need(case, need), metric)) for need in metric.needs)
+    reasons = [f"{need} {why}" for need, why in needs if why]
     return "; ".join(reasons) or None
 
 
@@ -82,13 +83,12 @@ def narrow_case(metric: Metric, case: Case, judged: Mapping[str, Mapping[str, ob
     return case
 
 
-def _explain_absence(need: str, case: Case, metric: Metric) -> str | None:
-    """Return whether a need is not recorded or empty, as a phrase; None if it is usable.
+def _explain_absence(need: str, found: object, metric: Metric) -> str | None:
+    """Return whether the content of a need is not recorded or empty, as a phrase; None if it is usable.
 
     An empty answer is judged, and so is a case that `uses` narrowed to no items. The exception is a metric
     over those items, which has nothing left to judge.
     """
-    found = read_need(case, need)
     if found is None:
         return "is not recorded"
     uses = metric.dependencies
@@ -146,13 +146,7 @@ def compute_content_key(case: Case, metric: Metric, fingerprint: str) -> str:
     return hash_json([metric.name, fingerprint, select_metric_input(metric, case)])
 
 
-def compute_case_key(case: Case, content: str) -> str:
-    """Return the key of one judgement: the hash of case id, method and content key.
-
-    Example:
-        >>> from greval.records.case import Case
-        >>> first, second = Case(id="q1", question="Who?"), Case(id="q2", question="Who?")
-        >>> compute_case_key(first, "ab") == compute_case_key(second, "ab")
-        False
-    """
-    return hash_json([case.id, case.method, content])
+def compute_keys(case: Case, metric: Metric, fingerprint: str) -> tuple[str, str]:
+    """Return the content key of a judgement, and its own key: the hash of case id, method and content key."""
+    content = compute_content_key(case, metric, fingerprint)
+    return content, hash_json([case.id, case.method, content])

@@ -25,7 +25,7 @@ from greval.metrics.dependencies import list_dependency_names
 from greval.metrics.library import add_dependencies
 from greval.records.case import Case
 from greval.records.metric import JudgedMetric, Metric, set_reason_depth
-from greval.records.metric_input import compute_case_key, compute_content_key, explain_missing_needs
+from greval.records.metric_input import compute_keys, explain_missing_needs
 from greval.records.record import Record
 from greval.records.result import Failure, Result, Usage
 from greval.runs.manifest import read_spending, refuse_probe
@@ -216,8 +216,8 @@ class _MetricCounter:
     def add(self, case: Case, known: Store | None, kept: Mapping[str, Result]) -> Result | None:
         """Count one case and return its stored result, if any; `kept` holds those of the metrics before this one."""
         seen, broken = self._narrow_case(case, kept)
-        content = compute_content_key(seen, self._metric, self._fingerprint)
-        old = known.get(compute_case_key(seen, content), (case.id, case.method, self._metric.name)) if known else None
+        content, key = compute_keys(seen, self._metric, self._fingerprint)
+        old = known.get(key, (case.id, case.method, self._metric.name)) if known else None
         if old and (old.finished or not self._retry_failed):
             self._increase(kept=1)
             return old

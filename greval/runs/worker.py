@@ -1,8 +1,19 @@
 """The judging loop of a run or a request: judge each case by every metric, in order, and log each result.
 
-A metric that builds on others waits for their results on the case and sees the case narrowed by them. Equal content is
-judged once. Transient failures are retried once at the end. All entry points (`evaluate`, the runnable of a metric
-that builds on others, LangServe, REST) use this loop.
+All entry points (`evaluate`, the runnable of a metric that builds on others, LangServe, REST) use this loop. One
+judgement, a metric for a case, goes through these states; each has its function in `JudgingLoop`:
+
+    wait for the results of the metrics that it builds on       (one is missing: the run is stopped)
+      |
+      +-- known: the log holds its result -----------------------> _keep_known ------> counted
+      +-- a metric that it builds on failed ---------------------> failed ----------+
+      +-- only stored results are read (of a stopped run) -------> stopped          |
+      +-- in flight: equal content is being judged --+                              |
+      +-- same content: an equal case was judged ----+-----------> _copy_equal -----+--> _store, counted
+      +-- otherwise ---------------------------------------------> _ask ------------+       |
+                                              (no further call may be made: stopped)        |
+                                                                                            |
+    once, at the end of the run <--- retry: the result has a transient failure -------------+
 """
 
 from __future__ import annotations
@@ -25,14 +36,8 @@ from greval.judging.model.client import read_clock
 from greval.metrics.dependencies import list_dependency_names
 from greval.records.case import Case
 from greval.records.metric import Metric
-from greval.records.metric_input import (
-    compute_case_key,
-    compute_content_key,
-    explain_missing_needs,
-    keep_items,
-    narrow_case,
-)
-from greval.records.result import Failed, Failure, FailureKind, Judgement, Result, Scored, Usage
+from greval.records.metric_input import compute_keys, explain_missing_needs, keep_items, narrow_case
+from greval.records.result import Failed, Failure, FailureKind, Result, Scored, Usage
 from greval.runs.progress import Progress
 from greval.runs.shard import Shard
 
@@ -139,37 +144,29 @@ class JudgingLoop:
 
         await run_workers(map(judge, range(len(cases))))
         if self.retries_at_end and self.guard.why is None:
-            await run_workers(
-                judge(number) for number, found in enumerate(rows) if any(map(_is_retryable, found.values()))
-            )
+            await run_workers(judge(number) for number, found in enumerate(rows) if is_retryable(found.values()))
         return rows
 
     async def _judge_rows(self, source: Iterator[Case | RowFault]) -> None:
         """Judge cases until the source is exhausted or the run is stopped."""
-        while self.guard.why is None:
-            given = next(source, None)
-            if given is None:
-                return
-            await self._judge_row(given)
+        while self.guard.why is None and (case := self._read_next(source)):
+            await self._judge_row(case)
 
     async def read_remaining(self, source: Iterator[Case | RowFault]) -> None:
         """Read the remaining cases of a stopped run and count their stored results, without calling the judge."""
         self.reads_stored_only = True
-        for given in source:
-            await self._judge_row(given)
+        while case := self._read_next(source):
+            await self._judge_row(case)
             await asyncio.sleep(0)  # so that a second Ctrl-C is handled
 
-    async def _judge_row(self, given: Case | RowFault) -> None:
-        self.row_count += 1
-        case = self._read_case(given)
-        if case is None:
-            return
+    async def _judge_row(self, case: Case) -> None:
+        """Judge a case of the run, and remember it if it is to be retried at the end."""
         if self.on_method and case.method not in self.planned:
             self.on_method(case.method)
         self.planned[case.method] += 1
         found = await self._judge_case(case, self.config)
         self._case_texts.pop(id(case), None)
-        if len(self.to_retry) < MAX_RETRIED_CASES and any(map(_is_retryable, found)):
+        if len(self.to_retry) < MAX_RETRIED_CASES and is_retryable(found):
             self.to_retry.append((case, {result.metric: result for result in found if result}))
 
     async def _retry_cases(self, source: Iterator[tuple[Case, dict[str, Result]]]) -> None:
@@ -185,23 +182,28 @@ class JudgingLoop:
         if self.on_progress:
             self.on_progress(self.progress)
 
-    def _read_case(self, given: Case | RowFault) -> Case | None:
-        """Return the case, or None if it belongs to another shard or the row is unreadable, which is recorded."""
-        try:
-            case = read_case(given)
-            if self.shard and not self.shard.holds(case.id):
-                return None
-            self._case_texts[id(case)] = dump_case(case)
-        except DataError as error:
-            if len(self.unread) < MAX_LISTED_ROWS:
-                self.unread.append(
-                    str(error) if isinstance(given, RowFault) else f"cases, row {self.row_count}: {error}"
-                )
-                if self.on_unread:
-                    self.on_unread(self.unread[-1])
-            self.progress = self.progress.model_copy(update={"unread": self.progress.unread + 1})
-            return None
-        return case
+    def _read_next(self, source: Iterator[Case | RowFault]) -> Case | None:
+        """Return the next case of this shard, or None at the end; unreadable rows are counted and listed."""
+        for given in source:
+            self.row_count += 1
+            try:
+                case = read_case(given)
+                if self.shard and not self.shard.holds(case.id):
+                    continue
+                self._case_texts[id(case)] = dump_case(case)
+            except DataError as error:
+                place = "" if isinstance(given, RowFault) else f"cases, row {self.row_count}: "
+                self._count_unread(f"{place}{error}")
+            else:
+                return case
+        return None
+
+    def _count_unread(self, message: str) -> None:
+        if len(self.unread) < MAX_LISTED_ROWS:
+            self.unread.append(message)
+            if self.on_unread:
+                self.on_unread(message)
+        self.progress = self.progress.model_copy(update={"unread": self.progress.unread + 1})
 
     async def _judge_case(
         self, case: Case, config: RunnableConfig | None, *, counted: Mapping[str, Result] | None = None
@@ -228,29 +230,28 @@ class JudgingLoop:
         config: RunnableConfig | None,
         counted: Mapping[str, Result] | None,
     ) -> Result | None:
-        """Return the stored result, or judge what is missing and store the result; None if the run is stopped."""
+        """Take one judgement through its states, see the drawing above; None if the run is stopped."""
         before = {name: await task for name, task in dependency_tasks.items()}
         known = {name: result for name, result in before.items() if result}
         if len(known) < len(before):
             return None
-        instead = counted.get(runnable.metric.name) if counted is not None else None
-        if counted is not None and not _is_retryable(instead):
-            return instead
+        replaced = counted.get(runnable.metric.name) if counted is not None else None
+        if counted is not None and not is_retryable([replaced]):
+            return replaced
         seen, broken = narrow_for_metric(case, runnable.metric, known)
-        if broken and instead:
-            return instead
-        content = compute_content_key(seen, runnable.metric, runnable.fingerprint)
-        key = compute_case_key(seen, content)
+        if broken and replaced:
+            return replaced
+        content, key = compute_keys(seen, runnable.metric, runnable.fingerprint)
         place = (case.id, case.method, runnable.metric.name)
         old = self.store.get(key, place)
         if old and (old.finished or not self.retry_failed or self.reads_stored_only):
-            self.store.keep(place, self._case_texts.pop(id(case), ""))
-            return self._count_result(old, kept=True, replaced=instead)
+            return self._keep_known(old, case, replaced)
         try:
             if broken:
                 result = runnable.row(case, Failed(error=broken))
             else:
-                result = await self._judge_or_reuse(seen, runnable, content, old, config)
+                equal = await self._copy_equal(seen, runnable, content)
+                result = equal or await self._ask(seen, runnable, content, old, config)
         except StoppedError:
             if old:
                 self.store.keep(place, "")
@@ -258,33 +259,50 @@ class JudgingLoop:
         self.store.append(key, result, content=content, case=self._case_texts.pop(id(case), ""))
         if self.on_result:
             self.on_result(result)
-        return self._count_result(result, kept=False, replaced=instead)
+        return self._count_result(result, kept=False, replaced=replaced)
 
-    async def _judge_or_reuse(
-        self, seen: Case, runnable: MetricRunnable, content: str, old: Result | None, config: RunnableConfig | None
-    ) -> Result:
-        """Judge, or copy the result of equal content if another case has one or is being judged.
+    def _keep_known(self, known: Result, case: Case, replaced: Result | None) -> Result:
+        """Known: keep the result that the log holds."""
+        self.store.keep((case.id, case.method, known.metric), self._case_texts.pop(id(case), ""))
+        return self._count_result(known, kept=True, replaced=replaced)
+
+    async def _copy_equal(self, case: Case, runnable: MetricRunnable, content: str) -> Result | None:
+        """In flight or same content: copy the result of an equal case at no cost, or return None if there is none.
 
         Computed metrics are always run: they cost nothing, and a function may read more of the case than it `needs`.
 
         Raises:
-            StoppedError: If the run is stopped or only reads its remaining cases.
+            StoppedError: If only stored results are read.
         """
         if self.reads_stored_only:
             raise StoppedError(self.guard.why or "")
         if runnable.metric.kind == "computed":
-            return await runnable.ainvoke(seen, config)
+            return None
+        twin = None
         if content in self._in_progress:
             twin = await asyncio.shield(self._in_progress[content])  # a cancelled waiter must not cancel the others
-            if twin and twin.finished:
-                return _copy_result(twin, seen, runnable)
-        if twin := self.store.same(content):
-            return _copy_result(twin, seen, runnable)
+        if not (twin and twin.finished):
+            twin = self.store.same(content)
+        return twin and runnable.row(case, twin.outcome, usage=Usage(hits=1) if twin.judgements else Usage())
+
+    async def _ask(
+        self, case: Case, runnable: MetricRunnable, content: str, old: Result | None, config: RunnableConfig | None
+    ) -> Result:
+        """Ask: judge what is missing of the case, while cases of equal content wait for the result.
+
+        Raises:
+            StoppedError: If no further call may be made.
+        """
+        if runnable.metric.kind == "computed":
+            return await runnable.ainvoke(case, config)
         promise: asyncio.Future[Result | None] = asyncio.get_running_loop().create_future()
         self._in_progress[content] = promise
         result = None
         try:
-            result = await _judge_remaining(seen, runnable, old, config)
+            result = await runnable.ainvoke(select_remaining(case, runnable.metric, old), config)
+            if old and old.judgements:
+                judgements = (*old.judgements, *result.judgements)
+                result = result.replace(outcome=Scored(judgements=judgements, failures=result.failures))
         finally:
             promise.set_result(result)
             if self._in_progress.get(content) is promise:
@@ -321,8 +339,9 @@ def narrow_for_metric(case: Case, metric: Metric, results: Mapping[str, Result])
     return narrow_case(metric, case, judged), None
 
 
-def _is_retryable(result: Result | None) -> bool:
-    return result is not None and any(failure.kind in TRANSIENT_FAILURES for failure in result.failures)
+def is_retryable(results: Iterable[Result | None]) -> bool:
+    """Retry: return whether one of the results has a transient failure."""
+    return any(failure.kind in TRANSIENT_FAILURES for result in results if result for failure in result.failures)
 
 
 def _add_cost(row: Result, replaced: Result | None) -> Result:
@@ -330,24 +349,8 @@ def _add_cost(row: Result, replaced: Result | None) -> Result:
     return row if replaced is None or row is replaced else row.replace(usage=replaced.usage + row.usage)
 
 
-def _copy_result(twin: Result, seen: Case, runnable: MetricRunnable) -> Result:
-    """Copy a result to another case with the same content, at no cost."""
-    return runnable.row(seen, twin.outcome, usage=Usage(hits=1) if twin.judgements else Usage())
-
-
 def select_remaining(case: Case, metric: Metric, old: Result | None) -> Case:
     """Return the part of a case that is still to be judged: only the items that failed, if others succeeded."""
     if old is None or metric.over is None or not old.judgements:
         return case
     return keep_items(case, metric.over, frozenset(failure.item or "" for failure in old.failures))
-
-
-async def _judge_remaining(
-    case: Case, runnable: MetricRunnable, old: Result | None, config: RunnableConfig | None
-) -> Result:
-    """Judge the remaining part of a case, and merge it with the judgements that already exist."""
-    new = await runnable.ainvoke(select_remaining(case, runnable.metric, old), config)
-    if old is None or not old.judgements:
-        return new
-    judgements: Sequence[Judgement] = (*old.judgements, *new.judgements)
-    return new.replace(outcome=Scored(judgements=tuple(judgements), failures=new.failures))

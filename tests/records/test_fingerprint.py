@@ -13,9 +13,9 @@ from greval.records.case import Case
 from greval.records.metric import CategoricalMetric, ComputedMetric, ManyCategoricalMetric, Use
 from greval.records.metric_input import (
     HASH_DIGITS,
-    compute_case_key,
     compute_content_key,
     compute_fingerprint,
+    compute_keys,
     hash_json,
 )
 from greval.records.result import Judgement
@@ -145,7 +145,7 @@ CASE = Case(id="q1", method="walk", question="Who?", answer="Ada.", expected_ans
 
 def key_of(case, mark="mark"):
     """Give the key of a judgement."""
-    return compute_case_key(case, compute_content_key(case, METRIC, mark))
+    return compute_keys(case, METRIC, mark)[1]
 
 
 @pytest.mark.parametrize(

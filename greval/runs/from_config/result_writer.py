@@ -15,7 +15,7 @@ from greval.judging.model.judge import Judge
 from greval.methods.collecting.response_file import hash_sample, read_responses
 from greval.records.case import Case
 from greval.records.metric import Metric
-from greval.records.metric_input import compute_case_key, compute_content_key
+from greval.records.metric_input import compute_keys
 from greval.records.result import Result
 from greval.runs.from_config.result_files import (
     DETAILED,
@@ -79,7 +79,7 @@ class ResultFileWriter:
             who = case.id, case.method, metric
             if store and who not in found:
                 runnable = self._runnables[metric]
-                key = compute_case_key(case, compute_content_key(case, runnable.metric, runnable.fingerprint))
+                _, key = compute_keys(case, runnable.metric, runnable.fingerprint)
                 found[who] = store.get(key, who)
             return found.get(who)
 

@@ -160,7 +160,7 @@ class Store(CloseOnExit):
         """Append a result. After this returns, the result survives if the process is killed.
 
         Args:
-            key: The key of the judgement, see `greval.records.metric_input.compute_case_key`.
+            key: The key of the judgement, see `greval.records.metric_input.compute_keys`.
             result: The row. It replaces an older row of the same sample, method, metric and repeat.
             content: The key of the judged content without sample and method, for `same`; empty for none.
             case: The case as JSON, stored together with its first result; empty for none.
@@ -182,13 +182,15 @@ class Store(CloseOnExit):
         ):  # one transaction, because its overhead exceeds the cost of its statements
             own = cost or result.usage
             whole = own if replaced is None else own + self._read_cost(replaced)
-            row = (*numbers, replaced, result.finished, plan, *_build_columns(result, whole))
+            columns = _build_columns(result, whole)
+            finished = result.finished
+            row = (*numbers, replaced, finished, plan, *columns)
             self._db.execute("BEGIN")
             if case:
                 self._put_case(hash_key(hash_json(case)), case, result.method)
             at = self._db.execute(INSERT, row).lastrowid or 0
         known.places[numbers[2]] = at
-        if numbers[1] is not None and result.finished:
+        if numbers[1] is not None and finished:
             known.contents[numbers[1]] = at
 
     def get(self, key: str, result_of: tuple[str, str, str], repeat: int = 0) -> Result | None:

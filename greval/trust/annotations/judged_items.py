@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from greval.records.case import Case, Tags
 from greval.records.metric import JudgedMetric, build_metric
-from greval.records.metric_input import compute_case_key, compute_content_key, hash_json, list_judged_items, narrow_case
+from greval.records.metric_input import compute_keys, hash_json, list_judged_items, narrow_case
 from greval.records.record import Record
 from greval.records.result import Judgement, Result
 from greval.runs.store import Store
@@ -137,7 +137,7 @@ def read_judged_cases(
             continue
         seen = narrow_case(metric, case, before.get(who, {})) if metric.uses else case
         for fingerprint in known:
-            key = compute_case_key(seen, compute_content_key(seen, metric, fingerprint))
+            _, key = compute_keys(seen, metric, fingerprint)
             if result := store.get(key, (*who, metric.name)):
                 done.add(who)
                 yield JudgedCase(case, seen, result)
