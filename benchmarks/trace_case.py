@@ -16,20 +16,32 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from inspect import CO_VARARGS
 from itertools import groupby
 from pathlib import Path
 from types import FrameType
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
+from urllib.parse import urlsplit
 
 import httpx
 
-from greval import Case, Judge, ScriptedJudge, ServerSettings, create_app, evaluate_async, load_metric, push_to_argilla
+from greval import (
+    Case,
+    ScriptedJudge,
+    ServerSettings,
+    create_app,
+    evaluate,
+    evaluate_async,
+    load_metric,
+    push_to_argilla,
+)
 from greval.records.result import Result
 
 MAX_STAYS = 18
@@ -95,6 +107,74 @@ async def trace_request() -> list[str]:
     return [*dict.fromkeys(call.module for call in calls if call.module.startswith("greval.serve."))]
 
 
+class ArgillaStandIn(BaseHTTPRequestHandler):
+    """The routes of Argilla that a push of new records needs; it remembers the questions of its one dataset."""
+
+    questions: ClassVar[list[dict[str, object]]] = []
+
+    def do_GET(self) -> None:
+        """Return one workspace, the questions, and no dataset or record."""
+        path = urlsplit(self.path).path
+        items = [{"id": "w", "name": "w"}] if path.endswith("/workspaces") else []
+        self._send({"items": self.questions if path.endswith("/questions") else items, "total": 0})
+
+    def do_POST(self) -> None:
+        """Create a dataset or a part of it."""
+        created = {"id": "d", "status": "draft", **json.loads(self.rfile.read(int(self.headers["Content-Length"])))}
+        if self.path.endswith("/questions"):
+            self.questions.append(created)
+        self._send(created)
+
+    def do_PUT(self) -> None:
+        """Accept records, and that the dataset is published."""
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self._send({})
+
+    def log_message(self, *_: object) -> None:
+        """Write no log."""
+
+    def _send(self, content: object) -> None:
+        body = json.dumps(content).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
 def count_run_reads() -> int:
-    """Return how often a push to a stand-in of Argilla reads the judged items of a run."""
-    return 0
+    """Return how often a push of new records reads the judged cases of a run."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), ArgillaStandIn)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    url = f"http://127.0.0.1:{server.server_port}"
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            evaluate([CASE], [load_metric("correctness")], ScriptedJudge([REPLY]), out=folder)
+            with record_calls() as calls:
+                pushed = push_to_argilla(folder, "correctness", dataset="d", url=url, key="k")
+    finally:
+        server.shutdown()
+        server.server_close()
+    if pushed.added != 1:
+        raise SystemExit(f"expected 1 pushed record, got {pushed.added}")
+    return sum(call.function == "read_judged_cases" for call in calls)
+
+
+def main() -> None:
+    """Print the three figures; exit with 1 if one exceeds its target."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--path", action="store_true", help="print the modules as well")
+    stays, modules = trace_evaluation(), asyncio.run(trace_request())
+    if parser.parse_args().path:
+        print(" -> ".join(stays), *modules, sep="\n")
+    figures = {
+        "stays of a case in evaluate": (len(stays), MAX_STAYS),
+        "modules of greval.serve in POST /v1/evaluate": (len(modules), MAX_SERVE_MODULES),
+        "reads of the run in push_to_argilla": (count_run_reads(), MAX_RUN_READS),
+    }
+    for what, (found, most) in figures.items():
+        print(f"{what}: {found} (at most {most})")
+    raise SystemExit(any(found > most for found, most in figures.values()))
+
+
+if __name__ == "__main__":
+    main()
