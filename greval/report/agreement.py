@@ -10,7 +10,7 @@ from rich.text import Text
 
 from greval._util.wording import format_count
 from greval.report.number_format import format_by_question, format_measured, format_name, format_number
-from greval.report.terminal import build_plain_table, print_line, print_prominent, print_rest
+from greval.report.tables import build_plain_table, print_line, print_prominent, print_rest
 from greval.stats.correlation import NumberSpread
 from greval.stats.measured import MeasuredValue, Undefined
 from greval.trust.agreement.records import (

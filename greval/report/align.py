@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from greval.report.number_format import format_interval, format_number
-from greval.report.terminal import build_plain_table, print_line, print_prominent, print_rest
+from greval.report.tables import build_plain_table, print_line, print_prominent, print_rest
 from greval.trust.alignment.records import AgreementGain, AlignAttempt, Alignment, AlignmentForecast
 
 PROMINENT = "ENRICHED"

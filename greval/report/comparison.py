@@ -11,7 +11,7 @@ from rich.text import Text
 
 from greval._util.wording import MAX_NAMES, format_names
 from greval.analysis.comparison.records import Comparison, Contrast, EffectSizes, GateCheck
-from greval.report.terminal import print_line, print_prominent, print_rest
+from greval.report.tables import print_line, print_prominent, print_rest
 from greval.stats.difference import MIN_BOOTSTRAP_CLUSTERS
 
 MIN_WIDE = 140

@@ -15,7 +15,7 @@ from greval.analysis.spending import format_spending
 from greval.analysis.summary import Report, ReportVerdict
 from greval.datasets.row_faults import describe_row_faults
 from greval.records.judgement_text import format_details
-from greval.report.terminal import shorten
+from greval.report.tables import shorten
 from greval.runs.share_summary import ShareSummary
 from greval.stats.summary import Summary
 

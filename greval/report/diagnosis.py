@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from greval.analysis.diagnosis import MEANINGS, Cause, Diagnosis, DiagnosisTable
-from greval.report.terminal import shorten
+from greval.report.tables import shorten
 
 ALL = "all"
 MAX_NOTES = 3

@@ -9,7 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from greval.report.terminal import print_line
+from greval.report.tables import print_line
 from greval.trust.estimates.records import Estimate, EstimateFigure, EstimateRow
 
 PROMINENT = "ENRICHED SAMPLE"

@@ -11,7 +11,7 @@ from rich.text import Text
 from greval._util.wording import format_count
 from greval.report.agreement import build_pairs_table
 from greval.report.number_format import format_by_question, format_measured, format_name
-from greval.report.terminal import build_plain_table, print_line, print_prominent, print_rest
+from greval.report.tables import build_plain_table, print_line, print_prominent, print_rest
 from greval.stats.measured import Measured
 from greval.trust.panels.records import JudgeFigures, Panel, PanelGroup, SideAgreement
 

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from greval._util.wording import format_count
 from greval.report.number_format import format_by_question, format_measured
-from greval.report.terminal import build_plain_table, print_line, shorten
+from greval.report.tables import build_plain_table, print_line, shorten
 from greval.stats.measured import MeasuredValue
 from greval.trust.probing.records import JudgeNoise, Probe, ProbeCheckResult, SurvivingMutant
 
