@@ -6,11 +6,16 @@ from collections.abc import Iterator, Sequence
 
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from greval._util.wording import format_count
-from greval.report.number_format import format_by_question, format_measured, format_name, format_number
-from greval.report.tables import build_plain_table, print_line, print_prominent, print_rest
+from greval.report.tables import (
+    build_table,
+    format_by_question,
+    format_measured,
+    format_name,
+    format_number,
+    print_report,
+)
 from greval.stats.correlation import NumberSpread
 from greval.stats.measured import MeasuredValue, Undefined
 from greval.trust.agreement.records import (
@@ -32,18 +37,8 @@ MAX_CATEGORIES = 12
 
 def render(agreement: Agreement, console: Console) -> None:
     """Print an agreement: important warnings, the tables, their explanation, and the other warnings."""
-    print_prominent(console, agreement.warnings, PROMINENT)
-    whole, *groups = agreement.groups
-    print_line(console, _format_title(agreement), "italic")
-    console.print()
-    console.print(_build_figures_table(whole, agreement.level))
-    for table in _build_other_tables(agreement, whole, groups):
-        console.print()
-        console.print(table)
-    console.print()
-    for line in format_legend(agreement):
-        print_line(console, line, "dim")
-    print_rest(console, agreement.warnings, PROMINENT)
+    title, tables = _format_title(agreement), _build_tables(agreement)
+    print_report(console, title, tables, format_legend(agreement), warnings=agreement.warnings, loud=PROMINENT)
 
 
 def format_legend(agreement: Agreement) -> Iterator[str]:
@@ -78,28 +73,27 @@ def _format_title(agreement: Agreement) -> str:
 def _build_figures_table(group: AgreementGroup, level: float) -> Table:
     """Build the table of the figures of judge and people, with the baselines."""
     clustered = any(isinstance(one, MeasuredValue) and one.clustered for one in group.judge.figures.values())
-    head = "on this sample" if group.enriched else "judge and people"
-    heads = [f"{head} [{level:.0%}]"]
-    heads += ["by question"] if clustered else []
-    heads += ["weighted"] if group.enriched else []
     floors = [baseline for baseline in group.baselines if baseline.figures]
-    table = build_plain_table("", "n", *heads, "people among themselves", *(f"floor: {floor.name}" for floor in floors))
-    for name, figure in group.judge.figures.items():
-        cells = [format_measured(figure)]
-        cells += [format_by_question(figure)] if clustered else []
-        cells += [format_measured(group.weighted.get(name))] if group.enriched else []
-        beside = [
-            format_measured(group.people.figures.get(name)),
-            *(format_measured(floor.figures.get(name)) for floor in floors),
-        ]
-        table.add_row(*map(Text, (format_name(name), f"{figure.n:,}", *cells, *beside)))
-    return table
+    head = "on this sample" if group.enriched else "judge and people"
+    compared = {"people among themselves": group.people.figures}
+    compared |= {f"floor: {floor.name}": floor.figures for floor in floors}
+    if group.enriched:
+        compared = {"weighted": group.weighted, **compared}
+    rows = (
+        (
+            *(format_name(name), f"{figure.n:,}", format_measured(figure)),
+            *([format_by_question(figure)] if clustered else []),
+            *(format_measured(figures.get(name)) for figures in compared.values()),
+        )
+        for name, figure in group.judge.figures.items()
+    )
+    return build_table(("", "n", f"{head} [{level:.0%}]", *(["by question"] if clustered else []), *compared), rows)
 
 
-def _build_other_tables(
-    agreement: Agreement, whole: AgreementGroup, groups: Sequence[AgreementGroup]
-) -> Iterator[Table]:
-    """Yield the other tables that have content."""
+def _build_tables(agreement: Agreement) -> Iterator[Table]:
+    """Yield the tables that have content."""
+    whole, *groups = agreement.groups
+    yield _build_figures_table(whole, agreement.level)
     match whole.judge:
         case CategoricalAgreement() as judge:
             yield _build_classes_table(judge)
@@ -115,44 +109,30 @@ def _build_other_tables(
 
 def _build_classes_table(judge: CategoricalAgreement) -> Table:
     """Build the classification report, with people's categories as the truth."""
-    table = build_plain_table("category", "support", "precision", "recall", "F1")
-    for one in judge.classes:
-        table.add_row(
-            *map(
-                Text,
-                (
-                    one.name,
-                    f"{one.support:,}",
-                    format_measured(one.precision),
-                    format_measured(one.recall),
-                    format_measured(one.f1),
-                ),
-            )
-        )
-    return table
+    rows = (
+        (one.name, f"{one.support:,}", *map(format_measured, (one.precision, one.recall, one.f1)))
+        for one in judge.classes
+    )
+    return build_table(("category", "support", "precision", "recall", "F1"), rows)
 
 
 def _build_confusion_table(judge: CategoricalAgreement) -> Table:
     """Build the confusion matrix."""
-    table = build_plain_table("people \\ judge", *(one.name for one in judge.classes))
-    for one, row in zip(judge.classes, judge.confusion, strict=True):
-        table.add_row(*map(Text, (one.name, *(f"{cell:,.0f}" for cell in row))))
-    return table
+    names = [one.name for one in judge.classes]
+    rows = ((name, *(f"{cell:,.0f}" for cell in row)) for name, row in zip(names, judge.confusion, strict=True))
+    return build_table(("people \\ judge", *names), rows)
 
 
 def _build_spreads_table(people: NumberSpread, judge: NumberSpread) -> Table:
     """Build the table of the distributions of both sides' numbers."""
-    table = build_plain_table("", "count", "mean", "median", "standard deviation", "min", "max")
-    for name, side in (("people", people), ("judge", judge)):
-        figures = [
-            format_measured(side.mean),
-            format_measured(side.median),
-            format_measured(side.sd),
-            format_number(side.min),
-            format_number(side.max),
-        ]
-        table.add_row(*map(Text, (name, f"{side.n:,}", *figures)))
-    return table
+    rows = (
+        (
+            *(name, f"{side.n:,}", *map(format_measured, (side.mean, side.median, side.sd))),
+            *map(format_number, (side.min, side.max)),
+        )
+        for name, side in (("people", people), ("judge", judge))
+    )
+    return build_table(("", "count", "mean", "median", "standard deviation", "min", "max"), rows)
 
 
 def build_pairs_table(head: str, among: PeopleAgreement) -> Table:
@@ -164,18 +144,18 @@ def build_pairs_table(head: str, among: PeopleAgreement) -> Table:
     """
     names = [*dict.fromkeys(name for pair in among.pairs for name in pair.figures)]
     more = f" (and {among.left_out} more pairs)" if among.left_out else ""
-    table = build_plain_table(f"{head}{more}", "n", *map(format_name, names))
-    for pair in among.pairs:
-        figures = [format_measured(pair.figures.get(name)) for name in names]
-        table.add_row(*map(Text, (" and ".join(pair.annotators), f"{pair.n:,}", *figures)))
-    return table
+    rows = (
+        (" and ".join(pair.annotators), f"{pair.n:,}", *(format_measured(pair.figures.get(name)) for name in names))
+        for pair in among.pairs
+    )
+    return build_table((f"{head}{more}", "n", *map(format_name, names)), rows)
 
 
 def _build_groups_table(agreement: Agreement, groups: Sequence[AgreementGroup]) -> Table:
     """Build the table of groups, one row each."""
     names = GROUP_FIGURES[groups[0].judge.kind]
-    table = build_plain_table(f"by {' · '.join(agreement.by)}", "n", *map(format_name, names))
-    for group in groups:
-        figures = [format_measured(group.judge.figures.get(name)) for name in names]
-        table.add_row(*map(Text, (group.name, f"{group.things:,}", *figures)))
-    return table
+    rows = (
+        (group.name, f"{group.things:,}", *(format_measured(group.judge.figures.get(name)) for name in names))
+        for group in groups
+    )
+    return build_table((f"by {' · '.join(agreement.by)}", "n", *map(format_name, names)), rows)

@@ -6,10 +6,18 @@ from collections.abc import Iterator
 
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
-from greval.report.number_format import format_interval, format_number
-from greval.report.tables import build_plain_table, print_line, print_prominent, print_rest
+from greval.report.tables import (
+    Column,
+    build_table,
+    format_cost,
+    format_interval,
+    format_number,
+    print_line,
+    print_lines,
+    print_tables,
+    split_warnings,
+)
 from greval.trust.alignment.records import AgreementGain, AlignAttempt, Alignment, AlignmentForecast
 
 PROMINENT = "ENRICHED"
@@ -17,17 +25,13 @@ PROMINENT = "ENRICHED"
 
 def render(alignment: Alignment, console: Console) -> None:
     """Print an alignment: important warnings, the attempts, the gain, the outcome, other warnings, and the diff."""
-    print_prominent(console, alignment.warnings, PROMINENT)
+    tables = (_build_attempts_table(alignment), _build_gain_table(alignment.gain, alignment.level))
+    important, others = split_warnings(alignment.warnings, PROMINENT)
+    print_lines(console, important, "bold red")
     print_line(console, _format_title(alignment), "italic")
-    if alignment.attempts:
-        console.print()
-        console.print(_build_attempts_table(alignment))
-        console.print()
-        console.print(_build_gain_table(alignment.gain, alignment.level))
-    console.print()
-    for line in format_sentences(alignment):
-        print_line(console, line)
-    print_rest(console, alignment.warnings, PROMINENT)
+    print_tables(console, tables if alignment.attempts else ())
+    print_lines(console, format_sentences(alignment))
+    print_lines(console, others, "yellow")
     if alignment.diff:
         console.print()
         console.print(alignment.diff, markup=False, highlight=False, soft_wrap=True, end="")
@@ -35,7 +39,7 @@ def render(alignment: Alignment, console: Console) -> None:
 
 def render_forecast(found: AlignmentForecast, console: Console) -> None:
     """Print the maximum number of calls and tokens that aligning would need."""
-    cost = "unknown" if found.cost is None else f"${found.cost:.4f}"
+    cost = format_cost(found.cost)
     lines = (
         f"{found.metric}: {found.labels:,} labelled things of {found.questions:,} questions; at most:",
         f"  {found.before:,} cases judged by the metric as it is, {found.learned:,} by changed ones",
@@ -43,8 +47,7 @@ def render_forecast(found: AlignmentForecast, console: Console) -> None:
         f"  about {found.input_tokens:,} input tokens of the former, cost {cost}; examples make prompts longer",
         "what is there from before is not asked again and not taken off here; nothing was asked",
     )
-    for line in lines:
-        print_line(console, line)
+    print_lines(console, lines)
 
 
 def format_sentences(alignment: Alignment) -> Iterator[str]:
@@ -73,14 +76,16 @@ def _format_title(alignment: Alignment) -> str:
 
 def _build_attempts_table(alignment: Alignment) -> Table:
     """Build the table of attempts, one row for each changed definition."""
-    heads = ("learned on", "way", "from", "chosen by", f"{alignment.gain.figure} before", "after", "")
-    table = build_plain_table(*heads, left={"way", ""})
-    for one in alignment.attempts:
-        where = f"all but fold {one.fold} of {alignment.folds}" if one.fold else "all labels"
-        figures = (str(one.learned), str(one.things), format_number(one.before), format_number(one.after))
-        cells = ("", "", "", "") if one.dropped else figures
-        table.add_row(*map(Text, (where, one.way, *cells, _format_outcome(one))))
-    return table
+    way, outcome = Column("way", left=True), Column("", left=True)
+    columns = ("learned on", way, "from", "chosen by", f"{alignment.gain.figure} before", "after", outcome)
+    return build_table(columns, (_format_attempt(one, alignment.folds) for one in alignment.attempts))
+
+
+def _format_attempt(one: AlignAttempt, folds: int) -> tuple[str, ...]:
+    """Format the row of an attempt."""
+    learned_on = f"all but fold {one.fold} of {folds}" if one.fold else "all labels"
+    figures = (str(one.learned), str(one.things), format_number(one.before), format_number(one.after))
+    return learned_on, one.way, *(("",) * len(figures) if one.dropped else figures), _format_outcome(one)
 
 
 def _format_outcome(one: AlignAttempt) -> str:
@@ -93,25 +98,18 @@ def _format_outcome(one: AlignAttempt) -> str:
 
 def _build_gain_table(gain: AgreementGain, level: float) -> Table:
     """Build the table of figures on the held-out folds."""
-    table = build_plain_table("held-back folds", "things", f"before [{level:.0%}]", "after", "gain", "p", "changed")
-    cells = (
-        *(
-            f"{format_number(gain.before)}{format_interval(gain.before_interval)}",
-            f"{format_number(gain.after)}{format_interval(gain.after_interval)}",
-        ),
-        f"{format_number(gain.gain)}{format_interval(gain.interval)}",
-        *(f"{gain.p:.4f}", str(gain.changed)),
-    )
-    table.add_row(*map(Text, (gain.figure, str(gain.things), *cells)))
+    columns = ("held-back folds", "things", f"before [{level:.0%}]", "after", "gain", "p", "changed")
+    pairs = ((gain.before, gain.before_interval), (gain.after, gain.after_interval), (gain.gain, gain.interval))
+    cells = (f"{format_number(value)} {format_interval(interval)}".rstrip() for value, interval in pairs)
+    rows = [(gain.figure, str(gain.things), *cells, f"{gain.p:.4f}", str(gain.changed))]
     if gain.ranks:
-        table.add_row(*map(Text, ("Spearman", str(gain.things), *map(format_number, gain.ranks), "", "", "")))
-    return table
+        rows.append(("Spearman", str(gain.things), *map(format_number, gain.ranks), "", "", ""))
+    return build_table(columns, rows)
 
 
 def _format_spending(alignment: Alignment) -> str:
     """Format what this call cost, and how many judgements already existed."""
     usage = alignment.usage
-    money = "unknown" if alignment.cost is None else f"${alignment.cost:.4f}"
     tokens = f"{usage.input_tokens or 0:,} input tokens, {usage.output_tokens or 0:,} output tokens"
     kept = f"; {alignment.kept:,} judgements were there from before" if alignment.kept else ""
-    return f"spent: {usage.calls:,} calls, {tokens}, cost {money}{kept}"
+    return f"spent: {usage.calls:,} calls, {tokens}, cost {format_cost(alignment.cost)}{kept}"

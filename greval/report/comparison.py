@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
-from rich.text import Text
 
 from greval._util.wording import MAX_NAMES, format_names
 from greval.analysis.comparison.records import Comparison, Contrast, EffectSizes, GateCheck
-from greval.report.tables import print_line, print_prominent, print_rest
+from greval.report.tables import (
+    NO_INTERVAL,
+    Cell,
+    Column,
+    build_table,
+    format_measured,
+    format_number,
+    print_line,
+    print_lines,
+    split_warnings,
+)
 from greval.stats.difference import MIN_BOOTSTRAP_CLUSTERS
+from greval.stats.measured import Undefined
 
 MIN_WIDE = 140
 """The terminal width from which the table also has the uncorrected p values and the effect sizes."""
@@ -36,18 +46,17 @@ INTERVALS = {
 
 def render(comparison: Comparison, console: Console) -> None:
     """Print a comparison: important warnings, the table, its explanation, the other warnings, and the gate."""
-    print_prominent(console, comparison.warnings, PROMINENT)
+    important, others = split_warnings(comparison.warnings, PROMINENT)
+    print_lines(console, important, "bold red")
     print_line(console, _format_title(comparison), "italic")
     for (method, baseline), rows in _group_pairs(comparison).items():
         console.print()
         print_line(console, f"{method} against {baseline}", "bold")
         console.print(_build_table(comparison, rows, wide=console.width >= MIN_WIDE))
     console.print()
-    for line in format_legend(comparison):
-        print_line(console, line, "dim")
-    for line in format_changed(comparison):
-        print_line(console, line)
-    print_rest(console, comparison.warnings, PROMINENT)
+    print_lines(console, format_legend(comparison), "dim")
+    print_lines(console, format_changed(comparison))
+    print_lines(console, others, "yellow")
     for check in comparison.gate:
         print_line(console, format_check(check), "red" if check.met else "green")
 
@@ -141,22 +150,20 @@ def format_verdict(one: Contrast) -> str:
         >>> format_verdict(one)
         'no question has both figures'
     """
-    if one.verdict == "nothing to compare":
-        return "no question has both figures"
+    if isinstance(one.measured, Undefined):
+        return one.measured.reason
     told: str = one.verdict
     if one.verdict == "no difference seen" and one.detectable is not None:
-        told = f"{told} (could miss < {format_number(one.detectable, one)})"
+        told = f"{told} (could miss < {_create_writer(one)(one.detectable)})"
     if one.verdict == "changed":
         told = f"changed on {one.won + one.lost} of {one.n} questions"
     return told if one.judged_alike else f"{told}; JUDGED DIFFERENTLY"
 
 
-def format_number(figure: float, one: Contrast, *, sign: bool = False) -> str:
-    """Format a figure with the decimals that the size of its comparison's means needs."""
+def _create_writer(one: Contrast, *, sign: bool = False) -> Callable[[float | None], str]:
+    """Return a function that formats figures with the decimals that the size of a comparison's means needs."""
     size = max(abs(one.method_mean or 0.0), abs(one.baseline_mean or 0.0))
-    decimals = next((places for limit, places in ((1000, 0), (100, 1), (10, 2)) if size >= limit), 3)
-    rounded = round(figure, decimals) + 0.0  # no -0.000
-    return f"{rounded:{'+' if sign else ''},.{decimals}f}"
+    return partial(format_number, digits=3, size=size, sign=sign)
 
 
 def format_p(p: float) -> str:
@@ -196,37 +203,31 @@ def _group_pairs(comparison: Comparison) -> dict[tuple[str, str], list[Contrast]
 
 def _build_table(comparison: Comparison, rows: list[Contrast], *, wide: bool) -> Table:
     """Build the table of one pair of methods: each metric over all questions, with its groups below it."""
-    table = Table(box=None, pad_edge=False)
-    columns = _build_columns(comparison, rows[0], wide=wide)
-    for name, (right, _) in columns.items():
-        folds = name == "verdict"
-        table.add_column(escape(name), justify="right" if right else "left", no_wrap=not folds, overflow="fold")
-    for one in rows:
-        *cells, said = (told(one) for _, told in columns.values())
-        table.add_row(*map(Text, cells), Text(said, style=STYLES.get(one.verdict, "")))
-    return table
+    writers = _build_columns(comparison, rows[0], wide=wide)
+    left = {next(iter(writers)), "effect", "raw p"}
+    columns = (*(Column(name, left=name in left, wrap=False) for name in writers), Column("verdict", left=True))
+    return build_table(columns, [_format_row(one, writers.values()) for one in rows])
 
 
-Columns = dict[str, tuple[bool, Callable[[Contrast], str]]]
+def _format_row(one: Contrast, writers: Iterable[Callable[[Contrast], str]]) -> list[Cell]:
+    return [*(write(one) for write in writers), (format_verdict(one), STYLES.get(one.verdict, ""))]
 
 
-def _build_columns(comparison: Comparison, pair: Contrast, *, wide: bool) -> Columns:
-    """Return the columns: whether each is right-aligned, and how its cells are formatted."""
+def _build_columns(comparison: Comparison, pair: Contrast, *, wide: bool) -> dict[str, Callable[[Contrast], str]]:
+    """Return the columns before the verdict, and how their cells are formatted."""
     first = ", by ".join(["metric", *([" · ".join(comparison.by)] if comparison.by else [])])
     baseline, method = ("before", "now") if comparison.against else _name_columns(pair)
-    columns: Columns = {
-        first: (False, lambda one: f"  {one.group}" if one.group else one.metric),
-        "n": (True, _format_count),
-        baseline: (True, lambda one: _format_mean(one.baseline_mean, one)),
-        method: (True, lambda one: _format_mean(one.method_mean, one)),
-        f"difference [{comparison.level:.0%}]": (True, _format_difference),
-        "won/tied/lost" if wide else "w/t/l": (True, lambda one: f"{one.won}/{one.tied}/{one.lost}"),
+    columns: dict[str, Callable[[Contrast], str]] = {
+        first: lambda one: f"  {one.group}" if one.group else one.metric,
+        "n": _format_count,
+        baseline: lambda one: _create_writer(one)(one.baseline_mean),
+        method: lambda one: _create_writer(one)(one.method_mean),
+        f"difference [{comparison.level:.0%}]": _format_difference,
+        "won/tied/lost" if wide else "w/t/l": lambda one: f"{one.won}/{one.tied}/{one.lost}",
     }
     if wide:
-        columns["effect"] = (False, lambda one: format_effect(one.effect))
-        columns["raw p"] = (False, _format_uncorrected)
-    columns["p"] = (True, lambda one: format_p(one.test.corrected) if one.test else "-")
-    return columns | {"verdict": (False, format_verdict)}
+        columns |= {"effect": lambda one: format_effect(one.effect), "raw p": _format_uncorrected}
+    return columns | {"p": lambda one: format_p(one.test.corrected) if one.test else "-"}
 
 
 def _name_columns(pair: Contrast) -> tuple[str, str]:
@@ -242,26 +243,14 @@ def _format_count(one: Contrast) -> str:
     return count if one.clusters is None else f"{count} in {one.clusters}"
 
 
-def _format_mean(mean: float | None, one: Contrast) -> str:
-    """Format a mean."""
-    return "-" if mean is None else format_number(mean, one)
-
-
 def _format_difference(one: Contrast) -> str:
     """Format a difference with its interval."""
-    if one.difference is None:
-        return "-"
-    ends = "[no interval]"
-    if one.interval:
-        ends = (
-            f"[{format_number(one.interval.low, one, sign=True)}, {format_number(one.interval.high, one, sign=True)}]"
-        )
-    return f"{format_number(one.difference, one, sign=True)} {ends}"
+    return format_measured(one.measured, _create_writer(one, sign=True), without=NO_INTERVAL)
 
 
 def _format_uncorrected(one: Contrast) -> str:
     """Format the uncorrected p, with McNemar's mid-p or Wilcoxon's p."""
     if one.test is None:
         return "-"
-    beside = [("mid", one.test.mid_p), ("W", one.test.wilcoxon_p)]
-    return " ".join([format_p(one.test.p), *(f"{name} {format_p(p)}" for name, p in beside if p is not None)])
+    others = {"mid": one.test.mid_p, "W": one.test.wilcoxon_p}
+    return " ".join([format_p(one.test.p), *(f"{name} {format_p(p)}" for name, p in others.items() if p is not None)])

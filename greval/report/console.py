@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rich.console import Console, Group, RenderableType
-from rich.markup import escape
 from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
@@ -15,8 +14,17 @@ from greval.analysis.spending import format_spending
 from greval.analysis.summary import Report, ReportVerdict
 from greval.datasets.row_faults import describe_row_faults
 from greval.records.judgement_text import format_details
-from greval.report.tables import shorten
+from greval.report.tables import (
+    NO_INTERVAL,
+    Column,
+    build_table,
+    format_measured,
+    print_line,
+    print_lines,
+    shorten,
+)
 from greval.runs.share_summary import ShareSummary
+from greval.stats.measured import MeasuredValue
 from greval.stats.summary import Summary
 
 MAX_OTHER_VALUES = 5
@@ -25,6 +33,7 @@ MOMENTS = {"median": "median", "sd": "standard_deviation", "min": "minimum", "ma
 """The headings of columns that are shown if they fit, and the fields of a summary in them."""
 ANY_WIDTH = 10_000
 COUNT_WIDTH = 7
+MEAN = Column("mean [95 % interval]", left=True, wrap=False)
 NOT_JUDGED = "(not judged yet)"
 """The group of cases whose method and tags are not known yet."""
 FINE, COARSE = 0.1, 1000
@@ -39,23 +48,23 @@ def render(report: Report, console: Console) -> None:
     if report.shares:
         console.print(_build_shares_table(report))
     if cost := format_spending(report.spending):
-        console.print(cost, markup=False, highlight=False, soft_wrap=True)
-    for line in _describe_troubles(report):
-        console.print(line, style="yellow", markup=False, highlight=False, soft_wrap=True)
+        print_line(console, cost)
+    print_lines(console, _describe_troubles(report), "yellow")
 
 
 def _build_verdicts_table(verdicts: Iterable[ReportVerdict]) -> RenderableType:
     """Build the table of verdicts with their reasons."""
-    table = Table(title="Verdicts and their reasons", title_justify="left", box=None, pad_edge=False)
-    for name in ("case", "metric", "verdict", "reason"):
-        table.add_column(name, overflow="fold", ratio=3 if name == "reason" else None)
-    for verdict in verdicts:
-        who = " ".join(shorten(part) for part in (verdict.sample_id, verdict.method, verdict.item) if part)
-        wrong = (f"contradiction: {why}" for why in verdict.contradictions)
-        details = format_details(verdict.findings, verdict.notes, verdict.cited_items)
-        said = "\n".join((verdict.reason, *details, *wrong))
-        table.add_row(*map(escape, (who, verdict.metric, verdict.value, said)))
-    return Group(table, Text())
+    names = (Column(name, left=True) for name in ("case", "metric", "verdict"))
+    columns = (*names, Column("reason", left=True, ratio=3))
+    return Group(build_table(columns, map(_format_verdict, verdicts), title="Verdicts and their reasons"), Text())
+
+
+def _format_verdict(verdict: ReportVerdict) -> tuple[str, ...]:
+    """Format the row of a verdict."""
+    who = " ".join(shorten(part) for part in (verdict.sample_id, verdict.method, verdict.item) if part)
+    details = format_details(verdict.findings, verdict.notes, verdict.cited_items)
+    wrong = (f"contradiction: {why}" for why in verdict.contradictions)
+    return who, verdict.metric, verdict.value, "\n".join((verdict.reason, *details, *wrong))
 
 
 def _fit_summaries_table(report: Report, console: Console) -> Table:
@@ -68,23 +77,26 @@ def _fit_summaries_table(report: Report, console: Console) -> Table:
 def _build_summaries_table(report: Report, *, wide: bool) -> Table:
     """Build the table of summaries."""
     judge = f", judge {report.judge}" if report.judge else ""
-    table = Table(title=f"{report.folder}{judge}", title_justify="left", box=None, pad_edge=False)
-    table.add_column("metric", no_wrap=True)
-    if report.by:
-        table.add_column(" · ".join(report.by))
-    for name in ("planned", "scored", "skipped", "failed", *(["not judged yet"] if report.pending else [])):
-        table.add_column(name, justify="right", min_width=min(len(name), COUNT_WIDTH))
-    table.add_column("values", overflow="fold", min_width=VALUES_WIDTH)
-    table.add_column("mean [95 % interval]", no_wrap=True)
-    for name in MOMENTS if wide else ():
-        table.add_column(name, justify="right", no_wrap=True)
-    for summary in report.summaries:
-        table.add_row(*map(escape, _format_cells(report, summary, wide=wide)))
+    counts = ("planned", "scored", "skipped", "failed", *(["not judged yet"] if report.pending else []))
+    columns = (
+        *_name_rows(report),
+        *(Column(name, min_width=min(len(name), COUNT_WIDTH)) for name in counts),
+        Column("values", left=True, min_width=VALUES_WIDTH),
+        MEAN,
+        *(Column(name, wrap=False) for name in (MOMENTS if wide else ())),
+    )
+    rows = [_format_cells(report, summary, wide=wide) for summary in report.summaries]
     for metric, count in report.pending.items():
         if report.by or all(summary.metric != metric for summary in report.summaries):
             group = [NOT_JUDGED] if report.by else []
-            table.add_row(*map(escape, [metric, *group, str(count), "0", "0", "0", str(count), "", "-"]))
-    return table
+            rows.append([metric, *group, str(count), "0", "0", "0", str(count), "", "-"])
+    return build_table(columns, rows, title=f"{report.folder}{judge}")
+
+
+def _name_rows(report: Report) -> list[Column]:
+    """Return the columns that name a row: the metric, and the group if there are groups."""
+    group = [Column(" · ".join(report.by), left=True)] if report.by else []
+    return [Column("metric", left=True, wrap=False), *group]
 
 
 def _format_cells(report: Report, summary: Summary, *, wide: bool) -> list[str]:
@@ -92,33 +104,25 @@ def _format_cells(report: Report, summary: Summary, *, wide: bool) -> list[str]:
     pending = 0 if report.by else report.pending.get(summary.metric, 0)
     counts = [summary.planned + pending, summary.scored, summary.skipped, summary.failed]
     counts += [pending] if report.pending else []
-    group = [summary.group] if report.by else []
+    name = [summary.metric, *([summary.group] if report.by else [])]
     more = map(_format_figure_or_dash, (getattr(summary, name) for name in MOMENTS.values())) if wide else ()
-    return [
-        summary.metric,
-        *group,
-        *map(str, counts),
-        format_distribution(report, summary),
-        format_mean(summary),
-        *more,
-    ]
+    return [*name, *map(str, counts), format_distribution(report, summary), format_mean(summary), *more]
 
 
 def _build_shares_table(report: Report) -> RenderableType:
     """Build the table of the counts over the judge's notes."""
-    table = Table(title="Shares counted over the judge's notes", title_justify="left", box=None, pad_edge=False)
-    table.add_column("metric", no_wrap=True)
-    if report.by:
-        table.add_column(" · ".join(report.by))
-    table.add_column("share", no_wrap=True)
-    table.add_column("mean [95 % interval]", no_wrap=True)
-    for name in ("nothing to count", "contradictions"):
-        table.add_column(name, justify="right")
-    for share in report.shares:
-        group = [share.group] if report.by else []
-        wrong = "-" if share.contradictions is None else str(share.contradictions)
-        table.add_row(*map(escape, (share.metric, *group, share.note, format_mean(share), str(share.empty), wrong)))
-    return Group(Text(), table)
+    columns = (
+        *_name_rows(report),
+        *(Column("share", left=True, wrap=False), MEAN, Column("nothing to count"), Column("contradictions")),
+    )
+    rows = (
+        (
+            *(share.metric, *([share.group] if report.by else []), share.note, format_mean(share)),
+            *(str(share.empty), "-" if share.contradictions is None else str(share.contradictions)),
+        )
+        for share in report.shares
+    )
+    return Group(Text(), build_table(columns, rows, title="Shares counted over the judge's notes"))
 
 
 def _format_figure_or_dash(number: float | None) -> str:
@@ -145,19 +149,18 @@ def format_distribution(report: Report, summary: Summary) -> str:
 
 def _format_range(summary: Summary) -> str:
     """Format the minimum, median and maximum of many different numbers."""
-    told = {"min": summary.minimum, "median": summary.median, "max": summary.maximum}
-    return ", ".join(f"{name} {_format_figure_or_dash(number)}" for name, number in told.items())
+    numbers = {"min": summary.minimum, "median": summary.median, "max": summary.maximum}
+    return ", ".join(f"{name} {_format_figure_or_dash(number)}" for name, number in numbers.items())
 
 
 def format_mean(summary: Summary | ShareSummary) -> str:
     """Format the mean with its interval and the number of values."""
     if summary.mean is None:
         return "-"
-    interval = summary.interval
     is_open = isinstance(summary, Summary) and summary.p95 is not None
     write = format_figure if is_open and not FINE <= abs(summary.mean) < COARSE else "{:.2f}".format
-    ends = f" [{write(interval.low)}, {write(interval.high)}]" if interval else " [no interval]"
-    return f"{write(summary.mean)}{ends} n={summary.counted}"
+    mean = MeasuredValue(value=summary.mean, n=summary.counted, interval=summary.interval)
+    return f"{format_measured(mean, write, without=NO_INTERVAL)} n={summary.counted}"
 
 
 def format_figure(number: float) -> str:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
-from rich.text import Text
 
 from greval.analysis.diagnosis import MEANINGS, Cause, Diagnosis, DiagnosisTable
-from greval.report.tables import shorten
+from greval.report.tables import Column, build_table, print_line, print_lines, shorten
 
 ALL = "all"
 MAX_NOTES = 3
@@ -28,42 +26,33 @@ def render(found: DiagnosisTable, console: Console, *, title: str, show: Iterabl
     for cause in show:
         _print_cases(cause, found, console)
     console.print(_build_table(found, title))
-    for cause in found.causes:
-        console.print(f"{cause}: {MEANINGS[cause]}", style="dim", markup=False, highlight=False, soft_wrap=True)
+    print_lines(console, (f"{cause}: {MEANINGS[cause]}" for cause in found.causes), "dim")
 
 
 def print_notes(notes: Iterable[str], console: Console) -> None:
     """Print the first few notes about an index, and the number of the others."""
-    told = [*notes]
-    for note in told[:MAX_NOTES]:
-        console.print(f"index: {note}", style="yellow", markup=False, highlight=False, soft_wrap=True)
-    if len(told) > MAX_NOTES:
-        console.print(f"index: and {len(told) - MAX_NOTES} more notes", style="yellow", highlight=False)
+    notes = [*notes]
+    more = [f"and {len(notes) - MAX_NOTES} more notes"] if len(notes) > MAX_NOTES else []
+    print_lines(console, (f"index: {note}" for note in (*notes[:MAX_NOTES], *more)), "yellow")
 
 
 def _build_table(found: DiagnosisTable, title: str) -> Table:
     """Build the table of counts."""
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    for name in found.by:
-        table.add_column(name, overflow="fold")
-    for name in (*found.causes, ALL):
-        table.add_column(name, justify="right", overflow="fold")
-    for group in found.groups:
-        counts = [str(group.counts.get(cause, 0)) for cause in found.causes]
-        table.add_row(*map(escape, group.names), *counts, str(group.total))
-    if len(found.groups) > 1:
-        sums = (sum(group.counts.get(cause, 0) for group in found.groups) for cause in found.causes)
-        table.add_row(ALL, *[""] * (len(found.by) - 1), *map(str, sums), str(len(found.rows)))
-    return table
+    columns = (*(Column(name, left=True) for name in found.by), *map(Column, (*found.causes, ALL)))
+    counts = [[group.counts.get(cause, 0) for cause in found.causes] for group in found.groups]
+    rows = [(*group.names, *map(str, (*of, sum(of)))) for group, of in zip(found.groups, counts, strict=True)]
+    if len(rows) > 1:
+        sums = map(sum, zip(*counts, strict=True))
+        rows.append((ALL, *[""] * (len(found.by) - 1), *map(str, sums), str(len(found.rows))))
+    return build_table(columns, rows, title=title)
 
 
 def _print_cases(cause: Cause, found: DiagnosisTable, console: Console) -> None:
     """Print every case of a cause with its evidence."""
     rows = found.filter_by_cause(cause)
-    console.print(Text(f"{cause} ({len(rows)}): {MEANINGS[cause]}", style="bold"), soft_wrap=True)
+    print_line(console, f"{cause} ({len(rows)}): {MEANINGS[cause]}", "bold")
     for row in rows:
-        for line in _format_lines(row, found.list_group_names(row)):
-            console.print(line, markup=False, highlight=False, soft_wrap=True)
+        print_lines(console, _format_lines(row, found.list_group_names(row)))
     console.print()
 
 

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
-from rich.text import Text
 
-from greval.report.tables import print_line
+from greval.report.tables import (
+    NO_INTERVAL,
+    Cell,
+    Column,
+    build_table,
+    format_interval,
+    format_number,
+    print_line,
+    print_lines,
+    print_tables,
+)
 from greval.trust.estimates.records import Estimate, EstimateFigure, EstimateRow
 
 PROMINENT = "ENRICHED SAMPLE"
@@ -30,19 +39,15 @@ def render(found: Estimate, console: Console) -> None:
     """Print an estimate: its title, the table, the explanation, and the warnings."""
     print_line(console, _format_title(found), "italic")
     if found.enriched:
-        print_line(
-            console, f"{PROMINENT}: labels count with the weights that their things were drawn with", "bold yellow"
-        )
+        line = f"{PROMINENT}: labels count with the weights that their things were drawn with"
+        print_line(console, line, "bold yellow")
     if found.refused:
         print_line(console, f"NO ESTIMATE: {found.refused}", "bold red")
-    console.print()
-    console.print(_build_table(found))
-    console.print()
-    for line in format_legend(found):
-        print_line(console, line, "dim")
+    print_tables(console, [_build_table(found)])
+    print_lines(console, format_legend(found), "dim")
     more = [f"not read: {len(found.unread) - MAX_LISTED} more rows"] if len(found.unread) > MAX_LISTED else []
-    for line in (*(f"not read: {row}" for row in found.unread[:MAX_LISTED]), *more, *found.warnings):
-        print_line(console, line, "yellow")
+    unread = (f"not read: {row}" for row in found.unread[:MAX_LISTED])
+    print_lines(console, (*unread, *more, *found.warnings), "yellow")
 
 
 def format_legend(found: Estimate) -> Iterator[str]:
@@ -73,21 +78,8 @@ def format_estimate(figure: EstimateFigure, *, sign: bool = False) -> str:
     if figure.value is None:
         short = (figure.reason or "").split(":")[0]
         return short if len(short) <= MAX_REASON else "none"
-    if figure.interval is None:
-        return f"{format_number(figure.value, sign=sign)} [no interval]"
-    ends = f"{format_number(figure.interval.low, sign=sign)}, {format_number(figure.interval.high, sign=sign)}"
-    return f"{format_number(figure.value, sign=sign)} [{ends}]"
-
-
-def format_number(figure: float, *, sign: bool = False) -> str:
-    """Format a figure with the decimals that its size needs.
-
-    Example:
-        >>> format_number(0.12345), format_number(-0.0001, sign=True), format_number(1234.5)
-        ('0.123', '+0.000', '1,234')
-    """
-    decimals = next((places for limit, places in ((1000, 0), (100, 1), (10, 2)) if abs(figure) >= limit), 3)
-    return f"{round(figure, decimals) + 0.0:{'+' if sign else ''},.{decimals}f}"
+    write = partial(format_number, digits=3, sign=sign)
+    return f"{write(figure.value)} {format_interval(figure.interval, write) or NO_INTERVAL}"
 
 
 def _format_title(found: Estimate) -> str:
@@ -101,28 +93,30 @@ def _format_title(found: Estimate) -> str:
 
 def _build_table(found: Estimate) -> Table:
     """Build the table, with a block of lines for each mean or difference."""
-    table = Table(box=None, pad_edge=False)
-    table.add_column(escape(", by ".join(["method", *([" · ".join(found.by)] if found.by else [])])), overflow="fold")
-    table.add_column("estimate", no_wrap=True)
-    table.add_column(escape(f"mean [{found.level:.0%}]"), no_wrap=True)
-    table.add_column("to halve", justify="right", no_wrap=True)
-    table.add_column("", overflow="fold")
-    for row in found.rows:
-        names = iter(_format_names(row))
-        for key, name in NAMES.items():
-            figure = getattr(row, key)
-            if figure is None:
-                continue
-            cells = [
-                next(names, ""),
+    columns = (
+        Column(", by ".join(["method", *([" · ".join(found.by)] if found.by else [])]), left=True),
+        Column("estimate", left=True, wrap=False),
+        Column(f"mean [{found.level:.0%}]", left=True, wrap=False),
+        Column("to halve", wrap=False),
+        Column("", left=True),
+    )
+    return build_table(columns, (cells for row in found.rows for cells in _format_block(row, found.refused)))
+
+
+def _format_block(row: EstimateRow, refused: str | None) -> Iterator[tuple[Cell, ...]]:
+    """Yield the lines of one mean or difference."""
+    names = iter(_format_names(row))
+    for key, name in NAMES.items():
+        figure: EstimateFigure | None = getattr(row, key)
+        if figure is not None:
+            cells = (
                 name,
                 format_estimate(figure, sign=row.baseline is not None),
                 f"{figure.labels_to_halve:,}" if figure.labels_to_halve else "",
-                format_remark(row, key, found.refused),
-            ]
-            table.add_row(*(Text(cell, style="bold" if key == BEST and n else "") for n, cell in enumerate(cells)))
-        table.add_row(*(Text(cell) for cell in (*names, "")[:1]))
-    return table
+                format_remark(row, key, refused),
+            )
+            yield next(names, ""), *((cell, "bold" if key == BEST else "") for cell in cells)
+    yield (next(names, ""),)
 
 
 def _format_names(row: EstimateRow) -> Iterator[str]:

@@ -5,35 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rich.console import Console
-from rich.table import Table
 
+from greval.report.tables import build_table, format_cost, print_lines
 from greval.runs.forecast import Forecast, MetricForecast
 
-COLUMNS = ("judged", "kept", "skipped", "calls", "input tokens", "output tokens", "cost")
+COLUMNS = ("metric", "judged", "kept", "skipped", "calls", "input tokens", "output tokens", "cost")
+OUTCOMES = {True: "the run would be completed", False: "the run would stop at it"}
 
 
 def render(forecast: Forecast, console: Console) -> None:
     """Print the calls of a run, how its tokens were counted, and what is not included."""
-    table = Table(
-        title=f"would be asked of {forecast.judge or 'nobody'}", title_justify="left", box=None, pad_edge=False
-    )
-    table.add_column("metric")
-    for name in COLUMNS:
-        table.add_column(name, justify="right")
-    for part in forecast.expected:
-        table.add_row(part.metric, *_format_cells(part))
-    if len(forecast.expected) > 1:
-        table.add_row("all", *_format_cells(_sum_metrics(forecast)))
-    console.print(table)
-    for line in _format_notes(forecast):
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+    parts = [*forecast.expected, *([_sum_metrics(forecast)] if len(forecast.expected) > 1 else [])]
+    rows = ((part.metric, *_format_cells(part)) for part in parts)
+    console.print(build_table(COLUMNS, rows, title=f"would be asked of {forecast.judge or 'no judge'}"))
+    print_lines(console, _format_notes(forecast))
 
 
 def _format_cells(part: MetricForecast) -> tuple[str, ...]:
     """Format the counts and the cost of a metric."""
     numbers = (part.judged, part.kept, part.skipped, part.calls, part.input_tokens, part.output_tokens)
     cost = part.cost if part.calls else 0.0  # no calls cost nothing, even if the judge has no known price
-    return (*(f"{number:,}" for number in numbers), "unknown" if cost is None else f"${cost:.4f}")
+    return (*(f"{number:,}" for number in numbers), format_cost(cost))
 
 
 def _sum_metrics(forecast: Forecast) -> MetricForecast:
@@ -62,13 +54,8 @@ def _format_caps(forecast: Forecast) -> Iterator[str]:
         yield f"spent by earlier commands on this run: {spent.calls:,} calls{cost}; --max-calls and --max-cost count it"
     if forecast.max_calls is not None:
         left = max(forecast.max_calls - spent.calls, 0)
-        yield f"--max-calls {forecast.max_calls}: {_format_room(forecast.calls <= left)}; it leaves {left:,} calls"
+        yield f"--max-calls {forecast.max_calls}: {OUTCOMES[forecast.calls <= left]}; it leaves {left:,} calls"
     if forecast.max_cost is not None:
         left_cost = max(forecast.max_cost - (spent.cost or 0.0), 0.0)
         fits = (forecast.cost or 0.0) <= left_cost
-        yield f"--max-cost {forecast.max_cost:g}: {_format_room(fits)}; it leaves ${left_cost:.4f}"
-
-
-def _format_room(fits: bool) -> str:  # noqa: FBT001 - whether
-    """Format whether the run fits into a cap."""
-    return "the run would come to its end" if fits else "the run would stop at it"
+        yield f"--max-cost {forecast.max_cost:g}: {OUTCOMES[fits]}; it leaves ${left_cost:.4f}"

@@ -6,14 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from greval._util.wording import format_count
 from greval.report.agreement import build_pairs_table
-from greval.report.number_format import format_by_question, format_measured, format_name
-from greval.report.tables import build_plain_table, print_line, print_prominent, print_rest
-from greval.stats.measured import Measured
-from greval.trust.panels.records import JudgeFigures, Panel, PanelGroup, SideAgreement
+from greval.report.tables import build_table, format_by_question, format_measured, format_name, print_report
+from greval.trust.panels.records import Panel, PanelGroup, SideAgreement
 
 PROMINENT = ("MIXED", "ENRICHED")
 PAIR = 2
@@ -27,18 +24,16 @@ COMBINE_TEXTS = {
 def render(panel: Panel, console: Console) -> None:
     """Print a panel: important warnings, the tables, their explanation, and the other warnings."""
     whole, *groups = panel.groups
-    print_prominent(console, panel.warnings, PROMINENT)
-    print_line(console, _format_title(panel, whole), "italic")
-    first = (_build_runs_table(panel), _build_whole_table(whole, panel.level), _build_judges_table(whole))
-    several = build_pairs_table("pairs of judges", whole.among) if len(whole.seats) > PAIR else None
-    for table in (*first, several, _build_people_table(whole), _build_groups_table(panel, groups)):
-        if table is not None:
-            console.print()
-            console.print(table)
-    console.print()
-    for line in format_legend(panel):
-        print_line(console, line, "dim")
-    print_rest(console, panel.warnings, PROMINENT)
+    tables = (
+        _build_runs_table(panel),
+        _build_whole_table(whole, panel.level),
+        _build_judges_table(whole),
+        build_pairs_table("pairs of judges", whole.among) if len(whole.seats) > PAIR else None,
+        _build_people_table(whole),
+        _build_groups_table(panel, groups),
+    )
+    title = _format_title(panel, whole)
+    print_report(console, title, tables, format_legend(panel), warnings=panel.warnings, loud=PROMINENT)
 
 
 def format_legend(panel: Panel) -> Iterator[str]:
@@ -64,21 +59,19 @@ def _format_title(panel: Panel, whole: PanelGroup) -> str:
 
 def _build_runs_table(panel: Panel) -> Table:
     """Build the table of the runs with their counts."""
-    table = build_plain_table("judge", "verdicts", "missing", "failed", "skipped")
-    for one in panel.benches:
-        table.add_row(*map(Text, (one.name, *map(str, (one.verdicts, one.missing, one.failed, one.skipped)))))
-    return table
+    counts = ("verdicts", "missing", "failed", "skipped")
+    rows = ((one.name, *(str(getattr(one, count)) for count in counts)) for one in panel.benches)
+    return build_table(("judge", *counts), rows)
 
 
 def _build_whole_table(whole: PanelGroup, level: float) -> Table:
     """Build the table of the agreement among all judges."""
     figures = {**whole.among.figures, "unanimous": whole.unanimous}
-    table = build_plain_table("all judges", "n", f"figure [{level:.0%}]", "by question")
-    for name, figure in figures.items():
-        table.add_row(
-            *map(Text, (format_name(name), f"{figure.n:,}", format_measured(figure), format_by_question(figure)))
-        )
-    return table
+    rows = (
+        (format_name(name), f"{figure.n:,}", format_measured(figure), format_by_question(figure))
+        for name, figure in figures.items()
+    )
+    return build_table(("all judges", "n", f"figure [{level:.0%}]", "by question"), rows)
 
 
 def _build_judges_table(whole: PanelGroup) -> Table:
@@ -86,24 +79,21 @@ def _build_judges_table(whole: PanelGroup) -> Table:
     names = _list_names(seat.others for seat in whole.seats)
     without = any(seat.alpha_without for seat in whole.seats)
     last = ["alpha without it"] if without else []
-    table = build_plain_table("against the others", "n", "tied", *map(format_name, names), *last)
-    for seat in whole.seats:
-        extra = [format_measured(seat.alpha_without)] if without else []
-        table.add_row(*map(Text, (*_format_cells(seat.name, seat.others, names), *extra)))
-    return table
+    rows = (
+        (*_format_cells(one.name, one.others, names), *([format_measured(one.alpha_without)] if without else []))
+        for one in whole.seats
+    )
+    return build_table(("against the others", "n", "tied", *map(format_name, names), *last), rows)
 
 
 def _build_people_table(whole: PanelGroup) -> Table | None:
     """Build the table of the panel and each judge compared with people."""
     if whole.people is None:
         return None
-    rows: list[tuple[str, SideAgreement]] = [("the panel", whole.people)]
-    rows += [(seat.name, seat.people) for seat in whole.seats if seat.people]
-    names = _list_names(against for _, against in rows)
-    table = build_plain_table("against people", "n", "tied", *map(format_name, names))
-    for name, against in rows:
-        table.add_row(*map(Text, _format_cells(name, against, names)))
-    return table
+    sides = [("the panel", whole.people), *((seat.name, seat.people) for seat in whole.seats if seat.people)]
+    names = _list_names(against for _, against in sides)
+    rows = (_format_cells(name, against, names) for name, against in sides)
+    return build_table(("against people", "n", "tied", *map(format_name, names)), rows)
 
 
 def _build_groups_table(panel: Panel, groups: Sequence[PanelGroup]) -> Table | None:
@@ -112,17 +102,15 @@ def _build_groups_table(panel: Panel, groups: Sequence[PanelGroup]) -> Table | N
         return None
     names = [*groups[0].among.figures]
     judges = [seat.name for seat in groups[0].seats]
-    table = build_plain_table(f"by {' · '.join(panel.by)}", "n", *map(format_name, names), "unanimous", *judges)
-    for group in groups:
-        figures = [format_measured(group.among.figures.get(name)) for name in names]
-        seats = [format_measured(_select_main_figure(seat)) for seat in group.seats]
-        table.add_row(*map(Text, (group.name, f"{group.things:,}", *figures, format_measured(group.unanimous), *seats)))
-    return table
+    columns = (f"by {' · '.join(panel.by)}", "n", *map(format_name, names), "unanimous", *judges)
+    return build_table(columns, (_format_group(group, names) for group in groups))
 
 
-def _select_main_figure(seat: JudgeFigures) -> Measured | None:
-    """Return the figure that represents a judge in one cell."""
-    return seat.others.figures.get("kappa") or seat.others.figures.get("mae")
+def _format_group(group: PanelGroup, names: Sequence[str]) -> tuple[str, ...]:
+    """Format the row of a group; each judge is represented by one figure."""
+    judges = (seat.others.figures.get("kappa") or seat.others.figures.get("mae") for seat in group.seats)
+    figures = (*(group.among.figures.get(name) for name in names), group.unanimous, *judges)
+    return (group.name, f"{group.things:,}", *map(format_measured, figures))
 
 
 def _format_cells(name: str, against: SideAgreement, names: Sequence[str]) -> tuple[str, ...]:

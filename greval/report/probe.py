@@ -6,11 +6,18 @@ from collections.abc import Iterator, Sequence
 
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from greval._util.wording import format_count
-from greval.report.number_format import format_by_question, format_measured
-from greval.report.tables import build_plain_table, print_line, shorten
+from greval.report.tables import (
+    Column,
+    build_table,
+    format_by_question,
+    format_cost,
+    format_measured,
+    print_line,
+    print_lines,
+    shorten,
+)
 from greval.stats.measured import MeasuredValue
 from greval.trust.probing.records import JudgeNoise, Probe, ProbeCheckResult, SurvivingMutant
 
@@ -26,9 +33,8 @@ def render(probe: Probe, console: Console, *, show: int = 5) -> None:
         console: The console to print to.
         show: The number of surviving mutants to print.
     """
-    print_line(
-        console, f"{probe.folder}: {probe.metric}, judge {probe.judge}, {format_count(probe.cases, 'case')}", "italic"
-    )
+    title = f"{probe.folder}: {probe.metric}, judge {probe.judge}, {format_count(probe.cases, 'case')}"
+    print_line(console, title, "italic")
     if probe.checks:
         console.print()
         console.print(_build_checks_table(probe.checks))
@@ -36,10 +42,8 @@ def render(probe: Probe, console: Console, *, show: int = 5) -> None:
         console.print()
         console.print(_build_survivors_table(probe.survivors, show))
     console.print()
-    for line in format_legend(probe):
-        print_line(console, line, "dim")
-    for line in format_troubles(probe):
-        print_line(console, line, "yellow")
+    print_lines(console, format_legend(probe), "dim")
+    print_lines(console, format_troubles(probe), "yellow")
 
 
 def format_legend(probe: Probe) -> Iterator[str]:
@@ -54,7 +58,7 @@ def format_legend(probe: Probe) -> Iterator[str]:
         yield f"{skip.check}: not made: {skip.reason}"
     usage = probe.usage
     tokens = f"{usage.input_tokens or 0:,} input tokens, {usage.output_tokens or 0:,} output tokens"
-    cost = "" if probe.cost is None else f", ${probe.cost:.4f}"
+    cost = "" if probe.cost is None else f", {format_cost(probe.cost)}"
     yield f"asked now: {format_count(usage.calls, 'call')}, {tokens}{cost}"
 
 
@@ -96,42 +100,43 @@ def format_troubles(probe: Probe) -> Iterator[str]:
 def _build_checks_table(checks: Sequence[ProbeCheckResult]) -> Table:
     """Build the table of checks."""
     clustered = any(isinstance(one.rate, MeasuredValue) and one.rate.clustered for one in checks)
-    heads = (
-        "caught",
-        "kill rate [95%]",
-        *(["by question"] if clustered else []),
-        "better",
-        "worse",
-        "failed",
-        "not used",
+    by_question = ["by question"] if clustered else []
+    first = Column("check", left=True, wrap=False)
+    rows = (
+        (
+            *(one.name, f"{one.killed} of {one.mutants}", format_measured(one.rate)),
+            *([format_by_question(one.rate)] if clustered else []),
+            *map(str, (one.better, one.worse, one.failed, sum(one.unused.values()))),
+        )
+        for one in checks
     )
-    table = build_plain_table("check", *heads)
-    table.columns[0].no_wrap = True
-    for one in checks:
-        counts = (one.better, one.worse, one.failed, sum(one.unused.values()))
-        apart = [format_by_question(one.rate)] if clustered else []
-        cells = (one.name, f"{one.killed} of {one.mutants}", format_measured(one.rate), *apart, *map(str, counts))
-        table.add_row(*map(Text, cells))
-    return table
+    return build_table(
+        (first, "caught", "kill rate [95%]", *by_question, "better", "worse", "failed", "not used"), rows
+    )
 
 
 def _build_survivors_table(survivors: Sequence[SurvivingMutant], show: int) -> Table:
     """Build the table of surviving mutants, the first of each check and variant at the top."""
     more = f" ({show} of {len(survivors)})" if len(survivors) > show else ""
-    table = Table(title=f"Not caught{more}", title_justify="left", box=None, pad_edge=False)
-    for name in ("check", "variant", "case", "before", "after", "reason"):
-        table.add_column(name, overflow="fold")
-    for one in _order_by_variety(survivors)[:show]:
-        who = " ".join(shorten(part) for part in (one.sample_id, one.method, one.item) if part)
-        reason = one.reason if len(one.reason) <= MAX_REASON else f"{one.reason[:MAX_REASON]}..."
-        table.add_row(*map(Text, (one.check, one.variant, who, str(one.before), str(one.after), reason)))
-    return table
+    columns = [Column(name, left=True) for name in ("check", "variant", "case", "before", "after", "reason")]
+    rows = map(_format_survivor, _order_by_variety(survivors)[:show])
+    return build_table(columns, rows, title=f"Not caught{more}")
+
+
+def _format_survivor(one: SurvivingMutant) -> tuple[str, ...]:
+    """Format the row of a surviving mutant."""
+    who = " ".join(shorten(part) for part in (one.sample_id, one.method, one.item) if part)
+    reason = one.reason if len(one.reason) <= MAX_REASON else f"{one.reason[:MAX_REASON]}..."
+    return one.check, one.variant, who, str(one.before), str(one.after), reason
 
 
 def _order_by_variety(survivors: Sequence[SurvivingMutant]) -> list[SurvivingMutant]:
     """Return the survivors, the first of each check and variant before the others."""
-    firsts: dict[tuple[str, str], SurvivingMutant] = {}
+    seen: set[tuple[str, str]] = set()
+    first: list[SurvivingMutant] = []
+    others: list[SurvivingMutant] = []
     for one in survivors:
-        firsts.setdefault((one.check, one.variant), one)
-    first = {id(one) for one in firsts.values()}
-    return [*firsts.values(), *(one for one in survivors if id(one) not in first)]
+        kind = one.check, one.variant
+        (others if kind in seen else first).append(one)
+        seen.add(kind)
+    return first + others

@@ -1,16 +1,79 @@
-"""Building blocks of the terminal reports: lines printed verbatim, and plain tables."""
+"""Cells and tables of the terminal reports: figures, intervals and names as text, and how a report is printed."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from greval.stats.interval import Interval
+from greval.stats.measured import Measured, MeasuredValue, Undefined
+
 MAX_NAME = 64
 """The maximum length of a printed name: that of a 256-bit hash in hexadecimal, which is printed in full."""
 ELLIPSIS = "..."
+NO_INTERVAL = "[no interval]"
+NAMES = {
+    "kappa": "Cohen's kappa",
+    "kappa linear": "kappa, linear weights",
+    "kappa quadratic": "kappa, quadratic weights",
+    "ac1": "Gwet's AC1",
+    "alpha": "Krippendorff's alpha",
+    "mae": "mean absolute error",
+    "pearson": "Pearson",
+    "spearman": "Spearman",
+    "kendall": "Kendall's tau-b",
+}
+Cell = str | tuple[str, str]
+"""The text of a cell, or the text and its style."""
+
+
+class Column(NamedTuple):
+    """A column of a table: its heading, and how its cells are aligned and folded."""
+
+    name: str
+    left: bool = False
+    wrap: bool = True
+    min_width: int | None = None
+    ratio: int | None = None
+
+
+def build_table(columns: Sequence[str | Column], rows: Iterable[Sequence[Cell]], *, title: str = "") -> Table:
+    """Build a table without lines. Text is printed verbatim: it is neither markup, nor cut if it is too long.
+
+    Args:
+        columns: The columns, or their headings only: then the first is left-aligned and the others right-aligned.
+        rows: The cells of each row.
+        title: The title, empty for none.
+
+    Example:
+        >>> table = build_table(["metric", "n", Column("verdict", left=True)], [("tone", "9", ("better", "green"))])
+        >>> [column.justify for column in table.columns], table.row_count
+        (['left', 'right', 'left'], 1)
+    """
+    table = Table(title=escape(title) or None, title_justify="left", box=None, pad_edge=False)
+    for place, column in enumerate(columns):
+        one = column if isinstance(column, Column) else Column(column, left=not place)
+        table.add_column(
+            escape(one.name),
+            justify="left" if one.left else "right",
+            no_wrap=not one.wrap,
+            overflow="fold",
+            min_width=one.min_width,
+            ratio=one.ratio,
+        )
+    for row in rows:
+        table.add_row(*map(_mark_up, row))
+    return table
+
+
+def _mark_up(cell: Cell) -> str:
+    """Return the markup of a cell."""
+    text, style = (cell, "") if isinstance(cell, str) else cell
+    return f"[{style}]{escape(text)}[/]" if style and text else escape(text)
 
 
 def print_line(console: Console, line: str, style: str = "") -> None:
@@ -18,37 +81,126 @@ def print_line(console: Console, line: str, style: str = "") -> None:
     console.print(line, style=style, markup=False, highlight=False, soft_wrap=True)
 
 
-def print_prominent(console: Console, warnings: Iterable[str], loud: str | tuple[str, ...]) -> None:
-    """Print the warnings with one of these prefixes, which come before all figures."""
-    for line in warnings:
-        if line.startswith(loud):
-            print_line(console, line, "bold red")
+def print_lines(console: Console, lines: Iterable[str], style: str = "") -> None:
+    """Print lines verbatim, without markup or folding."""
+    for line in lines:
+        print_line(console, line, style)
 
 
-def print_rest(console: Console, warnings: Iterable[str], loud: str | tuple[str, ...]) -> None:
-    """Print the other warnings, which come after the figures."""
-    for line in warnings:
-        if not line.startswith(loud):
-            print_line(console, line, "yellow")
-
-
-def build_plain_table(first: str, *others: str, left: Collection[str] = ()) -> Table:
-    """Build an empty table with names left-aligned and figures right-aligned.
+def print_report(
+    console: Console,
+    title: str,
+    tables: Iterable[Table | None],
+    legend: Iterable[str],
+    *,
+    warnings: Iterable[str],
+    loud: str | tuple[str, ...],
+) -> None:
+    """Print a report: important warnings, the title, the tables, their explanation, and the other warnings.
 
     Args:
-        first: The heading of the names.
-        others: The headings of the other columns.
-        left: Those of them that contain words, and are left-aligned too.
+        console: The console to print to.
+        title: The title.
+        tables: The tables; None for one that has no content.
+        legend: Sentences that explain the figures.
+        warnings: The warnings.
+        loud: The prefixes of important warnings, which come before all figures.
+    """
+    important, others = split_warnings(warnings, loud)
+    print_lines(console, important, "bold red")
+    print_line(console, title, "italic")
+    print_tables(console, tables)
+    print_lines(console, legend, "dim")
+    print_lines(console, others, "yellow")
+
+
+def print_tables(console: Console, tables: Iterable[Table | None]) -> None:
+    """Print tables with an empty line before and after each; None stands for one that has no content."""
+    for table in tables:
+        if table is not None:
+            console.print()
+            console.print(table)
+    console.print()
+
+
+def split_warnings(warnings: Iterable[str], loud: str | tuple[str, ...]) -> tuple[list[str], list[str]]:
+    """Return the warnings that begin with one of the prefixes, which come before all figures, and the others.
 
     Example:
-        >>> [column.justify for column in build_plain_table("metric", "n", "verdict", left={"verdict"}).columns]
-        ['left', 'right', 'left']
+        >>> split_warnings(["few labels", "MIXED: two judges"], "MIXED")
+        (['MIXED: two judges'], ['few labels'])
     """
-    table = Table(box=None, pad_edge=False)
-    table.add_column(escape(first), overflow="fold")
-    for name in others:
-        table.add_column(escape(name), justify="left" if name in left else "right", overflow="fold")
-    return table
+    listed = [*warnings]
+    return [line for line in listed if line.startswith(loud)], [line for line in listed if not line.startswith(loud)]
+
+
+def format_name(name: str) -> str:
+    """Return the printed name of a figure.
+
+    Example:
+        >>> format_name("kappa"), format_name("macro f1")
+        ("Cohen's kappa", 'macro F1')
+    """
+    return NAMES.get(name, name.replace("f1", "F1"))
+
+
+def format_number(value: float | None, *, digits: int = 2, size: float | None = None, sign: bool = False) -> str:
+    """Format a figure with few decimals, fewer if it is large; never as -0.00, and None as a dash.
+
+    Args:
+        value: The figure.
+        digits: The number of decimals of small figures.
+        size: The size that the number of decimals depends on; None for that of the figure itself.
+        sign: Whether to write the sign of positive figures.
+
+    Example:
+        >>> format_number(-0.001), format_number(12345.6), format_number(0.1234, digits=3, sign=True)
+        ('0.00', '12,346', '+0.123')
+    """
+    if value is None:
+        return "-"
+    size = abs(value if size is None else size)
+    digits = min(digits, next((places for limit, places in ((1000, 0), (100, 1), (10, 2)) if size >= limit), digits))
+    return f"{round(value, digits) + 0.0:{'+' if sign else ''},.{digits}f}"
+
+
+def format_interval(interval: Interval | None, write: Callable[[float], str] = format_number) -> str:
+    """Format the ends of an interval; empty if there is none."""
+    return "" if interval is None else f"[{write(interval.low)}, {write(interval.high)}]"
+
+
+def format_measured(
+    figure: Measured | None, write: Callable[[float], str] = format_number, *, without: str = ""
+) -> str:
+    """Format a figure with its interval; a dash if it is undefined.
+
+    Args:
+        figure: The figure; None if it was not computed, which gives an empty cell.
+        write: A function that formats its numbers.
+        without: The text in place of an interval that is not known.
+
+    Example:
+        >>> undefined = Undefined(n=0, reason="nothing")
+        >>> format_measured(MeasuredValue(value=0.5, n=10)), format_measured(undefined), format_measured(None)
+        ('0.50', '-', '')
+    """
+    match figure:
+        case None:
+            return ""
+        case Undefined():
+            return "-"
+        case MeasuredValue(value=value, interval=interval):
+            return f"{write(value)} {format_interval(interval, write) or without}".rstrip()
+
+
+def format_by_question(figure: Measured) -> str:
+    """Format the interval that resamples whole questions; empty if each question has one item."""
+    return format_interval(figure.clustered) if isinstance(figure, MeasuredValue) else "-"
+
+
+def format_cost(cost: float | None) -> str:
+    """Format a sum of US dollars, which is not known if the price is not."""
+    return "unknown" if cost is None else f"${cost:.4f}"
 
 
 def shorten(text: str, most: int = MAX_NAME) -> str:

@@ -33,3 +33,15 @@ class Undefined(Record):
 
 
 Measured = Annotated[MeasuredValue | Undefined, Field(discriminator="status")]
+
+
+def build_measured(value: float | None, n: int, reason: str, *, interval: Interval | None = None) -> Measured:
+    """Build a value, or if there is none, the reason for it.
+
+    Example:
+        >>> build_measured(None, 0, "no label")
+        Undefined(status='undefined', n=0, reason='no label')
+    """
+    if value is None:
+        return Undefined(n=n, reason=reason)
+    return MeasuredValue(value=value, n=n, interval=interval)

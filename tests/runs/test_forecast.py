@@ -165,7 +165,7 @@ def test_computed_metrics_need_no_judge(tmp_path):
     """Without a judge nobody is asked and nothing costs anything."""
     told = forecast(cases(3), [COMPUTED_METRICS["latency"]], None, out=tmp_path)
     assert (told.judge, told.expected[0].skipped, told.expected[0].calls) == (None, 3, 0)
-    assert "asked of nobody" in page(told)
+    assert "asked of no judge" in page(told)
 
 
 def test_a_folder_that_a_run_writes_to_can_be_read(tmp_path):

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from greval._util.arguments import build_unknown_name_error
 from greval.analysis.comparison.records import Comparison, Contrast, GateCheck, MethodMean
 from greval.errors import DataError
+from greval.stats.measured import Undefined
 
 TOLERANCE = 1e-9
 """The tolerance for equal figures: in floating point 0.7 - 0.02 is not exactly 0.68."""
@@ -160,16 +161,12 @@ def _check_methods(
 
 def _check_level(level: MethodMean, limit: GateLimit) -> tuple[bool, str]:
     """Compare a method's own mean with a number."""
-    if level.mean is None:
-        return True, f"{level.method}: no question has a figure"
-    met = limit.is_met(level.mean, 0.0)
-    return (
-        met,
-        (
-            f"{level.method}: {level.mean:.4g} {_format_relation(limit, met=met)} {limit.compute_limit(0.0):.4g} "
-            f"(n = {level.n})"
-        ),
-    )
+    mean = level.measured
+    if isinstance(mean, Undefined):
+        return True, f"{level.method}: {mean.reason}"
+    met = limit.is_met(mean.value, 0.0)
+    relation = f"{mean.value:.4g} {_format_relation(limit, met=met)} {limit.compute_limit(0.0):.4g}"
+    return met, f"{level.method}: {relation} (n = {level.n})"
 
 
 def _check_contrast(one: Contrast, limit: GateLimit) -> tuple[bool, str]:

@@ -8,6 +8,7 @@ from greval.records.record import Record
 from greval.records.scale import Better
 from greval.stats.correction import Correction
 from greval.stats.interval import Interval
+from greval.stats.measured import Measured, build_measured
 
 TestName = Literal["mcnemar exact", "mcnemar chi-square", "paired permutation", "cluster permutation"]
 ContrastVerdict = Literal[
@@ -126,6 +127,11 @@ class Contrast(Record):
     lost_questions: tuple[str, ...] = ()
     verdict: ContrastVerdict = "nothing to compare"
 
+    @property
+    def measured(self) -> Measured:
+        """The difference with its interval, or why there is none."""
+        return build_measured(self.difference, self.n, "no question has both figures", interval=self.interval)
+
 
 class MethodMean(Record):
     """The mean of one method over all questions of a group that have a figure; None if no question has one."""
@@ -135,6 +141,11 @@ class MethodMean(Record):
     method: str
     n: int
     mean: float | None
+
+    @property
+    def measured(self) -> Measured:
+        """The mean, or why there is none."""
+        return build_measured(self.mean, self.n, "no question has a figure")
 
 
 class CorrectionFamily(Record):
