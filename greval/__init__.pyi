@@ -61,8 +61,8 @@ from .records.result import Failed, Failure, Judgement, Result, Scored, Skipped,
 from .records.scale import CategoricalScale, Category, MeasureScale, ValueScale
 from .runs.evaluation import Run, evaluate, evaluate_async
 from .runs.forecast import Forecast, forecast
-from .runs.from_config.api import ConfigSelection, Evaluation, evaluate_config, evaluate_config_async
-from .runs.from_config.forecast import forecast_config
+from .runs.from_config.api import Evaluation, evaluate_config, evaluate_config_async, forecast_config
+from .runs.from_config.plan import ConfigSelection
 from .runs.merging import merge
 from .runs.otel import OpenTelemetryEvents
 from .runs.ray_cluster import evaluate_on_ray

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,8 +15,8 @@ from greval.cli.evaluate import FAILED, STOPPED
 from greval.cli.progress_bar import ProgressBar
 from greval.cli.stopping import stop_on_signals
 from greval.datasets import RowFault, read_cases
+from greval.datasets.case_input import filter_by_tags
 from greval.datasets.row_faults import describe_row_faults
-from greval.errors import DataError
 from greval.judging.model.judge import Judge
 from greval.methods.fair_context import ContextMode
 from greval.records.case import Case
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from greval.methods.collecting.api import Collected, CollectProgress
 
 MAX_LISTED_ERRORS = 5
-MAX_LISTED_VALUES = 10
 MISUSE_ERRORS = ("TypeError", "AttributeError")
 MISUSE_HINT = "; a method is given a greval.Sample: the text of the question is sample.question"
 Rows = Iterable[Case | RowFault]
@@ -79,7 +78,7 @@ def collect(  # noqa: PLR0913 - the options of a command
     wanted = parse_tag_filters(where or ())
     methods = _add_generator(load_methods(method), generator, given, facts)
     reading = read_cases(samples)
-    rows = islice(filter_by_tags(reading, wanted) if wanted else reading, limit)
+    rows = islice(filter_by_tags(reading, wanted), limit)
     total = None if wanted else reading.count(limit)
     done = asyncio.run(
         _collect(
@@ -176,30 +175,6 @@ def parse_tag_filters(filters: Iterable[str]) -> dict[str, set[str]]:
             raise typer.BadParameter(f"--where {given}: write it as TAG=VALUE")
         wanted.setdefault(tag.strip(), set()).add(value.strip())
     return wanted
-
-
-def filter_by_tags(rows: Rows, filters: Mapping[str, set[str]]) -> Iterator[Case | RowFault]:
-    """Yield the samples that match the tag filters, and the rows that could not be read.
-
-    Raises:
-        DataError: At the end, if no sample matches. The message lists the existing values.
-    """
-    values: dict[str, dict[str, None]] = {tag: {} for tag in filters}
-    found = False
-    for row in rows:
-        if isinstance(row, RowFault):
-            yield row
-            continue
-        for tag in filters.keys() & row.tags.keys():
-            values[tag][row.tags[tag]] = None
-        if all(row.tags.get(tag) in any_of for tag, any_of in filters.items()):
-            found = True
-            yield row
-    if not found:
-        known = "; ".join(
-            f"{tag} is {', '.join([*of][:MAX_LISTED_VALUES]) or 'in no sample'}" for tag, of in values.items()
-        )
-        raise DataError(f"--where: no sample has these tags together ({known})")
 
 
 def _report_and_exit(done: Collected, *, quiet: bool) -> None:

@@ -32,7 +32,8 @@ from greval.runs.from_config.config import add_provider, locate_config, read_con
 
 if TYPE_CHECKING:
     from greval.methods.collecting.api import CollectProgress
-    from greval.runs.from_config.api import ConfigSelection, Evaluation
+    from greval.runs.from_config.api import Evaluation
+    from greval.runs.from_config.plan import ConfigSelection
     from greval.runs.options import EvaluateOptions
     from greval.runs.progress import Progress
 
@@ -70,7 +71,7 @@ def evaluation(  # noqa: PLR0913 - the options of a command
     quiet: Quiet = False,
 ) -> None:
     """Run the evaluation of a config file: methods answer, the judge judges. The same command again resumes it."""
-    from greval.runs.from_config.api import ConfigSelection
+    from greval.runs.from_config.plan import ConfigSelection
 
     keys = [f"{DEFAULT_GROUP_BY}={key}" for key in imdb_key or ()]
     wanted = {tag: sorted(values) for tag, values in parse_tag_filters([*(where or ()), *keys]).items()}
@@ -111,7 +112,7 @@ def _print_forecast(
 ) -> None:
     """Print the forecast of the calls of methods and judge."""
     from greval.report.forecast import render
-    from greval.runs.from_config.forecast import forecast_config
+    from greval.runs.from_config.api import forecast_config
 
     found = forecast_config(root, config, selection, judge=judge, **options)
     _print_unread(found.unread)

@@ -31,7 +31,8 @@ from greval.errors import MethodError
 from greval.methods.reply_mapping import ReplyMapping
 from greval.methods.responses import as_response
 from greval.methods.templates import check_fields, fill_content, fill_url, find_variables, read_variables
-from greval.metrics.files.yaml_reader import YamlSource, read_source
+from greval.metrics.files.faults import find_line
+from greval.metrics.files.yaml_reader import read_source_file
 from greval.records.case import Response, Sample
 from greval.records.record import Record
 
@@ -117,23 +118,15 @@ def read_endpoint(path: Path) -> Endpoint:
     Raises:
         MethodError: If it cannot be read. All its faults are reported at once, each with its line.
     """
-    try:
-        source = read_source(path.read_text(encoding="utf-8-sig"))
-    except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or "is not UTF-8"
-        raise MethodError(f"{path}: {why}; name a YAML or JSON file of an endpoint") from error
+    source = read_source_file(path, "name a YAML or JSON file of an endpoint", MethodError)
     faults = [(fault.line, str(fault).partition(": ")[2]) for fault in source.faults]
     if not faults:
         try:
             return Endpoint.model_validate(source.data)
         except ValidationError as error:
             found = error.errors(include_url=False)
-            faults = [(_find_line(detail["loc"], source), _describe_fault(dict(detail))) for detail in found]
+            faults = [(find_line(detail["loc"], source.lines), _describe_fault(dict(detail))) for detail in found]
     raise MethodError("\n".join(f"{path}:{line}: {text}" for line, text in sorted(faults)))
-
-
-def _find_line(place: tuple[str | int, ...], source: YamlSource) -> int:
-    return next(source.lines[place[:end]] for end in range(len(place), -1, -1) if place[:end] in source.lines)
 
 
 def _describe_fault(detail: dict[str, object]) -> str:

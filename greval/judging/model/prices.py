@@ -11,7 +11,8 @@ from pydantic import Field, ValidationError, model_validator
 
 from greval.errors import DataError
 from greval.judging.model.failures import LOCAL
-from greval.metrics.files.yaml_reader import read_source
+from greval.metrics.files.faults import find_line
+from greval.metrics.files.yaml_reader import read_source_file
 from greval.records.record import Record
 from greval.records.result import Usage
 
@@ -138,14 +139,7 @@ def _load_shipped() -> Prices:
 
 def _read_prices(path: Path) -> Prices:
     """Read a table of prices from YAML. JSON is read in the same way, as a subset of YAML."""
-    try:
-        source = read_source(path.read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        message = f"{path}: {error.strerror or error}; name a YAML or JSON file of prices"
-        raise DataError(message) from error
-    except UnicodeDecodeError as error:
-        message = f"{path}: is not UTF-8 (at byte {error.start + 1}); save the file as UTF-8"
-        raise DataError(message) from error
+    source = read_source_file(path, "name a YAML or JSON file of prices")
     faults = [(fault.line, _format_error(fault.path, fault.text)) for fault in source.faults]
     try:
         prices = Prices.model_validate(source.data) if source.data is not None or not faults else None
@@ -160,7 +154,7 @@ def _read_prices(path: Path) -> Prices:
 def _locate_error(detail: ErrorDetails, source: YamlSource) -> tuple[int, str]:
     """Return the line and the message of a validation error. A missing field gets the line of its parent."""
     place = detail["loc"]
-    line = next(source.lines[place[:end]] for end in range(len(place), -1, -1) if place[:end] in source.lines)
+    line = find_line(place, source.lines)
     if detail["type"] in _ERROR_TEXTS:
         return line, _format_error(place, _ERROR_TEXTS[detail["type"]])
     if detail["type"] == "value_error":

@@ -18,7 +18,7 @@ from langchain_core.runnables import Runnable
 
 from greval._util.concurrency import run_in_background, run_sync, run_workers
 from greval.datasets import RowFault
-from greval.datasets.case_input import MAX_LISTED_ROWS, dump_case, read_case
+from greval.datasets.case_input import MAX_LISTED_ROWS, dump_case, get_sample_fields, read_case
 from greval.datasets.case_records import read_records
 from greval.errors import DataError, MethodError
 from greval.judging.model.client import read_clock
@@ -91,7 +91,7 @@ class ResponseCollector:
             DataError: If the row is not a sample, or its id belongs to a different sample.
         """
         case = read_case(given)
-        sample = Sample.model_validate({name: getattr(case, name) for name in Sample.model_fields})
+        sample = Sample.model_validate(get_sample_fields(case))
         dump_case(case)
         asked = hash_sample(sample.model_copy(update={"tags": {}}))
         if sample.id not in self._seen:

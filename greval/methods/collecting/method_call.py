@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import traceback
 
-from greval.datasets.case_input import dump_case
+from greval.datasets.case_input import dump_case, get_sample_fields
 from greval.errors import MethodError
 from greval.judging.model.client import read_clock
 from greval.judging.model.failures import MAX_MESSAGE_CHARS, redact_secrets
@@ -83,9 +83,8 @@ def _add_latency(response: Response, seconds: float) -> Response:
 
 
 def _build_case(sample: Sample, response: Response, name: str) -> Case:
-    fields = {field: getattr(sample, field) for field in Sample.model_fields}
-    fields |= {field: getattr(response, field) for field in Response.model_fields}
-    return Case.model_validate({**fields, "method": name})
+    answered = {field: getattr(response, field) for field in Response.model_fields}
+    return Case.model_validate({**get_sample_fields(sample), **answered, "method": name})
 
 
 def _format_error(error: BaseException, *, debug: bool) -> str:

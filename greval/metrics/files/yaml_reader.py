@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
+from pathlib import Path as FilePath
 from typing import NamedTuple
 
 from ruamel.yaml import YAML
@@ -22,6 +23,7 @@ from ruamel.yaml.events import (
 )
 from ruamel.yaml.reader import ReaderError
 
+from greval.errors import DataError, GrevalError
 from greval.metrics.files.faults import MetricFileFault, Path
 
 MAX_DEPTH = 12
@@ -57,6 +59,20 @@ def read_source(text: str) -> YamlSource:
     except _StopParsing as stop:
         return YamlSource(None, reader.lines, [*reader.faults, stop.fault])
     return YamlSource(data, reader.lines, reader.faults)
+
+
+def read_source_file(path: FilePath, hint: str, error: type[GrevalError] = DataError) -> YamlSource:
+    """Read and parse a YAML or JSON file; see `read_source`.
+
+    Raises:
+        GrevalError: Of the type `error`, if the file cannot be read. The hint says which file to name instead.
+    """
+    try:
+        return read_source(path.read_text(encoding="utf-8-sig"))
+    except OSError as cause:
+        raise error(f"{path}: {cause.strerror or cause}; {hint}") from cause
+    except UnicodeDecodeError as cause:
+        raise error(f"{path}: is not UTF-8 (at byte {cause.start + 1}); save the file as UTF-8") from cause
 
 
 class _YamlReader:

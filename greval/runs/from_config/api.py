@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -14,61 +14,41 @@ from langchain_core.language_models import BaseChatModel
 
 from greval._util.arguments import check_options
 from greval._util.concurrency import run_sync
+from greval.datasets.case_input import get_sample_fields
 from greval.datasets.case_records import read_records
-from greval.errors import JudgeError, StoreError
+from greval.errors import StoreError
 from greval.judging.model.judge import Judge
-from greval.methods import Method
 from greval.methods.collecting.api import Collected, CollectProgress, collect_async
 from greval.methods.collecting.response_file import ResponseFile
 from greval.metrics.library import load_metric
+from greval.records.case import Case, Chunk
 from greval.records.metric import set_reason_depth
+from greval.records.record import Record
 from greval.runs.evaluation import Run, evaluate_async, find_free_folder
+from greval.runs.forecast import Forecast, forecast
 from greval.runs.from_config import CONFIG_FILE
-from greval.runs.from_config.config import EvaluationConfig, dump_response_settings, locate_config, read_config
-from greval.runs.from_config.dataset import Questions, count_groups, read_questions
-from greval.runs.from_config.methods import load_group_methods, select_methods
-from greval.runs.from_config.result_files import (
+from greval.runs.from_config.config import dump_response_settings
+from greval.runs.from_config.plan import (
+    RESPONSES_FILE,
+    RUN_FOLDER,
+    ConfigSelection,
+    EvaluationPlan,
+    prepare_evaluation,
+)
+from greval.runs.from_config.results import (
     DETAILED,
     JUDGED_METRICS,
     SUMMARY,
     USAGE_METRICS,
-    EvaluationScope,
-    write_json,
-)
-from greval.runs.from_config.result_writer import (
-    RESPONSES_FILE,
-    RUN_FOLDER,
     ResultFileWriter,
     save_periodically,
-    select_current,
+    write_json,
 )
 from greval.runs.options import DEFAULT_CONCURRENCY, EvaluateOptions
 from greval.runs.store.disk import lock_folder
 
 SETUP_FILE = "setup.json"
 SAVE_SECONDS = 5.0
-NO_JUDGE = "no judge is named; add `judge: {model: openai:MODEL}` (or `local`) to the config, or give --judge MODEL"
-
-
-@dataclass(frozen=True)
-class ConfigSelection:
-    """A part of an evaluation: names of methods, values of tags, and the maximum number of questions."""
-
-    methods: str | Sequence[str] | None = None
-    where: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
-    limit: int | None = None
-
-
-@dataclass(frozen=True)
-class EvaluationPlan:
-    """An evaluation that has been checked and is ready to run."""
-
-    config: EvaluationConfig
-    scope: EvaluationScope
-    methods: Mapping[str, Method]
-    judge: Judge | BaseChatModel
-    out: Path
-    ignored: Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -94,6 +74,20 @@ class Evaluation:
     def summary(self) -> Path:
         """The path of the file with the means."""
         return self.folder / SUMMARY
+
+
+class ConfigForecast(Record):
+    """The work that an evaluation would do.
+
+    `open` counts, for each method, how many of the `questions` it would be called for. Their judgements are part of
+    `forecast`, with the expected answer and no context in place of the missing response: the number of calls is
+    exact, but the input tokens are underestimated. `unread` lists the rows of the dataset that are not questions.
+    """
+
+    questions: int
+    open: dict[str, int]
+    forecast: Forecast
+    unread: tuple[str, ...] = ()
 
 
 def evaluate_config(
@@ -146,13 +140,12 @@ async def evaluate_config_async(  # noqa: PLR0913 - the inputs and options of an
     check_options(options, EvaluateOptions, "evaluate_config")
     plan = prepare_evaluation(Path(root), Path(file), selection or ConfigSelection(), judge)
     _prepare_folder(plan, restart=not options.get("resume", True))
-    metrics = set_reason_depth(
-        [load_metric(name) for name in (*JUDGED_METRICS, *USAGE_METRICS)], options.get("reason_depth")
-    )
-    write = ResultFileWriter(plan.scope, plan.out, metrics, plan.judge, repeats=options.get("repeats", 1))
+    named = [load_metric(name) for name in (*JUDGED_METRICS, *USAGE_METRICS)]
+    metrics = set_reason_depth(named, options.get("reason_depth"))
+    write = ResultFileWriter(plan, metrics, repeats=options.get("repeats", 1))
     async with save_periodically(write, save_seconds if plan.config.output.save_intermediate else None):
         collected = await collect_async(
-            plan.scope.samples,
+            plan.samples,
             plan.methods,
             out=plan.out / RESPONSES_FILE,
             concurrency=options.get("concurrency") or DEFAULT_CONCURRENCY,
@@ -162,35 +155,49 @@ async def evaluate_config_async(  # noqa: PLR0913 - the inputs and options of an
             on_progress=on_collected,
             debug=options.get("debug", False),
         )
-        cases = [*select_current(plan.scope, collected.cases()).values()]
+        cases = [*plan.read_responses().values()]
         options["resume"], options["total"] = True, len(cases)
         given = read_records(cases, required=False)
         run = await evaluate_async(given, metrics, plan.judge, out=plan.out / RUN_FOLDER, stop=stop, **options)
     await asyncio.to_thread(write)
-    return Evaluation(plan.out, collected, run, plan.ignored, plan.scope.unread)
+    return Evaluation(plan.out, collected, run, plan.ignored, plan.unread)
 
 
-def prepare_evaluation(
-    root: Path, file: Path, selection: ConfigSelection, judge: Judge | BaseChatModel | None = None
-) -> EvaluationPlan:
-    """Read and check everything that an evaluation needs, without calling a method or the judge.
+def forecast_config(
+    root: str | Path,
+    file: str | Path = CONFIG_FILE,
+    selection: ConfigSelection | None = None,
+    *,
+    judge: Judge | BaseChatModel | None = None,
+    **options: Unpack[EvaluateOptions],
+) -> ConfigForecast:
+    """Count the calls that `evaluate_config` with the same arguments would make, without making any or writing files.
 
     Raises:
-        DataError: If the config or the dataset is wrong.
+        DataError: If the config or the dataset is wrong. Every fault of the config is reported.
         MethodError: If a method cannot be loaded.
-        JudgeError: If no judge is named.
+        JudgeError: If no judge is named or it cannot be used.
     """
-    config = read_config(locate_config(root, file), root)
-    judge = judge or config.judge
-    if judge is None:
-        raise JudgeError(NO_JUDGE)
-    questions = read_questions(root / config.dataset.path, config.dataset.group_by)
-    wanted: Questions = questions.select(selection.where, selection.limit)
-    names = select_methods(config, selection.methods)
-    found = count_groups(wanted.samples, config.dataset.group_by)
-    methods = load_group_methods(config, names, found, root)
-    asked = EvaluationScope(wanted.samples, names, config.dataset.group_by, wanted.faults)
-    return EvaluationPlan(config, asked, methods, judge, root / config.output.dir, wanted.ignored)
+    plan = prepare_evaluation(Path(root), Path(file), selection or ConfigSelection(), judge)
+    retried = options.get("retry_failed", True)
+    kept = plan.read_responses() if options.get("resume", True) else {}
+    cases = [case for case in kept.values() if case.error is None or not retried]
+    known = {(case.id, case.method) for case in cases}
+    missing = dict.fromkeys(plan.methods, 0)
+    for method in plan.methods:
+        for sample in plan.samples:
+            if (sample.id, method) not in known:
+                missing[method] += 1
+                answer = f"{method}: {sample.expected_answer or ''}"  # equal cases would share one call
+                chunks = (Chunk(id="none", text=method),)
+                cases.append(Case(**get_sample_fields(sample), method=method, answer=answer, chunks=chunks))
+    metrics = [load_metric(name) for name in JUDGED_METRICS]
+    return ConfigForecast(
+        questions=len(plan.samples),
+        open=missing,
+        forecast=forecast(cases, metrics, plan.judge, out=plan.out / RUN_FOLDER, **options),
+        unread=tuple(plan.unread),
+    )
 
 
 def _prepare_folder(plan: EvaluationPlan, *, restart: bool) -> None:
@@ -205,8 +212,8 @@ def _prepare_folder(plan: EvaluationPlan, *, restart: bool) -> None:
     file = out / SETUP_FILE
     now = dump_response_settings(plan.config)
     before = _read_setup(file)
-    if told := "; ".join(_describe_changes(before, now, plan.scope)):
-        message = f"{file}: the responses there are not of this config: {told}"
+    if before and (changes := "; ".join(_describe_changes(before, now, plan))):
+        message = f"{file}: the responses there are not of this config: {changes}"
         raise StoreError(f"{message}. --no-resume moves them aside; or set another output.dir")
     kept = {part: {**before.get(part, {}), **now[part]} for part in ("methods", "indexes")}
     write_json(file, {**kept, "generation": now["generation"]})
@@ -229,13 +236,11 @@ def _read_setup(file: Path) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _describe_changes(before: Mapping[str, Any], now: Mapping[str, Any], scope: EvaluationScope) -> Iterable[str]:
-    """Describe the settings, within the scope of this evaluation, that changed since the responses were collected."""
-    if not before:
-        return
+def _describe_changes(before: Mapping[str, Any], now: Mapping[str, Any], plan: EvaluationPlan) -> Iterator[str]:
+    """Describe the settings, within this evaluation, that changed since the responses were collected."""
     if before.get("generation") != now["generation"]:
         yield "generation has changed"
-    for part, names in (("methods", scope.methods), ("indexes", count_groups(scope.samples, scope.group_by))):
+    for part, names in (("methods", plan.methods), ("indexes", plan.group_samples())):
         for name in names:
             old, new = before.get(part, {}).get(name), now[part].get(name)
             if old is not None and old != new:

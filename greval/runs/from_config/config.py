@@ -14,7 +14,7 @@ from greval.judging.model.failures import LOCAL
 from greval.judging.model.judge import Judge
 from greval.methods.fair_context import ContextMode
 from greval.metrics.files.faults import MetricFileFault, convert_errors, find_line
-from greval.metrics.files.yaml_reader import YamlSource, read_source
+from greval.metrics.files.yaml_reader import YamlSource, read_source_file
 from greval.records.record import Record, Text
 from greval.runs.from_config import DEFAULT_GROUP_BY
 
@@ -134,7 +134,7 @@ def read_config(path: Path, root: Path) -> EvaluationConfig:
     Raises:
         DataError: If the file has faults. All are reported at once, each with its line.
     """
-    source = _read_source(path)
+    source = read_source_file(path, "name the config with --config and its folder with --root")
     faults = list(source.faults)
     config = None
     if source.data is not None or not faults:
@@ -147,17 +147,6 @@ def read_config(path: Path, root: Path) -> EvaluationConfig:
     if faults or config is None:
         raise DataError("\n".join(f"{path}:{fault}" for fault in sorted(faults, key=lambda fault: fault.line)))
     return config
-
-
-def _read_source(path: Path) -> YamlSource:
-    try:
-        return read_source(path.read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        message = f"{path}: {error.strerror or error}; name the config with --config and its folder with --root"
-        raise DataError(message) from error
-    except UnicodeDecodeError as error:
-        message = f"{path}: is not UTF-8 (at byte {error.start + 1}); save the file as UTF-8"
-        raise DataError(message) from error
 
 
 def _convert_errors(errors: list[ErrorDetails], source: YamlSource) -> Iterator[MetricFileFault]:

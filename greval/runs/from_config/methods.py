@@ -7,7 +7,6 @@ import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from greval._util.wording import did_you_mean
 from greval.errors import DataError, GrevalError, MethodError
 from greval.methods import Method
 from greval.methods.fair_context.answer_generation import with_generator
@@ -46,39 +45,31 @@ class GroupMethod:
 def load_group_methods(
     config: EvaluationConfig, names: Iterable[str], groups: Mapping[str, int], root: Path
 ) -> dict[str, Method]:
-    """Load the methods of an evaluation for the groups of its samples.
+    """Load methods for groups of samples (with the number of each), wrapped by the answering model if there is one.
 
-    Args:
-        config: The config.
-        names: The names of the methods to load.
-        groups: The number of questions of each group.
-        root: The folder that paths are relative to. It is added to the import path.
-
-    Returns:
-        The methods by name, wrapped by the answering model if the config has one.
+    The root is added to the import path.
 
     Raises:
         MethodError: If methods cannot be loaded. All faults are reported at once.
-        DataError: If a group has no index, or the facts cannot be read.
+        DataError: If the facts cannot be read.
     """
     root = root.resolve()
     if str(root) not in sys.path:
         sys.path.append(str(root))
-    indexes = {group: (root / folder).resolve() for group, folder in config.indexes.items()}
     faults: list[str] = []
     methods: dict[str, Method] = {}
     for name in names:
         try:
-            methods[name] = _load_by_group(resolve_spec(config.find_spec(name) or "", root), groups, config, indexes)
+            methods[name] = _load_by_group(resolve_spec(config.find_spec(name) or "", root), groups, config, root)
         except GrevalError as error:
             faults.append(f"methods: {name}: {error}")
     if faults:
         raise MethodError("\n".join(faults))
-    made = config.generation
-    if made is None:
+    generation = config.generation
+    if generation is None:
         return methods
-    facts = root / made.facts if made.facts else None
-    return with_generator(methods, made.judge, context=made.context, facts=facts, by=made.by)
+    facts = root / generation.facts if generation.facts else None
+    return with_generator(methods, generation.judge, context=generation.context, facts=facts, by=generation.by)
 
 
 def resolve_spec(spec: str, root: Path) -> str:
@@ -94,36 +85,12 @@ def resolve_spec(spec: str, root: Path) -> str:
     return f"{root / found['file']}{found['rest'] or ''}"
 
 
-def _load_by_group(
-    spec: str, groups: Mapping[str, int], config: EvaluationConfig, indexes: Mapping[str, Path]
-) -> Method:
+def _load_by_group(spec: str, groups: Mapping[str, int], config: EvaluationConfig, root: Path) -> Method:
     """Load the method of a spec: once for all groups, or once per group if the spec contains the index placeholder."""
+    indexes = {group: (root / folder).resolve() for group, folder in config.indexes.items()}
     if INDEX_PLACEHOLDER not in spec:
-        one = load_method(spec)
-        return GroupMethod(dict.fromkeys(groups, one), config.dataset.group_by, indexes)
+        return GroupMethod(dict.fromkeys(groups, load_method(spec)), config.dataset.group_by, indexes)
     if lacking := [f"{group} ({count} questions)" for group, count in groups.items() if group not in indexes]:
         raise DataError(f"no index for {', '.join(lacking)}; add a folder for each under indexes")
     loaded = {group: load_method(spec.replace(INDEX_PLACEHOLDER, str(indexes[group]))) for group in groups}
     return GroupMethod(loaded, config.dataset.group_by, indexes)
-
-
-def select_methods(config: EvaluationConfig, wanted: str | Iterable[str] | None) -> tuple[str, ...]:
-    """Return the names of the selected methods; all by default.
-
-    Args:
-        config: The config.
-        wanted: The names, as an iterable or as a comma-separated string.
-
-    Raises:
-        MethodError: If the config has no such method, or no name is given.
-    """
-    if wanted is None:
-        return tuple(config.methods)
-    listed = wanted.split(",") if isinstance(wanted, str) else wanted
-    names = tuple(dict.fromkeys(name.strip() for name in listed if name.strip()))
-    for name in names:
-        if name not in config.methods:
-            raise MethodError(f"the config has no method {name!r}{did_you_mean(name, config.methods)}")
-    if not names:
-        raise MethodError(f"no method is named; the config has {', '.join(config.methods)}")
-    return names

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from greval._util.wording import did_you_mean
 from greval.datasets import CaseReader, RowFault, read_cases
+from greval.datasets.case_input import get_sample_fields
 from greval.datasets.case_reader import READERS
 from greval.datasets.field_names import FIELD_BY_NAME, format_printable, list_names, split_dotted
 from greval.datasets.json_text import RawRow
 from greval.datasets.row_faults import describe_row_faults
 from greval.errors import DataError
-from greval.records.case import Case, Sample
+from greval.records.case import Sample
 
 ANSWER = "answer"
 SAMPLE_FIELDS = frozenset(Sample.model_fields)
@@ -27,46 +27,12 @@ class Questions:
     faults: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
 
-    def select(self, given: Mapping[str, str | Sequence[str]], limit: int | None = None) -> Questions:
-        """Select the samples whose tags have the given values, at most `limit` of them.
-
-        Args:
-            given: The allowed value of each tag, or several allowed values.
-            limit: The maximum number of samples.
-
-        Raises:
-            DataError: If no sample is left. The message names the values that exist.
-        """
-        wanted = {tag: (values,) if isinstance(values, str) else values for tag, values in given.items()}
-        left = [one for one in self.samples if all(one.tags.get(tag) in values for tag, values in wanted.items())]
-        if not left:
-            asked = " and ".join(f"{tag}={' or '.join(values)}" for tag, values in wanted.items())
-            raise DataError(
-                f"no question has {asked}{self._describe_known(wanted)}" if asked else "there are no questions"
-            )
-        return replace(self, samples=tuple(left[:limit]))
-
-    def _describe_known(self, wanted: Mapping[str, Sequence[str]]) -> str:
-        """Describe the values or tags that exist, for the error message."""
-        tags = dict.fromkeys(tag for sample in self.samples for tag in sample.tags)
-        for tag, values in wanted.items():
-            if tag not in tags:
-                return f"; no row has the column {tag!r}{did_you_mean(tag, tags)}"
-            known = dict.fromkeys(sample.tags[tag] for sample in self.samples if tag in sample.tags)
-            if not set(values) & set(known):
-                return did_you_mean(values[0], known)
-        return ""
-
 
 def read_questions(path: Path, group_by: str) -> Questions:
     """Read the questions of a dataset with the readers of cases.
 
-    Args:
-        path: A file in any format that cases can be read from.
-        group_by: The column that every row must have.
-
-    Returns:
-        The samples. The column `answer` is the ground truth, unless there is one such as `expected_answer`.
+    The column `answer` is the ground truth, unless there is one such as `expected_answer`. Every row must have the
+    column `group_by`.
 
     Raises:
         DataError: If the file cannot be read, or no row of it is a question.
@@ -74,24 +40,27 @@ def read_questions(path: Path, group_by: str) -> Questions:
     read_cases(path)  # raises early if the file cannot be read
     ignored: dict[str, None] = {}
 
-    def iterate_rows() -> Iterator[RawRow]:
-        for row in READERS[path.suffix.lower()](path):
-            yield _rename_columns(row, group_by, ignored)
+    def read_rows() -> Iterator[RawRow]:
+        return (_rename_columns(row, group_by, ignored) for row in READERS[path.suffix.lower()](path))
 
     samples: list[Sample] = []
     faults: list[str] = []
-    for found in CaseReader(str(path), iterate_rows, None, path):
-        if isinstance(found, RowFault):
-            faults.append(f"{found.place}: {found.message}")
+    for row in CaseReader(str(path), read_rows, path=path):
+        if isinstance(row, RowFault):
+            faults.append(f"{row.place}: {row.message}")
         else:
-            samples.append(_extract_sample(found))
+            samples.append(Sample(**get_sample_fields(row)))
     if not samples:
         raise DataError("\n".join(describe_row_faults(faults)))
     return Questions(tuple(samples), tuple(faults), tuple(ignored))
 
 
-def _extract_sample(case: Case) -> Sample:
-    return Sample(**{name: getattr(case, name) for name in Sample.model_fields})
+def count_groups(samples: Iterable[Sample], group_by: str) -> dict[str, int]:
+    """Count the samples of each group, in the order in which the groups first occur."""
+    counts: dict[str, int] = {}
+    for sample in samples:
+        counts[sample.tags[group_by]] = counts.get(sample.tags[group_by], 0) + 1
+    return counts
 
 
 def _rename_columns(row: RawRow, group_by: str, ignored: dict[str, None]) -> RawRow:
@@ -109,10 +78,10 @@ def _rename_columns(row: RawRow, group_by: str, ignored: dict[str, None]) -> Raw
 
 def _map_columns(row: Mapping[str, object], ignored: dict[str, None]) -> Iterator[tuple[str, str]]:
     """Map the columns that are fields of a sample or tags to their names there; record the other columns as ignored."""
-    told = any(row.get(name) is not None for name in list_names("expected_answer"))
+    has_truth = any(row.get(name) is not None for name in list_names("expected_answer"))
     for name, value in row.items():
         part = split_dotted(name)
-        if name == ANSWER and not told:
+        if name == ANSWER and not has_truth:
             yield name, "expected_answer"
         elif FIELD_BY_NAME.get(name) in SAMPLE_FIELDS or (part and part[0] in SAMPLE_FIELDS):
             yield name, name
@@ -120,11 +89,3 @@ def _map_columns(row: Mapping[str, object], ignored: dict[str, None]) -> Iterato
             ignored[format_printable(name)] = None
         elif value is not None:
             yield name, f"tags.{name}"
-
-
-def count_groups(samples: Iterable[Sample], group_by: str) -> dict[str, int]:
-    """Count the samples of each group, in the order in which the groups first occur."""
-    counts: dict[str, int] = {}
-    for sample in samples:
-        counts[sample.tags[group_by]] = counts.get(sample.tags[group_by], 0) + 1
-    return counts

@@ -5,9 +5,11 @@ A missing score is null, with the reason under its own key; it is never 0.
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,165 +17,182 @@ from typing import Any
 
 from greval._util.files import write_atomically
 from greval.errors import StoreError
+from greval.judging.metric_runnable import MetricRunnable
+from greval.judging.model.client import JudgeClient, read_clock
 from greval.records.case import Case, Sample
-from greval.records.result import Result, Scored, Skipped
+from greval.records.metric import Metric
+from greval.records.metric_input import compute_keys
+from greval.records.result import Result, Skipped
 from greval.runs.from_config import DEFAULT_GROUP_BY
+from greval.runs.from_config.plan import RUN_FOLDER, EvaluationPlan
+from greval.runs.runnable import compile_metric
+from greval.runs.store import FILE, Store
 
 JUDGED_METRICS = ("correctness", "faithfulness", "relevance", "completeness")
 USAGE_METRICS = ("latency", "llm_calls", "prompt_tokens", "output_tokens")
 DETAILED = "eval_results_detailed.json"
 SUMMARY = "eval_results_summary.json"
+MIN_PAUSE_RATIO = 20
+"""The minimum ratio of the pause between two writes to the duration of a write."""
 
-FindResult = Callable[[Case, str], Result | None]
-"""Returns the result of a case by a metric, or None if there is none yet."""
 Json = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class EvaluationScope:
-    """The scope of an evaluation: its samples and methods, and the tag that groups the samples.
+class JudgedResponse:
+    """A response and its result by each judged metric, None if it is not judged yet."""
 
-    `unread` describes the rows that are not questions.
+    case: Case
+    results: Mapping[str, Result | None]
+
+
+JudgedResponses = Mapping[tuple[str, str], JudgedResponse]
+"""The responses so far, by sample id and method."""
+
+
+class ResultFileWriter:
+    """Writes the two result files from the current responses and results.
+
+    Results of another judge, and results for an older response, are left out.
     """
 
-    samples: Sequence[Sample]
-    methods: Sequence[str]
-    group_by: str = DEFAULT_GROUP_BY
-    unread: Sequence[str] = ()
+    def __init__(self, plan: EvaluationPlan, metrics: Iterable[Metric], *, repeats: int = 1) -> None:
+        self._plan = plan
+        client = JudgeClient(plan.judge)
+        judged = (metric for metric in metrics if metric.name in JUDGED_METRICS)
+        self._runnables = [compile_metric(metric, client, repeats=repeats) for metric in judged]
+
+    def __call__(self) -> None:
+        """Write both files. Only one call may run at a time.
+
+        Raises:
+            StoreError: If a file cannot be read or written.
+        """
+        cases = self._plan.read_responses()
+        folder = self._plan.out / RUN_FOLDER
+        with Store.open(folder) if (folder / FILE).is_file() else nullcontext() as store:
+            responses = {
+                key: JudgedResponse(case, {one.metric.name: _find_result(store, case, one) for one in self._runnables})
+                for key, case in cases.items()
+            }
+        write_json(self._plan.out / DETAILED, build_detailed(self._plan, responses))
+        write_json(self._plan.out / SUMMARY, build_summary(self._plan, responses))
 
 
-def build_detailed(scope: EvaluationScope, cases: Mapping[tuple[str, str], Case], find: FindResult) -> Json:
-    """Build the content of the detailed file: each question with the response, scores and usage of every method.
+def _find_result(store: Store | None, case: Case, runnable: MetricRunnable) -> Result | None:
+    """Return the current result of a case by a metric, or None."""
+    if store is None:
+        return None
+    _, key = compute_keys(case, runnable.metric, runnable.fingerprint)
+    return store.get(key, (case.id, case.method, runnable.metric.name))
 
-    `cases` has the responses so far by sample id and method. `find` returns the result of a case by a metric, or None.
-    """
-    unread = {"unread": [*scope.unread]} if scope.unread else {}
+
+def build_detailed(plan: EvaluationPlan, responses: JudgedResponses) -> Json:
+    """Build the content of the detailed file: each question with the response, scores and usage of every method."""
     return {
         "metadata": {
             "timestamp": datetime.now(UTC).replace(tzinfo=None).isoformat(timespec="seconds"),
-            "total_questions": len(scope.samples),
-            "methods": [*scope.methods],
-            **unread,
+            "total_questions": len(plan.samples),
+            "methods": [*plan.methods],
+            **({"unread": [*plan.unread]} if plan.unread else {}),
         },
-        "results": [_build_question(scope, sample, cases, find) for sample in scope.samples],
+        "results": [
+            {
+                plan.group_by: sample.tags[plan.group_by],
+                "question": sample.question,
+                "ground_truth": sample.expected_answer,
+                "methods": {
+                    method: _build_entry(responses[sample.id, method])
+                    for method in plan.methods
+                    if (sample.id, method) in responses
+                },
+            }
+            for sample in plan.samples
+        ],
     }
 
 
-def _build_question(
-    scope: EvaluationScope, sample: Sample, cases: Mapping[tuple[str, str], Case], find: FindResult
-) -> Json:
-    given = {method: cases.get((sample.id, method)) for method in scope.methods}
-    return {
-        scope.group_by: sample.tags[scope.group_by],
-        "question": sample.question,
-        "ground_truth": sample.expected_answer,
-        "methods": {method: _build_entry(case, find) for method, case in given.items() if case},
-    }
-
-
-def _build_entry(case: Case, find: FindResult) -> Json:
+def _build_entry(response: JudgedResponse) -> Json:
     """Build the entry of a method for a question; the reasons of null scores are given under their own keys."""
-    results = {metric: find(case, metric) for metric in JUDGED_METRICS}
-    scores = {metric: _find_score(result) for metric, result in results.items()}
+    case = response.case
+    known = {name: result for name, result in response.results.items() if result}
     failures = {"response": {"kind": "method", "message": case.error}} if case.error is not None else {}
-    failures |= {name: _describe_failure(result) for name, result in results.items() if result and result.failures}
-    skipped = {name: why.reason for name, found in results.items() if found and (why := _find_skip(found))}
-    pending = [name for name, result in results.items() if result is None]
-    more = {"failures": failures, "skipped": skipped, "pending": pending}
+    failures |= {
+        name: {"kind": result.failures[0].kind, "message": result.failures[0].message}
+        for name, result in known.items()
+        if result.failures
+    }
+    skipped = {name: result.outcome.reason for name, result in known.items() if isinstance(result.outcome, Skipped)}
+    more = {"failures": failures, "skipped": skipped, "pending": [n for n in response.results if n not in known]}
     return {
         "response": case.answer,
-        "scores": scores,
+        "scores": {
+            name: result.judgements[0].value if result and result.judgements else None
+            for name, result in response.results.items()
+        },
         "efficiency": {name: getattr(case.usage, name, None) for name in USAGE_METRICS},
         **{name: content for name, content in more.items() if content},
     }
 
 
-def _find_score(result: Result | None) -> object:
-    return result.judgements[0].value if result and result.judgements else None
+def build_summary(plan: EvaluationPlan, responses: JudgedResponses) -> Json:
+    """Build the content of the summary file: means by method and by group, usage, and the counts behind each mean."""
 
+    def build_table(samples: Iterable[Sample], summarise: Callable[[list[JudgedResponse | None]], Json]) -> Json:
+        return {method: summarise([responses.get((one.id, method)) for one in samples]) for method in plan.methods}
 
-def _describe_failure(result: Result) -> Json:
-    failure = result.failures[0]
-    return {"kind": failure.kind, "message": failure.message}
-
-
-def _find_skip(result: Result) -> Skipped | None:
-    return result.outcome if isinstance(result.outcome, Skipped) else None
-
-
-def build_summary(scope: EvaluationScope, cases: Mapping[tuple[str, str], Case], find: FindResult) -> Json:
-    """Build the content of the summary file: means by method and by group, usage, and the counts behind each mean.
-
-    `cases` has the responses so far by sample id and method. `find` returns the result of a case by a metric, or None.
-    """
-    by_group: dict[str, list[Sample]] = defaultdict(list)
-    for sample in scope.samples:
-        by_group[sample.tags[scope.group_by]].append(sample)
-    parts = {"": list(scope.samples), **by_group}
-    told = {
-        (part, method): _MethodSummary(samples, method, cases, find)
-        for part, samples in parts.items()
-        for method in scope.methods
-    }
-    key = "by_movie" if scope.group_by == DEFAULT_GROUP_BY else f"by_{scope.group_by}"
-
-    def build_table(part: str, read: Callable[[_MethodSummary], Json]) -> Json:
-        return {method: read(told[part, method]) for method in scope.methods}
-
+    groups = plan.group_samples()
+    by_group = "by_movie" if plan.group_by == DEFAULT_GROUP_BY else f"by_{plan.group_by}"
     return {
-        "by_method": build_table("", _MethodSummary.compute_means),
-        key: {group: build_table(group, _MethodSummary.compute_means) for group in by_group},
-        "efficiency": build_table("", _MethodSummary.compute_usage),
+        "by_method": build_table(plan.samples, _compute_mean_scores),
+        by_group: {group: build_table(samples, _compute_mean_scores) for group, samples in groups.items()},
+        "efficiency": build_table(plan.samples, _compute_mean_usage),
         "counts": {
-            "by_method": build_table("", _MethodSummary.count_outcomes),
-            key: {group: build_table(group, _MethodSummary.count_outcomes) for group in by_group},
-            **({"unread": len(scope.unread)} if scope.unread else {}),
+            "by_method": build_table(plan.samples, _count_outcomes),
+            by_group: {group: build_table(samples, _count_outcomes) for group, samples in groups.items()},
+            **({"unread": len(plan.unread)} if plan.unread else {}),
         },
     }
 
 
-class _MethodSummary:
-    """The responses and results of one method for a part of the questions."""
-
-    def __init__(
-        self, samples: Iterable[Sample], method: str, cases: Mapping[tuple[str, str], Case], find: FindResult
-    ) -> None:
-        self._cases = [cases.get((sample.id, method)) for sample in samples]
-        there = [case for case in self._cases if case]
-        self._usages = [case.usage for case in there if case.usage]
-        self._results = {metric: [find(case, metric) for case in there] for metric in JUDGED_METRICS}
-
-    def compute_means(self) -> Json:
-        """Return the mean score of each metric over the scored cases, null if no case is scored."""
-        return {metric: _compute_mean(_iterate_scores(results)) for metric, results in self._results.items()}
-
-    def compute_usage(self) -> Json:
-        """Return the mean of each usage figure over the responses that record it."""
-        return {f"avg_{name}": _compute_mean(self._list_recorded(name)) for name in USAGE_METRICS}
-
-    def count_outcomes(self) -> Json:
-        """Count the answered questions, and the outcomes of each metric."""
-        failed = sum(case is not None and case.error is not None for case in self._cases)
-        there = sum(case is not None for case in self._cases)
-        total = len(self._cases)
-        told: Json = {"questions": total, "answered": there - failed, "failed": failed, "pending": total - there}
-        for metric, results in self._results.items():
-            scored = sum(isinstance(result.outcome, Scored) for result in results if result)
-            skipped = sum(_find_skip(result) is not None for result in results if result)
-            done = sum(result is not None for result in results)
-            lost = done - scored - skipped
-            told[metric] = {"scored": scored, "skipped": skipped, "failed": lost, "pending": total - done}
-        return told | {name: {"recorded": len([*self._list_recorded(name)])} for name in USAGE_METRICS}
-
-    def _list_recorded(self, name: str) -> list[float]:
-        found = (getattr(usage, name) for usage in self._usages)
-        return [figure for figure in found if figure is not None]
+def _compute_mean_scores(responses: Sequence[JudgedResponse | None]) -> Json:
+    """Return the mean score of each metric over the scored responses, null if none is scored."""
+    return {metric: _compute_mean(_iterate_scores(responses, metric)) for metric in JUDGED_METRICS}
 
 
-def _iterate_scores(results: Iterable[Result | None]) -> Iterator[float]:
-    for result in results:
+def _compute_mean_usage(responses: Sequence[JudgedResponse | None]) -> Json:
+    """Return the mean of each usage figure over the responses that record it."""
+    return {f"avg_{name}": _compute_mean(_iterate_usage(responses, name)) for name in USAGE_METRICS}
+
+
+def _count_outcomes(responses: Sequence[JudgedResponse | None]) -> Json:
+    """Count the answered questions, the outcomes of each metric, and the responses that record each usage figure."""
+    present = [response for response in responses if response]
+    failed = sum(response.case.error is not None for response in present)
+    total = len(responses)
+    counts: Json = {
+        "questions": total,
+        "answered": len(present) - failed,
+        "failed": failed,
+        "pending": total - len(present),
+    }
+    for metric in JUDGED_METRICS:
+        statuses = Counter(result.outcome.status for one in present if (result := one.results[metric]))
+        counts[metric] = {status: statuses[status] for status in ("scored", "skipped", "failed")}
+        counts[metric]["pending"] = total - statuses.total()
+    return counts | {name: {"recorded": sum(1 for _ in _iterate_usage(responses, name))} for name in USAGE_METRICS}
+
+
+def _iterate_scores(responses: Iterable[JudgedResponse | None], metric: str) -> Iterator[float]:
+    for response in responses:
+        result = response.results[metric] if response else None
         if result and result.judgements and (number := result.judgements[0].number) is not None:
             yield number
+
+
+def _iterate_usage(responses: Iterable[JudgedResponse | None], name: str) -> Iterator[float]:
+    figures = (getattr(response.case.usage, name, None) for response in responses if response)
+    return (figure for figure in figures if figure is not None)
 
 
 def _compute_mean(numbers: Iterable[float]) -> float | None:
@@ -192,3 +211,31 @@ def write_json(path: Path, content: Json) -> None:
         write_atomically(path, json.dumps(content, ensure_ascii=False, indent=2, allow_nan=False) + "\n")
     except OSError as error:
         raise StoreError(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
+@asynccontextmanager
+async def save_periodically(write: Callable[[], None], seconds: float | None) -> AsyncIterator[None]:
+    """Call `write` periodically from a thread, one call at a time; never if `seconds` is None.
+
+    A failed write is ignored, for example if the log is being created: the next one replaces it, and the caller
+    writes once more at the end.
+    """
+    over = asyncio.Event()
+
+    async def write_repeatedly(pause: float) -> None:
+        while not over.is_set():
+            with suppress(TimeoutError):
+                await asyncio.wait_for(over.wait(), pause)
+                return
+            start = read_clock()
+            with suppress(StoreError):
+                await asyncio.to_thread(write)
+            pause = max(pause, MIN_PAUSE_RATIO * (read_clock() - start))
+
+    task = None if seconds is None else asyncio.create_task(write_repeatedly(seconds))
+    try:
+        yield
+    finally:
+        over.set()
+        if task:
+            await task

@@ -11,9 +11,10 @@ import pytest
 from framework_folder import CONFIG, METHODS, ROWS, calls, make_folder, read
 from waiting import SECONDS
 
-from greval.errors import DataError, JudgeError, MethodError, StoreError
+from greval.errors import StoreError
 from greval.methods.collecting.response_file import ResponseFile
-from greval.runs.from_config.api import ConfigSelection, evaluate_config
+from greval.runs.from_config.api import evaluate_config
+from greval.runs.from_config.plan import ConfigSelection
 from greval.testing import ScriptedJudge
 
 FOUR = {"correctness", "faithfulness", "relevance", "completeness"}
@@ -345,29 +346,6 @@ def test_without_saving_between_there_is_one_writing(tmp_path):
     run(folder, ScriptedJudge(yes, delay=0.05), save_seconds=0.01, on_progress=look)
     assert there
     assert not any(there)
-
-
-@pytest.mark.parametrize(
-    ("selection", "error", "told"),
-    [
-        ({"methods": ["togg"]}, MethodError, "no method 'togg'; did you mean tog"),
-        ({"methods": []}, MethodError, "no method is named; the config has tog, bare"),
-        ({"where": {"imdb_key": ["tt3"]}}, DataError, "no question has imdb_key=tt3; did you mean tt1"),
-        ({"where": {"yaer": ["1"]}}, DataError, "no row has the column 'yaer'; did you mean year"),
-    ],
-)
-def test_a_selection_of_nothing_is_told(tmp_path, selection, error, told):
-    """A slip in what is wanted is an error with what there is, before anything is asked."""
-    with pytest.raises(error, match=told):
-        run(make_folder(tmp_path), **selection)
-    assert calls(tmp_path) == []
-
-
-def test_no_judge_is_an_error(tmp_path):
-    """Without a judge nothing is asked, and it is said how to name one."""
-    with pytest.raises(JudgeError, match="add `judge:"):
-        evaluate_config(make_folder(tmp_path))
-    assert calls(tmp_path) == []
 
 
 def test_rows_that_are_no_questions_are_told(tmp_path):

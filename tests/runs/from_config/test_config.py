@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
 import pytest
-from framework_folder import CONFIG, ROWS, make_folder
+from framework_folder import make_folder
 
 import greval
-from greval.errors import DataError, MethodError
+from greval.errors import DataError
 from greval.metrics.files.yaml_reader import read_source
 from greval.runs.from_config.config import EvaluationConfig, add_provider, read_config
-from greval.runs.from_config.dataset import read_questions
-from greval.runs.from_config.methods import load_group_methods
 
 PUBLISHED = """
 dataset:
@@ -135,85 +132,6 @@ def test_no_config(tmp_path):
     """A config that is not there is told with the options that name it."""
     with pytest.raises(DataError, match="--config and its folder with --root"):
         read_config(tmp_path / "eval_config.yaml", tmp_path)
-
-
-def questions(folder, rows, name="qa.jsonl"):
-    """Write rows and read them as questions."""
-    text = "".join(f"{json.dumps(row)}\n" for row in rows) if name.endswith("l") else json.dumps(rows)
-    (folder / name).write_text(text, encoding="utf-8")
-    return read_questions(folder / name, "imdb_key")
-
-
-def test_rows_become_samples(tmp_path):
-    """`answer` is the ground truth, plain columns are tags, gold is read, and a list that is no field is left out."""
-    row = {**ROWS[0], "gold": {"essential_docs": ["d1"]}, "hops": [1], "seen": True, "empty": None, "tags": {"k": "v"}}
-    found = questions(tmp_path, [row, {**row, "id": 7}])
-    first, second = found.samples
-    assert (first.id, second.id) == ("row-1", "7")
-    assert (first.expected_answer, first.gold.essential_docs) == ("Ada", ("d1",))
-    assert first.tags == {"imdb_key": "tt1", "year": "1843", "seen": "true", "k": "v"}
-    assert (found.ignored, found.faults) == (("hops",), ())
-
-
-def test_answers_of_methods_are_not_taken_for_the_truth(tmp_path):
-    """Where the ground truth has a column of its own, `answer` and other fields of responses are left out."""
-    row = {
-        "question": "Who?",
-        "answer": "Bob",
-        "ground_truth": "Ada",
-        "imdb_key": "tt1",
-        "contexts": ["x"],
-        "method": "m",
-    }
-    found = questions(tmp_path, [row])
-    assert found.samples[0].expected_answer == "Ada"
-    assert found.ignored == ("answer", "contexts", "method")
-
-
-def test_ids_stay_the_same_whatever_is_selected(tmp_path):
-    """A row without an id is named by its place in the file, so that parts of an evaluation add up."""
-    found = questions(tmp_path, ROWS).select({"imdb_key": ["tt2"]})
-    assert [sample.id for sample in found.samples] == ["row-3"]
-
-
-def test_one_value_or_several(tmp_path):
-    """A tag has the wanted value, or one of several; all wanted tags count, and a part of a value is none."""
-    found = questions(tmp_path, ROWS)
-
-    def ids(**wanted):
-        return [sample.id for sample in found.select(wanted).samples]
-
-    assert ids(year="1843") == ["row-1", "row-3"]
-    assert ids(year=["1843", "1900"], imdb_key="tt1") == ["row-1", "row-2"]
-    with pytest.raises(DataError, match="no question has year=184;"):
-        ids(year="184")
-
-
-@pytest.mark.parametrize(
-    ("name", "rows", "told"),
-    [
-        ("qa.jsonl", [{"imdb_key": "tt1"}], r"qa\.jsonl:1: question: is missing"),
-        ("qa.json", [{"question": 3, "imdb_key": "tt1"}], r"qa\.json, row 1: question"),
-        ("qa.json", [], "holds no cases"),
-        ("qa.txt", [], "its ending '.txt' is not known"),
-    ],
-)
-def test_a_dataset_without_a_question_is_an_error(tmp_path, name, rows, told):
-    """Where no row can be read all of them are told, with their places."""
-    with pytest.raises(DataError, match=told):
-        questions(tmp_path, rows, name)
-
-
-def test_methods_that_cannot_be_loaded_are_told_together(tmp_path):
-    """A group without an index and a function that is not there are told before anything is asked."""
-    text = CONFIG.replace("walk", "wolk").replace("methods.py:bare", "methods.py:make({index})")
-    read = config(tmp_path, text)
-    with pytest.raises(MethodError) as error:
-        load_group_methods(read, read.methods, {"tt1": 2, "tt3": 1}, tmp_path)
-    first, second = str(error.value).splitlines()
-    assert "methods: tog:" in first
-    assert "did you mean walk" in first
-    assert second == "methods: bare: no index for tt3 (1 questions); add a folder for each under indexes"
 
 
 def test_the_documented_config_is_valid():

@@ -1,0 +1,119 @@
+"""The plan of an evaluation: the selected questions, the loaded methods, the judge and the folder of the results."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+
+from langchain_core.language_models import BaseChatModel
+
+from greval._util.wording import did_you_mean
+from greval.datasets.case_input import filter_by_tags
+from greval.errors import JudgeError, MethodError
+from greval.judging.model.judge import Judge
+from greval.methods import Method
+from greval.methods.collecting.response_file import hash_sample, read_responses
+from greval.records.case import Case, Sample
+from greval.runs.from_config.config import EvaluationConfig, locate_config, read_config
+from greval.runs.from_config.methods import load_group_methods
+from greval.runs.from_config.questions import count_groups, read_questions
+
+RESPONSES_FILE = "responses.jsonl"
+RUN_FOLDER = "run"
+NO_JUDGE = "no judge is named; add `judge: {model: openai:MODEL}` (or `local`) to the config, or give --judge MODEL"
+
+
+@dataclass(frozen=True)
+class ConfigSelection:
+    """A part of an evaluation: names of methods, values of tags, and the maximum number of questions."""
+
+    methods: str | Sequence[str] | None = None
+    where: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
+    limit: int | None = None
+
+
+@dataclass(frozen=True)
+class EvaluationPlan:
+    """An evaluation that has been checked and is ready to run.
+
+    `unread` describes the rows that are not questions. `ignored` lists the columns that are neither a field nor a tag.
+    """
+
+    config: EvaluationConfig
+    samples: Sequence[Sample]
+    methods: Mapping[str, Method]
+    judge: Judge | BaseChatModel
+    out: Path
+    unread: Sequence[str] = ()
+    ignored: Sequence[str] = ()
+
+    @property
+    def group_by(self) -> str:
+        """The tag that groups the samples."""
+        return self.config.dataset.group_by
+
+    def group_samples(self) -> dict[str, list[Sample]]:
+        """Return the samples of each group, in the order in which the groups first occur."""
+        groups: dict[str, list[Sample]] = defaultdict(list)
+        for sample in self.samples:
+            groups[sample.tags[self.group_by]].append(sample)
+        return dict(groups)
+
+    def read_responses(self) -> dict[tuple[str, str], Case]:
+        """Read the collected responses by sample id and method, in the order of the samples.
+
+        A response to an older version of a sample is left out.
+        """
+        file = self.out / RESPONSES_FILE
+        contents = {sample.id: hash_sample(sample) for sample in self.samples}
+        found = {
+            (case.id, case.method): case
+            for case in (read_responses(file) if file.is_file() else ())
+            if case.method in self.methods and case.id in contents and hash_sample(case) == contents[case.id]
+        }
+        keys = ((sample.id, method) for sample in self.samples for method in self.methods)
+        return {key: found[key] for key in keys if key in found}
+
+
+def prepare_evaluation(
+    root: Path, file: Path, selection: ConfigSelection, judge: Judge | BaseChatModel | None = None
+) -> EvaluationPlan:
+    """Read and check everything that an evaluation needs, without calling a method or the judge.
+
+    Raises:
+        DataError: If the config or the dataset is wrong, or the selection holds no question.
+        MethodError: If a method cannot be loaded.
+        JudgeError: If no judge is named.
+    """
+    config = read_config(locate_config(root, file), root)
+    judge = judge or config.judge
+    if judge is None:
+        raise JudgeError(NO_JUDGE)
+    questions = read_questions(root / config.dataset.path, config.dataset.group_by)
+    wanted = {tag: (values,) if isinstance(values, str) else values for tag, values in selection.where.items()}
+    samples = tuple(islice(filter_by_tags(questions.samples, wanted), selection.limit))
+    names = select_methods(config, selection.methods)
+    methods = load_group_methods(config, names, count_groups(samples, config.dataset.group_by), root)
+    out = root / config.output.dir
+    return EvaluationPlan(config, samples, methods, judge, out, questions.faults, questions.ignored)
+
+
+def select_methods(config: EvaluationConfig, wanted: str | Iterable[str] | None) -> tuple[str, ...]:
+    """Return the names of the wanted methods, given as an iterable or separated by commas; all by default.
+
+    Raises:
+        MethodError: If the config has no such method, or no name is given.
+    """
+    if wanted is None:
+        return tuple(config.methods)
+    listed = wanted.split(",") if isinstance(wanted, str) else wanted
+    names = tuple(dict.fromkeys(name.strip() for name in listed if name.strip()))
+    for name in names:
+        if name not in config.methods:
+            raise MethodError(f"the config has no method {name!r}{did_you_mean(name, config.methods)}")
+    if not names:
+        raise MethodError(f"no method is named; the config has {', '.join(config.methods)}")
+    return names
