@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from math import fsum, inf, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
+from greval.records.number_range import NumberRange
 from greval.stats.interval import LEVEL, Interval, wilson_interval
-from greval.stats.number_range import NumberRange
 
 if TYPE_CHECKING:
     from greval.stats.bootstrap import Floats, Integers

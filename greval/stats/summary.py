@@ -11,12 +11,12 @@ from typing import NamedTuple
 from greval._util.arguments import require_iterable
 from greval.errors import DefinitionError
 from greval.records.metric import Metric
+from greval.records.number_range import NumberRange, find_number_range
 from greval.records.record import Record
 from greval.records.result import Outline, Result, Usage, format_outline, read_outline
 from greval.records.scale import Scale
 from greval.stats.interval import Interval
 from greval.stats.mean_interval import mean_interval
-from greval.stats.number_range import NumberRange, find_number_range
 
 METHOD = "method"
 NO_VALUE = "(none)"

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 from strategies import categorical_scales, off_scale, on_scale, scales, value_scales
 
+from greval.records.number_range import NumberRange, find_number_range
 from greval.records.scale import (
     MAX_CATEGORIES,
     CategoricalScale,
@@ -23,7 +24,6 @@ from greval.records.scale import (
     Scale,
     ValueScale,
 )
-from greval.stats.number_range import NumberRange, find_number_range
 
 ANY = TypeAdapter(Scale)
 TWO = {"Yes": "It does.", "No": "It does not."}

@@ -17,12 +17,12 @@ from served_runs import ended, serving, started, uploaded
 from greval import CategoricalMetric, ManyCategoricalMetric, ValueMetric, evaluate, write_metric
 from greval.analysis.summary import build_report
 from greval.errors import DataError
+from greval.records.number_range import NumberRange
 from greval.records.result import Judgement, Result, Scored
 from greval.report.console import render
 from greval.runs.share_summary import summarise_shares
 from greval.runs.store import Store
 from greval.stats.mean_interval import mean_interval
-from greval.stats.number_range import NumberRange
 from greval.testing import ScriptedJudge
 
 NOTES = {

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from greval.analysis.comparison.pairs import QuestionPairs
 from greval.analysis.comparison.records import Contrast, ContrastVerdict, DifferenceTest, EffectSizes, TestName
-from greval.analysis.comparison.scales import ScaleDirection
 from greval.records.scale import Better
+from greval.records.scale_direction import ScaleDirection
 from greval.stats.correction import CorrectedP
 from greval.stats.difference import compute_difference_intervals
 from greval.stats.mean_interval import sum_by_cluster

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from greval.analysis.comparison.records import DifferenceBounds, LeftOutCounts
-from greval.analysis.comparison.scales import ScaleDirection
+from greval.records.scale_direction import ScaleDirection
 from greval.runs.score_columns import FAILED, MISSING, SCORED, SKIPPED, WITHOUT_NUMBER, ComparisonSide, ScoreColumns
 from greval.stats.paired import mcnemar
 

@@ -12,8 +12,8 @@ from pydantic import JsonValue
 
 from greval._util.arguments import build_unknown_name_error
 from greval.analysis.comparison.pairs import QuestionPairs, build_figures, pair_sides
-from greval.analysis.comparison.scales import ScaleDirection, find_directions
 from greval.errors import DataError
+from greval.records.scale_direction import ScaleDirection, find_directions
 from greval.runs.score_columns import NO_VALUE, SCORED, WITHOUT_NUMBER, ComparisonSide, ScoreColumns
 from greval.runs.store import Store
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypedDict, Unpack
 
 from greval._util.arguments import build_unknown_name_error, check_options, resolve_run_folder
-from greval.analysis.comparison.scales import find_direction
 from greval.errors import DataError
 from greval.records.annotation import Annotation
+from greval.records.scale_direction import find_direction
 from greval.runs.store import Store
 from greval.stats.interval import LEVEL, check_level
 from greval.stats.mean_interval import ClusterSums

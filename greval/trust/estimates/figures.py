@@ -8,11 +8,11 @@ from functools import partial
 from math import ceil, inf, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
+from greval.records.number_range import NumberRange
 from greval.stats.interval import Interval, IntervalMethod
 from greval.stats.mean_interval import ClusterSums, mean_interval, student_interval
 from greval.stats.measured import Undefined
 from greval.stats.misclassification import CorrectedRate, JudgeRates, rogan_gladen
-from greval.stats.number_range import NumberRange
 from greval.stats.prediction_powered import (
     EstimateTerm,
     MeanEstimate,

@@ -10,10 +10,10 @@ from greval.analysis.comparison import Comparison, compare
 from greval.analysis.comparison.contrast import ContrastNames, ContrastSettings, apply_correction, compute_contrast
 from greval.analysis.comparison.pairs import QuestionPairs, SideFigures
 from greval.analysis.comparison.records import DifferenceBounds, LeftOutCounts
-from greval.analysis.comparison.scales import ScaleDirection
 from greval.errors import DataError, StoreError
 from greval.records.metric import ValueMetric
 from greval.records.scale import MeasureScale
+from greval.records.scale_direction import ScaleDirection
 from greval.report.comparison import format_legend
 from greval.runs.score_columns import SCORED
 from greval.stats.correction import CorrectedP

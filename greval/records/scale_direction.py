@@ -7,9 +7,9 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from greval.metrics.library import predefined
+from greval.records.number_range import find_number_range
 from greval.records.scale import Better, CategoricalScale, Scale
 from greval.runs.manifest import read_scales
-from greval.stats.number_range import find_number_range
 
 
 class ScaleDirection(NamedTuple):
