@@ -1,15 +1,11 @@
-"""The direction and ends of a metric's scale, as a comparison needs them."""
+"""The direction of a scale: whether higher or lower figures are better, and the lowest and highest possible ones."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from pydantic import JsonValue
-
-from greval.metrics.library import predefined
 from greval.records.number_range import find_number_range
 from greval.records.scale import Better, CategoricalScale, Scale
-from greval.runs.manifest import read_scales
 
 
 class ScaleDirection(NamedTuple):
@@ -46,20 +42,3 @@ def find_direction(scale: Scale) -> ScaleDirection:
     numbers = find_number_range(scale)
     better = "higher" if isinstance(scale, CategoricalScale) else scale.better
     return ScaleDirection(better, numbers.low, numbers.high) if numbers else ScaleDirection(better)
-
-
-def find_directions(*facts: JsonValue) -> dict[str, ScaleDirection]:
-    """Return the direction of each metric that a run contains or that is predefined, in their order.
-
-    Args:
-        facts: The manifest entry "metrics" of each run, the one with precedence first.
-    """
-    found: dict[str, ScaleDirection] = {}
-    for fact in facts:
-        metrics = [metric for metric in fact if isinstance(metric, dict)] if isinstance(fact, list) else []
-        judged = {metric["name"] for metric in metrics if "steps" in metric}
-        for name, scale in read_scales(fact).items():
-            found.setdefault(name, find_direction(scale)._replace(computed=name not in judged))
-    for name, known in predefined().items():
-        found.setdefault(name, find_direction(known.scale)._replace(computed=known.kind == "computed"))
-    return found

@@ -6,19 +6,17 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from pydantic import JsonValue, TypeAdapter
+from pydantic import JsonValue
 
 from greval.errors import StoreError
 from greval.judging.model.budget import RunSpending
 from greval.judging.model.prices import Prices
-from greval.records.scale import Scale
 from greval.runs.store import FILE, Store
 
 PROBE_TAG = "probe"
 """The tag of every case of a probe that names the planted fault."""
 SPENDING = "spent"
 """The name of the metadata entry for the spending of all commands."""
-_SCALE_ADAPTER: TypeAdapter[Scale] = TypeAdapter(Scale)
 PROBED_CASE_TAG = "of"
 """The tag of every case of a probe that names the case in which the fault was planted."""
 
@@ -44,19 +42,6 @@ def store_metrics(store: Store, metrics: Iterable[JsonValue]) -> None:
     known = store.fact("metrics")
     named = {_get_name(metric): metric for metric in known} if isinstance(known, list) else {}
     store.put_fact("metrics", [*(named | {_get_name(metric): metric for metric in metrics}).values()])
-
-
-def read_scales(metrics: JsonValue) -> dict[str, Scale]:
-    """Return the scale of each metric by name, in the order of the metrics.
-
-    Args:
-        metrics: The metadata entry "metrics" of a run, or None if it has none.
-    """
-    found: dict[str, Scale] = {}
-    for metric in metrics if isinstance(metrics, list) else []:
-        if isinstance(metric, dict) and isinstance(metric.get("scale"), dict):
-            found[str(metric["name"])] = _SCALE_ADAPTER.validate_python(metric["scale"])
-    return found
 
 
 def read_spending(store: Store, prices: Prices | None = None) -> RunSpending:

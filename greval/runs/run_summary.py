@@ -10,7 +10,7 @@ from typing import NamedTuple
 from greval._util.arguments import build_unknown_name_error
 from greval.errors import DataError
 from greval.records.scale import Scale
-from greval.runs.manifest import read_scales
+from greval.runs.run_reader import read_metrics
 from greval.runs.store import Store
 from greval.stats.summary import METHOD, NO_VALUE, Grouping, ResultTallies, Summary
 
@@ -32,7 +32,7 @@ def summarise_run(store: Store, by: str | Sequence[str] = ()) -> RunSummary:
         store: The run, opened for reading.
         by: `method` or names of tags. If it is empty, results are grouped by method if there are several.
     """
-    scales = read_scales(store.fact("metrics"))
+    scales = {name: metric.scale for name, metric in read_metrics(store).items()}
     grouping = Grouping(by)
 
     @lru_cache(maxsize=MAX_CACHED_GROUPS)  # rows share few combinations of method and tags

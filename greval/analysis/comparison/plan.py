@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
 from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
 
-from pydantic import JsonValue
-
 from greval._util.arguments import build_unknown_name_error
 from greval.analysis.comparison.pairs import QuestionPairs, build_figures, pair_sides
 from greval.errors import DataError
-from greval.records.scale_direction import ScaleDirection, find_directions
+from greval.records.scale_direction import ScaleDirection
+from greval.records.stored_metric import StoredMetric
+from greval.runs.run_reader import find_directions, read_metrics
 from greval.runs.score_columns import NO_VALUE, SCORED, WITHOUT_NUMBER, ComparisonSide, ScoreColumns
 from greval.runs.store import Store
 
@@ -76,9 +75,9 @@ def plan_comparison(wanted: ComparisonRequest) -> ComparisonPlan:
         StoreError: If a folder is not a run.
     """
     scores = ScoreColumns(wanted.by, wanted.cluster_by)
-    facts = [_read_run(scores, folder, before=before) for folder, before in _list_folders(wanted)]
+    metrics_of_runs = [_read_run(scores, folder, before=before) for folder, before in _list_folders(wanted)]
     _check_tags(scores, wanted)
-    scales = find_directions(*facts)
+    scales = find_directions(*metrics_of_runs)
     metrics = _select_metrics(scores, wanted, scales)
     numbered = tuple(metric for metric in metrics if not _is_without_numbers(scores, metric))
     groups: list[tuple[str, int | None]] = [("", None)]
@@ -101,13 +100,11 @@ def _list_folders(wanted: ComparisonRequest) -> list[tuple[Path, bool]]:
     return [(wanted.run, False), *earlier]
 
 
-def _read_run(scores: ScoreColumns, folder: Path, *, before: bool) -> JsonValue:
+def _read_run(scores: ScoreColumns, folder: Path, *, before: bool) -> dict[str, StoredMetric]:
     """Read a run into the scores, and return its metrics."""
-    with ExitStack() as opened:
-        store = opened.enter_context(Store.open(folder))
-        opened.enter_context(store.snapshot())
+    with Store.open(folder) as store, store.snapshot():
         scores.add_run(store, before=before)
-        return store.fact("metrics")
+        return read_metrics(store)
 
 
 def _check_tags(scores: ScoreColumns, wanted: ComparisonRequest) -> None:

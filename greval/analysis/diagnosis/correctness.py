@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from greval.errors import DataError, DefinitionError
 from greval.metrics.computed.outcomes import compute_outcome
@@ -12,6 +11,9 @@ from greval.records.case import Case
 from greval.records.metric import ComputedMetric
 from greval.records.record import Record
 from greval.records.result import Failed, Outcome, Result, Scored, Skipped
+from greval.records.scale import Scale
+from greval.records.scale_direction import find_direction
+from greval.runs.run_reader import read_metrics
 from greval.runs.store import Store
 
 PREFERRED_METRICS = ("correctness", "answer_alignment", "fuzzy_containment@0.80", "exact_match")
@@ -57,27 +59,27 @@ class CorrectnessThreshold(Record):
         return number <= self.middle if self.lower_is_better else number >= self.middle
 
 
-def find_threshold(name: str, scale: Mapping[str, Any]) -> CorrectnessThreshold:
+def find_threshold(name: str, scale: Scale) -> CorrectnessThreshold:
     """Return the correctness threshold of a metric.
 
     Args:
         name: The metric's name.
-        scale: Its scale in the file form, as a run stores it.
+        scale: Its scale.
 
     Raises:
         DefinitionError: If the scale has no middle: categories without scores, or no upper end.
 
     Example:
-        >>> find_threshold("depth", {"range": (1, 5)}).middle
+        >>> from greval.records.scale import ValueScale
+        >>> find_threshold("depth", ValueScale(range=(1, 5), levels={1: "Shallow.", 5: "Deep."})).middle
         3.0
     """
-    scores = [content["score"] for content in scale.get("categories", {}).values() if "score" in content]
-    ends = scores or scale.get("range") or (scale.get("low", 0.0), scale.get("high"))
-    if None in ends or min(ends) == max(ends):
+    direction = find_direction(scale)
+    if direction.ends is None or direction.low == direction.high:
         message = f"{name}: its scale has no middle, so it cannot tell right from wrong; name another with --metric"
         raise DefinitionError(message)
     return CorrectnessThreshold(
-        metric=name, middle=(min(ends) + max(ends)) / 2, lower_is_better=scale.get("better") == "lower"
+        metric=name, middle=sum(direction.ends) / 2, lower_is_better=direction.better == "lower"
     )
 
 
@@ -95,7 +97,7 @@ class AnswerVerdicts:
     """
 
     def __init__(self, store: Store, metric: str | None = None) -> None:
-        scales = dict(_iterate_scales(store))
+        scales = {name: metric.scale for name, metric in read_metrics(store).items() if not metric.over}
         self.metric = metric or next((name for name in PREFERRED_METRICS if name in scales), FALLBACK_METRIC)
         self._computed: ComputedMetric | None = None
         if self.metric in scales:
@@ -105,7 +107,7 @@ class AnswerVerdicts:
             }
             return
         self._computed = _load_computed_metric(self.metric, str(store.folder), sorted(scales))
-        self._bar = find_threshold(self.metric, self._computed.scale.model_dump(mode="json"))
+        self._bar = find_threshold(self.metric, self._computed.scale)
 
     def find_verdict(self, case: Case) -> AnswerVerdict:
         """Return the verdict on a case's answer."""
@@ -125,14 +127,6 @@ def _build_key(result: Result) -> tuple[str, str]:
 def _read_results(store: Store, metric: str) -> Iterator[Result]:
     """Read the results of a metric."""
     return (Result.model_validate_json(line) for line in store.lines(metric))
-
-
-def _iterate_scales(store: Store) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the metrics of a run with their scales."""
-    fact = store.fact("metrics")
-    for metric in fact if isinstance(fact, list) else []:
-        if isinstance(metric, dict) and isinstance(scale := metric.get("scale"), dict) and not metric.get("over"):
-            yield str(metric["name"]), scale
 
 
 def _load_computed_metric(name: str, folder: str, held: list[str]) -> ComputedMetric:

@@ -11,10 +11,11 @@ from pydantic import Field, JsonValue
 
 from greval.records.consistency import find_contradictions
 from greval.records.judgement_text import find_cited_items, is_share
-from greval.records.metric import JudgedMetric, build_metric
+from greval.records.metric import JudgedMetric
 from greval.records.note import ShareNote
 from greval.records.record import Record
 from greval.records.result import Result
+from greval.records.stored_metric import parse_stored_metrics
 
 NUMBER_COLUMNS = ("number", "confidence", "latency")
 COUNT_COLUMNS = ("repeat", "calls", "input_tokens", "output_tokens")
@@ -141,8 +142,8 @@ class TableLayout(Record):
 
 def read_layout(fact: JsonValue) -> TableLayout:
     """Build the table layout of a run from its stored metric definitions (metadata entry `metrics`)."""
-    listed = [one for one in fact if isinstance(one, dict)] if isinstance(fact, list) else []
-    return TableLayout(metrics={str(one["name"]): build_metric(one) for one in listed if "steps" in one})
+    metrics = parse_stored_metrics(fact).items()
+    return TableLayout(metrics={name: judged for name, metric in metrics if (judged := metric.judged)})
 
 
 def flatten_result(result: Result, layout: TableLayout | None = None) -> Iterator[dict[str, object]]:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from greval._util.files import is_locked
 from greval.errors import StoreError
 from greval.runs.progress import Progress
+from greval.runs.run_reader import read_metrics
 from greval.runs.store import FILE, Store
 from greval.runs.store.disk import LOCK_FILE
 from greval.serve.ids import build_not_found_error, resolve_folder
@@ -132,10 +133,9 @@ def _read_command_line_info(folder: Path) -> RunInfo:
 def _summarise_log(folder: Path, _: tuple[tuple[int, int], ...]) -> _LogSummary:
     """Read the log. Counting takes a second for a large one, so the summary is cached by the state of its files."""
     with Store.open(folder) as store:
-        judges, metrics, pending = store.judges(), store.fact("metrics"), bool(store.stops())
-    defined = metrics if isinstance(metrics, list) else []
+        judges, metrics, pending = store.judges(), read_metrics(store), bool(store.stops())
     return _LogSummary(
         judge=", ".join(judges) or None,
-        metrics=tuple(str(one["name"]) for one in defined if isinstance(one, dict)),
+        metrics=tuple(metrics),
         pending=pending,
     )

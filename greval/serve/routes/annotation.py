@@ -12,6 +12,7 @@ from fastapi import APIRouter, Query, Request
 from greval.errors import StoreError
 from greval.records.annotation import Annotation
 from greval.records.record import Record
+from greval.runs.run_reader import read_known_scales
 from greval.runs.store import Store
 from greval.runs.store.disk import lock_folder
 from greval.serve.ids import Id
@@ -23,7 +24,6 @@ from greval.serve.state.figure_cache import hide_paths_in_errors
 from greval.serve.state.file_receiver import MAX_WHOLE_FILE_BYTES, describe_file_body, find_extension, receive_file
 from greval.serve.statuses import describe_errors
 from greval.trust.annotations.files import ANNOTATIONS_FILE, keep_annotations, read_annotations, read_run_annotations
-from greval.trust.annotations.values import find_known_scales
 from greval.trust.argilla.ledger import get_ledger_folder
 
 router = APIRouter()
@@ -93,7 +93,7 @@ def _store_annotations(folder: Path, new: Path) -> StoredAnnotations:
         ServeError: If rows are invalid (422), with each of them, or if annotations are being written already (409).
     """
     with hide_paths_in_errors(folder), Store.open(folder) as store:
-        found = read_annotations(new, find_known_scales(store.fact("metrics")))
+        found = read_annotations(new, read_known_scales(store))
     if found.faults:
         faults = [f"line {fault.place.rpartition(':')[2]}: {fault.message}" for fault in found.faults]
         raise ServeError(

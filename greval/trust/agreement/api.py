@@ -10,6 +10,7 @@ from greval._util.arguments import build_unknown_name_error, check_options, reso
 from greval.errors import DataError
 from greval.records.annotation import Annotation
 from greval.records.scale import CategoricalScale, Scale
+from greval.runs.run_reader import ItemKey, read_metric
 from greval.runs.store import Store
 from greval.stats.interval import LEVEL, check_level
 from greval.trust.agreement.baselines import compute_baselines, measure_lengths
@@ -19,10 +20,8 @@ from greval.trust.agreement.levels import convert_items
 from greval.trust.agreement.records import Agreement, AgreementGroup, CombineAnnotators, TreatAs
 from greval.trust.agreement.value_pairs import pair_values
 from greval.trust.agreement.warnings import find_warnings
-from greval.trust.annotations.judged_items import read_definitions
-from greval.trust.annotations.matching import AnnotatedItem, ItemKey, MatchedAnnotations, match_annotations
+from greval.trust.annotations.matching import AnnotatedItem, MatchedAnnotations, match_annotations
 from greval.trust.annotations.sources import load_annotations
-from greval.trust.annotations.values import find_known_scales
 
 if TYPE_CHECKING:
     from greval.runs.evaluation import Run
@@ -82,7 +81,7 @@ def agreement(
     tags = (by,) if isinstance(by, str) else tuple(by)
     folder = resolve_run_folder(run)
     with Store.open(folder) as store, store.snapshot():
-        of_run = read_scale(store, metric)
+        of_run = read_metric(store, metric).scale
         taken, unread = load_annotations(folder, annotations, {metric: of_run})
         found = match_annotations(store, metric, taken, of_run)
         scale, things = convert_items(metric, of_run, found.things, options.get("treat_as"))
@@ -174,18 +173,6 @@ def group_items(things: Sequence[AnnotatedItem], by: tuple[str, ...]) -> Iterato
         values = (thing.method if tag == METHOD else thing.tags.get(tag) for tag in by)
         groups.setdefault(" · ".join(value or NO_VALUE for value in values), []).append(thing)
     yield from sorted(groups.items())
-
-
-def read_scale(store: Store, metric: str) -> Scale:
-    """Return the scale of a metric.
-
-    Raises:
-        DataError: If the run does not contain the metric.
-    """
-    held = read_definitions(store)
-    if metric not in held:
-        raise build_unknown_name_error("metric", metric, held, store.folder)
-    return find_known_scales(store.fact("metrics"))[metric]
 
 
 def _require_matches(found: MatchedAnnotations, folder: Path, metric: str, by: Sequence[str]) -> None:

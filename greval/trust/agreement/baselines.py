@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from greval.records.case import Case
 from greval.records.scale import CategoricalScale, Scale
+from greval.runs.run_reader import ItemKey
 from greval.runs.store import Store
 from greval.stats.confusion import Choices
 from greval.stats.confusion import compare_choices as compared_choices
@@ -16,7 +17,7 @@ from greval.stats.measured import Measured
 from greval.stats.threshold import find_best_threshold, split_folds
 from greval.trust.agreement.records import Baseline
 from greval.trust.agreement.value_pairs import ValuePair, build_choices, build_numbers
-from greval.trust.annotations.matching import AnnotatedItem, ItemKey
+from greval.trust.annotations.matching import AnnotatedItem
 
 if TYPE_CHECKING:
     import numpy as np

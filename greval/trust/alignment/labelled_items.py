@@ -9,19 +9,18 @@ from typing import NamedTuple
 from greval.errors import DataError
 from greval.judging.prompt import format_case_text
 from greval.records.case import Case
-from greval.records.metric import JudgedMetric, build_metric
+from greval.records.metric import JudgedMetric
 from greval.records.metric_input import keep_items, list_items
 from greval.records.result import Judgement
 from greval.records.scale import CategoricalScale, Scale, Value
+from greval.runs.run_reader import CaseKey, read_judged_cases, read_judged_metric, read_metrics
 from greval.runs.store import Store
 from greval.trust.agreement.levels import convert_items
 from greval.trust.agreement.value_pairs import ValuePair, pair_values
 from greval.trust.agreement.warnings import find_left_out_warnings, find_sample_warnings
 from greval.trust.alignment.folds import number_clusters
-from greval.trust.annotations.judged_items import CaseKey, read_definitions, read_judged_cases
 from greval.trust.annotations.matching import MatchedAnnotations, match_annotations
 from greval.trust.annotations.sources import AnnotationSource, load_annotations
-from greval.trust.argilla.metric_lookup import find_judged_metric
 
 
 class LabelledItem(NamedTuple):
@@ -59,7 +58,7 @@ def read_labelled_items(folder: Path, metric: JudgedMetric, annotations: Annotat
     """
     with Store.open(folder) as store, store.snapshot():
         taken, unread = load_annotations(folder, annotations, {metric.name: metric.scale})
-        judged_by = find_judged_metric(store, metric.name)
+        judged_by = read_judged_metric(store, metric.name)
         found = match_annotations(store, metric.name, taken, metric.scale)
         scale, things = convert_items(metric.name, metric.scale, found.things, None)
         said = pair_values(things, "majority" if isinstance(scale, CategoricalScale) else "mean")
@@ -68,7 +67,7 @@ def read_labelled_items(folder: Path, metric: JudgedMetric, annotations: Annotat
                 f"{folder}: no submitted annotation of {metric.name} matches a verdict; see greval agreement {folder} "
                 f"-m {metric.name}"
             )
-        held = tuple(build_metric(one) for one in read_definitions(store).values() if "steps" in one)
+        held = tuple(stored.judged for stored in read_metrics(store).values() if stored.judged)
         wanted = {(one.thing.sample_id, one.thing.method) for one in said}
         judged = read_judged_cases(store, judged_by, wanted, found.fingerprints)
         cases = {(one.seen.id, one.seen.method): one.seen for one in judged}

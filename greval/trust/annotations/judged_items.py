@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-import json
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
-from typing import NamedTuple
 
 from greval.records.case import Case, Tags
-from greval.records.metric import JudgedMetric, build_metric
-from greval.records.metric_input import compute_keys, hash_json, list_judged_items, narrow_case
+from greval.records.metric import JudgedMetric
+from greval.records.metric_input import hash_json, list_judged_items
 from greval.records.record import Record
 from greval.records.result import Judgement, Result
+from greval.runs.run_reader import CaseKey, ItemKey, read_judged_cases, read_metrics
 from greval.runs.store import Store
 from greval.trust.annotations.rendering import format_fields
-
-CaseKey = tuple[str, str]
-"""Sample id and method."""
-ItemKey = tuple[str, str, str | None]
-"""Sample id, method and item id."""
-PriorValues = Mapping[CaseKey, Mapping[str, Mapping[str, object]]]
-"""For each case, the values of its items by the metrics that a metric builds on."""
 
 
 class ItemRef(Record):
@@ -71,26 +62,9 @@ class JudgedItem(Record):
         return max(known) if known else None
 
 
-class JudgedCase(NamedTuple):
-    """A case as the run stores it, the part of it that the metric saw, and the result.
-
-    `seen` differs from `whole` if the metric builds on others, which narrow the case.
-    """
-
-    whole: Case
-    seen: Case
-    result: Result
-
-
 def build_item_id(metric: str, place: ItemRef, content: str) -> str:
     """Return the id of an item with its content; a different content gives a different id."""
     return hash_json([metric, place.sample_id, place.method, place.item, content])
-
-
-def read_definitions(store: Store) -> dict[str, dict[str, object]]:
-    """Return the definitions of the metrics of a run in the file form, by name."""
-    fact = store.fact("metrics")
-    return {str(one["name"]): {**one} for one in fact if isinstance(one, dict)} if isinstance(fact, list) else {}
 
 
 def read_judged_items(
@@ -115,35 +89,6 @@ def read_judged_items(
             yield thing if written else thing.model_copy(update={"judgement": _drop_texts(thing.judgement)})
 
 
-def read_judged_cases(
-    store: Store, metric: JudgedMetric, wanted: Collection[CaseKey] | None = None, prints: Iterable[str] | None = None
-) -> Iterator[JudgedCase]:
-    """Yield each case in the version that a metric judged last, with the result.
-
-    A case that was changed and judged again is stored in several versions; the version of the result counts.
-
-    Args:
-        store: The run, opened for reading.
-        metric: The metric by which the cases were judged.
-        wanted: The samples and methods to read; None for all.
-        prints: The fingerprints that verdicts may have, if known.
-    """
-    known = _read_fingerprints(store, metric) if prints is None else set(prints)
-    before = _read_prior_values(store, metric, wanted)
-    done: set[CaseKey] = set()
-    for case in store.cases():
-        who = (case.id, case.method)
-        if who in done or (wanted is not None and who not in wanted):
-            continue
-        seen = narrow_case(metric, case, before.get(who, {})) if metric.uses else case
-        for fingerprint in known:
-            _, key = compute_keys(seen, metric, fingerprint)
-            if result := store.get(key, (*who, metric.name)):
-                done.add(who)
-                yield JudgedCase(case, seen, result)
-                break
-
-
 def hash_contents(
     store: Store, metric: str, wanted: Collection[CaseKey] | None = None, prints: Iterable[str] | None = None
 ) -> dict[ItemKey, str]:
@@ -155,12 +100,11 @@ def hash_contents(
         wanted: The samples and methods to read; None for all.
         prints: The fingerprints that verdicts may have, if known.
     """
-    definition = read_definitions(store).get(metric, {})
-    if "steps" not in definition:  # a computed metric has no judge, so nothing was shown
+    stored = read_metrics(store).get(metric)
+    judged = stored and stored.judged
+    if not judged:  # a computed metric has no judge, so nothing was shown
         return {}
-    return {
-        one.place.item_key: one.content for one in read_judged_items(store, build_metric(definition), wanted, prints)
-    }
+    return {one.place.item_key: one.content for one in read_judged_items(store, judged, wanted, prints)}
 
 
 def _build_items(metric: JudgedMetric, case: Case, result: Result) -> Iterator[JudgedItem]:
@@ -184,20 +128,3 @@ def _build_items(metric: JudgedMetric, case: Case, result: Result) -> Iterator[J
 def _drop_texts(judgement: Judgement) -> Judgement:
     """Return a judgement without the texts that the judge wrote."""
     return judgement.model_copy(update={"reason": "", "notes": {}, "findings": (), "shown_ids": {}})
-
-
-def _read_fingerprints(store: Store, metric: JudgedMetric) -> set[str]:
-    """Return the fingerprints of all verdicts of a metric."""
-    return {json.loads(mark)[0] for _, _, name, _, _, mark in store.scores() if name == metric.name}
-
-
-def _read_prior_values(store: Store, metric: JudgedMetric, wanted: Collection[CaseKey] | None) -> PriorValues:
-    """Read the values given by the metrics that a metric builds on, by sample and method."""
-    found: dict[CaseKey, dict[str, Mapping[str, object]]] = defaultdict(dict)
-    for use in metric.uses.values():
-        for line in store.lines(use.judged_by):
-            result = Result.model_validate_json(line)
-            if wanted is None or (result.sample_id, result.method) in wanted:
-                values = {one.item or "": one.value for one in result.judgements}
-                found[result.sample_id, result.method][use.judged_by] = values
-    return found

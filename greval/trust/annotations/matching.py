@@ -13,19 +13,10 @@ from greval.records.case import Tags
 from greval.records.record import Record
 from greval.records.result import Judgement, Result
 from greval.records.scale import OffScaleError, Scale, Value
+from greval.runs.run_reader import ItemKey
 from greval.runs.store import Store
-from greval.trust.annotations.judged_items import ItemKey, hash_contents
+from greval.trust.annotations.judged_items import hash_contents
 from greval.trust.annotations.values import parse_annotation_value
-
-__all__ = [
-    "AnnotatedItem",
-    "ItemKey",
-    "MatchedAnnotations",
-    "format_item_key",
-    "is_of_other_text",
-    "match_annotations",
-    "resolve_method",
-]
 
 SubmittedAnnotations = dict[ItemKey, dict[str, Annotation]]
 """The submitted annotations by item and annotator."""

@@ -1,29 +1,11 @@
-"""Values of annotations: the scales of a run's metrics, and values parsed on them and never changed."""
+"""Values of annotations, parsed on the scale of their metric and never changed to fit it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pydantic import JsonValue, TypeAdapter
-
-from greval.metrics.library import predefined
 from greval.records.annotation import Annotation
 from greval.records.scale import CategoricalScale, OffScaleError, Scale, Value
-
-_SCALE: TypeAdapter[Scale] = TypeAdapter(Scale)
-
-
-def find_known_scales(metrics: JsonValue) -> dict[str, Scale]:
-    """Return the scale of each metric that the run contains or that is predefined.
-
-    Args:
-        metrics: The manifest entry "metrics" of the run.
-    """
-    found: dict[str, Scale] = {name: metric.scale for name, metric in predefined().items()}
-    for metric in metrics if isinstance(metrics, list) else ():
-        if isinstance(metric, dict) and isinstance(metric.get("scale"), dict):
-            found[str(metric["name"])] = _SCALE.validate_python(metric["scale"])
-    return found
 
 
 def parse_on_scale(scale: Scale, value: Value) -> Value:

@@ -10,13 +10,13 @@ from typing import NamedTuple
 from greval.errors import ArgillaError, DataError
 from greval.records.metric import JudgedMetric
 from greval.records.record import Record
+from greval.runs.run_reader import read_judged_metric
 from greval.runs.store import Store
 from greval.trust.annotations.judged_items import read_judged_items
 from greval.trust.argilla.client import ArgillaClient
 from greval.trust.argilla.dataset import ArgillaDataset, DatasetSettings, ensure_dataset
 from greval.trust.argilla.form import hash_form
 from greval.trust.argilla.ledger import lock_run, read_ledger, write_ledger
-from greval.trust.argilla.metric_lookup import find_judged_metric
 from greval.trust.argilla.records import build_record
 from greval.trust.argilla.sampling import SamplingPlan
 from greval.trust.argilla.sampling_plan import DrawableItem, count_changed, plan_records
@@ -88,7 +88,7 @@ def push_to_argilla(  # noqa: PLR0913 - the options of a push
     drawing = SamplingPlan.parse(sample) if isinstance(sample, str) else sample
     folder = Path(run)
     with Store.open(folder) as store, lock_run(folder), ArgillaClient(url, key) as server:
-        definition = find_judged_metric(store, metric)
+        definition = read_judged_metric(store, metric)
         about = DatasetSettings(
             metric=metric,
             scale=definition.scale,

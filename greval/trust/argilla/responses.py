@@ -10,7 +10,8 @@ from pydantic import ValidationError
 from greval.records.annotation import Annotation
 from greval.records.metric_input import hash_json
 from greval.records.record import Record
-from greval.trust.annotations.judged_items import ItemKey, ItemRef, build_item_id
+from greval.runs.run_reader import ItemKey
+from greval.trust.annotations.judged_items import ItemRef, build_item_id
 from greval.trust.argilla.dataset import ArgillaDataset
 from greval.trust.argilla.form import COMMENT, JUDGE_FIELD, JUDGEMENT, Json, parse_answer
 from greval.trust.argilla.ledger import Ledger, LedgerEntry

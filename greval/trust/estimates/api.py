@@ -10,12 +10,12 @@ from greval._util.arguments import build_unknown_name_error, check_options, reso
 from greval.errors import DataError
 from greval.records.annotation import Annotation
 from greval.records.scale_direction import find_direction
+from greval.runs.run_reader import ItemKey
 from greval.runs.store import Store
 from greval.stats.interval import LEVEL, check_level
 from greval.stats.mean_interval import ClusterSums
 from greval.stats.sampling import WeightedSample
 from greval.trust.annotations.judged_items import hash_contents
-from greval.trust.annotations.matching import ItemKey
 from greval.trust.annotations.sources import AnnotationSource, load_annotations
 from greval.trust.estimates.cells import EstimateCell, iterate_cells, select_items, sum_by_question
 from greval.trust.estimates.figures import (

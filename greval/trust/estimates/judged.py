@@ -14,9 +14,8 @@ from greval._util.arguments import build_unknown_name_error
 from greval.errors import DataError
 from greval.records.result import Outline, Result, read_outline
 from greval.records.scale import CategoricalScale, Scale
+from greval.runs.run_reader import read_known_scales, read_metrics
 from greval.runs.store import Store
-from greval.trust.annotations.judged_items import read_definitions
-from greval.trust.annotations.values import find_known_scales
 
 if TYPE_CHECKING:
     import numpy as np
@@ -99,7 +98,7 @@ def read_judged_columns(
         StoreError: If the folder is not a run.
     """
     with Store.open(folder) as store, store.snapshot():
-        found = JudgedColumns(_read_known_scale(store, metric, folder))
+        found = JudgedColumns(_read_scale(store, metric))
         questions: dict[str, int] = {}
         tags: set[str] = set()
         lines = store.lines(metric)
@@ -143,9 +142,9 @@ def _convert_row(found: JudgedColumns, outlined: Outline) -> Sequence[float] | N
     return [float(names.index(value)) for value in outlined.values]
 
 
-def _read_known_scale(store: Store, metric: str, folder: Path) -> Scale:
+def _read_scale(store: Store, metric: str) -> Scale:
     """Return the scale of a metric: from the run, otherwise from the predefined metric of this name."""
-    known = find_known_scales(store.fact("metrics"))
+    known = read_known_scales(store)
     if metric not in known:
-        raise build_unknown_name_error("metric", metric, read_definitions(store), folder)
+        raise build_unknown_name_error("metric", metric, read_metrics(store), store.folder)
     return known[metric]

@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 from greval.records.annotation import Annotation
 from greval.records.scale import OffScaleError, Value, ValueScale
+from greval.runs.run_reader import ItemKey
 from greval.trust.annotations.adjudication import find_majority
-from greval.trust.annotations.matching import ItemKey, is_of_other_text, resolve_method
+from greval.trust.annotations.matching import is_of_other_text, resolve_method
 from greval.trust.annotations.values import parse_on_scale
 from greval.trust.estimates.judged import JudgedColumns, JudgedItemKey
 from greval.trust.estimates.records import UnusedAnnotations

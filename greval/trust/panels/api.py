@@ -10,6 +10,7 @@ from greval._util.arguments import build_unknown_name_error, check_options, requ
 from greval.errors import DataError
 from greval.records.annotation import Annotation
 from greval.records.scale import CategoricalScale, OffScaleError, Scale, Value
+from greval.runs.run_reader import ItemKey
 from greval.runs.store import Store
 from greval.stats.interval import LEVEL, check_level
 from greval.trust.agreement.api import group_items
@@ -17,7 +18,7 @@ from greval.trust.agreement.levels import convert_items
 from greval.trust.agreement.records import TreatAs
 from greval.trust.agreement.warnings import find_left_out_warnings, find_sample_warnings
 from greval.trust.annotations.files import ANNOTATIONS_FILE
-from greval.trust.annotations.matching import AnnotatedItem, ItemKey, format_item_key, match_annotations
+from greval.trust.annotations.matching import AnnotatedItem, format_item_key, match_annotations
 from greval.trust.annotations.sources import AnnotationSource, load_annotations
 from greval.trust.annotations.values import parse_on_scale
 from greval.trust.panels.members import PanelSettings, build_group, combine_verdicts, is_categorical
@@ -156,7 +157,7 @@ def _read_panel(runs: Sequence[str | Path | Run], metric: str, options: PanelOpt
         DataError: If there is no such item.
     """
     found = read_runs([resolve_run_folder(run) for run in runs], metric)
-    of_run = next(iter(found.values())).scale
+    of_run = next(iter(found.values())).metric.scale
     every, differing = find_common_items(found)
     if not every:
         counts = ", ".join(f"{name} {len(run.verdicts)} verdicts" for name, run in found.items())
@@ -215,7 +216,7 @@ def _find_warnings(table: _PanelItems, ties: int) -> Iterator[str]:
                 f"definitions as one ({label}); run its command of greval evaluate again, so that all are of one"
             )
     first, *others = table.runs.values()
-    if any(run.definition != first.definition for run in others):
+    if any(run.metric != first.metric for run in others):
         yield "the definitions differ between the runs: judges then differ by what they were asked too"
     if table.differing:
         names = ", ".join(map(format_item_key, table.differing[:MAX_LISTED]))

@@ -7,13 +7,14 @@ from statistics import fmean, median
 from typing import TYPE_CHECKING, NamedTuple
 
 from greval.records.scale import CategoricalScale, Scale, Value
+from greval.runs.run_reader import ItemKey
 from greval.stats.bootstrap import BootstrapSample, ValueBasis, bootstrap_values, build_sparse, encode_names
 from greval.stats.inter_rater import compute_reliability
 from greval.stats.measured import Measured
 from greval.trust.agreement.figures import compute_people_agreement
 from greval.trust.agreement.judge_figures import build_ratings
 from greval.trust.annotations.adjudication import find_majority
-from greval.trust.annotations.matching import AnnotatedItem, ItemKey
+from greval.trust.annotations.matching import AnnotatedItem
 from greval.trust.panels.records import CombineJudges, JudgeFigures, PanelGroup, SideAgreement
 
 if TYPE_CHECKING:

@@ -9,14 +9,12 @@ from pathlib import Path
 
 from greval.errors import DataError
 from greval.records.case import Case, Tags
-from greval.records.metric import Metric, build_metric
 from greval.records.metric_input import hash_json, select_metric_input
 from greval.records.result import Judgement, Result
-from greval.records.scale import Scale
+from greval.records.stored_metric import StoredMetric
+from greval.runs.run_reader import ItemKey, read_judged_cases, read_metric
 from greval.runs.store import Store
-from greval.trust.agreement.api import read_scale
-from greval.trust.annotations.judged_items import read_definitions, read_judged_cases
-from greval.trust.annotations.matching import AnnotatedItem, ItemKey
+from greval.trust.annotations.matching import AnnotatedItem
 from greval.trust.panels.records import PanelRun
 
 MIN_RUNS = 2
@@ -29,8 +27,7 @@ class RunVerdicts:
     """The verdicts of one run, the numbers of failed and skipped ones, the judges, and hashes of what was shown."""
 
     folder: Path
-    definition: Mapping[str, object]
-    scale: Scale
+    metric: StoredMetric
     verdicts: dict[ItemKey, tuple[Judgement, Tags]] = field(default_factory=dict)
     failed: int = 0
     skipped: int = 0
@@ -57,24 +54,21 @@ def read_run(folder: Path, metric: str) -> RunVerdicts:
         StoreError: If the folder is not a run.
     """
     with Store.open(folder) as store, store.snapshot():
-        scale = read_scale(store, metric)
-        definition = read_definitions(store)[metric]
-        found = RunVerdicts(folder, definition, scale)
+        stored = read_metric(store, metric)
+        found = RunVerdicts(folder, stored)
         for line in store.lines(metric):
             found.add(Result.model_validate_json(line))
-        what = Metric.model_validate({name: definition[name] for name in Metric.model_fields if name in definition})
-        for case in _read_cases(store, definition, found.fingerprints):
-            found.shown[case.id, case.method] = hash_json(select_metric_input(what, case))
+        described = stored.describe()
+        for case in _read_cases(store, stored, found.fingerprints):
+            found.shown[case.id, case.method] = hash_json(select_metric_input(described, case))
     return found
 
 
-def _read_cases(store: Store, definition: Mapping[str, object], prints: Collection[str]) -> Iterator[Case]:
+def _read_cases(store: Store, metric: StoredMetric, prints: Collection[str]) -> Iterator[Case]:
     """Yield the cases as they were judged; for a computed metric, the latest version of each."""
-    if "steps" not in definition:
-        yield from store.cases()
-        return
-    for one in read_judged_cases(store, build_metric(definition), prints=prints):
-        yield one.whole
+    if metric.judged is None:
+        return store.cases()
+    return (one.whole for one in read_judged_cases(store, metric.judged, prints=prints))
 
 
 def read_runs(folders: Sequence[Path], metric: str) -> dict[str, RunVerdicts]:
@@ -88,7 +82,7 @@ def read_runs(folders: Sequence[Path], metric: str) -> dict[str, RunVerdicts]:
         raise DataError("a panel needs two runs or more, each given once, and each by a judge of its own")
     runs = [read_run(folder, metric) for folder in folders]
     for run in runs[1:]:
-        if run.scale != runs[0].scale:
+        if run.metric.scale != runs[0].metric.scale:
             raise DataError(
                 f"{run.folder}: {metric} has another scale than in {runs[0].folder}; judge all by one definition"
             )

@@ -29,6 +29,7 @@ from greval.analysis.diagnosis import (
 from greval.analysis.diagnosis.correctness import find_threshold
 from greval.cli.diagnose import diagnose as command
 from greval.records.inventory import Inventory
+from greval.records.scale import CategoricalScale, ValueScale
 from greval.report.diagnosis import print_notes, render
 from greval.runs.progress import Progress
 from greval.testing import ScriptedJudge
@@ -471,8 +472,10 @@ def test_a_metric_without_a_middle_cannot_tell(run):
     """A scale without an end, and categories without scores, cannot tell right from wrong."""
     with Store.open(run) as store, pytest.raises(DefinitionError, match="latency: its scale has no middle"):
         diagnose_run(store, metric="latency")
-    assert find_threshold("a", {"categories": {"x": {"score": 1}, "y": {"score": 0.2}}}).middle == pytest.approx(0.6)
-    assert find_threshold("b", {"range": [1, 5], "better": "lower"}).lower_is_better
+    scored = CategoricalScale.model_validate({"categories": {"x": {"score": 1}, "y": {"score": 0.2}}})
+    assert find_threshold("a", scored).middle == pytest.approx(0.6)
+    falling = ValueScale(range=(1, 5), levels={1: "None.", 5: "Many."}, better="lower")
+    assert find_threshold("b", falling).lower_is_better
 
 
 def test_skipped_and_failed_verdicts_are_not_judged(tmp_path):

@@ -233,7 +233,7 @@ def test_what_does_not_count_is_told(tmp_path):
         ("right", said("right", "ana", ["Si"]), {}, "not on the scale: q0, ana: 'Si'"),
         ("right", said("right", "ana", ["Yes"], questions=["q0"]), {}, "not in the run, such as q0 \\(m0\\)"),
         ("right", [*said("right", "a", ["Yes"]), *said("right", "b", ["No"])], {}, "tied on every thing"),
-        ("right", said("right", "ana", MOSTLY), {"level": 95}, "must lie between 0 and 1"),
+        ("right", said("right", "ana", MOSTLY), {"level": 95}, "a number between 0 and 1"),
         ("right", said("right", "ana", MOSTLY), {"combine": "mean"}, "categories have no mean"),
         ("right", None, {}, "no annotations are there yet"),
     ],

@@ -8,12 +8,12 @@ from greval import Case, CategoricalMetric, ManyCategoricalMetric, ValueMetric, 
 from greval.errors import DataError
 from greval.metrics.computed import COMPUTED_METRICS
 from greval.records.annotation import Annotation
+from greval.runs.run_reader import read_judged_metric
 from greval.runs.store import Store
 from greval.testing import ScriptedJudge
 from greval.trust.agreement import agreement
 from greval.trust.annotations import match_annotations
 from greval.trust.annotations.judged_items import hash_contents, read_judged_items
-from greval.trust.argilla.metric_lookup import find_judged_metric
 
 TONE = CategoricalMetric(
     name="tone", description="d", needs=("question", "answer"), steps=["s"], categories={"Polite": "", "Rude": ""}
@@ -57,7 +57,7 @@ def labels(run, metric, annotator="ana", value="Polite"):
     with Store.open(run) as store:
         return [
             Annotation(**one.place.model_dump(), metric=metric, annotator=annotator, value=value, content=one.content)
-            for one in read_judged_items(store, find_judged_metric(store, metric))
+            for one in read_judged_items(store, read_judged_metric(store, metric))
         ]
 
 

@@ -331,7 +331,7 @@ def test_what_is_no_panel_is_refused(tmp_path):
         store.put_fact("metrics", [other])
     with pytest.raises(DataError, match="has another scale than in"):
         panel([one, two], "graded")
-    with pytest.raises(DataError, match="must lie between 0 and 1"):
+    with pytest.raises(DataError, match="a number between 0 and 1"):
         panel(runs(tmp_path / "b", "graded", ["Partly"], ["Partly"]), "graded", level=1.0)
 
 

@@ -1,0 +1,125 @@
+"""Tests of the reader of a run's metrics and judged cases."""
+
+from __future__ import annotations
+
+import pytest
+from tone_metrics import BUILT, PASSAGES, by_metric, cases
+
+from greval import COMPUTED_METRICS, evaluate, load
+from greval.errors import DataError
+from greval.metrics.library import predefined
+from greval.records.metric import ValueMetric
+from greval.records.scale import ValueScale
+from greval.records.scale_direction import ScaleDirection
+from greval.runs.run_reader import (
+    find_directions,
+    read_judged_cases,
+    read_judged_metric,
+    read_known_scales,
+    read_metric,
+    read_metrics,
+)
+from greval.runs.store import Store
+from greval.testing import ScriptedJudge
+
+CASES = [
+    {
+        "id": f"q{n}",
+        "method": "walk",
+        "question": "?",
+        "answer": f"a{n}",
+        "expected_answer": "a",
+        "usage": {"latency": n},
+    }
+    for n in range(3)
+]
+FALLING = ValueMetric(
+    name="latency",
+    description="d",
+    needs=["answer"],
+    steps=["s"],
+    range=(1, 3),
+    levels={1: "a", 3: "b"},
+    better="lower",
+)
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Judge three cases by a judged and a computed metric."""
+    metrics = [load("correctness"), COMPUTED_METRICS["latency"]]
+    return evaluate(CASES, metrics, ScriptedJudge([{"reason": "r", "value": 1}]), out=tmp_path / "run").folder
+
+
+def test_metrics_are_read_in_the_order_in_which_they_were_judged(run):
+    """Each has its scale, and says whether a model judged by it."""
+    with Store.open(run) as store:
+        found = read_metrics(store)
+    assert {name: metric.is_judged for name, metric in found.items()} == {"correctness": True, "latency": False}
+    assert found["latency"].scale == COMPUTED_METRICS["latency"].scale
+    assert found["correctness"].judged == predefined()["correctness"]
+
+
+def test_an_unknown_metric_is_named_with_the_nearest_known_one(run):
+    """The error names the folder and what it holds."""
+    with Store.open(run) as store:
+        with pytest.raises(DataError, match=r"run.*'corectness'|corectness") as raised:
+            read_metric(store, "corectness")
+        assert "correctness" in str(raised.value)
+        with pytest.raises(DataError, match="was not judged by 'depth'; metrics there: correctness, latency"):
+            read_judged_metric(store, "depth")
+
+
+def test_a_computed_metric_is_nothing_for_people_to_judge(run):
+    """Only a judged metric has a definition that people can follow."""
+    with Store.open(run) as store:
+        assert read_judged_metric(store, "correctness") == predefined()["correctness"]
+        with pytest.raises(DataError, match="latency: is computed"):
+            read_judged_metric(store, "latency")
+
+
+def test_the_scale_of_the_run_has_precedence_over_the_predefined_one(tmp_path):
+    """A run may hold another metric of the name of a predefined one."""
+    with Store.create(tmp_path / "run") as store:
+        assert read_known_scales(store) == {name: metric.scale for name, metric in predefined().items()}
+        store.put_fact("metrics", [{**FALLING.model_dump(mode="json"), "name": "correctness"}])
+        assert isinstance(read_known_scales(store)["correctness"], ValueScale)
+        assert read_known_scales(store)["correctness"] == FALLING.scale
+
+
+def test_directions_are_of_the_first_run_that_holds_a_metric(run, tmp_path):
+    """The order of the runs decides, and predefined metrics fill the gaps."""
+    with Store.open(run) as store, Store.create(tmp_path / "other") as other:
+        other.put_fact("metrics", [FALLING.model_dump(mode="json")])
+        first, second = read_metrics(store), read_metrics(other)
+    assert find_directions(first, second)["latency"] == ScaleDirection("lower", 0.0, None, computed=True)
+    assert find_directions(second, first)["latency"] == ScaleDirection("lower", 1, 3, computed=False)
+    assert [*find_directions(first)][:2] == ["correctness", "latency"]
+    assert set(find_directions()) == set(predefined())
+
+
+def test_judged_cases_are_those_of_the_latest_verdicts(run):
+    """A case that was changed and judged again comes once, as it is now."""
+    changed = [{**CASES[0], "answer": "another"}, *CASES[1:]]
+    evaluate(changed, [load("correctness")], ScriptedJudge([{"reason": "r", "value": 0}]), out=run)
+    with Store.open(run) as store:
+        metric = read_judged_metric(store, "correctness")
+        found = {one.whole.id: one for one in read_judged_cases(store, metric)}
+        only = [one.whole.id for one in read_judged_cases(store, metric, {("q1", "m")})]
+        none = [*read_judged_cases(store, metric, prints=["another fingerprint"])]
+    assert {name: one.whole.answer for name, one in found.items()} == {"q0": "another", "q1": "a1", "q2": "a2"}
+    assert [found[f"q{n}"].result.judgements[0].value for n in range(3)] == [0, 1, 1]
+    assert only == ["q1"]
+    assert none == []
+
+
+def test_a_metric_that_builds_on_others_saw_a_narrowed_case(tmp_path):
+    """`whole` has every chunk, `seen` those that the first metric let through."""
+    run = evaluate(cases(2), [PASSAGES, BUILT], ScriptedJudge(by_metric), out=tmp_path / "run").folder
+    with Store.open(run) as store:
+        found = [*read_judged_cases(store, read_judged_metric(store, BUILT.name))]
+        only = [*read_judged_cases(store, read_judged_metric(store, BUILT.name), {(found[0].whole.id, "")})]
+    assert len(found) == 2
+    assert {tuple(chunk.id for chunk in one.whole.chunks) for one in found} == {("c1", "c2")}
+    assert {tuple(chunk.id for chunk in one.seen.chunks) for one in found} == {("c1",)}
+    assert only == found[:1]
