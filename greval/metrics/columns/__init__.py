@@ -3,5 +3,18 @@
 from greval.metrics.columns.qrels import Qrels
 from greval.metrics.columns.rankings import Rankings
 from greval.metrics.columns.run_measures import MeasureResult, MeasureResults, measure_rankings
+from greval.metrics.columns.trec_files import read_qrels, read_trec, read_trec_run
+from greval.metrics.columns.trec_measures import TrecEval, trec_eval
 
-__all__ = ["MeasureResult", "MeasureResults", "Qrels", "Rankings", "measure_rankings"]
+__all__ = [
+    "MeasureResult",
+    "MeasureResults",
+    "Qrels",
+    "Rankings",
+    "TrecEval",
+    "measure_rankings",
+    "read_qrels",
+    "read_trec",
+    "read_trec_run",
+    "trec_eval",
+]

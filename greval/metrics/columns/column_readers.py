@@ -10,8 +10,7 @@ import numpy.typing as npt
 
 from greval.errors import DataError, MissingExtraError
 from greval.metrics.columns.chunked_array import NumberColumn
-from greval.metrics.columns.text_chunks import WORD_BYTES, Edges, TextChunk
-from greval.metrics.columns.text_column import TextColumn
+from greval.metrics.columns.text_column import WORD_BYTES, Edges, TextChunk, TextColumn
 
 _ARROW = ("__arrow_c_stream__", "__arrow_c_array__", "__arrow_array__")
 

@@ -12,11 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from greval.errors import DataError
-from greval.metrics.columns.chunked_array import Ints, NumberColumn, expand_ranges
+from greval.metrics.columns.chunked_array import Ints, NumberColumn, expand_ranges, keep_freed_memory
 from greval.metrics.columns.column_readers import read_texts
-from greval.metrics.columns.lazy_names import LazyNames
-from greval.metrics.columns.text_chunks import BLOCK_ROWS
-from greval.metrics.columns.text_column import TextColumn
+from greval.metrics.columns.text_column import BLOCK_ROWS, LazyNames, TextColumn
 
 _MAX_FILL = 2
 
@@ -50,6 +48,12 @@ class GroupedDocuments:
     def documents(self) -> TextColumn:
         """The column of documents."""
         return read_texts(self.column, "documents")
+
+    @cached_property
+    def ids(self) -> Sequence[str]:
+        """The ids of the documents as strings."""
+        listed = self.document_list
+        return self.documents.read(self.select_row_numbers(np.arange(len(self)))) if listed is None else listed
 
     @cached_property
     def places(self) -> dict[str, int]:
@@ -86,6 +90,7 @@ def iterate_blocks(lengths: Ints, size: int = BLOCK_ROWS) -> Iterator[tuple[int,
         lengths: The number of documents of each question.
         size: The approximate number of documents of a range.
     """
+    keep_freed_memory()
     ends, first = np.cumsum(lengths), 0
     while first < len(lengths):
         last = int(np.searchsorted(ends, ends[first] - lengths[first] + size, side="right"))

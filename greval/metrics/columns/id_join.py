@@ -1,22 +1,25 @@
-"""Join of ranked and judged documents by id: equal documents of a question are found by sorting their hashes.
+"""Join of ranked and judged documents by id, a block of questions at a time.
 
-The hashes of a block of questions form a table with a row for each question. The lowest bits of each hash are
-replaced by its position in the row, and sorting a row puts equal hashes next to each other. Equal hashes are only
-candidates: the ids are then compared byte by byte.
+Equal documents of a question are found by sorting their hashes. The hashes of a block of questions form a table with a
+row for each question. The lowest bits of each hash are replaced by its position in the row, and sorting a row puts
+equal hashes next to each other. Equal hashes are only candidates: the ids are then compared byte by byte. Rankings that
+are dictionaries of scores need no join: the judged documents are looked up in them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise, repeat
 
 import numpy as np
+import numpy.typing as npt
 
-from greval.metrics.columns.chunked_array import Flags, Ints, expand_ranges
+from greval.metrics.columns.chunked_array import RANK_BITS, Flags, Ints, expand_ranges
+from greval.metrics.columns.column_readers import convert_numbers
 from greval.metrics.columns.grouping import GroupedDocuments, iterate_blocks
-from greval.metrics.columns.text_chunks import Words
+from greval.metrics.columns.text_column import BLOCK_ROWS, Words
 
 JUDGED_OFFSET = 1 << 40
 """The offset of the positions of judged documents, so that they sort after the ranked ones."""
@@ -179,8 +182,8 @@ def _split_chains(pairs: EqualPairs, ranked: DocumentRanges, judged: DocumentRan
         equal: dict[str, list[int]] = {}
         for name, place in zip(names, places, strict=True):
             equal.setdefault(name, []).append(place)
-        for chain in equal.values():
-            found += [(question, *pair, n == 0) for n, pair in enumerate(pairwise(chain))]
+        for same in equal.values():
+            found += [(question, *pair, n == 0) for n, pair in enumerate(pairwise(same))]
     columns = np.array(found, dtype=np.intp).reshape(-1, 4).T
     return EqualPairs(columns[0], columns[1], columns[2], columns[3].astype(np.bool_))
 
@@ -224,3 +227,167 @@ def _fill_hashes(table: Words, documents: DocumentRanges, low: np.uint64) -> Non
     else:
         table[:] = _FILL
         table[np.arange(table.shape[1]) < documents.lengths[:, None]] = hashes & ~low
+
+
+BATCH_ROWS = 8 * BLOCK_ROWS
+"""Documents matched at once: hits are few, so that larger blocks save the fixed cost of each step."""
+
+
+@dataclass(frozen=True)
+class Hits:
+    """The judged documents that occur in rankings, by question and rank.
+
+    Args:
+        questions: The question of each hit, as an index into the rankings, or into the qrels; ascending.
+        ranks: The rank of each hit among the question's distinct documents, from 1; ascending within a question.
+        gold: The qrels row of each hit.
+        depths: The number of distinct documents of each question; -1 if a question of the qrels has no ranking.
+        unknown: The ranked questions that are not in the qrels.
+    """
+
+    questions: Ints
+    ranks: Ints
+    gold: Ints
+    depths: Ints
+    unknown: tuple[str, ...] = ()
+
+
+def match_judged(ranked: GroupedDocuments, gold: GroupedDocuments, qrels_places: Ints) -> Hits:
+    """Find the judged documents in rankings.
+
+    Args:
+        ranked: The rankings.
+        gold: The judged documents.
+        qrels_places: The index of each ranked question among the judged ones, -1 if it is not judged.
+    """
+    due = (
+        np.where(qrels_places < 0, 0, gold.lengths[qrels_places])
+        if len(gold.names)
+        else np.zeros(len(qrels_places), np.intp)
+    )
+    parts = []
+    for first, last in iterate_blocks(ranked.lengths, BATCH_ROWS):
+        some = slice(first, last)
+        judged = DocumentRanges(gold, gold.starts[qrels_places[some]], due[some], gold.needs_full_hashes)
+        parts.append(
+            _match_block(DocumentRanges.from_questions(ranked, some, whole=gold.needs_full_hashes), judged, first)
+        )
+    none = (np.empty(0, np.int32),) * 4
+    questions, places, rows, depths = map(np.concatenate, zip(none, *parts, strict=True))
+    return Hits(questions, places + 1, rows, depths)
+
+
+def _match_block(ranked: DocumentRanges, judged: DocumentRanges, question: int) -> tuple[Ints, ...]:
+    """Find the question, position and qrels row of each hit in a block, and the depths of its questions.
+
+    `question` is the index of the first question of the block.
+    """
+    pairs = find_equal_pairs(ranked, judged)
+    again, hit = pairs.right < JUDGED_OFFSET, pairs.right >= JUDGED_OFFSET
+    which, local, gold = _sort_matches(pairs.questions[hit], pairs.first[hit], pairs.right[hit] - JUDGED_OFFSET)
+    if again.any():
+        offsets = np.cumsum(ranked.lengths) - ranked.lengths
+        repeated = np.sort(offsets[pairs.questions[again]] + pairs.right[again])
+        starts = offsets[which]
+        local -= np.searchsorted(repeated, starts + local) - np.searchsorted(repeated, starts)
+    depths = ranked.lengths - np.bincount(pairs.questions[again], minlength=len(ranked.lengths))
+    found = which + question, local, judged.starts[which] + gold, depths
+    return tuple(column.astype(np.int32) for column in found)
+
+
+def _sort_matches(questions: Ints, places: Ints, gold: Ints) -> tuple[Ints, Ints, Ints]:
+    """Sort matches by their positions; they already are in the order of questions."""
+    order = np.argsort(questions << RANK_BITS | places, kind="stable")  # fast, because the matches are nearly sorted
+    return questions[order], places[order], gold[order]
+
+
+def find_repeats(documents: DocumentRanges) -> Ints:
+    """Return the positions of documents that occur earlier in the same question."""
+    none = DocumentRanges(documents.grouped, documents.starts, np.zeros_like(documents.lengths), documents.whole)
+    pairs = find_equal_pairs(documents, none)
+    return np.sort(documents.starts[pairs.questions] + pairs.right)
+
+
+Floats = npt.NDArray[np.float64]
+Scores = Mapping[str, float]
+
+
+def find_judged(rankings: Sequence[Scores], judged: GroupedDocuments, qrels_places: Ints, *, ties_by_id: bool) -> Hits:
+    """Find the judged documents in rankings.
+
+    Args:
+        rankings: The scores of each question's documents.
+        judged: The judged documents.
+        qrels_places: The index of each question in the qrels, -1 if it is not in them.
+        ties_by_id: Whether ties are ranked by falling id; otherwise they keep the order of the dictionary.
+
+    Raises:
+        DataError: If a score is not a number.
+    """
+    depths = np.fromiter(map(len, rankings), np.intp, len(rankings))
+    parts = [
+        _find_in_block(rankings[first:last], judged, qrels_places[first:last], first, ties_by_id=ties_by_id)
+        for first, last in iterate_blocks(depths)
+    ]
+    nothing = (np.empty(0, np.intp),) * 3
+    questions, ranks, gold = map(np.concatenate, zip(nothing, *parts, strict=True))
+    return Hits(questions, ranks, gold, depths)
+
+
+def _find_in_block(
+    rankings: Sequence[Scores], judged: GroupedDocuments, qrels_places: Ints, question: int, *, ties_by_id: bool
+) -> tuple[Ints, Ints, Ints]:
+    """Find the judged documents in a block of rankings; `question` is the index of its first one."""
+    depths = np.fromiter(map(len, rankings), np.intp, len(rankings))
+    ends = np.cumsum(depths)
+    starts = ends - depths
+    every = convert_numbers(chain.from_iterable(scores.values() for scores in rankings), int(depths.sum()), "score")
+    questions, gold, scores = _look_up(rankings, judged, qrels_places)
+    _sort_scores(every, starts, ends)
+    above = _bisect_scores(every, starts[questions], ends[questions], scores)
+    ranks = above - starts[questions] + 1
+    follows = np.minimum(above + 1, len(every) - 1)
+    tied = (every[follows] == scores) & (above + 1 < ends[questions])
+    for n in np.flatnonzero(tied).tolist():
+        ranks[n] += _count_ties_before(rankings[questions[n]], judged.ids[gold[n]], ties_by_id=ties_by_id)
+    order = np.argsort(questions << RANK_BITS | ranks, kind="stable")  # fast, because the hits are nearly sorted
+    return questions[order] + question, ranks[order], gold[order]
+
+
+def _look_up(rankings: Sequence[Scores], judged: GroupedDocuments, qrels_places: Ints) -> tuple[Ints, Ints, Floats]:
+    """Return the question, the qrels row and the score of each judged document that was retrieved."""
+    documents, known = judged.ids, np.flatnonzero(qrels_places >= 0)
+    starts, lengths = judged.starts[qrels_places[known]], judged.lengths[qrels_places[known]]
+    slices = map(documents.__getitem__, map(slice, starts.tolist(), (starts + lengths).tolist()))
+    gets = (rankings[n].get for n in known.tolist())
+    got = chain.from_iterable(map(map, gets, slices, repeat(repeat(np.nan))))
+    scores = np.fromiter(got, np.float64, int(lengths.sum()))
+    there = ~np.isnan(scores)
+    return np.repeat(known, lengths)[there], expand_ranges(starts, lengths)[there], scores[there]
+
+
+def _sort_scores(every: Floats, starts: Ints, ends: Ints) -> None:
+    """Sort the scores of each question in falling order, in place; sorted questions are skipped."""
+    rises = every[1:] > every[:-1]
+    inner = starts[(starts > 0) & (starts < len(every))]
+    rises[inner - 1] = False
+    wrong = np.unique(np.searchsorted(ends, np.flatnonzero(rises), side="right"))
+    for first, last in zip(starts[wrong].tolist(), ends[wrong].tolist(), strict=True):
+        every[first:last][::-1].sort()
+
+
+def _bisect_scores(every: Floats, starts: Ints, ends: Ints, scores: Floats) -> Ints:
+    """Return the position of the first score in each range that is not above the given score, by bisection."""
+    places = starts.copy()
+    for bit in reversed(range(int((ends - starts).max(initial=0)).bit_length())):
+        further = places + (1 << bit)
+        higher = (every.take(further - 1, mode="clip") > scores) & (further <= ends)
+        places += higher.astype(np.intp) << bit
+    return places
+
+
+def _count_ties_before(scores: Scores, document: str, *, ties_by_id: bool) -> int:
+    """Count the documents with the same score that are ranked before a document."""
+    score = scores[document]
+    equals = [name for name, other in scores.items() if other == score]
+    return sum(name > document for name in equals) if ties_by_id else equals.index(document)

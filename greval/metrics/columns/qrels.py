@@ -15,8 +15,7 @@ from greval.errors import DataError
 from greval.metrics.columns.chunked_array import Ints, NumberColumn
 from greval.metrics.columns.column_readers import convert_numbers, read_numbers
 from greval.metrics.columns.grouping import GroupedDocuments, group_columns, group_lists, iterate_blocks
-from greval.metrics.columns.id_join import DocumentRanges
-from greval.metrics.columns.matching import BATCH_ROWS, find_repeats
+from greval.metrics.columns.id_join import BATCH_ROWS, DocumentRanges, find_repeats
 from greval.records.case import ESSENTIAL, MAX_GRADE, Case
 
 Grades = npt.NDArray[np.int16]
@@ -115,12 +114,10 @@ class Qrels:
         """The questions, each once."""
         return tuple(self.grouped.names)
 
-    @cached_property
+    @property
     def documents(self) -> Sequence[str]:
         """The ids of the documents."""
-        if self.grouped.document_list is not None:
-            return self.grouped.document_list
-        return self.grouped.documents.read(self.grouped.select_row_numbers(np.arange(len(self))))
+        return self.grouped.ids
 
     @cached_property
     def levels(self) -> Grades:
@@ -182,9 +179,8 @@ def _drop_repeats(grouped: GroupedDocuments, grades: Grades) -> tuple[GroupedDoc
     if not again.size:
         return grouped, grades
     owners = np.repeat(np.arange(len(grouped.names)), grouped.lengths)
-    names = grouped.documents.read(grouped.select_row_numbers(np.arange(len(grouped))))
     first: dict[tuple[int, str], int] = {}
-    for pair, grade in zip(zip(owners.tolist(), names, strict=True), grades.tolist(), strict=True):
+    for pair, grade in zip(zip(owners.tolist(), grouped.ids, strict=True), grades.tolist(), strict=True):
         if first.setdefault(pair, grade) != grade:
             question, document = grouped.names[pair[0]], pair[1]
             message = f"question {question!r}: document {document!r} is graded {first[pair]} and {grade}; keep one"

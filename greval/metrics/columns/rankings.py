@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, repeat
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 
@@ -14,8 +14,7 @@ from greval.errors import DataError
 from greval.metrics.columns.chunked_array import Ints
 from greval.metrics.columns.column_readers import read_numbers
 from greval.metrics.columns.grouping import GroupedDocuments, group_columns, group_lists, sort_documents
-from greval.metrics.columns.lookup import find_judged
-from greval.metrics.columns.matching import match_judged
+from greval.metrics.columns.id_join import Hits, find_judged, match_judged
 from greval.metrics.columns.qrels import Qrels
 from greval.records.case import Case
 
@@ -23,42 +22,48 @@ TieOrder = Literal["given", "trec_eval"]
 
 
 @dataclass(frozen=True)
-class Hits:
-    """The judged documents that occur in rankings, by question and rank.
+class ColumnRankings:
+    """Rankings stored as columns."""
 
-    Args:
-        questions: The question of each hit, as an index into the qrels; ascending.
-        ranks: The rank of each hit, from 1; ascending within a question.
-        gold: The qrels row of each hit.
-        depths: The number of distinct retrieved documents of each question of the qrels; -1 if it has no ranking.
-        unknown: The ranked questions that are not in the qrels.
-    """
-
-    questions: Ints
-    ranks: Ints
-    gold: Ints
-    depths: Ints
-    unknown: tuple[str, ...]
-
-
-class RankingSource(Protocol):
-    """A container of rankings: columns or dictionaries."""
+    grouped: GroupedDocuments
 
     @property
     def names(self) -> Sequence[str]:
         """The questions that have a ranking."""
+        return self.grouped.names
 
-    def find_hits(self, qrels: Qrels, qrels_places: Ints) -> tuple[Ints, Ints, Ints, Ints]:
-        """Find the judged documents.
+    def find_hits(self, judged: GroupedDocuments, qrels_places: Ints) -> Hits:
+        """Find the judged documents, a block of questions at a time."""
+        return match_judged(self.grouped, judged, qrels_places)
 
-        Args:
-            qrels: The judged documents.
-            qrels_places: The index of each ranked question in the qrels, -1 if it is not in them.
 
-        Returns:
-            The ranked question, the rank and the qrels row of each hit, in the order of questions and ranks, and
-            the depth of each question.
+@dataclass(frozen=True)
+class DictRankings:
+    """Rankings stored as dictionaries of scores."""
+
+    scores: Mapping[str, Mapping[str, float]]
+    ties: TieOrder
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The questions that have a ranking."""
+        return tuple(self.scores)
+
+    def find_hits(self, judged: GroupedDocuments, qrels_places: Ints) -> Hits:
+        """Look up the judged documents.
+
+        Raises:
+            DataError: If an id is not a text, or a score is not a number.
         """
+        if not all(issubclass(kind, str) for kind in set(map(type, self._iterate_sample_ids()))):
+            wrong = next(name for name in self._iterate_sample_ids() if not isinstance(name, str))
+            message = f"ids must be texts, got {wrong!r}; give texts here and in the qrels"
+            raise DataError(message)
+        return find_judged(tuple(self.scores.values()), judged, qrels_places, ties_by_id=self.ties == "trec_eval")
+
+    def _iterate_sample_ids(self) -> Iterator[object]:
+        """Yield the questions and one document of each, which suffices to check the type of the ids."""
+        return chain(self.scores, map(next, map(iter, self.scores.values()), repeat("")))
 
 
 @dataclass(frozen=True)
@@ -71,7 +76,7 @@ class Rankings:
         ('q1',)
     """
 
-    source: RankingSource
+    source: ColumnRankings | DictRankings
 
     @classmethod
     def from_columns(
@@ -170,56 +175,10 @@ class Rankings:
             of = np.arange(len(names), dtype=np.int32)
         else:
             of = np.fromiter(map(qrels.grouped.places.get, names, repeat(-1)), np.int32, len(names))
-        answered, ranks, gold, found = self.source.find_hits(qrels, of)
-        questions = of[answered]
+        hits = self.source.find_hits(qrels.grouped, of)
+        questions = of[hits.questions]
         order = slice(None) if bool(np.all(questions[1:] >= questions[:-1])) else np.argsort(questions, kind="stable")
         depths = np.full(len(judged), -1, dtype=np.intp)
-        depths[of[of >= 0]] = found[of >= 0]
+        depths[of[of >= 0]] = hits.depths[of >= 0]
         unknown = tuple(names[n] for n in np.flatnonzero(of < 0).tolist())
-        return Hits(questions[order], ranks[order], gold[order], depths, unknown)
-
-
-@dataclass(frozen=True)
-class ColumnRankings:
-    """Rankings stored as columns."""
-
-    grouped: GroupedDocuments
-
-    @property
-    def names(self) -> Sequence[str]:
-        """The questions that have a ranking."""
-        return self.grouped.names
-
-    def find_hits(self, qrels: Qrels, qrels_places: Ints) -> tuple[Ints, Ints, Ints, Ints]:
-        """Find the judged documents, a block of questions at a time."""
-        found = match_judged(self.grouped, qrels.grouped, qrels_places)
-        return found.questions, found.places + 1, found.gold, found.depths
-
-
-@dataclass(frozen=True)
-class DictRankings:
-    """Rankings stored as dictionaries of scores."""
-
-    scores: Mapping[str, Mapping[str, float]]
-    ties: TieOrder
-
-    @property
-    def names(self) -> Sequence[str]:
-        """The questions that have a ranking."""
-        return tuple(self.scores)
-
-    def find_hits(self, qrels: Qrels, qrels_places: Ints) -> tuple[Ints, Ints, Ints, Ints]:
-        """Look up the judged documents.
-
-        Raises:
-            DataError: If an id is not a text, or a score is not a number.
-        """
-        if not all(issubclass(kind, str) for kind in set(map(type, self._iterate_sample_ids()))):
-            wrong = next(name for name in self._iterate_sample_ids() if not isinstance(name, str))
-            message = f"ids must be texts, got {wrong!r}; give texts here and in the qrels"
-            raise DataError(message)
-        return find_judged(tuple(self.scores.values()), qrels, qrels_places, ties_by_id=self.ties == "trec_eval")
-
-    def _iterate_sample_ids(self) -> Iterator[object]:
-        """Yield the questions and one document of each, which suffices to check the type of the ids."""
-        return chain(self.scores, map(next, map(iter, self.scores.values()), repeat("")))
+        return Hits(questions[order], hits.ranks[order], hits.gold[order], depths, unknown)

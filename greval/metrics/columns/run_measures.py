@@ -1,17 +1,187 @@
-"""Measures of whole runs: a value for each question, and a mean with the number of questions it is over."""
+"""Measures of whole runs: a value for each question, and a mean with the number of questions it is over.
+
+The formulas are those of the metrics of single cases, over arrays: `docs/measures.md` defines each measure and says
+when it is skipped.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
+from greval._util.wording import find_similar
+from greval.errors import DefinitionError
 from greval.metrics.columns.chunked_array import Flags, Ints
-from greval.metrics.columns.formulas import Floats, compute_values
+from greval.metrics.columns.id_join import Hits
 from greval.metrics.columns.qrels import Qrels
-from greval.metrics.columns.rankings import Hits, Rankings
+from greval.metrics.columns.rankings import Rankings
+
+Floats = npt.NDArray[np.float64]
+_NAME = re.compile(r"(?P<base>[a-z_]+)(?:@(?P<cut>[1-9][0-9]{0,8}))?(?P<exponential>-exponential)?")
+
+
+@dataclass(frozen=True)
+class MeasureInput:
+    """The input of a measure: the judged documents that were retrieved, and the cut-off.
+
+    Args:
+        qrels: The judged documents.
+        hits: The judged documents that were retrieved, with their ranks.
+        cut: The cut-off k, the number of top documents that count; None for all.
+        exponential: Whether the gain of a document is `2**grade - 1` instead of its grade.
+    """
+
+    qrels: Qrels
+    hits: Hits
+    cut: int | None
+    exponential: bool
+
+    @property
+    def size(self) -> int:
+        """The number of questions."""
+        return len(self.qrels.grouped.names)
+
+    @property
+    def cutoff_mask(self) -> Flags:
+        """Boolean mask of the hits within the cut-off."""
+        return np.ones(len(self.hits.ranks), np.bool_) if self.cut is None else self.hits.ranks <= self.cut
+
+    def mask_by_grade(self, lowest: int) -> Flags:
+        """Return a mask of the hits within the cut-off that have at least the grade `lowest`."""
+        marked: Flags = self.cutoff_mask & (self.qrels.grades[self.hits.gold] >= lowest)
+        return marked
+
+    def count_hits(self, lowest: int) -> Ints:
+        """Count the hits of at least the grade `lowest` per question, within the cut-off."""
+        return np.bincount(self.hits.questions[self.mask_by_grade(lowest)], minlength=self.size)
+
+    def sum_by_question(self, marked: Flags, terms: Floats) -> Floats:
+        """Sum the terms of the marked hits per question."""
+        added: Floats = np.bincount(self.hits.questions[marked], terms, self.size).astype(np.float64)
+        return added
+
+    def count_judged(self, lowest: int) -> Ints:
+        """Count the judged documents of at least the grade `lowest` per question."""
+        return self.qrels.count_judged(lowest)
+
+    def compute_gains(self, grades: npt.NDArray[np.integer[Any]]) -> Floats:
+        """Return the gains of grades; a negative grade has the gain 0."""
+        positive = np.maximum(grades, 0).astype(np.float64)
+        gains: Floats = np.exp2(positive) - 1 if self.exponential else positive
+        return gains
+
+
+def _compute_ndcg(found: MeasureInput) -> tuple[Floats, Flags]:
+    first, hits, grades = found.cutoff_mask, found.hits, found.qrels.grades
+    gains = found.compute_gains(grades[hits.gold[first]])
+    return _divide(found.sum_by_question(first, gains / np.log2(hits.ranks[first] + 1)), _compute_ideal_dcg(found))
+
+
+def _compute_ideal_dcg(found: MeasureInput) -> Floats:
+    """Compute the ideal DCG of each question, which ranks its documents by falling grade."""
+    qrels = found.qrels
+    longest = int(qrels.grouped.lengths.max(initial=0))
+    cut = longest if found.cut is None else min(found.cut, longest)
+    discounts = np.concatenate([[0.0], np.cumsum(1 / np.log2(np.arange(cut) + 2))])
+    best, ranks = np.zeros(found.size), np.zeros(found.size, np.intp)
+    for grade in qrels.levels:
+        filled = np.minimum(qrels.count_judged(int(grade)), cut)
+        best += found.compute_gains(grade) * (discounts[filled] - discounts[ranks])
+        ranks = filled
+    return best
+
+
+def _compute_recall(found: MeasureInput) -> tuple[Floats, Flags]:
+    return _divide(found.count_hits(found.qrels.relevant), found.count_judged(found.qrels.relevant))
+
+
+def _compute_essential_recall(found: MeasureInput) -> tuple[Floats, Flags]:
+    return _divide(found.count_hits(found.qrels.essential), found.count_judged(found.qrels.essential))
+
+
+def _compute_precision(found: MeasureInput) -> tuple[Floats, Flags]:
+    relevant = found.count_hits(found.qrels.relevant)
+    size = np.maximum(found.hits.depths, 1) if found.cut is None else np.full(len(relevant), found.cut)
+    return relevant / size, found.count_judged(found.qrels.relevant) > 0
+
+
+def _compute_hit_rate(found: MeasureInput) -> tuple[Floats, Flags]:
+    relevant = found.count_hits(found.qrels.relevant)
+    return (relevant > 0).astype(np.float64), found.count_judged(found.qrels.relevant) > 0
+
+
+def _compute_perfect_recall(found: MeasureInput) -> tuple[Floats, Flags]:
+    due = found.count_judged(found.qrels.essential)
+    return (found.count_hits(found.qrels.essential) == due).astype(np.float64), due > 0
+
+
+def _compute_mrr(found: MeasureInput) -> tuple[Floats, Flags]:
+    marked = found.mask_by_grade(found.qrels.essential)
+    questions, ranks = found.hits.questions[marked], found.hits.ranks[marked]
+    best = np.diff(questions, prepend=-1) > 0
+    values = np.zeros(found.size)
+    values[questions[best]] = 1 / ranks[best]
+    return values, found.count_judged(found.qrels.essential) > 0
+
+
+def _compute_map(found: MeasureInput) -> tuple[Floats, Flags]:
+    marked = found.mask_by_grade(found.qrels.relevant)
+    questions, ranks = found.hits.questions[marked], found.hits.ranks[marked]
+    sofar = np.arange(1, len(ranks) + 1) - np.searchsorted(questions, questions)
+    return _divide(found.sum_by_question(marked, sofar / ranks), found.count_judged(found.qrels.relevant))
+
+
+def _divide(part: npt.NDArray[np.generic], whole: npt.NDArray[np.generic]) -> tuple[Floats, Flags]:
+    """Divide element by element; return the quotients, and a mask of those whose divisor is above 0."""
+    defined: Flags = np.asarray(whole, np.float64) > 0
+    return np.divide(part, whole, out=np.zeros(len(defined)), where=defined), defined
+
+
+FORMULAS: dict[str, Callable[[MeasureInput], tuple[Floats, Flags]]] = {
+    "ndcg": _compute_ndcg,
+    "recall": _compute_recall,
+    "essential_recall": _compute_essential_recall,
+    "precision": _compute_precision,
+    "hit_rate": _compute_hit_rate,
+    "perfect_recall": _compute_perfect_recall,
+    "mrr": _compute_mrr,
+    "map": _compute_map,
+}
+"""Formulas by measure name without cut-off. Each returns a value per question and a mask of the defined values."""
+
+
+def compute_values(name: str, qrels: Qrels, hits: Hits) -> tuple[Floats, Flags]:
+    """Compute a measure for every question of the qrels.
+
+    Args:
+        name: The name of the measure, such as `ndcg@10`, `ndcg@10-exponential` or `mrr`.
+        qrels: The judged documents.
+        hits: The judged documents that were retrieved.
+
+    Returns:
+        The values, shape (questions,), and a boolean mask of the questions for which the measure is defined.
+
+    Raises:
+        DefinitionError: If no measure has this name.
+    """
+    read = _NAME.fullmatch(name)
+    if not read or read["base"] not in FORMULAS or (read["exponential"] and read["base"] != "ndcg"):
+        raise DefinitionError(_describe_unknown_measure(name))
+    cut = int(read["cut"]) if read["cut"] else None
+    return FORMULAS[read["base"]](MeasureInput(qrels, hits, cut, bool(read["exponential"])))
+
+
+def _describe_unknown_measure(name: str) -> str:
+    base, mark, rest = name.partition("@")
+    near = find_similar(base.split("-")[0], FORMULAS)
+    hint = f"; is it {near}{mark and '@'}{re.sub('[^0-9]', '', rest).lstrip('0') or (mark and '10')}?" if near else ""
+    return f"no ranking measure is called {name!r}{hint} (measures: {', '.join(FORMULAS)}; with @k the first k count)"
+
 
 MissingPolicy = Literal["zero", "drop"]
 

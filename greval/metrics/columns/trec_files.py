@@ -27,8 +27,7 @@ from greval.metrics.columns.column_readers import build_chunk
 from greval.metrics.columns.grouping import GroupedDocuments, group_columns, sort_documents
 from greval.metrics.columns.qrels import Qrels
 from greval.metrics.columns.rankings import ColumnRankings, Rankings, TieOrder
-from greval.metrics.columns.text_chunks import TextChunk
-from greval.metrics.columns.text_column import TextColumn
+from greval.metrics.columns.text_column import TextChunk, TextColumn
 from greval.records.case import Case, Chunk, Gold
 
 RankOrder = Literal["score", "rank", "file"]

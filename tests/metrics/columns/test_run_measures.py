@@ -14,8 +14,7 @@ from greval.errors import DataError, DefinitionError
 from greval.metrics.columns import Qrels, Rankings, measure_rankings
 from greval.metrics.columns.column_readers import read_texts
 from greval.metrics.columns.grouping import iterate_blocks
-from greval.metrics.columns.lazy_names import LazyNames
-from greval.metrics.columns.text_chunks import BLOCK_ROWS
+from greval.metrics.columns.text_column import BLOCK_ROWS, LazyNames
 from greval.metrics.library import load_metric
 from greval.records.case import Case
 from greval.records.result import Skipped
