@@ -11,7 +11,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from greval.analysis.diagnosis import diagnose
+from greval.analysis.diagnosis.api import diagnose
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 from planted import STAGES, planted

@@ -1,11 +1,16 @@
 # The public names of greval: editors read them here, and `lazy_loader` loads them by this table.
 
-from .analysis.comparison import Comparison, Contrast, check_gate, compare
-from .analysis.diagnosis import Diagnosis, diagnose, diagnose_run
-from .analysis.gold import Finding, check_gold, with_gold
+from .analysis.comparison.api import compare
+from .analysis.comparison.gate import check_gate
+from .analysis.comparison.records import Comparison, Contrast
+from .analysis.diagnosis.api import diagnose, diagnose_run
+from .analysis.diagnosis.records import Diagnosis
+from .analysis.gold.api import check_gold
+from .analysis.gold.rules import Finding
 from .datasets import RowFault, read_cases
 from .datasets.chunk_sources import fill_sources
 from .datasets.gold import read_gold
+from .datasets.gold_join import with_gold
 from .errors import (
     ArgillaError,
     DataError,

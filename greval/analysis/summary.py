@@ -1,4 +1,4 @@
-"""The report of a run as data: summaries by metric and group, and verdicts with their reasons."""
+"""The report of a run as data: summaries by metric and group, their cost, and verdicts with their reasons."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import assert_never
 
 from pydantic import Field, JsonValue
 
-from greval.analysis.spending import MetricSpending, compute_spending
+from greval.judging.model.prices import Price
 from greval.records.consistency import find_contradictions
 from greval.records.judgement_text import list_cited_items
 from greval.records.metric import JudgedMetric
 from greval.records.record import Record
-from greval.records.result import Result
+from greval.records.result import Result, Usage
 from greval.records.scale import MAX_ENUM_LEVELS, CategoricalScale, MeasureScale, Scale, ValueScale
 from greval.runs.run_summary import find_missing_tag, summarise_run
 from greval.runs.share_summary import ShareSummary, summarise_shares
@@ -41,6 +41,15 @@ class ReportVerdict(Record):
     notes: dict[str, JsonValue] = Field(default_factory=dict)
     cited_items: dict[str, str] = Field(default_factory=dict)
     contradictions: tuple[str, ...] = ()
+
+
+class MetricSpending(Record):
+    """The cost of one metric and group in US dollars; None if the price or the tokens are not known."""
+
+    metric: str
+    group: str
+    usage: Usage
+    cost: float | None
 
 
 class Report(Record):
@@ -110,6 +119,26 @@ def _build_from_snapshot(store: Store, by: Sequence[str], show: int) -> Report:
         spending=compute_spending(found.summaries, store.fact("price")),
         shares=summarise_shares(store, found.by),
         verdicts=tuple(_sample_verdicts(store, [*dict.fromkeys(summary.metric for summary in found.summaries)], show)),
+    )
+
+
+def compute_spending(summaries: Sequence[Summary], price: JsonValue) -> tuple[MetricSpending, ...]:
+    """Return the cost of each group; groups without calls are left out.
+
+    Args:
+        summaries: The groups.
+        price: The price of the run's judge in the run's manifest, None if it is not known.
+    """
+    known = Price.model_validate(price) if isinstance(price, dict) else None
+    return tuple(
+        MetricSpending(
+            metric=summary.metric,
+            group=summary.group,
+            usage=summary.usage,
+            cost=known.cost(summary.usage) if known else None,
+        )
+        for summary in summaries
+        if summary.usage.calls or summary.usage.hits
     )
 
 

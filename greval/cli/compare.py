@@ -50,8 +50,8 @@ def compare(  # noqa: PLR0913 - the options of a command
     ] = None,
 ) -> None:
     """Compare methods: which one is better, on which questions, and with what certainty."""
-    from greval.analysis.comparison import check_gate
-    from greval.analysis.comparison import compare as compared
+    from greval.analysis.comparison.api import compare as compared
+    from greval.analysis.comparison.gate import check_gate
     from greval.report.comparison import format_check, render
 
     found = compared(

@@ -12,7 +12,7 @@ from greval.cli.tags import check_tags
 from greval.runs.store import Store
 
 if TYPE_CHECKING:
-    from greval.analysis.diagnosis import Cause, Diagnosis, DiagnosisTable
+    from greval.analysis.diagnosis.records import Cause, Diagnosis, DiagnosisTable
     from greval.records.inventory import Inventory
 
 QUERY_TYPE = "query_type"
@@ -39,7 +39,8 @@ def diagnose(
     form: FormatOption = ReportFormat.table,
 ) -> None:
     """Find the cause of each wrong answer: the first step at which needed evidence was lost."""
-    from greval.analysis.diagnosis import diagnose_run, tabulate
+    from greval.analysis.diagnosis.api import diagnose_run
+    from greval.analysis.diagnosis.records import tabulate
     from greval.report.diagnosis import print_notes, render
 
     shown = [_parse_cause(name) for name in show or ()]
@@ -65,7 +66,7 @@ def _parse_cause(name: str) -> Cause:
     Raises:
         typer.BadParameter: If there is no such cause. The message suggests the nearest one.
     """
-    from greval.analysis.diagnosis import CAUSES
+    from greval.analysis.diagnosis.records import CAUSES
 
     for cause in CAUSES:
         if cause == name.strip().lower():

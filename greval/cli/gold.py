@@ -21,7 +21,8 @@ def check(
     index: IndexFolder = None,
 ) -> None:
     """Report all faults in the gold of a file with their places. Exit code 2 if there are faults."""
-    from greval.analysis.gold import Finding, check_gold
+    from greval.analysis.gold.api import check_gold
+    from greval.analysis.gold.rules import Finding
     from greval.datasets.gold import read_gold
     from greval.records.case import Case
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from rich.console import Console, Group, RenderableType
 from rich.measure import Measurement
@@ -10,10 +10,10 @@ from rich.table import Table
 from rich.text import Text
 
 from greval._util.wording import format_count
-from greval.analysis.spending import format_spending
-from greval.analysis.summary import Report, ReportVerdict
+from greval.analysis.summary import MetricSpending, Report, ReportVerdict
 from greval.datasets.row_faults import describe_row_faults
 from greval.records.judgement_text import format_details
+from greval.records.result import Usage
 from greval.report.tables import (
     NO_INTERVAL,
     Column,
@@ -171,6 +171,30 @@ def format_figure(number: float) -> str:
         ('1.23', '12,346', '0.000123')
     """
     return f"{number:,.0f}" if abs(number) >= COARSE else f"{number:.3g}"
+
+
+def format_spending(parts: Sequence[MetricSpending]) -> str | None:
+    """Format the total cost in one line, or return None if there was none."""
+    if not parts:
+        return None
+    usage = sum((part.usage for part in parts), Usage())
+    share = (usage.cached_tokens or 0) / (usage.input_tokens or 1)
+    cached = f" ({share:.0%} cached)" if share else ""
+    tokens = f"{usage.input_tokens or 0:,} input tokens{cached}, {usage.output_tokens or 0:,} output tokens"
+    hits = f", {usage.hits:,} answers taken over" if usage.hits else ""
+    return f"cost: {_format_money(parts)}; {usage.calls:,} calls, {tokens}{hits}"
+
+
+def _format_money(parts: Sequence[MetricSpending]) -> str:
+    """Format the sum, and each part if there are several."""
+    if any(part.cost is None for part in parts):
+        return "not known (greval evaluate --prices FILE gives a price)"
+    dear = [part for part in parts if part.cost]
+    if not dear:
+        return "nothing"
+    each = ", ".join(f"{part.metric}{f' ({part.group})' if part.group else ''} ${part.cost:.4f}" for part in dear)
+    total = f"${sum(part.cost or 0.0 for part in dear):.4f}"
+    return f"{total} ({each})" if len(dear) > 1 else total
 
 
 def _describe_contradictions(shares: Iterable[ShareSummary]) -> Iterable[str]:

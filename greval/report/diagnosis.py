@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from rich.console import Console
 from rich.table import Table
 
-from greval.analysis.diagnosis import MEANINGS, Cause, Diagnosis, DiagnosisTable
+from greval.analysis.diagnosis.records import MEANINGS, Cause, Diagnosis, DiagnosisTable
 from greval.report.tables import Column, build_table, print_line, print_lines, shorten
 
 ALL = "all"

@@ -7,7 +7,7 @@ import typer
 from compared_runs import FAILED, MISSING, UNSCORED, write
 from typer.testing import CliRunner
 
-from greval.analysis.comparison import Comparison
+from greval.analysis.comparison.records import Comparison
 from greval.cli.compare import compare
 from greval.errors import DataError
 

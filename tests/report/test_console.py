@@ -20,11 +20,10 @@ from greval import (
     ValueMetric,
     evaluate,
 )
-from greval.analysis.spending import compute_spending, format_spending
-from greval.analysis.summary import build_report
+from greval.analysis.summary import build_report, compute_spending
 from greval.cli.progress_bar import ProgressBar, format_progress
 from greval.records.result import Failed, Failure, Result, Scored, Skipped, Usage
-from greval.report.console import render
+from greval.report.console import format_spending, render
 from greval.runs.progress import Progress
 from greval.stats.summary import Summary, summarise
 from greval.testing import ScriptedJudge

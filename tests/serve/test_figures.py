@@ -14,7 +14,7 @@ from agreed_runs import said, write
 from served_runs import ended, rows, serving, started, two_tenants, uploaded
 from waiting import SECONDS, until
 
-from greval.analysis.comparison import compare
+from greval.analysis.comparison.api import compare
 from greval.analysis.summary import build_report
 from greval.runs.store import FILE, Store
 from greval.runs.store.disk import lock_folder

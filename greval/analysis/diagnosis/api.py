@@ -1,18 +1,29 @@
-"""The decision of a diagnosis: the earliest cause from the index to the answer, with the reason for it."""
+"""Diagnosis of wrong answers: the earliest cause from the index to the answer, with the reason for it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from greval.analysis.diagnosis.answers import describe_correct_answer, find_chunk_with_answer
-from greval.analysis.diagnosis.causes import LOSSES, Cause, Diagnosis, Evidence
-from greval.analysis.diagnosis.correctness import AnswerVerdict
-from greval.analysis.diagnosis.entry_nodes import EntryNodes
-from greval.analysis.diagnosis.evidence_path import EvidencePath
+from greval._util.arguments import resolve_run_folder
+from greval.analysis.diagnosis.correctness import (
+    AnswerVerdict,
+    AnswerVerdicts,
+    describe_correct_answer,
+    find_chunk_with_answer,
+)
+from greval.analysis.diagnosis.evidence_path import EntryNodes, EvidencePath
 from greval.analysis.diagnosis.needs import find_needs
+from greval.analysis.diagnosis.records import LOSSES, Cause, Diagnosis, Evidence
 from greval.analysis.gold.index_lookup import IndexLookup
 from greval.records.case import Case, Gold
 from greval.records.inventory import Inventory
+from greval.runs.store import Store
+
+if TYPE_CHECKING:
+    from greval.runs.evaluation import Run
 
 MAX_NAMED = 3
 """The number of names that a reason lists; the rest are counted."""
@@ -47,6 +58,51 @@ def diagnose(
     cause, reason, evidence = _decide(case, told, holdings)
     who = {"sample_id": case.id, "method": case.method, "metric": told.metric, "tags": case.tags}
     return Diagnosis(**who, cause=cause, reason=reason, evidence=evidence)
+
+
+def diagnose_run(
+    run: Store | str | Path | Run, *, metric: str | None = None, inventory: Inventory | None = None
+) -> Iterator[Diagnosis]:
+    """Diagnose every case of a run.
+
+    Args:
+        run: The run, its folder, or a store that is open for reading.
+        metric: The metric that decides whether an answer is correct: below the middle of its scale is wrong. None
+            selects `correctness`, then `answer_alignment`, then `fuzzy_containment@0.80`, which is computed if the
+            run does not contain it.
+        inventory: The contents of the index.
+
+    Returns:
+        A diagnosis of each sample and method, of the newest case if one was judged again.
+
+    Raises:
+        DataError: If the run does not contain the metric and it cannot be computed, or several runs are given.
+        DefinitionError: If the metric cannot decide whether an answer is correct.
+        StoreError: If the folder is not a run.
+    """
+    with ExitStack() as opened:
+        if isinstance(run, Store):
+            store = run
+        else:
+            store = opened.enter_context(Store.open(resolve_run_folder(run)))
+            opened.enter_context(store.snapshot())
+        verdicts = AnswerVerdicts(store, metric)
+        return _iterate_diagnoses(store, verdicts, IndexLookup(inventory) if inventory else None, opened.pop_all())
+
+
+def _iterate_diagnoses(
+    store: Store, verdicts: AnswerVerdicts, holdings: IndexLookup | None, opened: ExitStack
+) -> Iterator[Diagnosis]:
+    """Yield the diagnoses, and close what was opened for them at the end."""
+    with opened:
+        for case in read_newest_cases(store):
+            yield diagnose(case, verdict=verdicts.find_verdict(case), inventory=holdings)
+
+
+def read_newest_cases(store: Store) -> Iterator[Case]:
+    """Yield the newest case of each sample and method, in the order in which they were judged."""
+    last = {(case.id, case.method): place for place, case in enumerate(store.cases())}
+    return (case for place, case in enumerate(store.cases()) if last[case.id, case.method] == place)
 
 
 def _decide(case: Case, verdict: AnswerVerdict, holdings: IndexLookup | None) -> Decision:

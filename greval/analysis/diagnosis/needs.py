@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from greval.analysis.diagnosis.causes import Cause, Evidence
-from greval.analysis.diagnosis.entry_nodes import EntryNodes
-from greval.analysis.diagnosis.evidence_path import EvidencePath
+from greval.analysis.diagnosis.evidence_path import EntryNodes, EvidencePath
+from greval.analysis.diagnosis.records import Cause, Evidence
 from greval.metrics.computed.graph_walk import format_edge
 from greval.records.case import Edge
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import repeat
 
-from greval.analysis.gold.finding import Finding, FindingLevel
 from greval.analysis.gold.index_lookup import IndexLookup
-from greval.analysis.gold.rules import RuleMessage, check_consistency, check_index
+from greval.analysis.gold.rules import Finding, FindingLevel, RuleMessage, check_consistency, check_index
 from greval.metrics.computed.graph_walk import normalise_name
 from greval.records.case import Gold, Sample
 from greval.records.inventory import Inventory

@@ -1,20 +1,42 @@
-"""The rules for the gold of one sample: its own consistency, and its consistency with the index."""
+"""The findings on the gold of a sample: its own consistency, and its consistency with the index."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
+from typing import Literal
 
 from greval._util.wording import format_names
-from greval.analysis.gold.finding import FindingLevel
 from greval.analysis.gold.index_lookup import IndexLookup, NodeNames
 from greval.metrics.computed.graph_walk import format_edge, normalise_name
 from greval.records.case import Edge, Gold
+from greval.records.record import Record
 
+FindingLevel = Literal["fault", "remark"]
 RuleMessage = tuple[FindingLevel, str]
 LIST_FIELDS = ("essential_docs", "helpful_docs", "essential_repos", "expected_nodes", "start_nodes", "answers")
 SELDOM_EMPTY = ("essential_docs", "expected_edges", "expected_nodes", "start_nodes", "answers")
 """Lists that are rarely empty on purpose."""
+
+
+class Finding(Record):
+    """A finding on the gold of a sample.
+
+    Args:
+        place: A file and a line, or the sample's id if no place is known.
+        sample_id: The sample.
+        level: `fault` if figures would be wrong or missing, `remark` if it may be intended.
+        message: What is wrong and what to do.
+    """
+
+    place: str
+    sample_id: str
+    level: FindingLevel = "fault"
+    message: str
+
+    def __str__(self) -> str:
+        where = self.place if self.sample_id in self.place else f"{self.place}: {self.sample_id}"
+        return f"{where}: {'' if self.level == 'fault' else 'remark: '}{self.message}"
 
 
 def check_consistency(gold: Gold) -> Iterator[RuleMessage]:

@@ -11,7 +11,7 @@ from typing import Annotated, Literal, cast
 from fastapi import APIRouter, Depends, FastAPI, Query, Request, Response
 from pydantic import StringConstraints
 
-from greval.analysis.comparison import compare
+from greval.analysis.comparison.api import compare
 from greval.analysis.comparison.records import Comparison
 from greval.analysis.summary import Report, build_report
 from greval.records.record import Record

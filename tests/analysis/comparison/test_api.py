@@ -6,10 +6,10 @@ from compared_runs import FAILED, LATENCY, MISSING, SKIPPED, UNSCORED, defined, 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from greval.analysis.comparison import Comparison, compare
+from greval.analysis.comparison.api import compare
 from greval.analysis.comparison.contrast import ContrastNames, ContrastSettings, apply_correction, compute_contrast
 from greval.analysis.comparison.pairs import QuestionPairs, SideFigures
-from greval.analysis.comparison.records import DifferenceBounds, LeftOutCounts
+from greval.analysis.comparison.records import Comparison, DifferenceBounds, LeftOutCounts
 from greval.errors import DataError, StoreError
 from greval.records.metric import ValueMetric
 from greval.records.scale import MeasureScale
@@ -364,11 +364,11 @@ def test_a_metric_without_a_definition_is_told(tmp_path):
 @pytest.mark.parametrize(
     ("wishes", "told"),
     [
-        ({"baseline": "c"}, "no method 'c' is there; there are: a, b"),
+        ({"baseline": "c"}, "no method 'c' is there; known: a, b"),
         ({"baseline": "a", "methods": ["bb"]}, "no method 'bb' is there; did you mean b?"),
         ({"metrics": ["rigth"]}, "no metric 'rigth' is there; did you mean right?"),
         ({"by": "kidn"}, "no tag 'kidn' is there; did you mean kind?"),
-        ({"cluster_by": "doc"}, "no tag 'doc' is there; there are: kind"),
+        ({"cluster_by": "doc"}, "no tag 'doc' is there; known: kind"),
         ({"by": "method"}, "group by a tag of the questions instead of by method"),
         ({"baseline": "a", "methods": ["a"]}, "nothing to compare: its methods are a, b; compare with an earlier run"),
         ({"baseline": "a", "against": "x"}, "either a baseline or an earlier run"),

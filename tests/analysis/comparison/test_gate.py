@@ -5,8 +5,8 @@ from compared_runs import FAILED, write
 from hypothesis import given
 from hypothesis import strategies as st
 
-from greval.analysis.comparison import check_gate, compare
-from greval.analysis.comparison.gate import CONDITION_PATTERN, SIGNS, TOLERANCE, GateLimit, parse_condition
+from greval.analysis.comparison.api import compare
+from greval.analysis.comparison.gate import CONDITION_PATTERN, SIGNS, TOLERANCE, GateLimit, check_gate, parse_condition
 from greval.errors import DataError
 
 KINDS = [{"kind": "multi hop"}] * 5 + [{"kind": "10"}] * 5
@@ -107,7 +107,7 @@ def test_a_condition_tells_the_figures_of_each_method(found):
         ("right@multihop < 0.5", "did you mean right@multi hop"),
         ("right@ < 0.5", "no metric or METRIC@GROUP 'right@' is there"),
         ("wlak: right < 0.5", "no method 'wlak' is there; did you mean walk?"),
-        ("local: right < 0.5", "no method 'local' is there; there are: tree, walk"),
+        ("local: right < 0.5", "no method 'local' is there; known: tree, walk"),
         ("walk: rigth < 0.5", "no metric or METRIC@GROUP 'rigth' is there"),
         ("__import__('os').getcwd() < 1", "is there"),
     ],

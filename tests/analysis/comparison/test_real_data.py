@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 from compared_runs import MISSING, content, rows, write
 
-from greval.analysis.comparison import compare
+from greval.analysis.comparison.api import compare
 from greval.metrics.computed import find_computed_metric
 from greval.runs.evaluation import evaluate
 from greval.stats.paired import mcnemar

@@ -16,17 +16,10 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from greval import Case, DataError, DefinitionError, Run, Store, StoreError, ValueMetric, evaluate, load_metric
-from greval.analysis.diagnosis import (
-    CAUSES,
-    LOSSES,
-    MEANINGS,
-    AnswerVerdict,
-    IndexLookup,
-    diagnose,
-    diagnose_run,
-    tabulate,
-)
-from greval.analysis.diagnosis.correctness import find_threshold
+from greval.analysis.diagnosis.api import diagnose, diagnose_run
+from greval.analysis.diagnosis.correctness import AnswerVerdict, find_threshold
+from greval.analysis.diagnosis.records import CAUSES, LOSSES, MEANINGS, tabulate
+from greval.analysis.gold.index_lookup import IndexLookup
 from greval.cli.diagnose import diagnose as command
 from greval.records.inventory import Inventory
 from greval.records.scale import CategoricalScale, ValueScale

@@ -14,10 +14,12 @@ from typer.testing import CliRunner
 
 import greval
 from greval import Case, DataError, Gold, RowFault, Sample, evaluate, load_metric, read_cases
-from greval.analysis.comparison import compare
-from greval.analysis.gold import Finding, check_gold, with_gold
+from greval.analysis.comparison.api import compare
+from greval.analysis.gold.api import check_gold
+from greval.analysis.gold.rules import Finding
 from greval.cli.gold import app
 from greval.datasets.gold import read_gold
+from greval.datasets.gold_join import with_gold
 from greval.records.inventory import Inventory
 
 EDGE = ("Ada", "wrote", "Notes")

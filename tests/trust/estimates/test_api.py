@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from compared_runs import FAILED, MISSING, defined, write
 
-from greval.analysis.comparison import compare
+from greval.analysis.comparison.api import compare
 from greval.errors import DataError, StoreError
 from greval.records.annotation import Annotation
 from greval.records.result import Judgement, Result, Scored
