@@ -1,6 +1,6 @@
 """The command line; `greval --help` lists its commands.
 
-Exit codes: 0 done, 1 a threshold was missed, 2 usage or data, 3 some outcomes failed.
+Exit codes: 0 done, 1 a threshold was missed, 2 usage or data, 3 some outcomes failed, 130 stopped by Ctrl-C.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Any
 
 from greval.errors import GrevalError
 
-USAGE_ERROR = 2
-STOPPED = 130
+MISSED, USAGE_ERROR, FAILED, STOPPED = 1, 2, 3, 130
+"""Exit codes; STOPPED is that of a process ended by Ctrl-C."""
 
 
 def main() -> None:

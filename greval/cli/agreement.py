@@ -2,35 +2,16 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
-from greval.cli.options import (
-    AnnotationFiles,
-    By,
-    FormatOption,
-    Level,
-    ReportFormat,
-    RunFolder,
-    create_console,
-)
+from greval.cli.options import AnnotationFiles, By, Level, ReportFormat, RunFolder, print_report
 
-
-class TreatAs(StrEnum):
-    """The way in which the levels of a value scale are compared."""
-
-    categories = "categories"
-    numbers = "numbers"
-
-
-class CombinePeople(StrEnum):
-    """The way in which the judgements of several people are combined."""
-
-    majority = "majority"
-    mean = "mean"
-    each = "each"
+TreatAs = Annotated[
+    Literal["categories", "numbers"] | None,
+    typer.Option(help="how the levels of a value scale are compared; default: two as categories, more as numbers"),
+]
 
 
 def agreement(  # noqa: PLR0913 - the options of a command
@@ -40,15 +21,12 @@ def agreement(  # noqa: PLR0913 - the options of a command
     annotations: AnnotationFiles = None,
     by: By = None,
     people: Annotated[
-        CombinePeople | None,
+        Literal["majority", "mean", "each"] | None,
         typer.Option(help="what stands for several people; default: majority of categories, mean of numbers"),
     ] = None,
-    treat_as: Annotated[
-        TreatAs | None,
-        typer.Option(help="how the levels of a value scale are compared; default: two as categories, more as numbers"),
-    ] = None,
+    treat_as: TreatAs = None,
     level: Level = 0.95,
-    form: FormatOption = ReportFormat.table,
+    form: ReportFormat = "table",
 ) -> None:
     """Measure how far the judge of a run agrees with people."""
     from greval.report.agreement import render
@@ -58,12 +36,9 @@ def agreement(  # noqa: PLR0913 - the options of a command
         run,
         metric,
         annotations or None,
-        combine=people.value if people else None,
-        treat_as=treat_as.value if treat_as else None,
+        combine=people,
+        treat_as=treat_as,
         by=by or (),
         level=level,
     )
-    if form is ReportFormat.table:
-        render(found, create_console())
-    else:
-        typer.echo(found.model_dump_json(indent=2))
+    print_report(found, form, render)

@@ -5,36 +5,26 @@ from __future__ import annotations
 import asyncio
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from greval.cli.evaluate import FAILED, STOPPED
+from greval.cli import FAILED, STOPPED
 from greval.cli.options import (
     AnnotationFiles,
-    AnswerForm,
-    BaseUrl,
+    CapOptions,
     Concurrency,
+    DryRun,
     Folders,
-    FormatOption,
     JudgeName,
+    JudgeOptions,
     Level,
-    MaxCalls,
-    MaxCost,
-    MaxItems,
-    MaxRetries,
-    MaxTokens,
-    PriceTable,
-    ReasonPlace,
+    Only,
     ReportFormat,
-    RequestsPerMinute,
-    Temperature,
-    Timeout,
-    TokensPerMinute,
-    create_console,
-    require_judge,
+    expand_groups,
+    print_report,
 )
-from greval.cli.stopping import describe_stop, stop_on_signals
+from greval.cli.progress_bar import describe_stop, stop_on_signals
 from greval.errors import StoppedError
 from greval.metrics.library import load_metric
 
@@ -42,9 +32,13 @@ if TYPE_CHECKING:
     from greval.judging.model.judge import Judge
     from greval.records.metric import Metric
     from greval.trust.alignment.preparation import AlignOptions
-    from greval.trust.alignment.records import Alignment
+    from greval.trust.alignment.records import Alignment, AlignStrategy
 
 
+SETTINGS = Only(field for field in JudgeOptions._fields if field not in {"seed", "reason_depth", "confidence"})
+
+
+@expand_groups
 def align(  # noqa: PLR0913 - the options of a command
     metric: Annotated[str, typer.Argument(help="a metric, by name or file")],
     *,
@@ -71,42 +65,20 @@ def align(  # noqa: PLR0913 - the options of a command
     ] = None,
     library: Folders = None,
     concurrency: Concurrency = None,
-    base_url: BaseUrl = None,
-    temperature: Temperature = 0.0,
-    timeout: Timeout = 60.0,
-    max_tokens: MaxTokens = None,
-    max_items: MaxItems = None,
-    structured: AnswerForm = "auto",
-    reason: ReasonPlace = "before",
-    max_retries: MaxRetries = 6,
-    requests_per_minute: RequestsPerMinute = None,
-    tokens_per_minute: TokensPerMinute = None,
-    max_calls: MaxCalls = None,
-    max_cost: MaxCost = None,
-    prices: PriceTable = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="say what it would ask at most, and ask nothing")] = False,
-    form: FormatOption = ReportFormat.table,
+    settings: Annotated[JudgeOptions, SETTINGS],
+    caps: CapOptions,
+    dry_run: DryRun = False,
+    form: ReportFormat = "table",
 ) -> None:
     """Improve a metric from its disagreements with people. A new metric is written only if it is a sure improvement."""
-    from greval.judging.model.prices import Prices
+    from greval.report.align import render, render_forecast
+    from greval.trust.alignment import forecast_align
 
-    settings: dict[str, Any] = {
-        "base_url": base_url,
-        "temperature": temperature,
-        "timeout": timeout,
-        "max_tokens": max_tokens,
-        "max_items": max_items,
-        "structured": structured,
-        "reason": reason,
-        "max_retries": max_retries,
-        "requests_per_minute": requests_per_minute,
-        "tokens_per_minute": tokens_per_minute,
-    }
-    model = require_judge(judge, **settings)
-    wishes: Any = {
+    model = settings.create_judge(judge)
+    options: AlignOptions = {
         "out": out,
-        "ways": [way.strip() for way in ways.split(",") if way.strip()],
-        "writer": require_judge(writer, **settings) if writer else None,
+        "ways": cast("list[AlignStrategy]", [way.strip() for way in ways.split(",") if way.strip()]),
+        "writer": settings.create_judge(writer) if writer else None,
         "folds": folds,
         "choosing": choosing,
         "limit": limit,
@@ -114,18 +86,18 @@ def align(  # noqa: PLR0913 - the options of a command
         "level": level,
         "work": work,
         "concurrency": concurrency,
-        "max_calls": max_calls,
-        "max_cost": max_cost,
-        "prices": Prices.load(prices),
         "on_told": partial(typer.echo, err=True),
+        "max_calls": caps.max_calls,
+        "max_cost": caps.max_cost,
+        "prices": caps.read_prices(),
     }
     if out and out.is_dir():
         raise typer.BadParameter(f"-o {out}: is a folder; name the file of the new metric in it")
     defined = load_metric(metric, *(library or []))
     if dry_run:
-        _print_forecast(run, defined, model, annotations or None, wishes, form)
+        print_report(forecast_align(run, defined, model, annotations or None, **options), form, render_forecast)
     else:
-        _print_alignment(asyncio.run(_align(run, defined, model, annotations or None, wishes)), form)
+        print_report(asyncio.run(_align(run, defined, model, annotations or None, options)), form, render)
 
 
 async def _align(
@@ -135,32 +107,8 @@ async def _align(
     from greval.runs.evaluation import STOP_REQUESTED as ASKED
     from greval.trust.alignment import align_async
 
-    stop = asyncio.Event()
-    stop_on_signals(stop)
     try:
-        return await align_async(run, metric, judge, annotations, stop=stop, **options)
+        return await align_async(run, metric, judge, annotations, stop=stop_on_signals(), **options)
     except StoppedError as error:
         typer.echo(describe_stop(str(error)), err=True)
         raise typer.Exit(STOPPED if str(error) == ASKED else FAILED) from error
-
-
-def _print_forecast(
-    run: Path, metric: Metric, judge: Judge, annotations: list[Path] | None, options: AlignOptions, form: ReportFormat
-) -> None:
-    from greval.report.align import render_forecast
-    from greval.trust.alignment import forecast_align
-
-    found = forecast_align(run, metric, judge, annotations, **options)
-    if form is ReportFormat.table:
-        render_forecast(found, create_console())
-    else:
-        typer.echo(found.model_dump_json(indent=2))
-
-
-def _print_alignment(found: Alignment, form: ReportFormat) -> None:
-    from greval.report.align import render
-
-    if form is ReportFormat.table:
-        render(found, create_console())
-    else:
-        typer.echo(found.model_dump_json(indent=2))

@@ -1,68 +1,108 @@
-"""The command line app with its commands and command groups."""
+"""The command line app. A command's module is imported when the command runs, so that the others start fast."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterator, MutableMapping
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_group
 
 import greval
-from greval.cli import (
-    agreement,
-    align,
-    argilla,
-    audit,
-    batch,
-    cache,
-    collect,
-    compare,
-    diagnose,
-    estimate,
-    evaluate,
-    gold,
-    judge,
-    keys,
-    local,
-    metrics,
-    panel,
-    probe,
-    serve,
-)
-from greval.cli import eval as evaluation
-from greval.cli import report as run
+
+COMMANDS = {
+    "collect": "Run methods on samples.",
+    "evaluate": "Judge cases by metrics.",
+    "report": "Print the report of a run, grouped by any tag.",
+    "results": "Print the rows of a run, the newest of each sample, method and metric.",
+    "compare": "Compare methods: which one is better, on which questions, and with what certainty.",
+    "agreement": "Measure how far the judge of a run agrees with people.",
+    "estimate": "Estimate what people would say about all judged items.",
+    "align": "Improve a metric from its disagreements with people.",
+    "probe": "Measure which planted faults a judge detects.",
+    "panel": "Compare several judges on the same cases, and identify outliers.",
+    "diagnose": "Find the cause of each wrong answer: the first step at which needed evidence was lost.",
+    "audit": "Compare what the methods were given: documents, tokens and aggregates, with the differences.",
+    "eval": "Run the evaluation of a config file: methods answer, the judge judges.",
+    "merge": "Merge the logs of several runs into one.",
+    "demo": "Judge the example cases shipped with greval, with the embedded model.",
+    "serve": "Serve metrics over HTTP: REST, LangServe and a web page.",
+    "metrics": "List, show, check and draft metrics.",
+    "judge": "Find out what a judge can do.",
+    "local": "Fetch and list the embedded judge models.",
+    "batch": "Judge through the provider's batch endpoint.",
+    "cache": "The answers kept with --cache.",
+    "argilla": "Have people judge what the judge judged, in Argilla; ARGILLA_API_KEY holds the key.",
+    "gold": "Check gold: what should have been retrieved, walked and answered.",
+    "keys": "Make, list and remove API keys of a server.",
+}
+"""The commands in the order of the help, each with its summary."""
+PLACES = {"results": "report", "merge": "report", "demo": "evaluate"}
+"""The modules of the commands that are not in a module of their name."""
+FUNCTIONS = {"eval": "evaluation"}
+"""The functions of the commands that do not have the command's name."""
+
+
+class _ImportedCommands(MutableMapping[str, Any]):
+    """The commands by name, each imported when it is looked up."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:  # noqa: ANN401 - a command of typer, which names no type for it
+        if name in COMMANDS and name not in self._known:
+            module = import_module(f"greval.cli.{PLACES.get(name, name)}")
+            parent = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
+            if group := getattr(module, "app", None):
+                parent.add_typer(group, name=name)
+            else:
+                parent.command(name)(getattr(module, FUNCTIONS.get(name, name)))
+            self._known[name] = get_group(parent).commands[name]
+        return self._known[name]
+
+    def __setitem__(self, name: str, command: Any) -> None:  # noqa: ANN401 - as above
+        self._known[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        del self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+
+class _LazyGroup(TyperGroup):
+    """The group of all commands. Its help is made of their summaries, so that it imports none of them."""
+
+    def __init__(self, **how: Any) -> None:  # noqa: ANN401 - as in typer
+        super().__init__(**how)
+        self.commands = _ImportedCommands()
+
+    def format_commands(self, _: Any, formatter: Any) -> None:  # noqa: ANN401 - as in typer
+        """Write the names of the commands with their summaries, shortened as typer does."""
+        limit = formatter.width - 6 - max(map(len, COMMANDS))
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [
+                    (name, TyperCommand(name, help=summary).get_short_help_str(limit))
+                    for name, summary in COMMANDS.items()
+                ]
+            )
+
 
 app = typer.Typer(
     name="greval",
+    cls=_LazyGroup,
     help="Write down what good means for RAG and GraphRAG, have it judged, and know how sure each figure is.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-app.add_typer(metrics.app, name="metrics")
-app.add_typer(judge.app, name="judge")
-app.add_typer(local.app, name="local")
-app.add_typer(batch.app, name="batch")
-app.add_typer(cache.app, name="cache")
-app.add_typer(argilla.app, name="argilla")
-app.add_typer(gold.app, name="gold")
-app.add_typer(keys.app, name="keys")
-app.command("collect")(collect.collect)
-app.command("evaluate")(evaluate.evaluate)
-app.command("report")(run.report)
-app.command("results")(run.results)
-app.command("compare")(compare.compare)
-app.command("agreement")(agreement.agreement)
-app.command("estimate")(estimate.estimate)
-app.command("align")(align.align)
-app.command("probe")(probe.probe)
-app.command("panel")(panel.panel)
-app.command("diagnose")(diagnose.diagnose)
-app.command("audit")(audit.audit)
-app.command("eval")(evaluation.evaluation)
-app.command("merge")(run.merge)
-app.command("demo")(evaluate.demo)
-app.command("serve")(serve.serve)
 
 
 def _print_version(wanted: bool) -> None:  # noqa: FBT001 - typer's callback

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from greval.cli.evaluate import FAILED
-from greval.cli.options import FormatOption, ReportFormat, create_console
+from greval.cli import FAILED
+from greval.cli.options import ReportFormat, print_report
 from greval.datasets import RowFault, read_cases
 from greval.datasets.row_faults import describe_row_faults
 from greval.methods.fair_context.context_audit import audit as audited
@@ -19,17 +19,14 @@ from greval.report.audit import render
 def audit(
     cases: Annotated[str, typer.Argument(help="responses as .jsonl, .json, .csv, .tsv or .parquet, or - for stdin")],
     *,
-    form: FormatOption = ReportFormat.table,
+    form: ReportFormat = "table",
 ) -> None:
     """Compare what the methods were given: documents, tokens and aggregates, with the differences."""
     unread: list[RowFault] = []
     found = audited(_filter_cases(read_cases(cases), unread))
     for line in describe_row_faults(f"{row.place}: {row.message}" for row in unread):
         typer.echo(f"not a case: {line}", err=True)
-    if form is ReportFormat.json:
-        typer.echo(found.model_dump_json(indent=2))
-    else:
-        render(found, create_console())
+    print_report(found, form, render)
     if unread:
         raise typer.Exit(FAILED)
 

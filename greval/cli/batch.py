@@ -9,26 +9,21 @@ from typing import Annotated
 
 import typer
 
-from greval.cli.evaluate import FAILED, report_and_exit
+from greval.cli import FAILED
+from greval.cli.evaluate import report_and_exit
 from greval.cli.options import (
-    AnswerForm,
-    BaseUrl,
     By,
     Cases,
-    Depth,
     Folders,
     JudgeName,
+    JudgeOptions,
     Limit,
-    MaxItems,
-    MaxTokens,
     MethodName,
     MetricNames,
-    ReasonPlace,
+    Only,
     Repeats,
-    Seed,
     Show,
-    Temperature,
-    require_judge,
+    expand_groups,
 )
 from greval.cli.progress_bar import ProgressBar
 from greval.datasets import read_cases
@@ -36,10 +31,12 @@ from greval.datasets.row_faults import describe_row_faults
 from greval.metrics.library import add_dependencies, load_metric
 
 app = typer.Typer(help="Judge through the provider's batch endpoint.", no_args_is_help=True)
+SETTINGS = Only(["base_url", "temperature", "seed", "max_tokens", "max_items", "structured", "reason", "reason_depth"])
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="the run folder")]
 
 
 @app.command("submit")
+@expand_groups
 def submit(  # noqa: PLR0913 - the options of a command
     cases: Cases,
     *,
@@ -50,32 +47,16 @@ def submit(  # noqa: PLR0913 - the options of a command
     repeats: Repeats = 1,
     method: MethodName = None,
     library: Folders = None,
-    base_url: BaseUrl = None,
-    temperature: Temperature = 0.0,
-    seed: Seed = None,
-    max_tokens: MaxTokens = None,
-    max_items: MaxItems = None,
-    structured: AnswerForm = "auto",
-    reason: ReasonPlace = "before",
-    reason_depth: Depth = None,
+    settings: Annotated[JudgeOptions, SETTINGS],
 ) -> None:
     """Submit the requests of a run as a batch. After `collect`, the same command submits those that are still open."""
     from greval.runs.batch import submit as send
 
     folders = library or []
     metrics = add_dependencies([load_metric(name, *folders) for name in metric], *folders)
-    model = require_judge(
-        judge,
-        base_url=base_url,
-        temperature=temperature,
-        seed=seed,
-        max_tokens=max_tokens,
-        max_items=max_items,
-        structured=structured,
-        reason=reason,
-    )
+    model = settings.create_judge(judge)
     rows = islice(read_cases(cases, method=method), limit)
-    sent = asyncio.run(send(rows, metrics, model, out=out, repeats=repeats, reason_depth=reason_depth))
+    sent = asyncio.run(send(rows, metrics, model, out=out, repeats=repeats, reason_depth=settings.reason_depth))
     for line in describe_row_faults(sent.unread):
         typer.echo(f"not a case: {line}", err=True)
     if sent.batch is None:

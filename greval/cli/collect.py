@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from greval.cli import FAILED, STOPPED
 from greval.cli.console import escape_control_characters
-from greval.cli.evaluate import FAILED, STOPPED
-from greval.cli.progress_bar import ProgressBar
-from greval.cli.stopping import stop_on_signals
+from greval.cli.progress_bar import ProgressBar, stop_on_signals
 from greval.datasets import RowFault, read_cases
 from greval.datasets.case_input import filter_by_tags
 from greval.datasets.row_faults import describe_row_faults
@@ -127,8 +126,7 @@ async def _collect(  # noqa: PLR0913 - the options of a command
     from greval.methods.collecting.api import collect_async
     from greval.methods.functions import ThreadPerCallExecutor
 
-    stop = asyncio.Event()
-    stop_on_signals(stop)
+    stop = stop_on_signals()
     asyncio.get_running_loop().set_default_executor(ThreadPerCallExecutor())  # runs the synchronous parts of LangChain
     with bar:
         done = await collect_async(

@@ -7,16 +7,9 @@ from typing import Annotated
 
 import typer
 
-from greval.cli.options import (
-    FormatOption,
-    OtherTags,
-    ReportFormat,
-    RunFolder,
-    create_console,
-)
+from greval.cli import MISSED
+from greval.cli.options import OtherTags, ReportFormat, RunFolder, print_report
 from greval.stats.correction import Correction
-
-MISSED = 1
 
 
 def compare(  # noqa: PLR0913 - the options of a command
@@ -40,7 +33,7 @@ def compare(  # noqa: PLR0913 - the options of a command
         str | None, typer.Option(metavar="TAG", help="questions with one value are not independent, as of a document")
     ] = None,
     level: Annotated[float, typer.Option(metavar="SHARE", help="of the intervals, and of the tests together")] = 0.95,
-    form: FormatOption = ReportFormat.table,
+    form: ReportFormat = "table",
     fail_if: Annotated[
         list[str] | None,
         typer.Option(
@@ -67,10 +60,8 @@ def compare(  # noqa: PLR0913 - the options of a command
     )
     found = found.model_copy(update={"gate": check_gate(found, fail_if or ())})
     failed = [one for one in found.gate if one.met]
-    if form is ReportFormat.table:
-        render(found, create_console())
-    else:
-        typer.echo(found.model_dump_json(indent=2))
+    print_report(found, form, render)
+    if form == "json":
         for one in failed:
             typer.echo(format_check(one), err=True)
     if failed:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from greval._util.arguments import build_unknown_name_error
 from greval._util.wording import find_typo
-from greval.cli.options import By, FormatOption, ReportFormat, RunFolder, create_console
-from greval.cli.tags import check_tags
+from greval.cli.options import By, ReportFormat, RunFolder, create_console
 from greval.runs.store import Store
+from greval.stats.summary import METHOD
 
 if TYPE_CHECKING:
     from greval.analysis.diagnosis.records import Cause, Diagnosis, DiagnosisTable
@@ -36,7 +39,7 @@ def diagnose(
         list[str] | None,
         typer.Option(metavar="CAUSE", help='list the cases of a cause with the evidence, such as "not reached"'),
     ] = None,
-    form: FormatOption = ReportFormat.table,
+    form: ReportFormat = "table",
 ) -> None:
     """Find the cause of each wrong answer: the first step at which needed evidence was lost."""
     from greval.analysis.diagnosis.api import diagnose_run
@@ -47,9 +50,9 @@ def diagnose(
     inventory = read_index(index)
     with Store.open(run) as store, store.snapshot():
         rows = [*diagnose_run(store, metric=metric, inventory=inventory)]
-    check_tags(by or (), (row.tags for row in rows), run)
+    _check_tags(by or (), (row.tags for row in rows), run)
     found = tabulate(rows, by=by or _choose_grouping(rows))
-    if form is ReportFormat.json:
+    if form == "json":
         typer.echo(_filter_causes(found, shown).model_dump_json(indent=2))
         return
     out = create_console()
@@ -83,6 +86,18 @@ def read_index(index: str | None) -> Inventory | None:
     from greval.methods.inventories import read_inventory
 
     return read_inventory(index)
+
+
+def _check_tags(by: Sequence[str], tagged: Iterable[Mapping[str, str]], folder: Path) -> None:
+    """Raise an error if no case has a tag used for grouping, since all cases would be in one unnamed group.
+
+    Raises:
+        DataError: If no case has the tag. The message suggests an existing tag.
+    """
+    tags = {METHOD, *(tag for tags in tagged for tag in tags)}
+    for name in by:
+        if name not in tags:
+            raise build_unknown_name_error("tag", name, tags, folder)
 
 
 def _choose_grouping(rows: list[Diagnosis]) -> tuple[str, ...]:

@@ -2,27 +2,11 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
-from greval.cli.options import (
-    AnnotationFiles,
-    FormatOption,
-    Level,
-    OtherTags,
-    ReportFormat,
-    RunFolder,
-    create_console,
-)
-
-
-class SamplingUnit(StrEnum):
-    """The sampling unit: what was drawn for annotation."""
-
-    items = "items"
-    questions = "questions"
+from greval.cli.options import AnnotationFiles, Level, OtherTags, ReportFormat, RunFolder, print_report
 
 
 def estimate(  # noqa: PLR0913 - the options of a command
@@ -35,14 +19,14 @@ def estimate(  # noqa: PLR0913 - the options of a command
         str | None, typer.Option(metavar="METHOD", help="also the difference of each other method from this one")
     ] = None,
     drawn_by: Annotated[
-        SamplingUnit | None,
+        Literal["items", "questions"] | None,
         typer.Option(help="what was drawn for annotation in one go; told from the labels where not given"),
     ] = None,
     new_questions: Annotated[
         bool, typer.Option("--new-questions", help="intervals for new questions like these, not for this run only")
     ] = False,
     level: Level = 0.95,
-    form: FormatOption = ReportFormat.table,
+    form: ReportFormat = "table",
 ) -> None:
     """Estimate what people would say about all judged items. The interval includes the judge's error."""
     from greval.report.estimates import render
@@ -54,11 +38,8 @@ def estimate(  # noqa: PLR0913 - the options of a command
         annotations or None,
         by=by or (),
         baseline=baseline,
-        drawn_by=drawn_by.value if drawn_by else None,
+        drawn_by=drawn_by,
         new_questions=new_questions,
         level=level,
     )
-    if form is ReportFormat.table:
-        render(found, create_console())
-    else:
-        typer.echo(found.model_dump_json(indent=2))
+    print_report(found, form, render)

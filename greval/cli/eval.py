@@ -10,23 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from greval.cli import FAILED
 from greval.cli.collect import convert_progress, parse_tag_filters
-from greval.cli.evaluate import FAILED, report_and_exit
-from greval.cli.options import (
-    Concurrency,
-    Depth,
-    JudgeName,
-    MaxCalls,
-    MaxCost,
-    PriceTable,
-    Quiet,
-    create_console,
-)
-from greval.cli.progress_bar import ProgressBar
-from greval.cli.stopping import stop_on_signals
+from greval.cli.evaluate import report_and_exit
+from greval.cli.options import CapOptions, Concurrency, Depth, JudgeName, Quiet, create_console, expand_groups
+from greval.cli.progress_bar import ProgressBar, stop_on_signals
 from greval.datasets.row_faults import describe_row_faults
 from greval.judging.model.judge import Judge
-from greval.judging.model.prices import Prices
 from greval.runs.from_config import CONFIG_FILE, DEFAULT_GROUP_BY
 from greval.runs.from_config.config import add_provider, locate_config, read_config
 
@@ -38,6 +28,7 @@ if TYPE_CHECKING:
     from greval.runs.progress import Progress
 
 
+@expand_groups
 def evaluation(  # noqa: PLR0913 - the options of a command
     context: typer.Context,
     *,
@@ -64,9 +55,7 @@ def evaluation(  # noqa: PLR0913 - the options of a command
     timeout: Annotated[
         float | None, typer.Option(min=0, metavar="SECONDS", help="how long a method may take for one question")
     ] = None,
-    max_calls: MaxCalls = None,
-    max_cost: MaxCost = None,
-    prices: PriceTable = None,
+    caps: CapOptions,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="say what it would ask and cost, and ask nothing")] = False,
     quiet: Quiet = False,
 ) -> None:
@@ -81,10 +70,10 @@ def evaluation(  # noqa: PLR0913 - the options of a command
         "retry_failed": retry_failed,
         "concurrency": concurrency,
         "reason_depth": reason_depth,
-        "max_calls": max_calls,
-        "max_cost": max_cost,
-        "prices": Prices.load(prices),
         "debug": bool(context.obj),
+        "max_calls": caps.max_calls,
+        "max_cost": caps.max_cost,
+        "prices": caps.read_prices(),
     }
     found = _choose_judge(context, judge, root, config)
     if dry_run:
@@ -137,8 +126,7 @@ async def _run(  # noqa: PLR0913 - the parameters of an evaluation
     from greval.methods.functions import ThreadPerCallExecutor
     from greval.runs.from_config.api import evaluate_config_async
 
-    stop = asyncio.Event()
-    stop_on_signals(stop)
+    stop = stop_on_signals()
     asyncio.get_running_loop().set_default_executor(ThreadPerCallExecutor())  # runs the synchronous parts of LangChain
     with _ProgressBars(quiet=quiet) as bars:
         options["on_progress"] = bars.show_judgements

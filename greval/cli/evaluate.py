@@ -8,53 +8,38 @@ from collections.abc import Callable, Sequence
 from importlib.resources import files
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from greval._util.wording import format_count
 from greval.analysis.summary import build_report
+from greval.cli import FAILED, STOPPED
 from greval.cli.failures import list_failure_kinds, print_failure_hints
 from greval.cli.input import CaseInput, Rows, open_input
 from greval.cli.options import (
-    AnswerForm,
-    BaseUrl,
     By,
+    CapOptions,
     Cases,
     Concurrency,
-    Confidence,
-    Depth,
     Folders,
     JudgeName,
+    JudgeOptions,
     Limit,
-    MaxCalls,
-    MaxCost,
-    MaxItems,
-    MaxRetries,
-    MaxTokens,
     MethodName,
     MetricNames,
-    PriceTable,
     Quiet,
-    ReasonPlace,
     Repeats,
-    RequestsPerMinute,
-    Seed,
     Show,
-    Temperature,
-    Timeout,
-    TokensPerMinute,
     create_console,
-    require_judge,
+    expand_groups,
 )
-from greval.cli.progress_bar import ProgressBar
+from greval.cli.progress_bar import ProgressBar, describe_stop, stop_on_signals
 from greval.cli.run_folder import choose_folder, print_continuing
-from greval.cli.stopping import describe_stop, stop_on_signals
 from greval.datasets.chunk_sources import read_pattern
 from greval.datasets.row_faults import describe_row_faults
 from greval.errors import GrevalError
 from greval.judging.model.judge import Judge
-from greval.judging.model.prices import Prices
 from greval.metrics.library import add_dependencies, load_metric
 from greval.records.metric import Metric, needs_judge
 from greval.records.result import Result
@@ -67,8 +52,6 @@ if TYPE_CHECKING:
     from greval.runs.options import EvaluateOptions
     from greval.runs.progress import Progress
 
-FAILED = 3
-STOPPED = 130
 OTEL_DISABLED = "OTEL_SDK_DISABLED"
 NO_PROVIDER_MESSAGE = """\
 --otel: this process has no OpenTelemetry provider, so no event could be emitted. Start greval with one:
@@ -78,6 +61,7 @@ or leave --otel out, and emit the events of a finished run with greval.OpenTelem
 DEMO_METRICS = ("correctness", "chunk_evaluation", "triple_evaluation")
 
 
+@expand_groups
 def evaluate(  # noqa: PLR0913 - the options of a command
     context: typer.Context,
     cases: Cases,
@@ -106,25 +90,11 @@ def evaluate(  # noqa: PLR0913 - the options of a command
         ),
     ] = None,
     library: Folders = None,
-    base_url: BaseUrl = None,
-    temperature: Temperature = 0.0,
-    seed: Seed = None,
-    timeout: Timeout = 60.0,
-    max_tokens: MaxTokens = None,
-    max_items: MaxItems = None,
-    structured: AnswerForm = "auto",
-    reason: ReasonPlace = "before",
-    reason_depth: Depth = None,
-    confidence: Confidence = False,
-    max_retries: MaxRetries = 6,
-    requests_per_minute: RequestsPerMinute = None,
-    tokens_per_minute: TokensPerMinute = None,
+    settings: JudgeOptions,
     retry_failed: Annotated[bool, typer.Option(help="ask again for what failed")] = True,
     resume: Annotated[bool, typer.Option(help="go on in the run folder; --no-resume begins a new one")] = True,
     cache: Annotated[bool, typer.Option("--cache", help="keep answers for other runs, and use those kept")] = False,
-    max_calls: MaxCalls = None,
-    max_cost: MaxCost = None,
-    prices: PriceTable = None,
+    caps: CapOptions,
     deadline: Annotated[float | None, typer.Option(min=0, metavar="SECONDS", help="stop after so long")] = None,
     shard: Annotated[str | None, typer.Option(metavar="K/N", help="judge the K-th of N parts of the cases")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="say what it would ask and cost, and ask nothing")] = False,
@@ -139,21 +109,7 @@ def evaluate(  # noqa: PLR0913 - the options of a command
     """Judge cases by metrics. The same command again judges only what is missing or failed."""
     folders = library or []
     metrics = add_dependencies([load_metric(name, *folders) for name in metric], *folders)
-    settings: dict[str, Any] = {
-        "base_url": base_url,
-        "temperature": temperature,
-        "seed": seed,
-        "timeout": timeout,
-        "max_tokens": max_tokens,
-        "max_items": max_items,
-        "structured": structured,
-        "reason": reason,
-        "confidence": confidence,
-        "max_retries": max_retries,
-        "requests_per_minute": requests_per_minute,
-        "tokens_per_minute": tokens_per_minute,
-    }
-    model = require_judge(judge, **settings) if needs_judge(metrics) else None
+    model = settings.create_judge(judge) if needs_judge(metrics) else None
     if doc_id_pattern is not None:
         read_pattern(doc_id_pattern)  # report an invalid pattern before anything else
     given = open_input(
@@ -167,21 +123,20 @@ def evaluate(  # noqa: PLR0913 - the options of a command
     )
     origin = given.reading.identify_source(*(gold or ()), *(traversal or ()), limit=limit, pattern=doc_id_pattern)
     folder = out or choose_folder(cases, origin)
-    table = Prices.load(prices)
     options: EvaluateOptions = {
         "concurrency": concurrency,
         "repeats": repeats,
-        "reason_depth": reason_depth,
+        "reason_depth": settings.reason_depth,
         "retry_failed": retry_failed,
         "resume": resume,
-        "max_calls": max_calls,
-        "max_cost": max_cost,
         "deadline": deadline,
-        "prices": table,
         "cache": cache,
         "shard": Shard.parse(shard) if shard else None,
         "debug": bool(context.obj),
         "origin": origin,
+        "max_calls": caps.max_calls,
+        "max_cost": caps.max_cost,
+        "prices": caps.read_prices(),
     }
     if dry_run:
         _print_forecast(given.rows, metrics, model, folder, options)
@@ -205,7 +160,7 @@ def demo(
     metrics = [load_metric(name) for name in DEMO_METRICS]
     print_continuing(out)
     options: EvaluateOptions = {"total": limit, "origin": cases.reading.identify_source(limit=limit)}
-    run = asyncio.run(_run(cases, metrics, require_judge(judge), out, ProgressBar(), options))
+    run = asyncio.run(_run(cases, metrics, JudgeOptions().create_judge(judge), out, ProgressBar(), options))
     report_and_exit(run, by=(), show=12, quiet=False)
 
 
@@ -238,8 +193,7 @@ async def _run(
     """Run with a progress bar. The first Ctrl-C finishes calls in flight, the second stops immediately."""
     from greval.runs.evaluation import evaluate_async
 
-    stop = asyncio.Event()
-    stop_on_signals(stop)
+    stop = stop_on_signals()
     unread: list[str] = []
     given: EvaluateOptions = {"on_progress": bar.show, "on_result": bar.add_result, "on_unread": unread.append}
     given |= options

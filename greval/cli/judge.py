@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
 
-from greval.cli.options import BaseUrl, JudgeName, Timeout, create_console, require_judge
+from greval.cli.options import JudgeName, JudgeOptions, Only, create_console, expand_groups
 from greval.errors import JudgeUnavailableError
 from greval.judging.model.failures import format_failure_hint
 
@@ -25,12 +25,13 @@ def _group() -> None:
 
 
 @app.command("check")
-def check(judge: JudgeName = None, base_url: BaseUrl = None, timeout: Timeout = 60.0) -> None:
+@expand_groups
+def check(*, judge: JudgeName = None, options: Annotated[JudgeOptions, Only(["base_url", "timeout"])]) -> None:
     """Send four small requests to a judge, and print its capabilities. Nothing is stored."""
     from greval._util.concurrency import run_sync
     from greval.judging.judge_check import check_judge
 
-    found = run_sync(check_judge(require_judge(judge, base_url=base_url, timeout=timeout)))
+    found = run_sync(check_judge(options.create_judge(judge)))
     _print_capabilities(found)
     if not found.answers:
         what = "does not answer" if found.reachable or found.failure == "authentication" else "cannot be reached"

@@ -9,7 +9,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from greval.cli.options import BaseUrl, Folders, JudgeName, Temperature, create_console, require_judge
+from greval.cli.options import Folders, JudgeName, JudgeOptions, Only, create_console, expand_groups
 from greval.errors import DefinitionError
 from greval.metrics.files import read_metric, write_metric
 from greval.metrics.library import load_folder, load_metric, predefined
@@ -74,7 +74,8 @@ def check(
 
 
 @app.command("draft")
-def draft(  # noqa: PLR0913 - the options of a command
+@expand_groups
+def draft(
     name: Annotated[str, typer.Argument(help="the metric's name")],
     description: Annotated[str, typer.Argument(help="what it judges, in a sentence")],
     *,
@@ -83,11 +84,10 @@ def draft(  # noqa: PLR0913 - the options of a command
     ] = "categorical",
     over: Annotated[Over | None, typer.Option(help="judge each of these by itself")] = None,
     judge: JudgeName = None,
-    base_url: BaseUrl = None,
-    temperature: Temperature = 0.0,
+    options: Annotated[JudgeOptions, Only(["base_url", "temperature"])],
 ) -> None:
     """Draft a complete metric with a model and print it. Review it before saving it as a file."""
-    model = require_judge(judge, base_url=base_url, temperature=temperature)
+    model = options.create_judge(judge)
     from greval.judging.metric_draft import draft as draft_metric
 
     metric = draft_metric(name, description, scale=_parse_scale(scale), over=over, judge=model)

@@ -1,33 +1,28 @@
-"""Options that several commands share, and the judge built from them."""
+"""Options that several commands share, in groups, and what is made of them."""
 
 from __future__ import annotations
 
 import os
 import sys
-from enum import StrEnum
+from collections.abc import Callable
+from functools import wraps
+from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 import typer
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from greval.cli.console import ReportConsole
 from greval.errors import JudgeError
 from greval.judging.answer_schema import ReasonPosition
 from greval.judging.model.failures import parse_judge_name
 from greval.judging.model.judge import NO_JUDGE_MESSAGE, Judge, Structured
+from greval.judging.model.prices import Prices
 from greval.records.metric import ReasonDepth
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
-
-
-class ReportFormat(StrEnum):
-    """The output format of a report."""
-
-    table = "table"
-    json = "json"
-
 
 Cases = Annotated[str, typer.Argument(help="cases as .jsonl, .json, .csv, .tsv or .parquet, or - for stdin")]
 MetricNames = Annotated[
@@ -50,24 +45,6 @@ JudgeName = Annotated[
         "--judge", envvar="GREVAL_JUDGE", metavar="MODEL", help="openai:MODEL, local, local:NAME or PROVIDER:MODEL"
     ),
 ]
-BaseUrl = Annotated[
-    str | None, typer.Option("--base-url", metavar="URL", help="an OpenAI-compatible server, with openai:MODEL")
-]
-Temperature = Annotated[float, typer.Option(help="the judge's sampling temperature")]
-Seed = Annotated[int | None, typer.Option(help="the judge's random seed")]
-Timeout = Annotated[float, typer.Option(metavar="SECONDS", help="how long one call may take")]
-MaxTokens = Annotated[int | None, typer.Option(help="the longest answer of the judge, in tokens")]
-MaxItems = Annotated[int | None, typer.Option(help="the most chunks or triples judged in one call")]
-Confidence = Annotated[bool, typer.Option("--confidence", help="ask for the probability of each verdict")]
-AnswerForm = Annotated[Structured, typer.Option("--structured", help="how the answer is asked for")]
-ReasonPlace = Annotated[ReasonPosition, typer.Option("--reason", help="where the reason stands in the judge's answer")]
-Depth = Annotated[
-    ReasonDepth | None,
-    typer.Option("--reason-depth", help="how much the judge writes for each verdict; by default what each metric says"),
-]
-MaxRetries = Annotated[int, typer.Option(min=0, help="how often a call is made again that may pass")]
-RequestsPerMinute = Annotated[float | None, typer.Option(metavar="N", help="the provider's limit of calls")]
-TokensPerMinute = Annotated[float | None, typer.Option(metavar="N", help="the provider's limit of tokens")]
 By = Annotated[
     list[str] | None, typer.Option("--by", metavar="TAG", help="group by a tag or by method; may be given often")
 ]
@@ -84,20 +61,116 @@ AnnotationFiles = Annotated[
     ),
 ]
 Concurrency = Annotated[int | None, typer.Option(min=1, help="how many calls are in flight at most")]
-MaxCalls = Annotated[int | None, typer.Option(min=1, help="stop when the run has made N calls, by all commands")]
-MaxCost = Annotated[
-    float | None, typer.Option(min=0, metavar="USD", help="stop before the run costs more, by all commands")
-]
-PriceTable = Annotated[Path | None, typer.Option(metavar="FILE", help="a price table of your own (docs/money.md)")]
 Level = Annotated[float, typer.Option(metavar="SHARE", help="of the intervals")]
-FormatOption = Annotated[ReportFormat, typer.Option("--format", help="for people or for programs")]
+ReportFormat = Annotated[Literal["table", "json"], typer.Option("--format", help="for people or for programs")]
 RunFolder = Annotated[Path, typer.Argument(help="a run folder")]
 OtherTags = Annotated[
     list[str] | None,
     typer.Option("--by", metavar="TAG", help="also by each value of a tag; given often: each combination"),
 ]
 
+DryRun = Annotated[bool, typer.Option("--dry-run", help="say what it would ask at most, and ask nothing")]
+Depth = Annotated[
+    ReasonDepth | None,
+    typer.Option("--reason-depth", help="how much the judge writes for each verdict; by default what each metric says"),
+]
 FILE_WIDTH = 160
+
+
+class JudgeOptions(NamedTuple):
+    """Settings of the judge, with the defaults of `Judge`."""
+
+    base_url: Annotated[
+        str | None, typer.Option("--base-url", metavar="URL", help="an OpenAI-compatible server, with openai:MODEL")
+    ] = None
+    temperature: Annotated[float, typer.Option(help="the judge's sampling temperature")] = 0.0
+    seed: Annotated[int | None, typer.Option(help="the judge's random seed")] = None
+    timeout: Annotated[float, typer.Option(metavar="SECONDS", help="how long one call may take")] = 60.0
+    max_tokens: Annotated[int | None, typer.Option(help="the longest answer of the judge, in tokens")] = None
+    max_items: Annotated[int | None, typer.Option(help="the most chunks or triples judged in one call")] = None
+    structured: Annotated[Structured, typer.Option("--structured", help="how the answer is asked for")] = "auto"
+    reason: Annotated[
+        ReasonPosition, typer.Option("--reason", help="where the reason stands in the judge's answer")
+    ] = "before"
+    reason_depth: Depth = None
+    confidence: Annotated[bool, typer.Option("--confidence", help="ask for the probability of each verdict")] = False
+    max_retries: Annotated[int, typer.Option(min=0, help="how often a call is made again that may pass")] = 6
+    requests_per_minute: Annotated[float | None, typer.Option(metavar="N", help="the provider's limit of calls")] = None
+    tokens_per_minute: Annotated[float | None, typer.Option(metavar="N", help="the provider's limit of tokens")] = None
+
+    def create_judge(self, name: str | None) -> Judge:
+        """Create the judge of this name.
+
+        Raises:
+            JudgeError: If no judge is named, or if its name or a setting is invalid.
+        """
+        if not name:
+            raise JudgeError(NO_JUDGE_MESSAGE)
+        settings = self._asdict()
+        del settings["reason_depth"]  # belongs to the metrics, not to the judge
+        try:
+            judge = Judge(name, **settings)
+        except ValidationError as error:
+            raise JudgeError("\n".join(map(_format_option_error, error.errors()))) from error
+        parse_judge_name(judge.model)
+        return judge
+
+
+class CapOptions(NamedTuple):
+    """What ends a run early, and the prices that its cost is computed with."""
+
+    max_calls: Annotated[
+        int | None, typer.Option(min=1, help="stop when the run has made N calls, by all commands")
+    ] = None
+    max_cost: Annotated[
+        float | None, typer.Option(min=0, metavar="USD", help="stop before the run costs more, by all commands")
+    ] = None
+    prices: Annotated[Path | None, typer.Option(metavar="FILE", help="a price table of your own (docs/money.md)")] = (
+        None
+    )
+
+    def read_prices(self) -> Prices | None:
+        """Read the price table, or the one that greval finds by itself."""
+        return Prices.load(self.prices)
+
+
+class Only(tuple[str, ...]):
+    """Marks a parameter that takes some options of a group only: `Annotated[JudgeOptions, Only(["timeout"])]`."""
+
+    __slots__ = ()
+
+
+def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
+    """Let a command take groups of options.
+
+    A parameter whose type is a `NamedTuple` becomes one option for each field, at its place in the help. The command
+    receives the group; fields that it left out with `Only` have their defaults.
+    """
+    hints = get_type_hints(command, include_extras=True)
+    groups: dict[str, tuple[Callable[..., object], tuple[str, ...]]] = {}
+    parameters = []
+    for parameter in signature(command).parameters.values():
+        hint = hints[parameter.name]
+        kind, *marks = get_args(hint) if get_origin(hint) is Annotated else [hint]
+        if not hasattr(kind, "_field_defaults"):
+            parameters.append(parameter.replace(annotation=hint))
+            continue
+        fields = get_type_hints(kind, include_extras=True)
+        names = next((mark for mark in marks if isinstance(mark, Only)), tuple(fields))
+        groups[parameter.name] = kind, names
+        parameters += [
+            parameter.replace(name=name, annotation=fields[name], default=kind._field_defaults[name]) for name in names
+        ]
+
+    @wraps(command)
+    def call(**given: Any) -> None:  # noqa: ANN401 - the options of any command
+        for name, (group, names) in groups.items():
+            given[name] = group(**{field: given.pop(field) for field in names})
+        command(**given)
+
+    call.__signature__ = signature(command).replace(parameters=parameters)  # type: ignore[attr-defined]
+    call.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return call
 
 
 def create_console() -> ReportConsole:
@@ -105,20 +178,12 @@ def create_console() -> ReportConsole:
     return ReportConsole() if sys.stdout.isatty() or "COLUMNS" in os.environ else ReportConsole(width=FILE_WIDTH)
 
 
-def require_judge(name: str | None, **settings: object) -> Judge:
-    """Build the judge from the options.
-
-    Raises:
-        JudgeError: If no judge is named, or if its name or a setting is invalid.
-    """
-    if not name:
-        raise JudgeError(NO_JUDGE_MESSAGE)
-    try:
-        judge = Judge(name, **settings)
-    except ValidationError as error:
-        raise JudgeError("\n".join(_format_option_error(fault) for fault in error.errors())) from error
-    parse_judge_name(judge.model)
-    return judge
+def print_report(found: BaseModel, form: str, render: Callable[..., None], **options: object) -> None:
+    """Print a report as a table, by its renderer, or as JSON."""
+    if form == "json":
+        typer.echo(found.model_dump_json(indent=2))
+    else:
+        render(found, create_console(), **options)
 
 
 def _format_option_error(fault: ErrorDetails) -> str:

@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from greval.cli.agreement import TreatAs
-from greval.cli.options import By, FormatOption, Level, ReportFormat, create_console
+from greval.cli.options import By, Level, ReportFormat, print_report
 
 if TYPE_CHECKING:
     from greval.trust.panels.api import PanelOptions
-
-
-class CombineJudges(StrEnum):
-    """The way in which the verdicts of the judges are combined."""
-
-    majority = "majority"
-    median = "median"
-    mean = "mean"
 
 
 def panel(  # noqa: PLR0913 - the options of a command
@@ -33,37 +24,31 @@ def panel(  # noqa: PLR0913 - the options of a command
     ] = None,
     by: By = None,
     combine: Annotated[
-        CombineJudges | None,
+        Literal["majority", "median", "mean"] | None,
         typer.Option(help="the panel's verdict; default: majority of categories, median of numbers"),
     ] = None,
-    treat_as: Annotated[
-        TreatAs | None,
-        typer.Option(help="how the levels of a value scale are compared; default: two as categories, more as numbers"),
-    ] = None,
+    treat_as: TreatAs = None,
     level: Level = 0.95,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", metavar="FILE", help="write the panel's verdicts as annotations, .jsonl or .csv"),
     ] = None,
-    form: FormatOption = ReportFormat.table,
+    form: ReportFormat = "table",
 ) -> None:
     """Compare several judges on the same cases, and identify outliers."""
     from greval.report.panel import render
     from greval.trust.annotations import write_annotations
-    from greval.trust.panels import panel as held
+    from greval.trust.panels import panel as compare_judges
     from greval.trust.panels import panel_annotations
 
-    wishes: PanelOptions = {
+    options: PanelOptions = {
         "annotations": annotations or None,
-        "combine": combine.value if combine else None,
-        "treat_as": treat_as.value if treat_as else None,
+        "combine": combine,
+        "treat_as": treat_as,
         "by": by or (),
         "level": level,
     }
-    found = held(runs, metric, **wishes)
+    found = compare_judges(runs, metric, **options)
     if out:
-        write_annotations(panel_annotations(runs, metric, **wishes), out)
-    if form is ReportFormat.table:
-        render(found, create_console())
-    else:
-        typer.echo(found.model_dump_json(indent=2))
+        write_annotations(panel_annotations(runs, metric, **options), out)
+    print_report(found, form, render)

@@ -8,34 +8,25 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from greval.cli.compare import MISSED
-from greval.cli.evaluate import FAILED, STOPPED
+from greval.cli import FAILED, MISSED, STOPPED
 from greval.cli.failures import print_failure_hints
 from greval.cli.options import (
-    BaseUrl,
+    CapOptions,
     Concurrency,
-    Depth,
+    DryRun,
     Folders,
-    FormatOption,
     JudgeName,
-    MaxCalls,
-    MaxCost,
-    MaxItems,
-    PriceTable,
+    JudgeOptions,
+    Only,
     Quiet,
-    ReasonPlace,
     ReportFormat,
-    Seed,
-    Temperature,
-    Timeout,
     create_console,
-    require_judge,
+    expand_groups,
+    print_report,
 )
-from greval.cli.progress_bar import ProgressBar
-from greval.cli.stopping import describe_stop, stop_on_signals
+from greval.cli.progress_bar import ProgressBar, describe_stop, stop_on_signals
 from greval.datasets import read_cases
 from greval.judging.model.judge import Judge
-from greval.judging.model.prices import Prices
 from greval.metrics.library import add_dependencies, load_metric
 from greval.records.metric import Metric, set_reason_depth
 
@@ -44,6 +35,10 @@ if TYPE_CHECKING:
     from greval.trust.probing.stages import ProbeOptions
 
 
+SETTINGS = Only(["base_url", "temperature", "seed", "timeout", "max_items", "reason", "reason_depth"])
+
+
+@expand_groups
 def probe(  # noqa: PLR0913 - the options of a command
     context: typer.Context,
     metric: Annotated[str, typer.Argument(help="a judged metric, by its name or its file")],
@@ -62,39 +57,23 @@ def probe(  # noqa: PLR0913 - the options of a command
         Path | None, typer.Option("--out", "-o", metavar="RUN", help="the run folder; runs/probe-METRIC by default")
     ] = None,
     library: Folders = None,
-    base_url: BaseUrl = None,
-    temperature: Temperature = 0.0,
-    seed: Seed = None,
-    timeout: Timeout = 60.0,
-    max_items: MaxItems = None,
-    reason: ReasonPlace = "before",
-    reason_depth: Depth = None,
+    settings: Annotated[JudgeOptions, SETTINGS],
     concurrency: Concurrency = None,
-    max_calls: MaxCalls = None,
-    max_cost: MaxCost = None,
-    prices: PriceTable = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="say what it would ask at most, and ask nothing")] = False,
+    caps: CapOptions,
+    dry_run: DryRun = False,
     fail_under: Annotated[
         float | None,
         typer.Option(min=0, max=1, metavar="RATE", help="exit with 1 where the kill rate of a check is below"),
     ] = None,
     show: Annotated[int, typer.Option(min=0, metavar="N", help="show N mutants that were not caught")] = 5,
     quiet: Quiet = False,
-    form: FormatOption = ReportFormat.table,
+    form: ReportFormat = "table",
 ) -> None:
     """Measure which planted faults a judge detects. The same command again judges only what is missing."""
     folders = library or []
-    (definition,) = set_reason_depth([load_metric(metric, *folders)], reason_depth)
-    model = require_judge(
-        judge,
-        base_url=base_url,
-        temperature=temperature,
-        seed=seed,
-        timeout=timeout,
-        max_items=max_items,
-        reason=reason,
-    )
-    wishes: ProbeOptions = {
+    (definition,) = set_reason_depth([load_metric(metric, *folders)], settings.reason_depth)
+    model = settings.create_judge(judge)
+    options: ProbeOptions = {
         "checks": [name.strip() for name in checks.split(",") if name.strip()] if checks else None,
         "limit": limit,
         "mutants": mutants,
@@ -102,21 +81,20 @@ def probe(  # noqa: PLR0913 - the options of a command
         "out": out,
         "built_on": add_dependencies([definition], *folders),
         "concurrency": concurrency,
-        "max_calls": max_calls,
-        "max_cost": max_cost,
-        "prices": Prices.load(prices),
         "debug": bool(context.obj),
+        "max_calls": caps.max_calls,
+        "max_cost": caps.max_cost,
+        "prices": caps.read_prices(),
     }
     if dry_run:
-        _print_forecast(definition, model, cases, wishes)
+        _print_forecast(definition, model, cases, options)
         return
-    found = asyncio.run(_probe(definition, model, cases, wishes, ProgressBar(quiet=quiet)))
-    if form is ReportFormat.json:
-        typer.echo(found.model_dump_json(indent=2))
-    elif not quiet:
+    found = asyncio.run(_probe(definition, model, cases, options, ProgressBar(quiet=quiet)))
+    if form == "json" or not quiet:
         from greval.report.probe import render
 
-        render(found, create_console(), show=show)
+        print_report(found, form, render, show=show)
+    if form == "table" and not quiet:
         print_failure_hints(Path(found.folder), found.failures, found.judge, found.why or "")
     _exit_with_status(found, fail_under)
 
@@ -125,8 +103,7 @@ async def _probe(metric: Metric, judge: Judge, cases: str | None, options: Probe
     """Probe with a progress bar. The first Ctrl-C finishes calls in flight, the second stops immediately."""
     from greval.trust.probing.api import probe_async
 
-    stop = asyncio.Event()
-    stop_on_signals(stop)
+    stop = stop_on_signals()
     reading = read_cases(cases) if cases else None
     shown: ProbeOptions = {**options, "on_progress": bar.show, "on_result": bar.add_result}
     with bar:

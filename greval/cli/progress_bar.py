@@ -1,8 +1,10 @@
-"""Progress of a run on stderr: a live bar on a terminal, plain lines elsewhere."""
+"""Progress of a run on stderr, as a live bar on a terminal and as plain lines elsewhere, and its stop by Ctrl-C."""
 
 from __future__ import annotations
 
+import asyncio
 import json
+import signal
 import sys
 from collections.abc import Callable
 from types import TracebackType
@@ -11,6 +13,7 @@ from typing import TYPE_CHECKING, Self
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
+from greval.judging.model.budget import RAISE_CAP_HINT
 from greval.records.result import Result
 from greval.runs.progress import Progress as Snapshot
 
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
 LINE_SECONDS = 5.0
 EVENT_SECONDS = 1.0
 BAR_WIDTH = 12
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class ProgressBar:
@@ -135,3 +139,31 @@ def format_progress(snapshot: Snapshot, *, finished: bool = False) -> str:
 def _format_duration(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+def stop_on_signals() -> asyncio.Event:
+    """Return an event that is set on the first Ctrl-C or SIGTERM. The next one ends the command immediately."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def handle_first() -> None:  # prints last: a user who sees the line can stop immediately
+        stop.set()
+        for number in STOP_SIGNALS:
+            loop.remove_signal_handler(number)
+            signal.signal(number, signal.SIG_DFL)
+        sys.stderr.write("stopping: what is in flight is finished and kept; once more stops at once\n")
+
+    for number in STOP_SIGNALS:
+        loop.add_signal_handler(number, handle_first)
+    return stop
+
+
+def describe_stop(why: str) -> str:
+    """Format why a command was stopped, and how to resume it.
+
+    Example:
+        >>> describe_stop("it was asked to stop")
+        'stopped: it was asked to stop; what was judged is kept, run the same command again to go on'
+    """
+    again = "" if RAISE_CAP_HINT in why else ", run the same command again to go on"
+    return f"stopped: {why}; what was judged is kept{again}"

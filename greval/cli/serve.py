@@ -3,24 +3,51 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from greval.cli.options import AnswerForm, BaseUrl, MaxRetries, ReasonPlace, Temperature, Timeout, require_judge
+from greval.cli.options import JudgeOptions, Only, expand_groups
 from greval.errors import GrevalError
 from greval.judging.model.judge import Judge
 from greval.serve.settings import MEGABYTE, ServerLimits, ServerSettings
 
-USAGE_ERROR = 2
 DEFAULTS = ServerLimits()
+SETTINGS = Only(["base_url", "temperature", "timeout", "structured", "reason", "max_retries"])
 
 
-def _create_limit_option(variable: str, flag: str, help: str, metavar: str = "N") -> Any:  # noqa: A002, ANN401 - typer's word and type
-    """Create the option for a limit, which an environment variable can also set."""
-    return typer.Option(flag, envvar=f"GREVAL_{variable}", metavar=metavar, min=1, help=help)
+def _limit(name: str, help: str, metavar: str = "N", unit: int = 1) -> Any:  # noqa: A002, ANN401 - typer's word and type
+    """Create the option of a limit, which an environment variable sets too."""
+    flag, variable = f"--{name.replace('_', '-')}", f"GREVAL_{name.upper()}"
+    return typer.Option(flag, envvar=variable, metavar=metavar, min=1, help=help, callback=lambda count: count * unit)
 
 
+def _megabytes(name: str, help: str) -> Any:  # noqa: A002, ANN401 - as above
+    return _limit(name, help, "MB", MEGABYTE)
+
+
+class LimitOptions(NamedTuple):
+    """The limits of the server, by the names of `ServerLimits`."""
+
+    calls: Annotated[int, _limit("calls", "the judge's calls in flight, of all clients")] = DEFAULTS.calls
+    waiting: Annotated[int, _limit("waiting", "the requests that may wait for them")] = DEFAULTS.waiting
+    rate: Annotated[int, _limit("rate", "the requests of one key a minute")] = DEFAULTS.rate
+    seconds: Annotated[int, _limit("request_timeout", "how long one request may take", "SECONDS")] = int(
+        DEFAULTS.seconds
+    )
+    patience: Annotated[
+        int, _limit("patience", "how long a client may send or read nothing within a request", "SECONDS")
+    ] = int(DEFAULTS.patience)
+    body: Annotated[int, _megabytes("max_body", "the largest body of a request")] = DEFAULTS.body // MEGABYTE
+    upload: Annotated[int, _megabytes("max_upload", "the largest data set")] = DEFAULTS.upload // MEGABYTE
+    held: Annotated[int, _megabytes("max_held", "the bodies in memory at once")] = DEFAULTS.held // MEGABYTE
+    batch: Annotated[int, _limit("max_batch", "the cases of one request")] = DEFAULTS.batch
+    items: Annotated[int, _limit("max_items", "the chunks or triples of one case")] = DEFAULTS.items
+    text: Annotated[int, _limit("max_text", "the letters of one text")] = DEFAULTS.text
+    depth: Annotated[int, _limit("max_depth", "how deep JSON may be nested")] = DEFAULTS.depth
+
+
+@expand_groups
 def serve(  # noqa: PLR0913 - the options of a command
     *,
     host: Annotated[str, typer.Option(envvar="GREVAL_HOST", help="the address to listen on")] = "127.0.0.1",
@@ -33,12 +60,7 @@ def serve(  # noqa: PLR0913 - the options of a command
             help="a judge that clients may choose, the first is the default; may be given often",
         ),
     ] = None,
-    base_url: BaseUrl = None,
-    temperature: Temperature = 0.0,
-    timeout: Timeout = 60.0,
-    structured: AnswerForm = "auto",
-    reason: ReasonPlace = "before",
-    max_retries: MaxRetries = 6,
+    settings: Annotated[JudgeOptions, SETTINGS],
     library: Annotated[
         list[Path] | None,
         typer.Option(envvar="GREVAL_LIBRARY", metavar="DIR", help="a folder of metric files; may be given often"),
@@ -50,68 +72,12 @@ def serve(  # noqa: PLR0913 - the options of a command
         Path | None,
         typer.Option(envvar="GREVAL_KEYS", metavar="FILE", help="the file of API keys, made by greval keys add"),
     ] = None,
-    workers: Annotated[int, _create_limit_option("WORKERS", "--workers", "how many processes serve")] = 1,
-    calls: Annotated[
-        int, _create_limit_option("CALLS", "--calls", "the judge's calls in flight, of all clients")
-    ] = DEFAULTS.calls,
-    waiting: Annotated[
-        int, _create_limit_option("WAITING", "--waiting", "the requests that may wait for them")
-    ] = DEFAULTS.waiting,
-    rate: Annotated[int, _create_limit_option("RATE", "--rate", "the requests of one key a minute")] = DEFAULTS.rate,
-    request_timeout: Annotated[
-        int, _create_limit_option("REQUEST_TIMEOUT", "--request-timeout", "how long one request may take", "SECONDS")
-    ] = int(DEFAULTS.seconds),
-    patience: Annotated[
-        int,
-        _create_limit_option(
-            "PATIENCE", "--patience", "how long a client may send or read nothing within a request", "SECONDS"
-        ),
-    ] = int(DEFAULTS.patience),
-    max_body: Annotated[int, _create_limit_option("MAX_BODY", "--max-body", "the largest body of a request", "MB")] = (
-        DEFAULTS.body // MEGABYTE
-    ),
-    max_upload: Annotated[int, _create_limit_option("MAX_UPLOAD", "--max-upload", "the largest data set", "MB")] = (
-        DEFAULTS.upload // MEGABYTE
-    ),
-    max_held: Annotated[int, _create_limit_option("MAX_HELD", "--max-held", "the bodies in memory at once", "MB")] = (
-        DEFAULTS.held // MEGABYTE
-    ),
-    max_batch: Annotated[
-        int, _create_limit_option("MAX_BATCH", "--max-batch", "the cases of one request")
-    ] = DEFAULTS.batch,
-    max_items: Annotated[
-        int, _create_limit_option("MAX_ITEMS", "--max-items", "the chunks or triples of one case")
-    ] = DEFAULTS.items,
-    max_text: Annotated[int, _create_limit_option("MAX_TEXT", "--max-text", "the letters of one text")] = DEFAULTS.text,
-    max_depth: Annotated[
-        int, _create_limit_option("MAX_DEPTH", "--max-depth", "how deep JSON may be nested")
-    ] = DEFAULTS.depth,
+    workers: Annotated[int, _limit("workers", "how many processes serve")] = 1,
+    limits: LimitOptions,
 ) -> None:
     """Serve metrics over HTTP: REST, LangServe and a web page. Without keys, for this machine only."""
     from greval.serve.start import run_server
 
-    settings = {
-        "base_url": base_url,
-        "temperature": temperature,
-        "timeout": timeout,
-        "structured": structured,
-        "reason": reason,
-        "max_retries": max_retries,
-    }
-    limits = ServerLimits(
-        calls=calls,
-        waiting=waiting,
-        rate=rate,
-        seconds=request_timeout,
-        patience=patience,
-        body=max_body * MEGABYTE,
-        upload=max_upload * MEGABYTE,
-        held=max_held * MEGABYTE,
-        batch=max_batch,
-        items=max_items,
-        text=max_text,
-        depth=max_depth,
-    )
     run_server(
         ServerSettings(
             host=host,
@@ -121,21 +87,20 @@ def serve(  # noqa: PLR0913 - the options of a command
             runs=runs,
             keys=keys,
             workers=workers,
-            limits=limits,
+            limits=ServerLimits(**limits._asdict()),
         ),
         announce=typer.echo,
     )
 
 
-def _parse_judges(named: list[str] | tuple[str, ...], settings: dict[str, Any]) -> dict[str, Judge]:
+def _parse_judges(names: list[str] | tuple[str, ...], settings: JudgeOptions) -> dict[str, Judge]:
     """Parse the judges by the names that clients use: the text before `=`, else the model name."""
     found: dict[str, Judge] = {}
-    for text in named:
-        name, is_named, model = text.partition("=")
-        model = model if is_named else name
-        local = model.partition(":")[0] == "local"
+    for text in names:
+        name, sign, model = text.partition("=")
+        model = model if sign else name
         if name in found:
-            message = f"--judge {text}: there is one of this name already; write NAME=MODEL to tell them apart"
-            raise GrevalError(message)
-        found[name] = require_judge(model, **(settings | {"base_url": None} if local else settings))
+            raise GrevalError(f"--judge {text}: another judge has this name; write NAME=MODEL with a name of its own")
+        local = model.partition(":")[0] == "local"
+        found[name] = (settings._replace(base_url=None) if local else settings).create_judge(model)
     return found
