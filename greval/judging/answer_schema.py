@@ -106,20 +106,12 @@ def format_schema_name(name: str) -> str:
 def parse_verdict(
     metric: JudgedMetric, answer: object, *, item: str | None = None, shown_ids: ShownIds | None = None
 ) -> Judgement:
-    """Parse one verdict.
+    """Parse one verdict: its reason, its value on the scale, and its notes.
 
-    Args:
-        metric: The definition of the metric.
-        answer: The verdict as parsed from the judge's JSON.
-        item: The id of the judged chunk or triple.
-        shown_ids: The ids of the items that were numbered in the prompt.
-
-    Returns:
-        The judgement with its notes, including the counted ones.
+    `item` is the id of the item that it is about, and `shown_ids` the ids of the numbers that the judge was shown.
 
     Raises:
-        MalformedVerdictError: Of kind `malformed` if a part is missing or of the wrong type, of
-            kind `off_scale` if the value is not on the scale.
+        MalformedVerdictError: If a part is missing or has the wrong type, or the value is not on the scale.
     """
     fields = _require_mapping(answer, "the answer")
     reason = fields.get("reason")

@@ -106,18 +106,18 @@ async def draft_async(
         if reply.failure:
             fault = reply.failure.message
             if reply.failure.kind in SETUP_FAILURES:
-                told = (
+                raise JudgeUnavailableError(
                     f"{client.label} cannot be asked: {fault}; {format_failure_hint(reply.failure.kind, client.label)}"
                 )
-                raise JudgeUnavailableError(told)
             continue
         try:
             return _build_metric(given, bounds, names, parse_last_object(reply.text))
         except (MalformedVerdictError, ValidationError) as error:
             fault = "; ".join(_list_errors(error)) if isinstance(error, ValidationError) else str(error)
             messages = [*messages[:2], AIMessage(reply.text), HumanMessage(f"That cannot be used: {fault}\nMend it.")]
-    message = f"{client.label} gave no valid definition in {MAX_TRIES} tries: {fault}; try again or another model"
-    raise JudgeError(message)
+    raise JudgeError(
+        f"{client.label} gave no valid definition in {MAX_TRIES} tries: {fault}; try again or another model"
+    )
 
 
 def _check_definition(given: Mapping[str, Any], bounds: tuple[int, int] | None, names: tuple[str, ...]) -> None:

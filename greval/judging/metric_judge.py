@@ -184,14 +184,10 @@ class MetricJudge:
 
 
 def compute_answer_limit(metric: JudgedMetric, verdicts: int = 1) -> int:
-    """Compute the token limit of an answer of the embedded model.
+    """Compute the token limit of an answer of the embedded model with a number of verdicts.
 
-    The limit is that of a brief answer plus an allowance for the depth of the reason. The allowance assumes one
-    token a character, which no script exceeds by much.
-
-    Args:
-        metric: The definition.
-        verdicts: The number of verdicts in one answer.
+    It is that of a brief answer plus an allowance for the depth of the reason. The allowance assumes one token a
+    character, which no script exceeds by much.
 
     Example:
         >>> from greval.metrics.library import load

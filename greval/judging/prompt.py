@@ -100,11 +100,8 @@ def format_system_text(
 ) -> str:
     """Format the system message, which is the same for every case of a metric.
 
-    Args:
-        metric: The definition.
-        many: Whether numbered items are judged in one answer.
-        example: Whether to show the form of the answer as JSON, for models without native schemas.
-        reason: Whether the reason comes before or after the value.
+    With `many`, numbered items are judged in one answer. With `example`, the form of the answer is shown as JSON, for
+    models without native schemas.
     """
     parts = [
         f"You are a careful, impartial judge.\n\nMetric: {metric.name}. {metric.description}",
@@ -118,13 +115,7 @@ def format_system_text(
 
 
 def format_case_text(metric: JudgedMetric, case: Case, numbered: Sequence[Item] = ()) -> str:
-    """Format the message of a case: its fenced fields, then the request to judge.
-
-    Args:
-        metric: The definition.
-        case: The case to judge.
-        numbered: The items to judge in this message, numbered from 1 in their order.
-    """
+    """Format the message of a case: its fenced fields, then the request to judge the items, numbered from 1."""
     parts = [format_need(need, case) for need in metric.needs if need != metric.over]
     if numbered:
         parts.append(_wrap_in_fence("items", _format_numbered_items("item", numbered)))

@@ -17,13 +17,7 @@ _WHITESPACE = " \t\n\r"
 
 
 def parse_last_object(text: str) -> dict[str, Any]:
-    """Parse the last complete JSON object in a text.
-
-    Args:
-        text: The model's answer, with or without prose or a code fence around the object.
-
-    Returns:
-        The object.
+    """Parse the last complete JSON object in a model's answer, with or without prose or a code fence around it.
 
     Raises:
         MalformedVerdictError: If the text has no such object, or it is not strict JSON (duplicate key, NaN, lone
@@ -35,8 +29,9 @@ def parse_last_object(text: str) -> dict[str, Any]:
     """
     found = find_last_object(text)
     if found is None:
-        shown = "an empty text" if not text.strip() else "no complete JSON object in the answer"
-        raise MalformedVerdictError("malformed", shown)
+        raise MalformedVerdictError(
+            "malformed", "an empty text" if not text.strip() else "no complete JSON object in the answer"
+        )
     start, end = found
     try:
         parsed: dict[str, Any] = _DECODER.decode(text[start:end])
@@ -109,14 +104,12 @@ def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Build an object from its pairs, and reject a duplicate key, because either value could be meant."""
     built = dict(pairs)
     if len(built) < len(pairs):
-        message = "a key stands twice in one object"
-        raise ValueError(message)
+        raise ValueError("a key stands twice in one object")
     return built
 
 
 def _reject_constant(name: str) -> None:
-    message = f"{name} is no JSON number"
-    raise ValueError(message)
+    raise ValueError(f"{name} is no JSON number")
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_build_object, parse_constant=_reject_constant)

@@ -89,8 +89,9 @@ class FunctionMethod:
 
     async def _run_in_thread(self, sample: Sample) -> object:
         if len(self._abandoned) >= MAX_ABANDONED:
-            message = f"{len(self._abandoned)} earlier calls were given up and still run; mend the method, it hangs"
-            raise MethodError(message)
+            raise MethodError(
+                f"{len(self._abandoned)} earlier calls were given up and still run; mend the method, it hangs"
+            )
         future = EXECUTOR.submit(copy_context().run, self._function, sample)
         try:
             return await asyncio.wrap_future(future)

@@ -228,9 +228,7 @@ def _load_adapter(kind: str, rest: str) -> Method:
 def read_spec(spec: str, **allowed: tuple[str, ...] | None) -> tuple[str, dict[str, str]]:
     """Parse `PLACE?name=value&name=value` into the place and the options.
 
-    Args:
-        spec: The spec.
-        allowed: The allowed values of each option; None if any value is allowed.
+    The allowed values of each option are given by its name; None allows any value.
 
     Raises:
         DataError: If an option is unknown, is given twice, or has a value that is not allowed.

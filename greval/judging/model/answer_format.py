@@ -49,11 +49,7 @@ class AnswerFormat:
     ) -> AIMessage:
         """Send messages to a model, and return its message without reading it.
 
-        Args:
-            model: The model.
-            messages: The messages to send.
-            config: LangChain's config.
-            plain: Whether the model can be called without LangChain's machinery. It is used if there are no callbacks.
+        A model that is `plain` is called without LangChain's machinery if there are no callbacks.
         """
         if plain and self.tier != "tools" and not config.get("callbacks"):
             arguments = (
@@ -73,8 +69,7 @@ class AnswerFormat:
             )
             raw = await model.ainvoke(messages, config, **arguments)
         if not isinstance(raw, AIMessage):
-            message = f"the model gave a {type(raw).__name__} instead of a message"
-            raise TypeError(message)
+            raise TypeError(f"the model gave a {type(raw).__name__} instead of a message")
         return raw
 
     def _build_once(self, model: BaseChatModel, make: Callable[[BaseChatModel, AnswerFormat], Any]) -> Any:  # noqa: ANN401

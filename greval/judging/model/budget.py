@@ -176,10 +176,7 @@ class RunGuard:
                 await self._came.wait()
 
     def admit_call(self, tokens: int = 0) -> None:
-        """Count a call that is about to be made.
-
-        Args:
-            tokens: The estimated input tokens of the call.
+        """Count a call that is about to be made with this estimated number of input tokens.
 
         Raises:
             StoppedError: If the call may not be made.
@@ -224,12 +221,8 @@ class RunGuard:
     def record_answer(self, metric: str, failure: Failure | None) -> None:
         """Record whether an answer was read as a verdict of a metric, and stop the run if too many were not.
 
-        A readable answer resets the count of unreadable ones. Before the first readable answer the count covers all
-        metrics together, afterwards each metric separately.
-
-        Args:
-            metric: The name of the metric.
-            failure: Why no verdict was read, or None if one was.
+        A readable answer, whose failure is None, resets the count of unreadable ones. Before the first readable answer
+        the count covers all metrics together, afterwards each metric separately.
         """
         self._came.set()
         if failure is None:

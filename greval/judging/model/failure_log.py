@@ -16,11 +16,7 @@ FAILURE_LOG_FILE = "debug.jsonl"
 
 
 class FailureLog:
-    """Appends failed calls to a JSON Lines file with `asked`, `answered` and `failures`. API keys are redacted.
-
-    Args:
-        folder: The run folder.
-    """
+    """Appends failed calls of a run to a JSON Lines file, with `asked`, `answered` and `failures`, without keys."""
 
     def __init__(self, folder: Path) -> None:
         """Store the path. The file is created with the first failure."""

@@ -43,11 +43,7 @@ FAILURE_HINTS: Mapping[FailureKind, str] = {
 
 
 def format_failure_hint(kind: FailureKind, model: str) -> str:
-    """Return what to do about a failure of a judge.
-
-    Args:
-        kind: The kind of the failure.
-        model: The name of the judge, such as `openai:MODEL`.
+    """Return what to do about a failure of a judge, which is named as in `openai:MODEL`.
 
     Example:
         >>> format_failure_hint("connection", "openai:m")
@@ -86,8 +82,7 @@ def parse_judge_name(model: str) -> tuple[str, str]:
     if not provider or not (name or provider == LOCAL):
         given = model.strip(":")
         example = "openai:MODEL" if given in {"", "openai"} else f"openai:{given}"
-        message = f"judge {model!r}: write PROVIDER:MODEL, such as {example}, or local"
-        raise JudgeError(message)
+        raise JudgeError(f"judge {model!r}: write PROVIDER:MODEL, such as {example}, or local")
     return provider, name
 
 
@@ -160,12 +155,7 @@ _SECRETS = re.compile(r"sk-[\w*-]{6,}|(?<=Bearer )\S+")
 
 
 def classify_error(error: BaseException, secrets: Iterable[str] = ()) -> Failure:
-    """Classify an exception of a model call as a failure, with the secrets redacted.
-
-    Args:
-        error: The exception.
-        secrets: Texts to redact, in addition to texts that are or look like a key of the environment.
-    """
+    """Classify an exception of a model call as a failure, with keys and the given secrets redacted."""
     causes = [*_iterate_causes(error)]
     told = ((kind, cause) for cause in causes if (kind := _classify_by_response(cause)))
     named = ((kind, cause) for cause in reversed(causes) if (kind := _classify_by_class_name(cause)))

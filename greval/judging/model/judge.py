@@ -102,8 +102,7 @@ class Judge(Record):
     def _reject_secrets(cls, options: dict[str, JsonValue]) -> dict[str, JsonValue]:
         """Reject secrets in the options, because the options are stored with the results."""
         if secret := [name for name in _iterate_names(options) if SECRET_NAME.search(name)]:
-            message = f"{', '.join(secret)}: secrets come from the environment only"
-            raise ValueError(message)
+            raise ValueError(f"{', '.join(secret)}: secrets come from the environment only")
         return options
 
     @field_validator("base_url")
@@ -113,11 +112,9 @@ class Judge(Record):
         if url is not None:
             parts = urlsplit(url)
             if parts.scheme not in {"http", "https"} or not parts.hostname:
-                message = f"{url!r} is no http(s) address such as http://127.0.0.1:8000/v1"
-                raise ValueError(message)
+                raise ValueError(f"{url!r} is no http(s) address such as http://127.0.0.1:8000/v1")
             if parts.username or parts.password or SECRET_NAME.search(parts.query):
-                message = "the address holds credentials; keys come from the environment only"
-                raise ValueError(message)
+                raise ValueError("the address holds credentials; keys come from the environment only")
         return url
 
     @property
@@ -283,8 +280,7 @@ def _read_openai_key(judge: Judge) -> str:
     """Read the key from the environment. It may be missing if a server is named by `base_url`."""
     key = os.environ.get(KEY_VARIABLE, "")
     if not key and judge.base_url is None and not os.environ.get(URL_VARIABLE):
-        message = f"judge {judge.model!r}: set {KEY_VARIABLE}, or name a server of your own with base_url"
-        raise JudgeError(message)
+        raise JudgeError(f"judge {judge.model!r}: set {KEY_VARIABLE}, or name a server of your own with base_url")
     return key or "none"
 
 
@@ -310,6 +306,5 @@ def _build_provider_model(judge: Judge) -> BaseChatModel:
     except (ImportError, ValueError) as error:
         known = next((line for line in str(error).splitlines() if line.startswith("Supported providers")), "")
         what = f"LangChain knows no such provider. {known}; or openai:MODEL with --base-url URL" if known else error
-        message = f"judge {judge.model!r}: {what}"
-        raise JudgeUnavailableError(message) from error
+        raise JudgeUnavailableError(f"judge {judge.model!r}: {what}") from error
     return model

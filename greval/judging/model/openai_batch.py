@@ -99,8 +99,7 @@ def format_batch_request(
     try:
         return json.dumps({"custom_id": custom_id, "method": "POST", "url": ENDPOINT, "body": body}, ensure_ascii=True)
     except TypeError as error:
-        message = f"request {custom_id}: an argument of the call cannot be written as JSON: {error}"
-        raise JudgeError(message) from error
+        raise JudgeError(f"request {custom_id}: an argument of the call cannot be written as JSON: {error}") from error
 
 
 def parse_batch_answer(line: str, model: ChatOpenAI) -> tuple[str, AIMessage | Failure]:
@@ -142,8 +141,9 @@ def _parse_line(line: str) -> dict[str, JsonValue]:
         and isinstance(told.get("response") or {}, dict)
     ):
         return told
-    message = f"no line of a batch, which is JSON with custom_id and response: {line[:80]!r}; fetch the file again"
-    raise DataError(message)
+    raise DataError(
+        f"no line of a batch, which is JSON with custom_id and response: {line[:80]!r}; fetch the file again"
+    )
 
 
 def _build_request_error(told: JsonValue, status: int | None) -> BatchRequestError:
@@ -264,8 +264,9 @@ class BatchFiles:
             failure = classify_error(error, [self._client.api_key])
             hint = NO_ENDPOINT_HINT if failure.kind == "request" else format_failure_hint(failure.kind, "openai:")
             going = f"; these go on and can be collected: {','.join(ids)}" if ids else ""
-            message = f"{doing}: {self._client.base_url.host}: {failure.message}; {hint}{going}"
-            raise JudgeUnavailableError(message) from error
+            raise JudgeUnavailableError(
+                f"{doing}: {self._client.base_url.host}: {failure.message}; {hint}{going}"
+            ) from error
 
 
 def _split_into_files(lines: Iterable[str], max_requests: int, max_bytes: int) -> Iterator[IO[bytes]]:

@@ -50,8 +50,7 @@ async def ask(model: ChatOpenAI, messages: Sequence[BaseMessage], extra: Mapping
         raise ValueError(answer["error"])
     choices = answer.get("choices") if isinstance(answer, dict) else None
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
-        message = f"Unexpected response type: no chat completion but {str(answer)[:200]!r}"
-        raise TypeError(message)
+        raise TypeError(f"Unexpected response type: no chat completion but {str(answer)[:200]!r}")
     said = choices[0].get("message")
     if isinstance(said, dict) and isinstance(said.get("content") or "", str) and not said.get("tool_calls"):
         return _read_text_message(answer, choices[0], said)

@@ -46,8 +46,9 @@ class Price(Record):
     def _check_cached_price(self) -> Self:
         """Reject a cached price above the normal one. No provider has one, so the two were probably swapped."""
         if self.cached_input is not None and self.cached_input > self.input:
-            message = f"cached_input ({self.cached_input}) is dearer than input ({self.input}); are they swapped?"
-            raise ValueError(message)
+            raise ValueError(
+                f"cached_input ({self.cached_input}) is dearer than input ({self.input}); are they swapped?"
+            )
         return self
 
     def cost(self, usage: Usage) -> float | None:

@@ -95,9 +95,7 @@ class RateLimiter:
     async def acquire(self, tokens: float = 0, *, cautious: bool = False) -> None:
         """Wait until a call may be made, and reserve its tokens. `release` ends the call.
 
-        Args:
-            tokens: The expected tokens of the call.
-            cautious: Whether to limit the calls in flight until the first answer arrives.
+        A cautious caller limits the calls in flight until the first answer arrives.
         """
         if self._queued or not self._has_room(cautious=cautious) or self._compute_delay() > 0:
             await self._wait_for_turn(cautious=cautious)
@@ -126,9 +124,7 @@ class RateLimiter:
     def record_refusal(self, pause: float | None, tokens: float = 0) -> None:
         """Record that the provider refused a call because of its rate limit.
 
-        Args:
-            pause: The seconds that the provider asked to wait, or None if it did not say.
-            tokens: The tokens reserved for the call. They are released.
+        The tokens reserved for the call are released. `pause` is the time in seconds that the provider asked to wait.
         """
         now = self._clock()
         if self._tokens and tokens:

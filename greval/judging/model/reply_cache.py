@@ -46,11 +46,7 @@ class Reply:
     def from_json(dumped: str, key: str, *, paid: bool) -> Reply:
         """Build a reply from its cached JSON.
 
-        Args:
-            dumped: The output of `to_json`.
-            key: The key of the request.
-            paid: Whether the reply was paid for in this run and is in no result yet. Otherwise it is a cache hit that
-                costs nothing.
+        A reply that was paid for in this run and is in no result yet keeps its usage. Any other is a free cache hit.
         """
         told = json.loads(dumped)
         usage = Usage(**told["usage"]) if paid else Usage(hits=1)
@@ -107,8 +103,9 @@ class ReplyCache(CloseOnExit):
                 f"PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; {REPLIES_TABLE}; {COUNTED_TABLE}"
             )
         except (OSError, sqlite3.Error) as error:
-            message = f"{path}: cannot be used to remember replies: {error}; name another file, or go without"
-            raise StoreError(message) from error
+            raise StoreError(
+                f"{path}: cannot be used to remember replies: {error}; name another file, or go without"
+            ) from error
 
     def get(self, key: str) -> Reply | None:
         """Return the cached reply of a key, or None if the key is not cached.
@@ -158,8 +155,9 @@ class ReplyCache(CloseOnExit):
         try:
             yield
         except sqlite3.Error as error:
-            message = f"{self.path}: {error}; free some space, take the file away, or go without the cache"
-            raise StoreError(message) from error
+            raise StoreError(
+                f"{self.path}: {error}; free some space, take the file away, or go without the cache"
+            ) from error
 
     def close(self) -> None:
         """Close the connection to the file."""

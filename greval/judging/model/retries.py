@@ -25,15 +25,9 @@ The jitter spreads the retries of concurrent calls.
 async def call_with_retries(
     retries: int, attempt: Callable[[], Awaitable[Reply]], sleep: Callable[[float], Awaitable[None]]
 ) -> Reply:
-    """Make a call, and retry it while its failure is transient. Waits that the provider asks for are respected.
+    """Make a call, and retry it at most so many times while its failure is transient; return the last reply.
 
-    Args:
-        retries: The most retries after the first attempt.
-        attempt: Makes one call. A failure is part of its reply, not raised.
-        sleep: Waits for a number of seconds.
-
-    Returns:
-        The reply of the last attempt.
+    Waits that the provider asks for are respected. A failure is part of the reply, not raised.
     """
     first = [await attempt()]
     if not retries or not _is_transient(first[0]):  # the usual case, which avoids the cost of AsyncRetrying

@@ -18,18 +18,9 @@ GRACE_SECONDS = 1.0
 
 
 async def call_method(method: Method, name: str, sample: Sample, *, timeout: float | None, debug: bool = False) -> Case:  # noqa: ASYNC109 - an option of the caller
-    """Call a method; an exception is returned as a failed response and never raised.
+    """Call a method, and return the sample with its response; an exception is its `error` and is never raised.
 
-    Args:
-        method: The method.
-        name: Its name.
-        sample: The sample.
-        timeout: The timeout of the call, in seconds.
-        debug: Whether an error includes its traceback.
-
-    Returns:
-        The sample with the response, or with an `error`. `usage.latency` is measured if the method does not
-        report it.
+    `usage.latency` is measured if the method does not report it. With `debug` an error includes its traceback.
     """
     start = read_clock()
     try:

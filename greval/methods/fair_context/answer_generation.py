@@ -149,12 +149,7 @@ def with_generator(
 ) -> dict[str, Method]:
     """Wrap methods so that one model answers for all of them; without a model they keep their own answers.
 
-    Args:
-        methods: The methods by name.
-        model: The answering model. All methods share one client.
-        context: The context of the model, see `ContextMode`.
-        facts: The facts that `fair` counts, see `counts_by`.
-        by: The groupings to count, see `counts_by`.
+    The methods share one client. `facts` and `by` are those of `counts_by`, for the context `fair`.
 
     Raises:
         MethodError: If `context` is `fair` and `facts` is missing.

@@ -70,13 +70,10 @@ class TableFolder(NamedTuple):
         return [table for table in TABLES if not self.table_path(table).is_file()]
 
     def read_rows(self, table: str, *columns: str, needed: Sequence[tuple[str, ...]], notes: list[str]) -> list[Row]:
-        """Read columns of a table; no rows if it is not there.
+        """Read columns of a table; no rows if it is not there. A column that the table lacks is None in every row.
 
-        Args:
-            table: The table.
-            columns: The names of the columns. A column that the table lacks is None in every row.
-            needed: The required columns, each as a tuple of alternative names. Rows without a value are left out.
-            notes: A list to which a sentence on the omitted rows is appended.
+        Each required column in `needed` is a tuple of alternative names. Rows without a value are left out, and a
+        sentence on them is appended to `notes`.
 
         Raises:
             DataError: If the table cannot be read, or no row has the required columns.

@@ -29,11 +29,8 @@ ID_COLUMNS = ("id", "human_readable_id", "title", "document_id", "document_ids",
 class IndexIds:
     """The ids of an index by the numbers that contexts hold (`human_readable_id`).
 
-    Args:
-        by_number: For each part of a context, the id by the number.
-        documents: The document of each text unit, by the id of the text unit.
-        reports: The document of each community report, by the number of the community. Only communities with a single
-            document are included.
+    `by_number` has the ids for each part of a context. `documents` has the document of each text unit, by its id, and
+    `reports` that of each community report, by the number of the community, if it has a single document.
     """
 
     by_number: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -42,12 +39,7 @@ class IndexIds:
 
     @classmethod
     def from_tables(cls, tables: Mapping[str, Table | None], document: DocumentName = "id") -> IndexIds:
-        """Read the ids from the tables of an index.
-
-        Args:
-            tables: The tables by name.
-            document: The field that identifies documents.
-        """
+        """Read the ids from the tables of an index, by name; `document` is the field that identifies documents."""
         rows = {name: list(iterate_rows(_select_id_columns(table))) for name, table in tables.items()}
         names = {str(row["id"]): str(row.get(document) or row["id"]) for row in rows.get("documents", ())}
         units = {str(row["id"]): list_document_ids(row) for row in rows.get("text_units", ())}
@@ -94,22 +86,13 @@ def build_response(
     reports: ReportField = "chunks",
     usage: Effort | None = None,
 ) -> Response:
-    """Build a response from an answer and its contexts.
+    """Build a response from an answer and its contexts: tables of sources, entities, relationships, reports and claims.
 
-    Text units become chunks in the order of the context. Community reports follow them, with ids such as `report:7`.
-    Relationships become triples whose predicate is the description. The descriptions of entities (predicate
-    `description`) and the claims follow them. If there are entities, the traversal starts at them and follows the
-    relationships.
-
-    Args:
-        answer: The answer.
-        contexts: The tables of each context by name: sources, entities, relationships, reports, claims.
-            An item of several contexts is included once, at its first position.
-        ids: The ids of the index.
-        ranking: The similarity of each text unit to the question, by its id, most similar first. It gives
-            the order and the scores of the chunks.
-        reports: Whether community reports become chunks or aggregates.
-        usage: The usage of the query.
+    Text units become chunks in the order of the context, or of `ranking` (their similarity to the question by id).
+    Community reports follow them, with ids such as `report:7`, or become aggregates. Relationships become triples whose
+    predicate is the description. The descriptions of entities (predicate `description`) and the claims follow them. If
+    there are entities, the traversal starts at them and follows the relationships. An item of several contexts is
+    included once.
     """
     parts = {
         part: [row for context in contexts for row in iterate_rows(context.get(part))]

@@ -39,18 +39,11 @@ def find_file_path(row: Mapping[str, Any]) -> str | None:
 def build_response(
     answer: str, data: Mapping[str, Any], documents: Mapping[str, str], mode: str, usage: Effort | None = None
 ) -> Response:
-    """Build a response from an answer and its context.
+    """Build a response from an answer and the `data` of LightRAG's result; `documents` has the document of each chunk.
 
     Relations become triples whose predicate is the description. The descriptions of entities (predicate `description`)
     follow them. The traversal starts at the entities. In the mode `global` it has no start nodes, because LightRAG
-    retrieves relations and not entities.
-
-    Args:
-        answer: The answer.
-        data: The `data` of LightRAG's result: lists of entities, relationships and chunks.
-        documents: The document of each chunk, by the id of the chunk.
-        mode: The mode of the query; `naive` has neither triples nor a traversal.
-        usage: The usage of the query.
+    retrieves relations and not entities. The mode `naive` has neither triples nor a traversal.
     """
     entities, relations = data.get("entities") or (), data.get("relationships") or ()
     edges = tuple(build_edge(row["src_id"], row["tgt_id"], row.get("description")) for row in relations)

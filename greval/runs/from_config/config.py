@@ -43,8 +43,7 @@ def _convert_name_list(methods: object) -> object:
     if not isinstance(methods, list | tuple) or not all(isinstance(name, str) for name in methods):
         return methods
     if twice := sorted({name for name in methods if methods.count(name) > 1}):
-        message = f"named twice: {', '.join(twice)}"
-        raise ValueError(message)
+        raise ValueError(f"named twice: {', '.join(twice)}")
     return dict.fromkeys(methods)
 
 
@@ -53,8 +52,7 @@ def _add_judge_provider(given: object) -> object:
     if not isinstance(given, Mapping):
         return given
     if not isinstance(given.get("model"), str):
-        message = "model is missing; name one, such as openai:gpt-5.1 or local"
-        raise ValueError(message)  # noqa: TRY004 - pydantic reports only a ValueError as a fault
+        raise ValueError("model is missing; name one, such as openai:gpt-5.1 or local")  # noqa: TRY004 - pydantic reports only a ValueError as a fault
     return {**given, "model": add_provider(given["model"])}
 
 
@@ -125,11 +123,7 @@ def locate_config(root: Path, file: Path) -> Path:
 
 
 def read_config(path: Path, root: Path) -> EvaluationConfig:
-    """Read a config file, YAML or JSON.
-
-    Args:
-        path: The file.
-        root: The folder that the paths in the file are relative to.
+    """Read a config file, YAML or JSON, whose paths are relative to a root folder.
 
     Raises:
         DataError: If the file has faults. All are reported at once, each with its line.
