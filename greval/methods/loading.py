@@ -225,26 +225,53 @@ def _load_adapter(kind: str, rest: str) -> Method:
     return method
 
 
-def read_spec(spec: str, **allowed: tuple[str, ...] | None) -> tuple[str, dict[str, str]]:
+def read_spec(spec: str, **allowed: tuple[str, ...] | type[int] | None) -> tuple[str, dict[str, str]]:
     """Parse `PLACE?name=value&name=value` into the place and the options.
 
-    The allowed values of each option are given by its name; None allows any value.
+    The allowed values of each option are given by its name: a tuple of them, `int` for whole numbers, None for any.
 
     Raises:
         DataError: If an option is unknown, is given twice, or has a value that is not allowed.
 
     Example:
-        >>> read_spec("ragtest?method=local&community_level=2", method=("local", "basic"), community_level=None)
+        >>> read_spec("ragtest?method=local&community_level=2", method=("local", "basic"), community_level=int)
         ('ragtest', {'method': 'local', 'community_level': '2'})
     """
     place, _, query = spec.partition("?")
     options: dict[str, str] = {}
     for name, value in parse_qsl(query, keep_blank_values=True):
         if name not in allowed:
-            raise DataError(f"{spec}: no option {name!r}; there are {', '.join(allowed) or 'none'}")
+            raise DataError(f"{spec}: unknown option {name!r}; the options are {', '.join(allowed) or 'none'}")
+        if name in options:
+            raise DataError(f"{spec}: {name} is given twice; give it once")
         values = allowed[name]
-        if name in options or (values is not None and value not in values):
-            wanted = f"one of {', '.join(values)}" if values is not None else "one value"
-            raise DataError(f"{spec}: {name}={value!r} will not do; give {wanted}")
+        if isinstance(values, tuple) and value not in values:
+            raise DataError(f"{spec}: {name}: expected one of {', '.join(values)}, got {value!r}")
+        if values is int and not value.isdecimal():
+            raise DataError(f"{spec}: {name}: expected a whole number, got {value!r}")
         options[name] = value
     return place, options
+
+
+def read_adapter_spec(
+    kind: str, spec: str, **allowed: tuple[str, ...] | type[int] | None
+) -> tuple[str, dict[str, str]]:
+    """Parse the part of a spec after the name of its adapter; see `read_spec`.
+
+    Raises:
+        MethodError: If an option is unknown, is given twice, or has a value that is not allowed.
+    """
+    try:
+        return read_spec(spec, **allowed)
+    except DataError as error:
+        raise MethodError(f"{kind}:{error}") from error
+
+
+def require_package(name: str, requirement: str) -> None:
+    """Raise if the package of an adapter is not installed.
+
+    Raises:
+        MethodError: If it is not. The message says how to install it.
+    """
+    if importlib.util.find_spec(name) is None:
+        raise MethodError(f"{name} is not installed beside greval: pip install '{requirement}'")

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from weakref import WeakSet
 
+from greval.errors import MethodError
 from greval.records.case import Effort
 
 Count = Callable[[str], int]
@@ -25,55 +26,73 @@ _WRAPPED: WeakSet[Callable[..., Any]] = WeakSet()
 
 @dataclass
 class QueryTrace:
-    """The trace of one query so far: its calls with failed ones, its tokens, and the tables that the model was given.
+    """The trace of one query of a system: its calls with failed ones, its tokens, and the tables given to the model.
 
-    `errors` includes exceptions that the system suppressed. `ranking` is the similarity of each passage by its id, most
-    similar first.
+    `usage` is known when the query has ended. `errors` includes exceptions that the system suppressed. `ranking` is the
+    similarity of each passage by its id, most similar first.
     """
 
+    system: str
     calls: int = 0
     prompt_tokens: int = 0
     output_tokens: int = 0
     errors: list[Exception] = field(default_factory=list)
     contexts: list[Mapping[str, Any]] = field(default_factory=list)
     ranking: dict[str, float] = field(default_factory=dict)
-    began: float = field(default_factory=time.perf_counter)
+    usage: Effort | None = None
 
-    def compute_usage(self) -> Effort:
-        """Return the usage from the start of the query until now."""
-        latency = time.perf_counter() - self.began
-        return Effort(
-            latency=latency,
-            llm_calls=self.calls,
-            prompt_tokens=self.prompt_tokens,
-            output_tokens=self.output_tokens,
-        )
+    def require_answer(self, answer: object) -> str:
+        """Return the answer of the query.
+
+        Raises:
+            MethodError: If the system suppressed an error, or the answer is empty.
+        """
+        if self.errors:
+            first = self.errors[0]
+            more = f" (and {len(self.errors) - 1} more)" if len(self.errors) > 1 else ""
+            error = f"{type(first).__name__}: {first}{more}"
+            raise MethodError(f"{self.system}: it continued after an error: {error}") from first
+        if not isinstance(answer, str) or not answer.strip():
+            raise MethodError(f"{self.system}: the answer is empty, and no error was reported; see its log")
+        return answer
 
 
 _TRACE: ContextVar[QueryTrace | None] = ContextVar("watch", default=None)
 
 
 @contextmanager
-def trace_query() -> Iterator[QueryTrace]:
-    """Trace the query that runs in the `with` block.
+def trace_query(system: str) -> Iterator[QueryTrace]:
+    """Trace the query of a system that runs in the `with` block.
+
+    Raises:
+        MethodError: If the query raised an exception.
 
     Example:
-        >>> with trace_query() as trace:
+        >>> with trace_query("graphrag") as trace:
         ...     get_current_trace().calls += 1
-        >>> trace.calls
+        >>> trace.usage.llm_calls
         1
     """
-    watch = QueryTrace()
-    token = _TRACE.set(watch)
+    trace = QueryTrace(system)
+    token = _TRACE.set(trace)
+    start = time.perf_counter()
     try:
-        yield watch
+        yield trace
+    except Exception as error:
+        raise MethodError(f"{system}: {type(error).__name__}: {error}") from error
     finally:
         _TRACE.reset(token)
+    trace.usage = Effort(
+        latency=time.perf_counter() - start,
+        llm_calls=trace.calls,
+        prompt_tokens=trace.prompt_tokens,
+        output_tokens=trace.output_tokens,
+    )
 
 
 def get_current_trace() -> QueryTrace:
     """Return the trace of the running query; outside of a query, a new trace that is discarded."""
-    return _TRACE.get() or QueryTrace()
+    return _TRACE.get() or QueryTrace("")
 
 
 def wrap_once(function: Made, make: Callable[[Made], Made]) -> Made:

@@ -112,7 +112,7 @@ def test_root_and_titles(tmp_path):
     found = read_inventory(f"{tmp_path}?document=title")
     assert found.documents == {"one.txt", "two.txt"}
     assert found.nodes["ADA"] == ("one.txt", "two.txt")
-    with pytest.raises(DataError, match="document='author' will not do; give one of id, title"):
+    with pytest.raises(DataError, match="document: expected one of id, title, path, got 'author'"):
         read_inventory(f"{tmp_path}?document=author")
 
 

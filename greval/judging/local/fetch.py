@@ -174,10 +174,9 @@ class _FetchJob:
         free = self.free_space(self.target.parent)
         if free < need:
             raise JudgeUnavailableError(
-                f"{self.target.parent} has {free / 1e9:.2f} GB free,"
-                f" {need / 1e9:.2f} GB are needed"
-                f" ({self.model.size / 1e9:.2f} GB once it is done)."
-                " Free some, or name another folder: GREVAL_CACHE=/path."
+                f"{self.target.parent} has {free / 1e9:.2f} GB free, {need / 1e9:.2f} GB are needed "
+                f"({self.model.size / 1e9:.2f} GB once it is done). Free some, or name another folder: "
+                "GREVAL_CACHE=/path."
             )
 
 

@@ -82,10 +82,9 @@ def _read_shipped_packages(name: str) -> tuple[Package, ...]:
 
 
 _REPACKAGED_NOTE = (
-    "Repackaged for the package index by an anonymous packager, under package names"
-    " that do not say what is in them; greval never imports those packages, it reads"
-    " one data file from each. The joined file has the SHA-256 of the official GGUF"
-    " file. Upstream licence: Apache-2.0."
+    "Repackaged for the package index by an anonymous packager, under package names that do not say what is in them; "
+    "greval never imports those packages, it reads one data file from each. The joined file has the SHA-256 of the "
+    "official GGUF file. Upstream licence: Apache-2.0."
 )
 
 _SHIPPED_MODELS = (

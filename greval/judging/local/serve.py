@@ -145,9 +145,8 @@ def _resolve_model(name_or_path: str | Path | None, *, fetch_missing: bool) -> t
     path = fetch(model) if fetch_missing else cached_path(model)
     if path is None:
         raise JudgeUnavailableError(
-            f"{model.name} is not on this machine, or its file is damaged. Run once:"
-            f" greval local fetch {model.name} ({model.download / 1e9:.2f} GB)."
-            f"\n{ALTERNATIVES_HINT}"
+            f"{model.name} is not on this machine, or its file is damaged. Run once: greval local fetch {model.name} "
+            f"({model.download / 1e9:.2f} GB).\n{ALTERNATIVES_HINT}"
         )
     return model.name, path.resolve()
 

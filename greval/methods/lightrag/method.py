@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
-from greval.errors import DataError, MethodError
+from greval.errors import MethodError
 from greval.methods import Method
 from greval.methods.lightrag.records import build_response, find_file_path
-from greval.methods.loading import read_spec
+from greval.methods.loading import load_object, read_adapter_spec, require_package
 from greval.methods.query_trace import get_current_trace, trace_query, wrap_once
 from greval.records.case import Response, Sample
 
@@ -54,15 +53,14 @@ class LightRagMethod:
         """
         rag = await self._open()
         param = self._param()
-        with trace_query() as watch:
-            try:
-                result = await rag.aquery_llm(sample.question, param)
-            except Exception as error:
-                raise MethodError(f"lightrag: {type(error).__name__}: {error}") from error
-            usage = watch.compute_usage()
-        answer = _require_answer(result, watch.errors)
+        with trace_query("lightrag") as trace:
+            result = await rag.aquery_llm(sample.question, param)
+        found_nothing = (result.get("metadata") or {}).get("failure_reason") == "no_results"
+        if result.get("status") != "success" and not found_nothing:  # with no results it answers that it does not know
+            raise MethodError(f"lightrag: {result.get('message') or 'the query failed, and no reason was reported'}")
+        answer = trace.require_answer((result.get("llm_response") or {}).get("content"))
         data = result.get("data") or {}
-        return build_response(answer, data, await self._find_documents(rag, data), param.mode, usage)
+        return build_response(answer, data, await self._find_documents(rag, data), param.mode, trace.usage)
 
     async def _open(self) -> Any:  # noqa: ANN401 - LightRAG's own
         """Return the LightRAG object; create and initialise it on the first call."""
@@ -82,25 +80,6 @@ class LightRagMethod:
         ids = [row["chunk_id"] for row in chunks]
         stored = await rag.text_chunks.get_by_ids(ids) if ids else []
         return {key: row["full_doc_id"] for key, row in zip(ids, stored, strict=True) if row}
-
-
-def _require_answer(result: Mapping[str, Any], errors: list[Exception]) -> str:
-    """Return the answer of a result.
-
-    An empty retrieval is not an error: LightRAG then answers that it does not know.
-
-    Raises:
-        MethodError: If LightRAG failed, or the answer is empty.
-    """
-    answer = (result.get("llm_response") or {}).get("content")
-    found_nothing = (result.get("metadata") or {}).get("failure_reason") == "no_results"
-    if result.get("status") != "success" and not found_nothing:
-        raise MethodError(f"lightrag: {result.get('message') or 'it failed and does not tell why'}")
-    if errors:
-        raise MethodError(f"lightrag: it went on after an error: {type(errors[0]).__name__}: {errors[0]}")
-    if not isinstance(answer, str) or not answer.strip():
-        raise MethodError("lightrag: the answer is empty, and no error was told; look at LightRAG's log")
-    return answer
 
 
 async def _initialise(source: Any) -> Any:  # noqa: ANN401 - LightRAG's own
@@ -174,34 +153,22 @@ def load(spec: str) -> Method:
     Raises:
         MethodError: If lightrag is not installed, or the object does not exist.
     """
-    try:
-        place, given = read_spec(
-            spec,
-            mode=MODES,
-            top_k=None,
-            chunk_top_k=None,
-            response_type=None,
-            enable_rerank=("true", "false"),
-            document=("id", "path"),
-        )
-    except DataError as error:
-        raise MethodError(f"lightrag:{error}") from error
-    if importlib.util.find_spec("lightrag") is None:
-        raise MethodError(f"lightrag is not installed beside greval: pip install '{SUPPORTED_VERSIONS}'")
-    return _build_method(place, given, spec)
-
-
-def _build_method(place: str, given: dict[str, str], spec: str) -> Method:
+    place, given = read_adapter_spec(
+        "lightrag",
+        spec,
+        mode=MODES,
+        top_k=int,
+        chunk_top_k=int,
+        response_type=None,
+        enable_rerank=("true", "false"),
+        document=("id", "path"),
+    )
+    require_package("lightrag", SUPPORTED_VERSIONS)
     from lightrag import QueryParam  # type: ignore[import-not-found]
 
-    from greval.methods.loading import load_object
-
-    settings: dict[str, object] = {"mode": given.pop("mode", MODES[0]), "stream": False}
     document = given.pop("document", "id")
-    for name, value in given.items():
-        if name in INTEGER_OPTIONS and not value.isdecimal():
-            raise MethodError(f"lightrag:{spec}: {name}={value!r} will not do; give a whole number")
-        settings[name] = (
-            int(value) if name in INTEGER_OPTIONS else (value == "true" if name == "enable_rerank" else value)
-        )
+    settings: dict[str, object] = {"mode": MODES[0], "stream": False, **given}
+    settings |= {name: int(given[name]) for name in INTEGER_OPTIONS if name in given}
+    if "enable_rerank" in given:
+        settings["enable_rerank"] = given["enable_rerank"] == "true"
     return LightRagMethod(load_object(place), partial(QueryParam, **settings), "path" if document == "path" else "id")

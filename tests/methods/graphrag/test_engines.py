@@ -199,5 +199,5 @@ def test_a_project_that_cannot_be_opened(project):
     (project / "settings.yaml").write_text("no key is set", encoding="utf-8")
     with pytest.raises(MethodError, match=r"cannot be opened: ValueError: no key is set; does `graphrag query` work"):
         load(str(project))
-    with pytest.raises(MethodError, match="community_level='two' will not do; give a whole number"):
+    with pytest.raises(MethodError, match="community_level: expected a whole number, got 'two'"):
         load(f"{project}?community_level=two")

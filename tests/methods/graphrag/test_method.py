@@ -122,7 +122,7 @@ async def test_usage_of_a_call():
         return streamed("one ", "two") if given.get("stream") else whole
 
     asked = trace_chat_model(ask, words)
-    with trace_query() as watch:
+    with trace_query("graphrag") as watch:
         await asked(messages="who was it")
         messages = [{"role": "system", "content": "be short"}, {"role": "user", "content": "who was it"}]
         parts = [part async for part in await asked(messages=messages, stream=True)]
@@ -140,7 +140,7 @@ async def test_usage_of_a_stream():
     async def ask(**_):
         return told()
 
-    with trace_query() as watch:
+    with trace_query("graphrag") as watch:
         assert len([part async for part in await trace_chat_model(ask, words)(messages="who")]) == 2
     assert len([part async for part in await trace_chat_model(ask, words)(messages="who")]) == 2
     assert (watch.calls, watch.prompt_tokens, watch.output_tokens) == (1, 70, 9)
@@ -154,7 +154,7 @@ async def test_failed_calls():
             return streamed("one ", fails=True)
         raise TimeoutError("late")
 
-    with trace_query() as watch:
+    with trace_query("graphrag") as watch:
         with pytest.raises(TimeoutError):
             await trace_chat_model(ask, words)(messages="who")
         with pytest.raises(ConnectionError):
@@ -176,7 +176,7 @@ async def test_queries_at_once():
         return [part async for part in await asked(messages="x")]
 
     async def query(calls):
-        with trace_query() as watch:
+        with trace_query("graphrag") as watch:
             await asyncio.gather(*[call() for _ in range(calls)])
         return watch.calls, watch.output_tokens
 
@@ -242,7 +242,7 @@ async def test_engines_with_one_model():
 async def test_swallowed_error_is_raised():
     """An error that GraphRAG passes over is the method's error, also where it has an answer."""
     method = GraphRagMethod(build_search(engine(fails=True), "local"), IndexIds())
-    with pytest.raises(MethodError, match="it went on after an error: ConnectionError: gone"):
+    with pytest.raises(MethodError, match="it continued after an error: ConnectionError: gone"):
         await method(Sample(question="Who wrote it?"))
 
 
@@ -265,9 +265,9 @@ async def test_error_of_a_search_is_raised():
 
 def test_wrong_specs(tmp_path):
     """A wrong option, a folder that is no project and a missing package are told with what to do."""
-    with pytest.raises(MethodError, match="method='walk' will not do; give one of local, global, drift, basic"):
+    with pytest.raises(MethodError, match="method: expected one of local, global, drift, basic, got 'walk'"):
         load(f"{tmp_path}?method=walk")
-    with pytest.raises(MethodError, match="no option 'mode'; there are method, community_level"):
+    with pytest.raises(MethodError, match="unknown option 'mode'; the options are method, community_level"):
         load(f"{tmp_path}?mode=local")
     with pytest.raises(MethodError, match=r"settings\.yaml is not there; name the root"):
         load(str(tmp_path))

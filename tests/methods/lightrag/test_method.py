@@ -168,7 +168,7 @@ async def test_one_object_for_several_modes():
     [
         (Rag({"status": "failure", "message": "Query failed: no disk"}), "lightrag: Query failed: no disk"),
         (Rag({"status": "success", "llm_response": {"content": " "}}), "the answer is empty"),
-        (Rag(fails=True), "it went on after an error: ConnectionError: gone"),
+        (Rag(fails=True), "it continued after an error: ConnectionError: gone"),
         (lambda: 1 / 0, "cannot be opened: ZeroDivisionError"),
         (Rag({"status": "success", "llm_response": None}), "the answer is empty"),
     ],
@@ -201,7 +201,7 @@ async def test_loading(tmp_path, monkeypatch):
     assert response.chunks[0].doc_id == "one.txt"
     asked = sys.modules["my_rag"].rag.asked
     assert [*map(vars, asked)] == [{"calls": 1, "mode": "local", "stream": False, "top_k": 3, "enable_rerank": False}]
-    with pytest.raises(MethodError, match="top_k='few' will not do; give a whole number"):
+    with pytest.raises(MethodError, match="top_k: expected a whole number, got 'few'"):
         load("my_rag:rag?top_k=few")
     for name in ("lightrag", "my_rag"):
         del sys.modules[name]
@@ -217,7 +217,7 @@ async def test_nothing_found():
 
 def test_wrong_specs():
     """A wrong option and a missing package are told with what to do."""
-    with pytest.raises(MethodError, match="mode='walk' will not do; give one of mix, local, global, hybrid, naive"):
+    with pytest.raises(MethodError, match="mode: expected one of mix, local, global, hybrid, naive, got 'walk'"):
         load("my_rag:rag?mode=walk")
     with pytest.raises(MethodError, match="lightrag is not installed beside greval: pip install 'lightrag-hku"):
         load("my_rag:rag?mode=mix")
