@@ -31,8 +31,7 @@ from greval.errors import MethodError
 from greval.methods.reply_mapping import ReplyMapping
 from greval.methods.responses import as_response
 from greval.methods.templates import check_fields, fill_content, fill_url, find_variables, read_variables
-from greval.metrics.files.faults import find_line
-from greval.metrics.files.yaml_reader import read_source_file
+from greval.metrics.files.yaml_text import find_line, read_source_file
 from greval.records.case import Response, Sample
 from greval.records.record import Record
 

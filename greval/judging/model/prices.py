@@ -11,15 +11,14 @@ from pydantic import Field, ValidationError, model_validator
 
 from greval.errors import DataError
 from greval.judging.model.failures import LOCAL
-from greval.metrics.files.faults import find_line
-from greval.metrics.files.yaml_reader import read_source_file
+from greval.metrics.files.yaml_text import find_line, read_source_file
 from greval.records.record import Record
 from greval.records.result import Usage
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
-    from greval.metrics.files.yaml_reader import YamlSource
+    from greval.metrics.files.yaml_text import YamlSource
 
 SHIPPED_FILE = Path(__file__).with_name("prices.yaml")
 MILLION = 1_000_000

@@ -71,7 +71,7 @@ def parse_metric(text: str, source: str = "metric") -> JudgedMetric:
         tone.yaml:5: scale.range: must rise, got 5 to 1
     """
     from greval.metrics.files.validation import validate_source
-    from greval.metrics.files.yaml_reader import read_source
+    from greval.metrics.files.yaml_text import read_source
 
     _refuse_large(len(text.encode(errors="replace")), source)
     found = validate_source(read_source(text))
@@ -97,7 +97,7 @@ def write_metric(metric: JudgedMetric) -> str:
         >>> parse_metric(write_metric(metric)) == metric
         True
     """
-    from greval.metrics.files.yaml_writer import write_yaml
+    from greval.metrics.files.yaml_text import write_yaml
 
     return write_yaml(metric)
 

@@ -13,8 +13,8 @@ from greval.errors import DataError
 from greval.judging.model.failures import LOCAL
 from greval.judging.model.judge import Judge
 from greval.methods.fair_context import ContextMode
-from greval.metrics.files.faults import MetricFileFault, convert_errors, find_line
-from greval.metrics.files.yaml_reader import YamlSource, read_source_file
+from greval.metrics.files.validation import convert_errors
+from greval.metrics.files.yaml_text import MetricFileFault, YamlSource, find_line, read_source_file
 from greval.records.record import Record, Text
 from greval.runs.from_config import DEFAULT_GROUP_BY
 

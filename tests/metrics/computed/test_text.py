@@ -12,9 +12,8 @@ from strategies import cases
 
 from greval import Case, compile_metric
 from greval.metrics.computed.containment import find_match
-from greval.metrics.computed.dates import find_dates
 from greval.metrics.computed.text import token_f1
-from greval.metrics.computed.tokenisation import drop_articles, normalise_text, split_words
+from greval.metrics.computed.tokenisation import drop_articles, find_dates, normalise_text, split_words
 from greval.metrics.library import load_metric
 from greval.records.result import Skipped
 

@@ -10,7 +10,7 @@ from framework_folder import make_folder
 
 import greval
 from greval.errors import DataError
-from greval.metrics.files.yaml_reader import read_source
+from greval.metrics.files.yaml_text import read_source
 from greval.runs.from_config.config import EvaluationConfig, add_provider, read_config
 
 PUBLISHED = """
