@@ -9,8 +9,7 @@ from .analysis.gold.api import check_gold
 from .analysis.gold.rules import Finding
 from .datasets import RowFault, read_cases
 from .datasets.chunk_sources import fill_sources
-from .datasets.gold import read_gold
-from .datasets.gold_join import with_gold
+from .datasets.gold import read_gold, with_gold
 from .errors import (
     ArgillaError,
     DataError,

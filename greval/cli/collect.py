@@ -14,7 +14,7 @@ from greval.cli import FAILED, STOPPED
 from greval.cli.console import escape_control_characters
 from greval.cli.progress_bar import ProgressBar, stop_on_signals
 from greval.datasets import RowFault, read_cases
-from greval.datasets.case_input import filter_by_tags
+from greval.datasets.case_records import filter_by_tags
 from greval.datasets.row_faults import describe_row_faults
 from greval.judging.model.judge import Judge
 from greval.methods.fair_context import ContextMode

@@ -14,14 +14,12 @@ from greval._util.row_index import RowIndex, hash_key
 from greval._util.wording import find_typo
 from greval.datasets.field_names import MappedRow, format_printable, map_fields
 from greval.datasets.file_identity import UNKNOWN_SOURCE, CaseSource, identify_file
-from greval.datasets.json_files import BOM, LIST_UNIT, read_json, read_json_lines, read_stdin
-from greval.datasets.json_text import RawRow
-from greval.datasets.method_rows import METHODS, split_methods
-from greval.datasets.row_conversion import build_case, get_id, suggest_name
+from greval.datasets.json_files import BOM, LIST_UNIT, RawRow, read_json, read_json_lines, read_stdin
+from greval.datasets.row_conversion import METHODS, build_case, get_id, split_methods, suggest_name
+from greval.datasets.row_faults import RowFault
 from greval.datasets.tables import read_csv, read_parquet
 from greval.errors import DataError
 from greval.records.case import Case
-from greval.records.record import Record
 
 READERS: Mapping[str, Callable[[Path], Iterator[RawRow]]] = {
     ".jsonl": read_json_lines,
@@ -33,20 +31,6 @@ READERS: Mapping[str, Callable[[Path], Iterator[RawRow]]] = {
 }
 LINE_SUFFIXES = frozenset({".jsonl", ".ndjson"})
 STDIN = "-"
-
-
-class RowFault(Record):
-    """A row that is not a valid case.
-
-    Args:
-        place: The file and the line, or the file and the row number if it has no lines.
-        message: All faults of the row, each with the name of the field.
-        id: The row's id, or the one made from its position.
-    """
-
-    place: str
-    message: str
-    id: str | None = None
 
 
 @dataclass

@@ -1,23 +1,33 @@
-"""Cases passed by a program (records, tables, mappings), read like the rows of a file."""
+"""Cases that a program passes, as cases, mappings or rows of a table; a case as a run takes and stores it."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from math import isnan
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from pydantic import BaseModel
 
 from greval._util.arguments import require_iterable
-from greval.datasets.case_reader import CaseReader, RowFault
-from greval.datasets.json_files import LIST_KEYS, LIST_UNIT, find_list
-from greval.datasets.json_text import RawRow, build_row
+from greval.datasets.case_reader import CaseReader
+from greval.datasets.json_files import LIST_KEYS, LIST_UNIT, RawRow, build_row, find_list
+from greval.datasets.row_faults import RowFault
 from greval.errors import DataError, DataWarning
-from greval.records.case import Case
+from greval.records.case import Case, Sample
 
 CaseLike = Case | Mapping[str, object]
+DEFAULT_NAME = "cases"
+EXAMPLES = {
+    DEFAULT_NAME: "read_cases('cases.jsonl') or [Case(...)]",
+    "samples": "read_cases('questions.jsonl') or [Sample(...)]",
+}
+_MISSING_TYPES = frozenset({"NAType", "NaTType"})
+"""The types of the missing values of pandas, neither of which equals itself."""
+MAX_LISTED_ROWS = 1_000
+"""The maximum number of unreadable rows whose messages are kept. All unreadable rows are counted."""
+MAX_LISTED_VALUES = 10
 
 
 class TableLike(Protocol):
@@ -30,13 +40,6 @@ class TableLike(Protocol):
 
 CaseRecords = Iterable[CaseLike | RowFault] | TableLike
 """Cases that a program may pass in place of a file."""
-DEFAULT_NAME = "cases"
-EXAMPLES = {
-    DEFAULT_NAME: "read_cases('cases.jsonl') or [Case(...)]",
-    "samples": "read_cases('questions.jsonl') or [Sample(...)]",
-}
-_MISSING_TYPES = frozenset({"NAType", "NaTType"})
-"""The types of the missing values of pandas, neither of which equals itself."""
 
 
 def read_records(
@@ -188,3 +191,69 @@ def _convert_object(value: Any) -> object:  # noqa: ANN401 - as above
 
 def _is_nan(value: object) -> bool:
     return isinstance(value, float) and isnan(value)
+
+
+Row = TypeVar("Row", bound=Sample | RowFault)
+
+
+def read_case(given: Case | RowFault) -> Case:
+    """Return the case of a row.
+
+    Raises:
+        DataError: If the row could not be read as a case.
+    """
+    if isinstance(given, RowFault):
+        raise DataError(f"{given.place}: {given.message}")
+    return given
+
+
+def dump_case(case: Case) -> str:
+    """Return a case as JSON, as the log stores it.
+
+    Raises:
+        DataError: If one of its texts is not valid Unicode, which no log can store.
+    """
+    try:
+        return case.model_dump_json(exclude_defaults=True)
+    except ValueError as error:
+        raise DataError("holds half a surrogate pair; texts must be valid Unicode") from error
+
+
+def get_sample_fields(sample: Sample) -> dict[str, Any]:
+    """Return the fields of a sample; of a case only those that are also fields of a sample.
+
+    Example:
+        >>> fields = get_sample_fields(Case(id="q1", question="Who?", answer="Ada."))
+        >>> Sample(**fields) == Sample(id="q1", question="Who?")
+        True
+    """
+    return {name: getattr(sample, name) for name in Sample.model_fields}
+
+
+def filter_by_tags(rows: Iterable[Row], filters: Mapping[str, Collection[str]]) -> Iterator[Row]:
+    """Yield the samples that have one of the accepted values of each tag, and the rows that could not be read.
+
+    Raises:
+        DataError: At the end, if no sample matches. The message lists the existing values.
+
+    Example:
+        >>> rows = [Sample(question="Who?", tags={"level": "easy"}), Sample(question="Why?", tags={"level": "hard"})]
+        >>> [row.question for row in filter_by_tags(rows, {"level": ["hard"]})]
+        ['Why?']
+    """
+    values: dict[str, dict[str, None]] = {tag: {} for tag in filters}
+    found = not filters
+    for row in rows:
+        if isinstance(row, RowFault):
+            yield row
+            continue
+        for tag in filters.keys() & row.tags.keys():
+            values[tag][row.tags[tag]] = None
+        if all(row.tags.get(tag) in accepted for tag, accepted in filters.items()):
+            found = True
+            yield row
+    if not found:
+        known = "; ".join(
+            f"{tag} is {', '.join([*present][:MAX_LISTED_VALUES]) or 'in no sample'}" for tag, present in values.items()
+        )
+        raise DataError(f"no sample has these tags together ({known})")

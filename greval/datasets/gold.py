@@ -1,16 +1,22 @@
-"""Readers of gold: rows with an id and the expected documents, edges and nodes, or cases, each with its place."""
+"""Gold: rows with an id and the expected documents, edges and nodes, read from files and joined with cases."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
+from greval._util.arguments import require_any
 from greval._util.wording import find_typo
-from greval.datasets.case_reader import READERS, CaseReader, RowFault, read_cases
+from greval.datasets.case_reader import READERS, CaseReader, read_cases
 from greval.datasets.field_names import TRAVERSAL_NAMES, format_printable, is_known, list_names
-from greval.datasets.json_text import RawRow
-from greval.records.case import Case, Gold
+from greval.datasets.json_files import RawRow
+from greval.datasets.row_faults import RowFault
+from greval.errors import DataError
+from greval.records.case import Case, Gold, Sample, Traversal
+
+SHOWN_IDS = 3
 
 
 def read_gold(path: str | Path) -> Iterator[tuple[str, Case | RowFault]]:
@@ -80,3 +86,121 @@ def _add_question(values: Mapping[str, object]) -> Mapping[str, object]:
     if not values or any(values.get(name) is not None for name in list_names("question")):
         return values
     return {**values, "question": ""}
+
+
+T = TypeVar("T")
+
+
+def with_gold(cases: Iterable[T], gold: Iterable[Sample]) -> Iterator[T]:
+    """Join cases with the gold of the same id.
+
+    Args:
+        cases: Cases or samples; anything else, such as a faulty row, is passed through unchanged.
+        gold: Rows with `id` and `gold`; `expected_answer` and tags are used too if a row has them. Rows with the same
+            id are merged, such as one with documents and one with edges.
+
+    Returns:
+        The cases. The gold and the expected answer of the rows replace those of a case; tags of the case take
+        precedence. A case whose id is in no row stays unchanged. Cases are held back until the first one with a row.
+
+    Raises:
+        DataError: If two rows of gold have the same id and contradict each other, or if no case has the id of a row.
+
+    Example:
+        >>> from greval.records.case import Case
+        >>> rows = [Sample(id="q1", question="", gold={"essential_docs": ["d1"]}),
+        ...         Sample(id="q1", question="", gold={"expected_nodes": ["Ada"]})]
+        >>> [case.gold.expected_nodes for case in with_gold([Case(id="q1", question="Who?")], rows)]
+        [('Ada',)]
+    """
+    by_id = merge_rows(gold)
+
+    def has_gold(case: T) -> bool:
+        return isinstance(case, Sample) and case.id in by_id
+
+    return require_any(
+        (attach_gold(case, by_id) for case in cases), has_gold, lambda: build_unmatched_error("gold", by_id)
+    )
+
+
+def merge_rows(gold: Iterable[Sample]) -> dict[str, Sample]:
+    """Return rows of gold by id; rows with the same id are merged.
+
+    Raises:
+        DataError: If two rows have the same id and contradict each other.
+    """
+    by_id: dict[str, Sample] = {}
+    for row in gold:
+        by_id[row.id] = _merge_row(by_id[row.id], row) if row.id in by_id else row
+    return by_id
+
+
+def attach_gold(case: T, gold: Mapping[str, Sample]) -> T:
+    """Return a case with the gold, the expected answer and the tags of its id; tags of the case take precedence.
+
+    Args:
+        case: A case or a sample; anything else is returned unchanged.
+        gold: Rows of gold by id.
+    """
+    row = gold.get(case.id) if isinstance(case, Sample) else None
+    if not isinstance(case, Sample) or row is None:
+        return case
+    given = {"gold": row.gold, "expected_answer": row.expected_answer}
+    taken = {name: value for name, value in given.items() if value is not None}
+    return case.model_copy(update={**taken, "tags": {**row.tags, **case.tags}})
+
+
+def attach_traversal(case: T, logs: Mapping[tuple[str, str], Traversal | None]) -> T:
+    """Return a case with the traversal of its id and method, or of its id if the log names no method.
+
+    Args:
+        case: A case; anything else is returned unchanged.
+        logs: Traversals by id and method.
+
+    Example:
+        >>> logs = {("q1", ""): Traversal(final_nodes=["Ada"])}
+        >>> attach_traversal(Case(id="q1", question="Who?", method="walk"), logs).traversal.final_nodes
+        ('Ada',)
+    """
+    if not isinstance(case, Case):
+        return case
+    found = logs.get((case.id, case.method)) or logs.get((case.id, ""))
+    return case.model_copy(update={"traversal": found}) if found else case
+
+
+def build_unmatched_error(what: str, ids: Iterable[str], where: str = "") -> DataError:
+    """Build the error for rows whose ids match no case.
+
+    Example:
+        >>> print(build_unmatched_error("gold", ["q1", "q2"], "gold.jsonl"))
+        gold.jsonl: no case has the id of a row of gold there; its ids are 'q1', 'q2'
+    """
+    known = sorted({*ids})
+    some = ", ".join(map(repr, known[:SHOWN_IDS])) or "none"
+    more = f" and {len(known) - SHOWN_IDS:,} more" if len(known) > SHOWN_IDS else ""
+    place = f"{where}: " if where else ""
+    return DataError(f"{place}no case has the id of a row of {what} there; its ids are {some}{more}")
+
+
+def _merge_row(one: Sample, other: Sample) -> Sample:
+    """Merge two rows of gold with the same id.
+
+    Raises:
+        DataError: If they contradict each other.
+    """
+    contradicted: list[str] = []
+
+    def merge_field(name: str, mine: T | None, theirs: T | None) -> T | None:
+        if mine is not None and theirs is not None and mine != theirs:
+            contradicted.append(name)
+        return theirs if mine is None else mine
+
+    golds = one.gold, other.gold
+    fields = {name: merge_field(name, *(getattr(gold, name, None) for gold in golds)) for name in Gold.model_fields}
+    answer = merge_field("expected_answer", one.expected_answer, other.expected_answer)
+    if contradicted:
+        named = ", ".join(contradicted)
+        hint = "keep one of them (greval gold check FILE names both)"
+        raise DataError(f"gold of {one.id}: two rows differ in {named}; {hint}")
+    gold = Gold(**fields) if one.gold or other.gold else None
+    return one.model_copy(update={"gold": gold, "expected_answer": answer, "tags": {**other.tags, **one.tags}})

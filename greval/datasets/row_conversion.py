@@ -1,8 +1,9 @@
-"""Conversion of rows to cases: fields are converted and validated, and all faults of a row are reported at once."""
+"""Conversion of rows to cases: short forms and the forms of other tools are read, and faults are reported by field."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from math import isfinite
 from typing import TYPE_CHECKING
 
@@ -18,22 +19,131 @@ from greval.datasets.field_names import (
     format_printable,
     is_traversal_log,
     list_names,
+    split_dotted,
 )
-from greval.datasets.json_text import RefusedLiteral, describe_type
-from greval.datasets.langchain_documents import read_chunk, read_message
+from greval.datasets.json_files import RawRow, RefusedLiteral, describe_type
 from greval.records.case import Case, is_grade_mapping
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
-
     from pydantic_core import ErrorDetails
 
-    from greval.datasets.json_text import RawRow
 
+METHODS = "methods"
+RENAMED: Mapping[str, str] = {"response": "answer", "efficiency": "usage"}
+IDS = ("id", "chunk_id", "_id")
+DOC_IDS = ("doc_id", "document_id", "source", "file_path", "url")
+SCORES = ("score", "relevance_score", "similarity", "_score")
+TEXTS = ("page_content", "content")
+"""Names of the text of a chunk other than `text`."""
+_READ = frozenset({*TEXTS, "metadata", "type"})
 MAX_FAULTS = 50
 MAX_PATH = 200
 LARGEST_EXACT = 2**53
 _TEXT_FIELDS = ("id", "doc_id", "repo", "version")
+
+
+def split_methods(row: RawRow, position: int) -> Iterator[RawRow]:
+    """Yield a row for each method of a row that holds several, and any other row unchanged.
+
+    Plain columns of the row, such as the one that groups the questions, become tags. The reason of a failed response
+    becomes its `error`. The rows of a question without an id share an id made from its position.
+
+    Example:
+        >>> row = RawRow(1, {"question": "Who?", "methods": {"walk": {"response": "Ada"}, "flat": {"response": "Bob"}}})
+        >>> [(one.values["method"], one.values["answer"]) for one in split_methods(row, 1)]
+        [('walk', 'Ada'), ('flat', 'Bob')]
+    """
+    methods = row.values.get(METHODS)
+    if not isinstance(methods, Mapping) or not all(isinstance(one, Mapping) for one in methods.values()):
+        yield row
+        return
+    shared = {_name_tag(name, value): value for name, value in row.values.items() if name != METHODS}
+    if not any(shared.get(name) for name in list_names("id")):
+        shared["id"] = f"row-{position}"
+    for method, given in methods.items():
+        values = {RENAMED.get(name, name): value for name, value in given.items() if name != "failures"}
+        yield replace(row, values={**shared, **values, "method": method, **_read_error(given.get("failures"))})
+
+
+def _name_tag(name: str, value: object) -> str:
+    plain = isinstance(value, str | int | float) and name not in FIELD_BY_NAME and split_dotted(name) is None
+    return f"tags.{name}" if plain else name
+
+
+def _read_error(failures: object) -> dict[str, object]:
+    """Return the reason why there is no response, as a field of a case."""
+    failure = failures.get("response") if isinstance(failures, Mapping) else None
+    message = failure.get("message") if isinstance(failure, Mapping) else None
+    return {} if message is None else {"error": message}
+
+
+def read_document(text: object, metadata: Mapping[str, object], own_id: object = None) -> dict[str, object]:
+    """Return the chunk fields of a LangChain document.
+
+    Args:
+        text: Its text.
+        metadata: Its metadata, of which an id, `doc_id` or `source`, `repo`, `version` and a score are used.
+        own_id: Its own id; without it, the id of the metadata is used.
+
+    Example:
+        >>> read_document("Nine.", {"source": "hours.md", "page": 4})
+        {'text': 'Nine.', 'doc_id': 'hours.md'}
+    """
+    found: dict[str, object] = {"text": text}
+    if (given := own_id if own_id is not None else find_first(metadata, IDS)) is not None:
+        found["id"] = str(given)
+    if (doc_id := find_first(metadata, DOC_IDS)) is not None:
+        found["doc_id"] = str(doc_id)
+    found |= {name: str(metadata[name]) for name in ("repo", "version") if metadata.get(name) is not None}
+    score = find_first(metadata, SCORES)
+    return found if score is None else {**found, "score": score}
+
+
+def read_chunk(given: Mapping[str, object]) -> Mapping[str, object]:
+    """Return the fields of a chunk; a document in JSON has its text under `page_content` or `content`.
+
+    Example:
+        >>> read_chunk({"page_content": "Nine.", "metadata": {"source": "hours.md"}, "type": "Document"})
+        {'text': 'Nine.', 'doc_id': 'hours.md'}
+    """
+    if "text" in given:
+        return given
+    given = unwrap_serialised(given)
+    text = find_first(given, TEXTS)
+    if text is None:
+        return given
+    metadata = given.get("metadata")
+    found = read_document(text, metadata if isinstance(metadata, Mapping) else {})
+    return {**found, **{name: value for name, value in given.items() if name not in _READ and value is not None}}
+
+
+def read_message(value: object) -> object:
+    """Return the text of a message, a mapping with `content` and a `role` or `type`; return anything else unchanged.
+
+    Example:
+        >>> read_message({"role": "assistant", "content": [{"type": "text", "text": "At nine."}]})
+        'At nine.'
+    """
+    if isinstance(value, str) or not isinstance(value, Mapping):  # the first test is faster
+        return value
+    given = unwrap_serialised(value)
+    content = given.get("content")
+    if content is None or given.keys().isdisjoint({"role", "type"}):
+        return value
+    blocks = content if isinstance(content, list | tuple) else [content]
+    texts = [block.get("text") if isinstance(block, Mapping) else block for block in blocks]
+    return "".join(text for text in texts if isinstance(text, str))
+
+
+def unwrap_serialised(given: Mapping[str, object]) -> Mapping[str, object]:
+    """Return the content of an object serialised by LangChain's `dumpd`, and any other mapping unchanged."""
+    inner = given.get("kwargs") if "lc" in given else None
+    return inner if isinstance(inner, Mapping) else given
+
+
+def find_first(record: Mapping[str, object], names: Iterable[str]) -> object:
+    """Return the value of the first of several names that is recorded, or None."""
+    return next((record[name] for name in names if record.get(name) is not None), None)
 
 
 def build_case(row: RawRow, settled: MappedRow, made_id: str, method: str | None) -> Case | str:

@@ -1,4 +1,4 @@
-"""Messages about rows that are not valid cases: each fault once, the first five, then the number of the others."""
+"""Rows that are not valid cases, and messages about them: each fault once, the first five, then a count."""
 
 from __future__ import annotations
 
@@ -6,9 +6,24 @@ import re
 from collections.abc import Iterable
 
 from greval.errors import DataError
+from greval.records.record import Record
 
 MAX_LISTED = 5
 _PLACE = re.compile(r"(?P<place>.*?(?::|, row )\d+): (?P<message>.*)", re.DOTALL)
+
+
+class RowFault(Record):
+    """A row that is not a valid case.
+
+    Args:
+        place: The file and the line, or the file and the row number if it has no lines.
+        message: All faults of the row, each with the name of the field.
+        id: The row's id, or the one made from its position.
+    """
+
+    place: str
+    message: str
+    id: str | None = None
 
 
 def describe_row_faults(rows: Iterable[str], count: int | None = None) -> list[str]:

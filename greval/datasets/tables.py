@@ -16,8 +16,14 @@ from greval.datasets.field_names import (
     list_names,
     split_dotted,
 )
-from greval.datasets.json_files import LIST_UNIT, describe_encoding_fault
-from greval.datasets.json_text import InvalidJsonError, RawRow, find_faults, parse_json
+from greval.datasets.json_files import (
+    LIST_UNIT,
+    InvalidJsonError,
+    RawRow,
+    describe_encoding_fault,
+    find_faults,
+    parse_json,
+)
 from greval.errors import DataError, MissingExtraError
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ from greval.records.case import TAG, Case, Chunk, Triple, read_need
 from greval.records.metric import Metric
 
 Item = Chunk | Triple
+HASH_DIGITS = 16
 
 
 def explain_missing_needs(metric: Metric, case: Case) -> str | None:
@@ -98,9 +99,6 @@ def _explain_absence(need: str, found: object, metric: Metric) -> str | None:
 
 def _get_texts(item: Item) -> tuple[str, ...]:
     return (item.text,) if isinstance(item, Chunk) else (item.subject, item.predicate, item.object)
-
-
-HASH_DIGITS = 16
 
 
 def hash_json(content: JsonValue) -> str:

@@ -43,6 +43,12 @@ Tier = Literal["schema", "tools", "text", "computed"]
 
 ShownIds = dict[str, tuple[str, ...]]
 """For each kind (`chunk`, `triple`, `item`), the ids of the items in the prompt in the order of their numbers."""
+NESTED_RESULTS_SCHEMA: dict[str, JsonValue] = {
+    "type": "array",
+    "items": {"type": "object"},
+    "description": "results of this form",
+}
+"""The schema of results nested in a result. A reference to itself would leave the schema without its own fields."""
 
 
 class Usage(Record):
@@ -142,14 +148,6 @@ def build_outcome(judgements: Sequence[Judgement], failures: Sequence[Failure]) 
 
 def _is_empty(given: tuple[object, ...]) -> bool:
     return not given
-
-
-NESTED_RESULTS_SCHEMA: dict[str, JsonValue] = {
-    "type": "array",
-    "items": {"type": "object"},
-    "description": "results of this form",
-}
-"""The schema of results nested in a result. A reference to itself would leave the schema without its own fields."""
 
 
 class Result(Record):

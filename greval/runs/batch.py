@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, NoReturn, Unpack, cast
 from pydantic import JsonValue, ValidationError
 
 from greval.datasets import RowFault
-from greval.datasets.case_input import dump_case, read_case
-from greval.datasets.case_records import CaseRecords, read_records
+from greval.datasets.case_records import CaseRecords, dump_case, read_case, read_records
 from greval.datasets.file_identity import identify_file
 from greval.datasets.row_faults import build_unreadable_error
 from greval.errors import DataError, JudgeError, StoppedError

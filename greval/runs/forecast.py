@@ -11,8 +11,7 @@ from langchain_core.language_models import BaseChatModel
 from greval._util.arguments import check_options
 from greval._util.concurrency import run_sync
 from greval.datasets import RowFault
-from greval.datasets.case_input import dump_case, read_case
-from greval.datasets.case_records import CaseRecords, read_records
+from greval.datasets.case_records import CaseRecords, dump_case, read_case, read_records
 from greval.datasets.row_faults import build_unreadable_error
 from greval.errors import DataError
 from greval.judging.metric_judge import MetricJudge

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from greval.datasets.case_input import MAX_LISTED_ROWS
+from greval.datasets.case_records import MAX_LISTED_ROWS
 from greval.errors import StoreError
 from greval.records.record import Record
 from greval.records.result import Usage

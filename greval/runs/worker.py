@@ -28,7 +28,7 @@ from langchain_core.runnables import RunnableConfig
 
 from greval._util.concurrency import run_workers
 from greval.datasets import RowFault
-from greval.datasets.case_input import MAX_LISTED_ROWS, dump_case, read_case
+from greval.datasets.case_records import MAX_LISTED_ROWS, dump_case, read_case
 from greval.errors import DataError, StoppedError
 from greval.judging.metric_runnable import MetricRunnable
 from greval.judging.model.budget import RunGuard

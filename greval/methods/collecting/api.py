@@ -18,8 +18,7 @@ from langchain_core.runnables import Runnable
 
 from greval._util.concurrency import run_in_background, run_sync, run_workers
 from greval.datasets import RowFault
-from greval.datasets.case_input import MAX_LISTED_ROWS, dump_case, get_sample_fields, read_case
-from greval.datasets.case_records import read_records
+from greval.datasets.case_records import MAX_LISTED_ROWS, dump_case, get_sample_fields, read_case, read_records
 from greval.errors import DataError, MethodError
 from greval.judging.model.client import read_clock
 from greval.methods import Method

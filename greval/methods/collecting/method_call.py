@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import traceback
 
-from greval.datasets.case_input import dump_case, get_sample_fields
+from greval.datasets.case_records import dump_case, get_sample_fields
 from greval.errors import MethodError
 from greval.judging.model.client import read_clock
 from greval.judging.model.failures import MAX_MESSAGE_CHARS, redact_secrets

@@ -24,6 +24,10 @@ from greval.metrics.columns.text_column import BLOCK_ROWS, Words
 JUDGED_OFFSET = 1 << 40
 """The offset of the positions of judged documents, so that they sort after the ranked ones."""
 _FILL = np.uint64(2**64 - 1)
+BATCH_ROWS = 8 * BLOCK_ROWS
+"""Documents matched at once: hits are few, so that larger blocks save the fixed cost of each step."""
+Floats = npt.NDArray[np.float64]
+Scores = Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -229,10 +233,6 @@ def _fill_hashes(table: Words, documents: DocumentRanges, low: np.uint64) -> Non
         table[np.arange(table.shape[1]) < documents.lengths[:, None]] = hashes & ~low
 
 
-BATCH_ROWS = 8 * BLOCK_ROWS
-"""Documents matched at once: hits are few, so that larger blocks save the fixed cost of each step."""
-
-
 @dataclass(frozen=True)
 class Hits:
     """The judged documents that occur in rankings, by question and rank.
@@ -306,10 +306,6 @@ def find_repeats(documents: DocumentRanges) -> Ints:
     none = DocumentRanges(documents.grouped, documents.starts, np.zeros_like(documents.lengths), documents.whole)
     pairs = find_equal_pairs(documents, none)
     return np.sort(documents.starts[pairs.questions] + pairs.right)
-
-
-Floats = npt.NDArray[np.float64]
-Scores = Mapping[str, float]
 
 
 def find_judged(rankings: Sequence[Scores], judged: GroupedDocuments, qrels_places: Ints, *, ties_by_id: bool) -> Hits:

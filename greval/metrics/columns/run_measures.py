@@ -23,6 +23,7 @@ from greval.metrics.columns.rankings import Rankings
 
 Floats = npt.NDArray[np.float64]
 _NAME = re.compile(r"(?P<base>[a-z_]+)(?:@(?P<cut>[1-9][0-9]{0,8}))?(?P<exponential>-exponential)?")
+MissingPolicy = Literal["zero", "drop"]
 
 
 @dataclass(frozen=True)
@@ -181,9 +182,6 @@ def _describe_unknown_measure(name: str) -> str:
     near = find_similar(base.split("-")[0], FORMULAS)
     hint = f"; is it {near}{mark and '@'}{re.sub('[^0-9]', '', rest).lstrip('0') or (mark and '10')}?" if near else ""
     return f"no ranking measure is called {name!r}{hint} (measures: {', '.join(FORMULAS)}; with @k the first k count)"
-
-
-MissingPolicy = Literal["zero", "drop"]
 
 
 @dataclass(frozen=True)

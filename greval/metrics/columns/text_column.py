@@ -24,6 +24,12 @@ BLOCK_ROWS = 65_536
 """Rows processed at once: their arrays fit into the processor's cache."""
 _BYTE, _BITS, _WHOLE = np.uint64(3), np.uint64(8), np.uint64(64)
 _MASKS = np.array([(1 << 8 * n) - 1 for n in range(WORD_BYTES + 1)], dtype=np.uint64)
+MAX_TABLE_WORDS = 64
+"""Texts of up to this many words are decoded through a table of fixed width."""
+MIN_DISTINCT_ENDS = 0.99
+"""The share of distinct texts that must have distinct ends for hashes of the ends to suffice."""
+SAMPLE_ROWS = 8_192
+"""The number of rows, evenly spaced over a column, from which this share is estimated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,14 +191,6 @@ def count_pieces(longest: int) -> int:
 def _compute_factor(place: int) -> np.uint64:
     """Return the odd factor of the pieces with a number."""
     return np.uint64(((place + 1) * 0xA24BAED4963EE407 + 0x9FB21C651E98DF25) % 2**64 | 1)
-
-
-MAX_TABLE_WORDS = 64
-"""Texts of up to this many words are decoded through a table of fixed width."""
-MIN_DISTINCT_ENDS = 0.99
-"""The share of distinct texts that must have distinct ends for hashes of the ends to suffice."""
-SAMPLE_ROWS = 8_192
-"""The number of rows, evenly spaced over a column, from which this share is estimated."""
 
 
 class TextColumn(ChunkedArray[TextChunk]):

@@ -24,6 +24,36 @@ MIN_NUMBER_LENGTH = 7
 
 CodeSpan = tuple[int, int, str]
 """The index of a code's first word, the index after its last word, and its normalised text."""
+MIN_FUZZY_LENGTH = 5
+MAX_SLACK = 5
+MIN_ENTRIES = 2
+LIST_CONJUNCTIONS = frozenset({"and"})
+AMBIGUOUS_ABBREVIATIONS = frozenset(
+    {
+        *(
+            "all",
+            "am",
+            "an",
+            "and",
+            "are",
+            "as",
+            "at",
+            "be",
+            "by",
+            "can",
+            "did",
+            "do",
+            "has",
+            "he",
+            "him",
+            "his",
+            "how",
+        ),
+        *("i", "in", "is", "it", "its", "may", "me", "my", "not", "of", "on", "one", "or", "our", "out", "she", "so"),
+        *("the", "they", "to", "too", "two", "up", "us", "was", "we", "who", "will"),
+    }
+)
+"""Words that must not match an abbreviation in capitals: US and us, WHO and who."""
 
 
 def join_codes(
@@ -92,38 +122,6 @@ def _join_spans(found: Sequence[Word], text: str, parts: Sequence[CodeSpan]) -> 
         joined.append(Word("word", code, text[first:last], first, last) if code else found[place])
         place = end
     return joined
-
-
-MIN_FUZZY_LENGTH = 5
-MAX_SLACK = 5
-MIN_ENTRIES = 2
-LIST_CONJUNCTIONS = frozenset({"and"})
-AMBIGUOUS_ABBREVIATIONS = frozenset(
-    {
-        *(
-            "all",
-            "am",
-            "an",
-            "and",
-            "are",
-            "as",
-            "at",
-            "be",
-            "by",
-            "can",
-            "did",
-            "do",
-            "has",
-            "he",
-            "him",
-            "his",
-            "how",
-        ),
-        *("i", "in", "is", "it", "its", "may", "me", "my", "not", "of", "on", "one", "or", "our", "out", "she", "so"),
-        *("the", "they", "to", "too", "two", "up", "us", "was", "we", "who", "will"),
-    }
-)
-"""Words that must not match an abbreviation in capitals: US and us, WHO and who."""
 
 
 class ContainmentMatch(NamedTuple):

@@ -19,6 +19,53 @@ from typing import Literal, NamedTuple
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 LEAP_YEAR = 2024
 """A leap year, used to validate dates without a year."""
+_MONTH = (
+    r"(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
+    r"|sep(?:t(?:ember)?)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?"
+)
+_NOT_A_VERB = r"(?!(?-i:may|march)\b)"
+"""Excludes `may` and `march` in lower case, which are not months unless they are part of a full date."""
+_DAY = r"(\d{1,2})(?:st|nd|rd|th)?"
+_OF = r"\s+(?:of\s+)?"
+WordKind = Literal["word", "name", "letter", "number", "unit", "date", "symbol"]
+"""The kind of a word. `name` is the A of A-10, which is not an article."""
+ARTICLES = frozenset({"a", "an", "the"})
+_SCALES = {"thousand": 3, "million": 6, "billion": 9, "trillion": 12}
+_CURRENCIES = {"$": "dollar", "€": "euro", "£": "pound", "¥": "yen", "usd": "dollar", "eur": "euro", "gbp": "pound"}
+_UNIT_FORMS = (
+    *("% percent pct", "h hr hrs hour hours", "min mins minute minutes", "s sec secs second seconds"),
+    *("ms msec millisecond milliseconds", "day days", "week weeks", "month months", "year years yr yrs"),
+    *("km kilometer kilometers kilometre kilometres", "metre metres meter meters", "mile miles mi"),
+    *("kg kilogram kilograms kilo kilos", "gram grams g", "dollar dollars", "euro euros", "pound pounds", "yen jpy"),
+)
+_UNITS = {form: forms.split()[0] for forms in _UNIT_FORMS for form in forms.split()} | _CURRENCIES
+"""Units after a number, by each of their spellings."""
+_UNSPACED_SCRIPTS = ((0x0E00, 0x0EFF), (0x1000, 0x109F), (0x1780, 0x17FF), (0x2E80, 0x2FDF), (0x3005, 0x3007),
+             (0x3040, 0x30FF), (0x31F0, 0x31FF), (0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF),
+             (0x20000, 0x3FFFF))  # fmt: skip
+"""Code points of scripts without spaces: Thai, Lao, Burmese, Khmer, Chinese characters and Japanese syllables."""
+_QUOTES = "\u2019\u02bc"
+_REPLACED_MARKS = {**dict.fromkeys(_QUOTES, "'"), "\u2212": "-", "\u066b": ".", "\u066c": ",", "<": "c", ">": "c"}
+"""Replacements of characters: curly apostrophes, the minus sign, and the separators of Arabic numbers."""
+_ASCII_MARKS = frozenset(".,-'+#%$€£¥")
+_NUMBER = (
+    r"(?:0{1,3}(?:,0{2,3})*,000(?!0)(?:\.0+)?"  # 1,000.5
+    r"|0{1,3}(?:\.000){2,}(?![.0])(?:,0+)?|0{1,3}(?:\.000)+,0+(?![,0])"  # 1.000.000 and 1.000,5
+    r"|0+,0{1,2}(?![,.]?0)|0*\.0+(?!\.0)|0+)"  # 3,5 and 3.5 and 3
+)
+_WORD = re.compile(
+    rf"(?P<version>(?<![0.])0+(?:\.0+){{2,}}(?!0))(?<!\.000\.000)"
+    rf"|(?P<number>(?:(?<![a0c)])-)?{_NUMBER})(?P<tail>a[a0]*)?"
+    r"|(?P<initials>(?<![a0])(?:a\.){2,}a?(?!a))"
+    r"|(?P<elided>(?<![a0])a(?='a{2}))"
+    r"|(?P<word>a[a0]*(?:'a+)*(?:(?<=0)\.0+)*(?:\+\+|#)?)"
+    r"|(?P<letter>c)"
+    r"|(?P<symbol>[%$€£¥])"
+)
+_GROUPED = re.compile(r"(?<=\d)[\u00a0\u202f\u2009'\u2019](?=\d{3}(?!\d))")
+_QUOTED = re.compile(f"[{_QUOTES}]")
+_PER_CENT = re.compile(r"\bper cent\b", re.IGNORECASE)
+_RAISED = re.compile(r"(?<=\d)(?=[²³¹⁰⁴-⁹¼-¾⅐-⅞])")
 
 
 class PartialDate(NamedTuple):
@@ -45,16 +92,6 @@ class FoundDate(NamedTuple):
     start: int
     end: int
     date: PartialDate | None
-
-
-_MONTH = (
-    r"(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
-    r"|sep(?:t(?:ember)?)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?"
-)
-_NOT_A_VERB = r"(?!(?-i:may|march)\b)"
-"""Excludes `may` and `march` in lower case, which are not months unless they are part of a full date."""
-_DAY = r"(\d{1,2})(?:st|nd|rd|th)?"
-_OF = r"\s+(?:of\s+)?"
 
 
 def _parse_date(year: str, month: str, day: str) -> PartialDate | None:
@@ -119,11 +156,6 @@ def find_dates(text: str) -> Iterator[FoundDate]:
     yield from sorted(taken)
 
 
-WordKind = Literal["word", "name", "letter", "number", "unit", "date", "symbol"]
-"""The kind of a word. `name` is the A of A-10, which is not an article."""
-ARTICLES = frozenset({"a", "an", "the"})
-
-
 class Word(NamedTuple):
     """A word: its kind, its normalised form `key`, its original text and position; `date` is set for dates only."""
 
@@ -133,28 +165,6 @@ class Word(NamedTuple):
     start: int
     end: int
     date: PartialDate | None = None
-
-
-_SCALES = {"thousand": 3, "million": 6, "billion": 9, "trillion": 12}
-_CURRENCIES = {"$": "dollar", "€": "euro", "£": "pound", "¥": "yen", "usd": "dollar", "eur": "euro", "gbp": "pound"}
-_UNIT_FORMS = (
-    *("% percent pct", "h hr hrs hour hours", "min mins minute minutes", "s sec secs second seconds"),
-    *("ms msec millisecond milliseconds", "day days", "week weeks", "month months", "year years yr yrs"),
-    *("km kilometer kilometers kilometre kilometres", "metre metres meter meters", "mile miles mi"),
-    *("kg kilogram kilograms kilo kilos", "gram grams g", "dollar dollars", "euro euros", "pound pounds", "yen jpy"),
-)
-_UNITS = {form: forms.split()[0] for forms in _UNIT_FORMS for form in forms.split()} | _CURRENCIES
-"""Units after a number, by each of their spellings."""
-
-_UNSPACED_SCRIPTS = ((0x0E00, 0x0EFF), (0x1000, 0x109F), (0x1780, 0x17FF), (0x2E80, 0x2FDF), (0x3005, 0x3007),
-             (0x3040, 0x30FF), (0x31F0, 0x31FF), (0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF),
-             (0x20000, 0x3FFFF))  # fmt: skip
-"""Code points of scripts without spaces: Thai, Lao, Burmese, Khmer, Chinese characters and Japanese syllables."""
-
-_QUOTES = "\u2019\u02bc"
-_REPLACED_MARKS = {**dict.fromkeys(_QUOTES, "'"), "\u2212": "-", "\u066b": ".", "\u066c": ",", "<": "c", ">": "c"}
-"""Replacements of characters: curly apostrophes, the minus sign, and the separators of Arabic numbers."""
-_ASCII_MARKS = frozenset(".,-'+#%$€£¥")
 
 
 class _CharacterShapes(dict[int, str]):
@@ -179,24 +189,6 @@ class _CharacterShapes(dict[int, str]):
 
 
 _SHAPES = _CharacterShapes()
-_NUMBER = (
-    r"(?:0{1,3}(?:,0{2,3})*,000(?!0)(?:\.0+)?"  # 1,000.5
-    r"|0{1,3}(?:\.000){2,}(?![.0])(?:,0+)?|0{1,3}(?:\.000)+,0+(?![,0])"  # 1.000.000 and 1.000,5
-    r"|0+,0{1,2}(?![,.]?0)|0*\.0+(?!\.0)|0+)"  # 3,5 and 3.5 and 3
-)
-_WORD = re.compile(
-    rf"(?P<version>(?<![0.])0+(?:\.0+){{2,}}(?!0))(?<!\.000\.000)"
-    rf"|(?P<number>(?:(?<![a0c)])-)?{_NUMBER})(?P<tail>a[a0]*)?"
-    r"|(?P<initials>(?<![a0])(?:a\.){2,}a?(?!a))"
-    r"|(?P<elided>(?<![a0])a(?='a{2}))"
-    r"|(?P<word>a[a0]*(?:'a+)*(?:(?<=0)\.0+)*(?:\+\+|#)?)"
-    r"|(?P<letter>c)"
-    r"|(?P<symbol>[%$€£¥])"
-)
-_GROUPED = re.compile(r"(?<=\d)[\u00a0\u202f\u2009'\u2019](?=\d{3}(?!\d))")
-_QUOTED = re.compile(f"[{_QUOTES}]")
-_PER_CENT = re.compile(r"\bper cent\b", re.IGNORECASE)
-_RAISED = re.compile(r"(?<=\d)(?=[²³¹⁰⁴-⁹¼-¾⅐-⅞])")
 
 
 def normalise_text(text: str) -> str:

@@ -48,6 +48,15 @@ _KNOWN_KEYS: dict[tuple[str, int], tuple[str, ...]] = {
     ("examples", 4): tuple(Case.model_fields),
 }
 """The known keys by the field of the metric and the depth of the key."""
+_SCALE_KEYS = ("categories", "ordered", "range", "levels", "better")
+_PLACEHOLDERS: dict[str, Any] = {
+    "name": "x",
+    "description": "x",
+    "needs": [*PROMPT_FIELDS],
+    "scale": {"range": [0, 1], "levels": {"0": "x", "1": "x"}},
+    "steps": ["x"],
+}
+"""Placeholders for faulty fields while the others are checked against each other."""
 
 
 def convert_errors(errors: Sequence[ErrorDetails], data: object, lines: Mapping[Path, int]) -> list[MetricFileFault]:
@@ -174,17 +183,6 @@ def _is_low_count(fault: MetricFileFault) -> bool:
 
 def _is_inside(other: MetricFileFault, fault: MetricFileFault) -> bool:
     return len(other.path) > len(fault.path) and other.path[: len(fault.path)] == fault.path
-
-
-_SCALE_KEYS = ("categories", "ordered", "range", "levels", "better")
-_PLACEHOLDERS: dict[str, Any] = {
-    "name": "x",
-    "description": "x",
-    "needs": [*PROMPT_FIELDS],
-    "scale": {"range": [0, 1], "levels": {"0": "x", "1": "x"}},
-    "steps": ["x"],
-}
-"""Placeholders for faulty fields while the others are checked against each other."""
 
 
 def validate_source(source: YamlSource) -> JudgedMetric | list[MetricFileFault]:

@@ -40,6 +40,18 @@ MAX_DEPTH = 12
 _CONSTANTS = {"true": True, "false": False, "null": None, "~": None, "": None}
 _INT = re.compile(r"[-+]?[0-9]+")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+SCHEMA_LINE = "# yaml-language-server: $schema=metric.schema.json\n"
+MAX_LINE = 100
+"""Maximum line length. Longer text is folded into several lines."""
+UNBROKEN_WIDTH = 2**20
+"""The width passed to ruamel. It must not break lines itself, because it may add a space to quoted text."""
+INVISIBLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]")
+"""Invisible characters, some of which YAML readers treat as line breaks."""
+PLAIN_WORD = re.compile(r"\w([\w .@/-]*\w)?")
+YAML_BOOLEANS = frozenset({"yes", "no", "on", "off", "y", "n"})
+"""Text that YAML 1.1 readers parse as true or false."""
+MAX_WHOLE_SCORE = 1_000_000
+"""Whole scores up to this value are written without a decimal point."""
 
 
 class MetricFileFault(NamedTuple):
@@ -216,24 +228,6 @@ def _convert_scalar(event: ScalarEvent) -> object:
         return int(text) if _INT.fullmatch(text) else float(text) if _FLOAT.fullmatch(text) else text
     except ValueError:  # more digits than Python converts
         return text
-
-
-SCHEMA_LINE = "# yaml-language-server: $schema=metric.schema.json\n"
-MAX_LINE = 100
-"""Maximum line length. Longer text is folded into several lines."""
-
-UNBROKEN_WIDTH = 2**20
-"""The width passed to ruamel. It must not break lines itself, because it may add a space to quoted text."""
-
-INVISIBLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]")
-"""Invisible characters, some of which YAML readers treat as line breaks."""
-
-PLAIN_WORD = re.compile(r"\w([\w .@/-]*\w)?")
-YAML_BOOLEANS = frozenset({"yes", "no", "on", "off", "y", "n"})
-"""Text that YAML 1.1 readers parse as true or false."""
-
-MAX_WHOLE_SCORE = 1_000_000
-"""Whole scores up to this value are written without a decimal point."""
 
 
 def write_yaml(metric: JudgedMetric) -> str:

@@ -14,8 +14,7 @@ from langchain_core.language_models import BaseChatModel
 
 from greval._util.arguments import check_options
 from greval._util.concurrency import run_sync
-from greval.datasets.case_input import get_sample_fields
-from greval.datasets.case_records import read_records
+from greval.datasets.case_records import get_sample_fields, read_records
 from greval.errors import StoreError
 from greval.judging.model.judge import Judge
 from greval.methods.collecting.api import Collected, CollectProgress, collect_async

@@ -11,7 +11,7 @@ from pathlib import Path
 from langchain_core.language_models import BaseChatModel
 
 from greval._util.wording import did_you_mean
-from greval.datasets.case_input import filter_by_tags
+from greval.datasets.case_records import filter_by_tags
 from greval.errors import JudgeError, MethodError
 from greval.judging.model.judge import Judge
 from greval.methods import Method

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from greval.datasets import CaseReader, RowFault, read_cases
-from greval.datasets.case_input import get_sample_fields
 from greval.datasets.case_reader import READERS
+from greval.datasets.case_records import get_sample_fields
 from greval.datasets.field_names import FIELD_BY_NAME, format_printable, list_names, split_dotted
-from greval.datasets.json_text import RawRow
+from greval.datasets.json_files import RawRow
 from greval.datasets.row_faults import describe_row_faults
 from greval.errors import DataError
 from greval.records.case import Sample

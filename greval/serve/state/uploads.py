@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from greval._util.files import sync_folder, write_atomically
 from greval.datasets import CaseReader, RowFault
 from greval.datasets.case_reader import READERS
-from greval.datasets.json_text import RawRow
+from greval.datasets.json_files import RawRow
 from greval.errors import DataError
 from greval.records.case import Case
 from greval.records.record import Record

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from greval._util.files import write_atomically
 from greval.datasets import RowFault
-from greval.datasets.json_text import InvalidJsonError, describe_type, find_faults, parse_json
+from greval.datasets.json_files import InvalidJsonError, describe_type, find_faults, parse_json
 from greval.errors import DataError
 from greval.records.annotation import Annotation
 from greval.records.record import Record

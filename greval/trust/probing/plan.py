@@ -9,8 +9,7 @@ from importlib.resources import files
 from itertools import islice
 from typing import NamedTuple
 
-from greval.datasets.case_input import read_case
-from greval.datasets.case_records import CaseRecords, read_records
+from greval.datasets.case_records import CaseRecords, read_case, read_records
 from greval.errors import DataError
 from greval.records.case import Case
 from greval.records.metric import JudgedMetric

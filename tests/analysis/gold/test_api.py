@@ -18,8 +18,7 @@ from greval.analysis.comparison.api import compare
 from greval.analysis.gold.api import check_gold
 from greval.analysis.gold.rules import Finding
 from greval.cli.gold import app
-from greval.datasets.gold import read_gold
-from greval.datasets.gold_join import with_gold
+from greval.datasets.gold import read_gold, with_gold
 from greval.records.inventory import Inventory
 
 EDGE = ("Ada", "wrote", "Notes")
