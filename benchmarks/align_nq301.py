@@ -29,7 +29,7 @@ from langchain_core.messages import BaseMessage
 from greval import Annotation, Case, Judge, Metric, evaluate, load_metric, parse_metric
 from greval.stats.interval import Interval, wilson_interval
 from greval.testing import ScriptedJudge
-from greval.trust.agreement.levels import convert_items
+from greval.trust.agreement.value_pairs import convert_items
 from greval.trust.alignment import Alignment, align
 from greval.trust.alignment.gain import VerdictPair, compute_gain
 

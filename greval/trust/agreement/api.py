@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypedDict, Unpack
 
-from greval._util.arguments import build_unknown_name_error, check_options, resolve_run_folder
+from greval._util.arguments import check_options, resolve_run_folder
 from greval.errors import DataError
 from greval.records.annotation import Annotation
 from greval.records.scale import CategoricalScale, Scale
@@ -14,20 +14,21 @@ from greval.runs.run_reader import ItemKey, read_metric
 from greval.runs.store import Store
 from greval.stats.interval import LEVEL, check_level
 from greval.trust.agreement.baselines import compute_baselines, measure_lengths
-from greval.trust.agreement.figures import compute_people_agreement
-from greval.trust.agreement.judge_figures import compute_judge_figures, compute_weighted_figures
-from greval.trust.agreement.levels import convert_items
+from greval.trust.agreement.figures import compute_judge_figures, compute_people_agreement, compute_weighted_figures
 from greval.trust.agreement.records import Agreement, AgreementGroup, CombineAnnotators, TreatAs
-from greval.trust.agreement.value_pairs import pair_values
+from greval.trust.agreement.value_pairs import convert_items, pair_values
 from greval.trust.agreement.warnings import find_warnings
-from greval.trust.annotations.matching import AnnotatedItem, MatchedAnnotations, match_annotations
-from greval.trust.annotations.sources import load_annotations
+from greval.trust.annotations.files import load_annotations
+from greval.trust.annotations.matching import (
+    AnnotatedItem,
+    MatchedAnnotations,
+    check_tags,
+    group_items,
+    match_annotations,
+)
 
 if TYPE_CHECKING:
     from greval.runs.evaluation import Run
-
-NO_VALUE = "(none)"
-METHOD = "method"
 
 
 class AgreementOptions(TypedDict, total=False):
@@ -81,122 +82,91 @@ def agreement(
     tags = (by,) if isinstance(by, str) else tuple(by)
     folder = resolve_run_folder(run)
     with Store.open(folder) as store, store.snapshot():
-        of_run = read_metric(store, metric).scale
-        taken, unread = load_annotations(folder, annotations, {metric: of_run})
-        found = match_annotations(store, metric, taken, of_run)
-        scale, things = convert_items(metric, of_run, found.things, options.get("treat_as"))
-        between = len(found.things) - len(things)
-        found = found.model_copy(update={"things": things})
-        combine = options.get("combine") or ("majority" if isinstance(scale, CategoricalScale) else "mean")
-        if combine == "mean" and isinstance(scale, CategoricalScale):
+        scale_of_run = read_metric(store, metric).scale
+        rows, unread = load_annotations(folder, annotations, {metric: scale_of_run})
+        matched = match_annotations(store, metric, rows, scale_of_run)
+        scale, things = convert_items(metric, scale_of_run, matched.things, options.get("treat_as"))
+        between = len(matched.things) - len(things)
+        matched = matched.model_copy(update={"things": things})
+        is_categorical = isinstance(scale, CategoricalScale)
+        combine = options.get("combine") or ("majority" if is_categorical else "mean")
+        if combine == "mean" and is_categorical:
             raise DataError(f"{metric}: categories have no mean; choose the majority, or each")
-        _require_matches(found, folder, metric, tags)
-        task = _AgreementSettings(scale, combine, level, measure_lengths(store, found.things), between)
-    return _build_agreement(found, task, tags, unread, folder=folder, metric=metric)
+        if not things:
+            raise _build_no_match_error(matched, folder, metric)
+        check_tags(things, tags, str(folder))
+        lengths = measure_lengths(store, things)
+    groups = [
+        group
+        for name, members in group_items(things, tags)
+        if (group := _build_group(name, members, _GroupSettings(scale, combine, level, lengths)))
+    ]
+    if not groups or groups[0].name:
+        raise DataError(
+            f"{folder}: people are tied on every item that was judged on {metric}; "
+            "ask one more annotator, or compare with each"
+        )
+    unread = (*unread, *matched.faults)
+    return Agreement(
+        folder=str(folder),
+        metric=metric,
+        judges=matched.judges,
+        annotators=groups[0].people.annotators,
+        treat_as="categories" if is_categorical else "numbers",
+        combine=combine,
+        by=tags,
+        level=level,
+        statuses=matched.statuses,
+        groups=tuple(groups),
+        unread=unread,
+        changed=matched.changed,
+        warnings=tuple(find_warnings(matched, groups[0], unread, combine=combine, between=between)),
+    )
 
 
-class _AgreementSettings(NamedTuple):
-    """The settings for the figures of each group.
-
-    `between` is the number of items left out because the mean of their repeats lies between two levels.
-    """
+class _GroupSettings(NamedTuple):
+    """The settings for the figures of each group."""
 
     scale: Scale
     combine: CombineAnnotators
     level: float
     lengths: dict[ItemKey, int]
-    between: int
 
 
-def _build_agreement(
-    found: MatchedAnnotations,
-    settings: _AgreementSettings,
-    by: tuple[str, ...],
-    unread: Sequence[str],
-    *,
-    folder: Path,
-    metric: str,
-) -> Agreement:
-    """Compute the figures and the warnings of every group."""
-    groups = tuple(
-        group
-        for name, things in group_items(found.things, by)
-        if (group := _build_group(name, things, settings)) is not None
-    )
-    if not groups or groups[0].name:
-        raise DataError(
-            f"{folder}: people are tied on every thing that was judged on {metric}; ask one more, or compare with each"
-        )
-    unread = (*unread, *found.faults)
-    return Agreement(
-        folder=str(folder),
-        metric=metric,
-        judges=found.judges,
-        annotators=groups[0].people.annotators,
-        treat_as="categories" if isinstance(settings.scale, CategoricalScale) else "numbers",
-        combine=settings.combine,
-        by=by,
-        level=settings.level,
-        statuses=found.statuses,
-        groups=groups,
-        unread=unread,
-        changed=found.changed,
-        warnings=tuple(find_warnings(found, groups[0], unread, combine=settings.combine, between=settings.between)),
-    )
-
-
-def _build_group(name: str, things: Sequence[AnnotatedItem], settings: _AgreementSettings) -> AgreementGroup | None:
+def _build_group(name: str, things: Sequence[AnnotatedItem], settings: _GroupSettings) -> AgreementGroup | None:
     """Compute the figures of a group, or return None if people are tied on all of its items."""
-    found = pair_values(things, settings.combine)
-    if not found:
+    pairs = pair_values(things, settings.combine)
+    if not pairs:
         return None
     scale, level = settings.scale, settings.level
-    used = [things[number] for number in dict.fromkeys(one.number for one in found)]
+    used = [things[number] for number in dict.fromkeys(pair.number for pair in pairs)]
     enriched = len({thing.weight for thing in used}) > 1
     return AgreementGroup(
         name=name,
         things=len(used),
         questions=len({thing.sample_id for thing in used}),
         enriched=enriched,
-        judge=compute_judge_figures(found, things, scale, level=level),
-        weighted=compute_weighted_figures(found, scale, level=level) if enriched else {},
+        judge=compute_judge_figures(pairs, things, scale, level=level),
+        weighted=compute_weighted_figures(pairs, scale, level=level) if enriched else {},
         people=compute_people_agreement(things, scale, level=level),
-        baselines=compute_baselines(found, scale, settings.lengths, level=level),
+        baselines=compute_baselines(pairs, scale, settings.lengths, level=level),
     )
 
 
-def group_items(things: Sequence[AnnotatedItem], by: tuple[str, ...]) -> Iterator[tuple[str, list[AnnotatedItem]]]:
-    """Yield all items, then the items of each combination of tag values."""
-    yield "", [*things]
-    groups: dict[str, list[AnnotatedItem]] = {}
-    for thing in things if by else ():
-        values = (thing.method if tag == METHOD else thing.tags.get(tag) for tag in by)
-        groups.setdefault(" · ".join(value or NO_VALUE for value in values), []).append(thing)
-    yield from sorted(groups.items())
-
-
-def _require_matches(found: MatchedAnnotations, folder: Path, metric: str, by: Sequence[str]) -> None:
-    """Raise an error if no items can be compared or a tag does not exist.
-
-    Raises:
-        DataError: With a count of what was found instead.
-    """
-    tags = {METHOD, *(tag for thing in found.things for tag in thing.tags)}
-    if found.things:
-        for tag in by:
-            if tag not in tags:
-                raise build_unknown_name_error("tag", tag, tags, folder)
-        return
-    counts = [f"{count} {status}" for status, count in found.statuses.items()]
-    counts += [f"{found.others} of other metrics"] if found.others else []
-    counts += (
-        [f"{len(found.strange)} things that are not in the run, such as {found.strange[0]}"] if found.strange else []
-    )
-    counts += [f"{len(found.unjudged)} things without a verdict"] if found.unjudged else []
-    counts += [f"{found.outdated} of another text, such as {found.changed[0]}"] if found.changed else []
-    counts += [f"not on the scale: {found.faults[0]}"] if found.faults else []
-    raise DataError(
+def _build_no_match_error(matched: MatchedAnnotations, folder: Path, metric: str) -> DataError:
+    """Build the error for annotations of which none can be compared, with a count of what they are."""
+    counts = [f"{count} {status}" for status, count in matched.statuses.items()]
+    for count, what, examples in (
+        (matched.others, "of other metrics", ()),
+        (len(matched.strange), "items that are not in the run", matched.strange),
+        (len(matched.unjudged), "items without a verdict", ()),
+        (matched.outdated, "of another text", matched.changed),
+    ):
+        if count:
+            counts.append(f"{count} {what}" + (f", such as {examples[0]}" if examples else ""))
+    counts += [f"not on the scale: {fault}" for fault in matched.faults[:1]]
+    return DataError(
         f"{folder}: no submitted annotation of {metric} matches a verdict; "
         f"the annotations: {', '.join(counts) or 'none'} (they are matched by sample_id, method, metric and item, "
-        "and by the content that people were shown where it is told)"
+        "and by the content that people were shown if it is known)"
     )

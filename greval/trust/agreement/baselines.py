@@ -9,11 +9,8 @@ from greval.records.case import Case
 from greval.records.scale import CategoricalScale, Scale
 from greval.runs.run_reader import ItemKey
 from greval.runs.store import Store
-from greval.stats.confusion import Choices
-from greval.stats.confusion import compare_choices as compared_choices
-from greval.stats.correlation import NumberPairs
-from greval.stats.correlation import compare_numbers as compared_numbers
-from greval.stats.measured import Measured
+from greval.stats.confusion import Choices, compare_choices
+from greval.stats.correlation import NumberPairs, compare_numbers
 from greval.stats.threshold import find_best_threshold, split_folds
 from greval.trust.agreement.records import Baseline
 from greval.trust.agreement.value_pairs import ValuePair, build_choices, build_numbers
@@ -26,21 +23,21 @@ if TYPE_CHECKING:
 MAJORITY, MEDIAN, LENGTH = "always the commonest", "always the median", "length of the text"
 CATEGORICAL_FIGURES = ("accuracy", "kappa", "macro f1")
 NUMERIC_FIGURES = ("pearson", "spearman", "kendall")
-ONE_QUESTION = "needs things of two questions: what is learned from some is tried on the others"
+UNKNOWN_LENGTH = Baseline(name=LENGTH, why="the run holds no texts of the annotated items")
+ONE_QUESTION = Baseline(name=LENGTH, why="needs items of two questions: it is fitted on some and tested on the others")
 
 
 def measure_lengths(store: Store, things: Sequence[AnnotatedItem]) -> dict[ItemKey, int]:
     """Return the length in characters of each item (answer, chunk or triple) whose text is in the run."""
-    wanted: dict[tuple[str, str], list[str | None]] = {}
+    items: dict[tuple[str, str], list[str | None]] = {}
     for thing in things:
-        wanted.setdefault((thing.sample_id, thing.method), []).append(thing.item)
-    found: dict[ItemKey, int] = {}
-    for case in store.cases():
-        for item in wanted.get((case.id, case.method), ()):
-            length = _measure_length(case, item)
-            if length is not None:
-                found[case.id, case.method, item] = length
-    return found
+        items.setdefault((thing.sample_id, thing.method), []).append(thing.item)
+    return {
+        (case.id, case.method, item): length
+        for case in store.cases()
+        for item in items.get((case.id, case.method), ())
+        if (length := _measure_length(case, item)) is not None
+    }
 
 
 def compute_baselines(
@@ -56,34 +53,24 @@ def compute_baselines(
         known: The length of each item, from `measure_lengths`.
         level: The confidence level of the intervals.
     """
-    short = [one for one in found if (one.thing.sample_id, one.thing.method, one.thing.item) in known]
-    sizes = [float(known[one.thing.sample_id, one.thing.method, one.thing.item]) for one in short]
+    short = [one for one in found if one.thing.key in known]
+    sizes = [float(known[one.thing.key]) for one in short]
     if isinstance(scale, CategoricalScale):
-        return (
-            _build_majority_baseline(build_choices(found, scale), level=level),
-            _build_threshold_baseline(build_choices(short, scale), sizes, level=level)
-            if short
-            else _build_unknown_length(),
-        )
-    return _build_median_baseline(build_numbers(found), level=level), _build_correlation_baseline(
-        build_numbers(short), sizes, level=level
-    ) if short else _build_unknown_length()
-
-
-def _build_unknown_length() -> Baseline:
-    """Return the length baseline for items whose texts are not in the run."""
-    return Baseline(name=LENGTH, why="the run holds no texts of the annotated things")
+        constant = _build_majority_baseline(build_choices(found, scale), level=level)
+        length = _build_threshold_baseline(build_choices(short, scale), sizes, level=level) if short else UNKNOWN_LENGTH
+    else:
+        constant = _build_median_baseline(build_numbers(found), level=level)
+        length = _build_correlation_baseline(build_numbers(short), sizes, level=level) if short else UNKNOWN_LENGTH
+    return constant, length
 
 
 def _measure_length(case: Case, item: str | None) -> int | None:
     """Return the length of the judged text, or None if the case does not contain it."""
     if item is None:
         return None if case.answer is None else len(case.answer)
-    chunk = next((one for one in case.chunks or () if one.id == item), None)
-    if chunk:
-        return len(chunk.text)
-    triple = next((one for one in case.triples or () if one.id == item), None)
-    return len(f"{triple.subject} {triple.predicate} {triple.object}") if triple else None
+    texts = {one.id: f"{one.subject} {one.predicate} {one.object}" for one in case.triples or ()}
+    texts |= {one.id: one.text for one in case.chunks or ()}
+    return len(texts[item]) if item in texts else None
 
 
 def _build_majority_baseline(columns: Choices, *, level: float) -> Baseline:
@@ -105,14 +92,14 @@ def _build_threshold_baseline(columns: Choices, sizes: Sequence[float], *, level
         best = find_best_threshold(long[~held], columns.truth[~held], columns.size)
         given[held] = np.where(long[held] <= best.at, best.below, best.above)
     if not held_back:
-        return Baseline(name=LENGTH, why=ONE_QUESTION)
+        return ONE_QUESTION
     return _build_categorical_baseline(LENGTH, columns, given, level=level)
 
 
 def _build_categorical_baseline(name: str, columns: Choices, given: NDArray[np.int64], *, level: float) -> Baseline:
     """Compute the categorical figures of a baseline from its predictions."""
-    figures = compared_choices(columns._replace(given=given), level=level)
-    return Baseline(name=name, figures=_select_figures(figures, CATEGORICAL_FIGURES))
+    figures = compare_choices(columns._replace(given=given), level=level)
+    return Baseline(name=name, figures={name: figures[name] for name in CATEGORICAL_FIGURES})
 
 
 def _build_median_baseline(columns: NumberPairs, *, level: float) -> Baseline:
@@ -120,8 +107,8 @@ def _build_median_baseline(columns: NumberPairs, *, level: float) -> Baseline:
     import numpy as np
 
     given = np.full_like(columns.people, np.median(columns.people))
-    figures = compared_numbers(columns._replace(judge=given), level=level, ranks=False)
-    return Baseline(name=MEDIAN, figures=_select_figures(figures, ("mae",)))
+    figures = compare_numbers(columns._replace(judge=given), level=level, ranks=False)
+    return Baseline(name=MEDIAN, figures={"mae": figures["mae"]})
 
 
 def _build_correlation_baseline(columns: NumberPairs, sizes: Sequence[float], *, level: float) -> Baseline:
@@ -135,13 +122,6 @@ def _build_correlation_baseline(columns: NumberPairs, sizes: Sequence[float], *,
         x, y = long[~held], columns.people[~held]
         given[held] = long[held] * np.where(((x - x.mean()) * (y - y.mean())).sum() < 0, -1.0, 1.0)
     if not held_back:
-        return Baseline(name=LENGTH, why=ONE_QUESTION)
-    return Baseline(
-        name=LENGTH,
-        figures=_select_figures(compared_numbers(columns._replace(judge=given), level=level), NUMERIC_FIGURES),
-    )
-
-
-def _select_figures(figures: Mapping[str, Measured], names: Sequence[str]) -> dict[str, Measured]:
-    """Return the figures with the given names."""
-    return {name: figures[name] for name in names}
+        return ONE_QUESTION
+    figures = compare_numbers(columns._replace(judge=given), level=level)
+    return Baseline(name=LENGTH, figures={name: figures[name] for name in NUMERIC_FIGURES})

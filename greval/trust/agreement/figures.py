@@ -1,4 +1,4 @@
-"""Agreement among people, which is the ceiling for the agreement of any judge with them."""
+"""Agreement of the judge with people, and agreement among the people, which is its ceiling."""
 
 from __future__ import annotations
 
@@ -6,21 +6,74 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from greval.records.scale import CategoricalScale, Scale
-from greval.stats.confusion import compare_choices as compared_choices
-from greval.stats.correlation import compare_numbers as compared_numbers
-from greval.stats.inter_rater import compute_reliability
+from greval.records.scale import CategoricalScale, Scale, Value
+from greval.stats.bootstrap import encode_names
+from greval.stats.confusion import PARTS, compare_choices, confusion_matrix
+from greval.stats.correlation import compare_numbers, extract_spreads
+from greval.stats.inter_rater import Distance, Ratings, compute_reliability
 from greval.stats.measured import Measured
-from greval.trust.agreement.judge_figures import build_ratings
-from greval.trust.agreement.records import AnnotatorPair, PeopleAgreement
-from greval.trust.agreement.value_pairs import ValuePair, build_choices, build_numbers
+from greval.trust.agreement.records import (
+    AnnotatorPair,
+    CategoricalAgreement,
+    ClassFigures,
+    NumericAgreement,
+    PeopleAgreement,
+)
+from greval.trust.agreement.value_pairs import ValuePair, build_choices, build_numbers, index_categories
 from greval.trust.annotations.matching import AnnotatedItem
 
 MAX_PAIRS = 10
 CATEGORICAL_FIGURES = ("accuracy", "kappa", "kappa linear", "kappa quadratic", "ac1")
 NUMERIC_FIGURES = ("mae", "bias", "pearson", "spearman", "kendall")
+WEIGHTED_FIGURES = ("people mean", "judge mean", "bias", "mae", "pearson")
 MIN_ITEMS = 5
 REFEREE_SHARE = 0.8
+
+
+def compute_judge_figures(
+    found: Sequence[ValuePair], things: Sequence[AnnotatedItem], scale: Scale, *, level: float
+) -> CategoricalAgreement | NumericAgreement:
+    """Compute the unweighted figures of judge and people.
+
+    Args:
+        found: The pairs of values that are compared.
+        things: The same items with the values of all annotators, for alpha.
+        scale: The metric's scale.
+        level: The confidence level of the intervals.
+
+    Raises:
+        MissingExtraError: If scikit-learn is not installed.
+    """
+    both = [[*thing.values.values(), thing.judgement.value] for thing in things]
+    alpha = build_ratings(both, things, scale)
+    if isinstance(scale, CategoricalScale):
+        columns = build_choices(found, scale)
+        figures = compare_choices(columns, level=level)
+        truth = columns.truth.tolist()
+        classes = tuple(
+            ClassFigures(
+                name=name,
+                support=truth.count(place),
+                **{part: figures.pop(f"{part} {place}") for part in PARTS},
+            )
+            for place, name in enumerate(scale.names)
+        )
+        figures["alpha"] = compute_reliability(alpha, level=level)["alpha"]
+        table = tuple(tuple(float(count) for count in row) for row in confusion_matrix(columns))
+        return CategoricalAgreement(figures=figures, classes=classes, confusion=table)
+    pairs = build_numbers(found)
+    figures = compare_numbers(pairs, level=level)
+    people, judge = extract_spreads(pairs, figures)
+    return NumericAgreement(figures={**figures, **compute_reliability(alpha, level=level)}, people=people, judge=judge)
+
+
+def compute_weighted_figures(found: Sequence[ValuePair], scale: Scale, *, level: float) -> dict[str, Measured]:
+    """Compute the weighted figures, which estimate those of all items that the annotated ones were sampled from."""
+    if isinstance(scale, CategoricalScale):
+        figures = compare_choices(build_choices(found, scale, weighted=True), level=level)
+        return {name: figure for name, figure in figures.items() if not name.split(" ")[-1].isdecimal()}
+    figures = compare_numbers(build_numbers(found, weighted=True), level=level, ranks=False)
+    return {name: figures[name] for name in WEIGHTED_FIGURES}
 
 
 def compute_people_agreement(things: Sequence[AnnotatedItem], scale: Scale, *, level: float) -> PeopleAgreement:
@@ -64,6 +117,16 @@ def find_referees(things: Sequence[AnnotatedItem]) -> Iterator[str]:
     yield from sorted(who for who, times in seen.items() if times >= MIN_ITEMS and apart[who] >= REFEREE_SHARE * times)
 
 
+def build_ratings(values: Sequence[Sequence[Value]], things: Sequence[AnnotatedItem], scale: Scale) -> Ratings:
+    """Build the ratings of several raters for the figures over all of them."""
+    place = index_categories(scale)
+    distance: Distance = "interval"
+    if isinstance(scale, CategoricalScale):
+        distance = "ordinal" if scale.ordered and len(place) > 2 else "nominal"  # noqa: PLR2004 - two have no order
+    units = [[float(place[value] if place else value) for value in unit] for unit in values]
+    return Ratings(units, encode_names([thing.sample_id for thing in things]), len(place), distance)
+
+
 def _compute_pair(
     things: Sequence[AnnotatedItem], who: tuple[str, str], scale: Scale, *, level: float
 ) -> dict[str, Measured]:
@@ -75,7 +138,7 @@ def _compute_pair(
         if first in thing.values and second in thing.values
     ]
     if isinstance(scale, CategoricalScale):
-        figures = compared_choices(build_choices(found, scale), level=level)
+        figures = compare_choices(build_choices(found, scale), level=level)
         return {name: figures[name] for name in CATEGORICAL_FIGURES if name in figures}
-    figures = compared_numbers(build_numbers(found), level=level)
+    figures = compare_numbers(build_numbers(found), level=level)
     return {name: figures[name] for name in NUMERIC_FIGURES}

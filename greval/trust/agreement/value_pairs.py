@@ -1,4 +1,7 @@
-"""Pairs of a value from people and a value from the judge, as columns for the statistics."""
+"""Pairs of a value from people and a value from the judge, on the scale on which they are compared.
+
+A value scale of two levels, such as 1 and 0, is a choice between right and wrong and is compared as categories.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
-from greval.records.scale import CategoricalScale, Scale, Value
+from greval.errors import DataError
+from greval.records.scale import MAX_ENUM_LEVELS, CategoricalScale, MeasureScale, Scale, Value, ValueScale
 from greval.stats.bootstrap import encode_names
 from greval.stats.confusion import Choices
 from greval.stats.correlation import NumberPairs
-from greval.trust.agreement.records import CombineAnnotators
+from greval.trust.agreement.records import CombineAnnotators, TreatAs
 from greval.trust.annotations.adjudication import find_majority
 from greval.trust.annotations.matching import AnnotatedItem
 
@@ -19,6 +23,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
+
+BINARY_SIZE = 2
+"""The number of levels at which a value scale is compared as categories by default."""
 
 
 class ValuePair(NamedTuple):
@@ -96,3 +103,56 @@ def _build_columns(
     things = np.array([one.number for one in found], dtype=np.int64)
     weights = np.array([one.thing.weight if weighted else 1.0 for one in found])
     return things, encode_names([one.thing.sample_id for one in found]), weights
+
+
+def convert_items(
+    metric: str, scale: Scale, things: Sequence[AnnotatedItem], wanted: TreatAs | None
+) -> tuple[Scale, tuple[AnnotatedItem, ...]]:
+    """Return the scale and the items in the form in which they are compared.
+
+    A value scale of two levels is compared as categories by default. A judge's value between two levels, such as the
+    mean of repeats, is not a category; such items are left out.
+
+    Raises:
+        DataError: If the scale cannot be compared in the requested way.
+    """
+    match scale:
+        case CategoricalScale():
+            if wanted == "numbers":
+                raise DataError(f"{metric}: its values are categories; they cannot be compared as numbers")
+        case ValueScale(size=size):
+            if (wanted or ("categories" if size == BINARY_SIZE else "numbers")) == "categories":
+                return _convert_scale(metric, scale), tuple(
+                    one for thing in things for one in _convert_item(thing, scale)
+                )
+        case MeasureScale():
+            if wanted == "categories":
+                raise DataError(f"{metric}: is measured; its numbers cannot be compared as categories")
+    return scale, tuple(things)
+
+
+def _convert_scale(metric: str, scale: ValueScale) -> CategoricalScale:
+    """Return a categorical scale whose categories are the levels, best first."""
+    if scale.size > MAX_ENUM_LEVELS:
+        raise DataError(f"{metric}: has {scale.size} levels, too many for categories; compare them as numbers")
+    levels = scale.values
+    best_first = levels[::-1] if scale.better == "higher" else levels
+    return CategoricalScale.model_validate({"categories": {str(level): "" for level in best_first}})
+
+
+def _convert_item(thing: AnnotatedItem, scale: ValueScale) -> tuple[AnnotatedItem, ...]:
+    """Return an item with level names as values, or nothing if the judge's value is not a level."""
+    judge = _name_level(thing.judgement.value, scale)
+    if judge is None:
+        return ()
+    values: dict[str, Value] = {
+        who: name for who, value in thing.values.items() if (name := _name_level(value, scale)) is not None
+    }
+    judgement = thing.judgement.model_copy(update={"value": judge})
+    return (thing.model_copy(update={"values": values, "judgement": judgement}),)
+
+
+def _name_level(value: Value, scale: ValueScale) -> str | None:
+    """Return the name of the level that equals a value, or None."""
+    number = float(value)
+    return str(scale.find_nearest(number)) if scale.find_nearest(number) == number else None

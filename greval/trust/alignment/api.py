@@ -23,7 +23,7 @@ from greval.trust.alignment.preparation import DEFAULT_CHOOSING, AlignOptions, P
 from greval.trust.alignment.provenance import add_provenance, diff_definitions
 from greval.trust.alignment.records import AgreementGain, AlignAttempt, Alignment
 from greval.trust.alignment.writer import DefinitionWriter
-from greval.trust.annotations.sources import AnnotationSource
+from greval.trust.annotations.files import AnnotationSource
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

@@ -21,7 +21,7 @@ from greval.trust.alignment.labelled_items import LabelledItem
 from greval.trust.alignment.preparation import DEFAULT_CHOOSING, AlignOptions, PreparedAlignment, prepare_alignment
 from greval.trust.alignment.records import AlignmentForecast
 from greval.trust.alignment.rewrite import MAX_TRIES
-from greval.trust.annotations.sources import AnnotationSource
+from greval.trust.annotations.files import AnnotationSource
 
 if TYPE_CHECKING:
     from greval.runs.evaluation import Run

@@ -15,12 +15,11 @@ from greval.records.result import Judgement
 from greval.records.scale import CategoricalScale, Scale, Value
 from greval.runs.run_reader import CaseKey, read_judged_cases, read_judged_metric, read_metrics
 from greval.runs.store import Store
-from greval.trust.agreement.levels import convert_items
-from greval.trust.agreement.value_pairs import ValuePair, pair_values
+from greval.trust.agreement.value_pairs import ValuePair, convert_items, pair_values
 from greval.trust.agreement.warnings import find_left_out_warnings, find_sample_warnings
 from greval.trust.alignment.folds import number_clusters
+from greval.trust.annotations.files import AnnotationSource, load_annotations
 from greval.trust.annotations.matching import MatchedAnnotations, match_annotations
-from greval.trust.annotations.sources import AnnotationSource, load_annotations
 
 
 class LabelledItem(NamedTuple):

@@ -17,7 +17,7 @@ from greval.trust.alignment.folds import assign_folds, draw_clusters
 from greval.trust.alignment.labelled_items import LabelledItems, read_labelled_items
 from greval.trust.alignment.model_calls import compute_run_fingerprint
 from greval.trust.alignment.records import AlignStrategy
-from greval.trust.annotations.sources import AnnotationSource
+from greval.trust.annotations.files import AnnotationSource
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

@@ -7,6 +7,7 @@ import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import ValidationError
 
@@ -21,9 +22,12 @@ from greval.trust.annotations.values import parse_annotation_value
 
 ANNOTATIONS_FILE = "annotations.jsonl"
 FIELDS = tuple(Annotation.model_fields)
+MAX_LISTED = 3
 BOM = "\ufeff"
 NumberedRow = tuple[int, Mapping[str, object] | str]
 """The number of a row's first line, and the row or the error in it."""
+AnnotationSource = str | Path | Iterable[str | Path | Annotation] | None
+"""One or several files, annotations, or None for the file in the run's folder."""
 
 
 class AnnotationFile(Record):
@@ -32,6 +36,13 @@ class AnnotationFile(Record):
     annotations: tuple[Annotation, ...]
     faults: tuple[RowFault, ...] = ()
     ignored: tuple[str, ...] = ()
+
+
+class LoadedAnnotations(NamedTuple):
+    """Annotations, and the invalid rows of their files with their place."""
+
+    annotations: tuple[Annotation, ...]
+    unread: tuple[str, ...]
 
 
 def read_annotations(path: str | Path, scales: Mapping[str, Scale] | None = None) -> AnnotationFile:
@@ -129,15 +140,58 @@ def keep_annotations(run: str | Path, annotations: Iterable[Annotation]) -> Path
         DataError: If the file cannot be written, or has invalid rows, which would be lost.
     """
     path = Path(run) / ANNOTATIONS_FILE
-    before = read_run_annotations(run) if path.is_file() else AnnotationFile(annotations=())
-    if before.faults:
-        raise DataError(f"{before.faults[0].place}: {before.faults[0].message}; mend the file first")
-    rows = {_build_key(one): one for one in (*before.annotations, *annotations)}
+    rows = {build_row_key(one): one for one in (*read_valid_annotations(path), *annotations)}
     write_annotations(rows.values(), path)
     return path
 
 
-def _build_key(one: Annotation) -> tuple[str | None, ...]:
+def read_valid_annotations(path: Path) -> tuple[Annotation, ...]:
+    """Read a file that will be rewritten, empty if it does not exist.
+
+    Raises:
+        DataError: If the file has invalid rows, which rewriting would lose.
+    """
+    found = read_annotations(path) if path.is_file() else AnnotationFile(annotations=())
+    if found.faults:
+        raise DataError(f"{found.faults[0].place}: {found.faults[0].message}; correct or remove the row first")
+    return found.annotations
+
+
+def load_annotations(
+    folder: Path, source: AnnotationSource, scales: Mapping[str, Scale] | None = None
+) -> LoadedAnnotations:
+    """Load annotations of any metric.
+
+    Args:
+        folder: The run's folder.
+        source: The files or annotations.
+        scales: The scales of metrics, by which values in files are parsed; None accepts any value.
+
+    Raises:
+        DataError: If a file cannot be read, the run's folder has no annotations, or every row is invalid.
+    """
+    files = [*_load_files(folder, source, scales)]
+    found = LoadedAnnotations(
+        tuple(one for file in files for one in file.annotations),
+        tuple(f"{fault.place}: {fault.message}" for file in files for fault in file.faults),
+    )
+    if found.unread and not found.annotations:
+        more = [f"... and {len(found.unread) - MAX_LISTED} more"] if len(found.unread) > MAX_LISTED else []
+        fields = "a row has sample_id, metric, annotator and value, and method and item where the run has them"
+        raise DataError("\n".join([*found.unread[:MAX_LISTED], *more, f"no row is an annotation; {fields}"]))
+    return found
+
+
+def _load_files(folder: Path, source: AnnotationSource, scales: Mapping[str, Scale] | None) -> Iterator[AnnotationFile]:
+    """Yield the contents of each source."""
+    if source is None:
+        yield read_run_annotations(folder, scales)
+        return
+    for one in [source] if isinstance(source, str | Path) else source:
+        yield AnnotationFile(annotations=(one,)) if isinstance(one, Annotation) else read_annotations(one, scales)
+
+
+def build_row_key(one: Annotation) -> tuple[str | None, ...]:
     """Return the key of an annotation: sample, method, metric, item and annotator."""
     return one.sample_id, one.method, one.metric, one.item, one.annotator
 

@@ -48,7 +48,7 @@ class JudgedItem(Record):
         """The hash of the fields shown."""
         return hash_json(dict(self.fields))
 
-    @property
+    @cached_property
     def id(self) -> str:
         """The id of the item with its content."""
         return build_item_id(self.metric, self.place, self.content)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from pydantic_core import from_json
 
+from greval._util.arguments import build_unknown_name_error
 from greval.records.annotation import Annotation
 from greval.records.case import Tags
 from greval.records.record import Record
@@ -15,6 +16,7 @@ from greval.records.result import Judgement, Result
 from greval.records.scale import OffScaleError, Scale, Value
 from greval.runs.run_reader import ItemKey
 from greval.runs.store import Store
+from greval.stats.summary import METHOD, Grouping
 from greval.trust.annotations.judged_items import hash_contents
 from greval.trust.annotations.values import parse_annotation_value
 
@@ -34,6 +36,11 @@ class AnnotatedItem(Record):
     weight: float = 1.0
     stratum: str | None = None
     suggested: bool = False
+
+    @property
+    def key(self) -> ItemKey:
+        """Sample id, method and item id."""
+        return self.sample_id, self.method, self.item
 
 
 class MatchedAnnotations(Record):
@@ -113,6 +120,29 @@ def match_annotations(
         judges=tuple(sorted({one.judge for one in used})),
         fingerprints=tuple(sorted({one.fingerprint for one in used})),
     )
+
+
+def group_items(
+    things: Sequence[AnnotatedItem], by: Sequence[str] = ()
+) -> Iterator[tuple[str, Sequence[AnnotatedItem]]]:
+    """Yield all items with the name "", then the items of each combination of tag values, by name."""
+    yield "", things
+    groups: dict[str, list[AnnotatedItem]] = {}
+    for thing in things if by else ():
+        groups.setdefault(Grouping(by).name_group(thing.method, thing.tags), []).append(thing)
+    yield from sorted(groups.items())
+
+
+def check_tags(things: Iterable[AnnotatedItem], by: Iterable[str], place: str) -> None:
+    """Raise an error if no item has one of the tags by which items are grouped.
+
+    Raises:
+        DataError: If a name is neither "method" nor a tag.
+    """
+    known = {METHOD, *(tag for thing in things for tag in thing.tags)}
+    for tag in by:
+        if tag not in known:
+            raise build_unknown_name_error("tag", tag, known, place)
 
 
 def is_of_other_text(seen: str | None, now: str | None) -> bool:

@@ -5,6 +5,8 @@ It is written before anything is sent, so that an interrupted push resumes with 
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import IO
 
@@ -12,11 +14,20 @@ from pydantic import Field, ValidationError
 
 from greval._util.files import write_atomically
 from greval.errors import StoreError
+from greval.records.annotation import Annotation
+from greval.records.metric_input import hash_json
 from greval.records.record import Record
 from greval.runs.store.disk import lock_folder
+from greval.trust.annotations.files import (
+    ANNOTATIONS_FILE,
+    build_row_key,
+    read_valid_annotations,
+    write_annotations,
+)
 from greval.trust.annotations.judged_items import ItemRef
 
 FOLDER = "argilla"
+GONE, OUTDATED = "gone", "outdated"
 
 
 class LedgerEntry(Record):
@@ -55,7 +66,7 @@ def lock_run(run: Path) -> IO[str]:
     try:
         return lock_folder(get_ledger_folder(run))
     except StoreError as error:
-        if not isinstance(error.__cause__, BlockingIOError):
+        if error.__cause__:  # the folder cannot be used at all
             raise
         message = f"{run}: another push or pull of this run is under way; run the same again when it has ended"
         raise StoreError(message) from error
@@ -89,3 +100,46 @@ def find_rows_of_others(run: Path, dataset_id: str) -> frozenset[str]:
     """Return the hashes of the rows that were pulled from other datasets."""
     names = {path.stem for path in get_ledger_folder(run).glob("*.json")} - {dataset_id}
     return frozenset().union(*(read_ledger(run, name).pulled for name in names))
+
+
+def replace_annotations(
+    run: Path, dataset_id: str, ledger: Ledger, *, rows: Sequence[Annotation], outdated: Sequence[Annotation]
+) -> Counter[str]:
+    """Replace the rows that were pulled from the dataset before, and count the removed answers by annotator.
+
+    The ledger first holds both the old and the new rows. If this is interrupted, the next pull still knows
+    which rows of the file belong to the dataset.
+
+    Raises:
+        DataError: If a file cannot be written, or contains invalid rows.
+    """
+    marks = frozenset(map(_hash_row, rows))
+    mine = ledger.pulled - find_rows_of_others(run, dataset_id)
+    old = read_valid_annotations(run / ANNOTATIONS_FILE)
+    kept = [row for row in old if _hash_row(row) not in mine]
+    there = set(map(build_row_key, (*rows, *outdated)))
+    gone = [row for row in old if _hash_row(row) in mine and build_row_key(row) not in there]
+    write_ledger(run, dataset_id, ledger.model_copy(update={"pulled": ledger.pulled | marks}))
+    if gone:
+        path = get_excluded_path(run, dataset_id, GONE)
+        _write_rows(path, [*read_valid_annotations(path), *gone])
+    if outdated or get_excluded_path(run, dataset_id, OUTDATED).exists():
+        _write_rows(get_excluded_path(run, dataset_id, OUTDATED), outdated)
+    _write_rows(run / ANNOTATIONS_FILE, [*kept, *rows])
+    write_ledger(run, dataset_id, ledger.model_copy(update={"pulled": marks}))
+    return Counter(row.annotator for row in gone)
+
+
+def _hash_row(row: Annotation) -> str:
+    """Return the hash of a row, which does not depend on the formatting of its line."""
+    return hash_json(row.model_dump_json())
+
+
+def get_excluded_path(run: Path, dataset_id: str, what: str) -> Path:
+    """Return the path of the file for pulled answers that do not count."""
+    return get_ledger_folder(run) / f"{dataset_id}.{what}.jsonl"
+
+
+def _write_rows(path: Path, rows: Iterable[Annotation]) -> None:
+    """Write distinct annotations atomically."""
+    write_annotations({_hash_row(row): row for row in rows}.values(), path)

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
 
 from greval.errors import ArgillaError, DataError
-from greval.records.metric import JudgedMetric
+from greval.records.judgement_text import format_details, list_cited_items
 from greval.records.record import Record
 from greval.runs.run_reader import read_judged_metric
 from greval.runs.store import Store
-from greval.trust.annotations.judged_items import read_judged_items
+from greval.trust.annotations.judged_items import JudgedItem, read_judged_items
+from greval.trust.annotations.rendering import escape_text
 from greval.trust.argilla.client import ArgillaClient
 from greval.trust.argilla.dataset import ArgillaDataset, DatasetSettings, ensure_dataset
-from greval.trust.argilla.form import hash_form
-from greval.trust.argilla.ledger import lock_run, read_ledger, write_ledger
-from greval.trust.argilla.records import build_record
-from greval.trust.argilla.sampling import SamplingPlan
-from greval.trust.argilla.sampling_plan import DrawableItem, count_changed, plan_records
+from greval.trust.argilla.form import JUDGE_FIELD, JUDGEMENT, Json, format_answer, hash_form, shorten_text
+from greval.trust.argilla.ledger import LedgerEntry, lock_run, read_ledger, write_ledger
+from greval.trust.argilla.sampling import SamplingPlan, build_candidate, count_changed, plan_records
 
 MAX_BATCH = 500
 """The maximum number of records per request. The server accepts or rejects a batch as a whole."""
+MAX_AGENT = 200
+MAX_TERM = 1000
+LETTER_OR_DIGIT = re.compile("[a-zA-Z0-9]")
+FORBIDDEN_IN_AGENT = re.compile(r"[^a-zA-Z0-9\-_:./ ]")
+"""The characters that Argilla does not allow in the name of an agent."""
 
 
 class PushResult(Record):
@@ -85,7 +89,7 @@ def push_to_argilla(  # noqa: PLR0913 - the options of a push
     """
     if min_submitted < 1:
         raise ArgillaError(f"--min-submitted: 1 or more, got {min_submitted}")
-    drawing = SamplingPlan.parse(sample) if isinstance(sample, str) else sample
+    plan = SamplingPlan.parse(sample) if isinstance(sample, str) else sample
     folder = Path(run)
     with Store.open(folder) as store, lock_run(folder), ArgillaClient(url, key) as server:
         definition = read_judged_metric(store, metric)
@@ -93,57 +97,100 @@ def push_to_argilla(  # noqa: PLR0913 - the options of a push
             metric=metric,
             scale=definition.scale,
             suggested=suggestions,
-            sample=str(drawing) if drawing else None,
+            sample=str(plan) if plan else None,
             seed=seed,
             min_submitted=min_submitted,
             settings=hash_form(definition, suggested=suggestions),
         )
-        candidates = [DrawableItem.from_judged_item(one) for one in read_judged_items(store, definition)]
-        if not candidates:
+        things = [*read_judged_items(store, definition, written=suggestions)]
+        if not things:
             raise DataError(f"{folder}: nothing was judged by {metric!r} there, so there is nothing to push")
-        if drawing:
-            drawing.check([one.candidate for one in candidates])
+        if plan:
+            plan.check([build_candidate(thing) for thing in things])
         found = ensure_dataset(server, dataset, workspace, metric=definition, about=about)
-        return _send_records(server, found, store, definition, _PushPlan(candidates, drawing))
-
-
-class _PushPlan(NamedTuple):
-    """The judged items of a run, and how they are sampled."""
-
-    things: Sequence[DrawableItem]
-    sample: SamplingPlan | None
+        return _send_records(server, found, folder, things, plan)
 
 
 def _send_records(
-    server: ArgillaClient, dataset: ArgillaDataset, store: Store, metric: JudgedMetric, planned: _PushPlan
+    server: ArgillaClient,
+    dataset: ArgillaDataset,
+    run: Path,
+    things: Sequence[JudgedItem],
+    sample: SamplingPlan | None,
 ) -> PushResult:
     """Draw a sample, record it in the ledger, and send the records that the server does not have."""
-    old = read_ledger(store.folder, dataset.id)
+    about = dataset.about
+    old = read_ledger(run, dataset.id)
     there = {one["external_id"] for one in server.iter_records(dataset.id)}
-    new, wanted = plan_records(old, planned.things, planned.sample, seed=dataset.about.seed)
-    if planned.sample and not old.draws and not there <= new.planned.keys():
+    new, wanted = plan_records(old, things, sample, seed=about.seed)
+    if sample and not old.draws and not there <= new.planned.keys():
         raise ArgillaError(
             f"{dataset.name}: holds a sample that was drawn elsewhere, perhaps from a copy of this run; "
             "push from there, or choose another --dataset"
         )
     if new != old:
-        write_ledger(store.folder, dataset.id, new)
+        write_ledger(run, dataset.id, new)
     missing = wanted - there
-    every = read_judged_items(store, metric, written=dataset.about.suggested) if missing else iter(())
-    fresh = (one for one in every if one.id in missing)
-    records = (build_record(one, new.planned[one.id], dataset, run=store.folder.resolve().name) for one in fresh)
+    fresh = (thing for thing in things if thing.id in missing)
+    records = (build_record(one, new.planned[one.id], dataset, run=run.resolve().name) for one in fresh)
     while batch := [*islice(records, MAX_BATCH)]:  # upsert by id, so a repeated record is harmless
         server.call("PUT", f"/datasets/{dataset.id}/records/bulk", {"items": batch})
     return PushResult(
         dataset=dataset.name,
         workspace=dataset.workspace,
         page=f"{server.url}/dataset/{dataset.id}/annotation-mode",
-        metric=metric.name,
-        suggested=dataset.about.suggested,
-        sample=dataset.about.sample,
-        judged=len(planned.things),
+        metric=about.metric,
+        suggested=about.suggested,
+        sample=about.sample,
+        judged=len(things),
         drawn=len(wanted),
         added=len(missing),
         known=len(wanted) - len(missing),
         changed=count_changed(new, missing),
     )
+
+
+def build_record(thing: JudgedItem, entry: LedgerEntry, dataset: ArgillaDataset, *, run: str) -> Json:
+    """Build the record of an item: its fields, its metadata, and the verdict if suggestions are on."""
+    suggested = dataset.about.suggested
+    return {
+        "external_id": thing.id,
+        "fields": {**thing.fields, **(_build_judge_field(thing) if suggested else {})},
+        "metadata": {**_build_metadata(thing, entry), "run": run, "suggested": "yes" if suggested else "no"},
+        "suggestions": [_build_suggestion(thing, dataset)] if suggested else [],
+    }
+
+
+def _build_judge_field(thing: JudgedItem) -> dict[str, str]:
+    """Return the field with the judge's reason, its findings and its notes."""
+    said = thing.judgement
+    lines = [said.reason, *format_details(said.findings, said.notes, list_cited_items(said))]
+    return {JUDGE_FIELD: escape_text("\n".join(lines))}
+
+
+def _build_metadata(thing: JudgedItem, entry: LedgerEntry) -> Json:
+    """Build the metadata of a record. It is visible to owners and admins only, not to annotators."""
+    terms = {
+        "metric": thing.metric,
+        "sample_id": thing.place.sample_id,
+        "method": thing.place.method,
+        "item": thing.place.item,
+        "fingerprint": thing.fingerprint,
+        "content": entry.content,
+        "stratum": entry.stratum,
+        "tags": [shorten_text(f"{name}={value}", MAX_TERM) for name, value in thing.tags.items()],
+        "weight": float(entry.weight),
+    }
+    return {name: value for name, value in terms.items() if value not in (None, [])}
+
+
+def _build_suggestion(thing: JudgedItem, dataset: ArgillaDataset) -> Json:
+    """Build the suggestion: the judge's value with its confidence and the judge's name."""
+    agent = shorten_text(FORBIDDEN_IN_AGENT.sub("-", thing.judge), MAX_AGENT)
+    confidence = thing.judgement.confidence
+    return {
+        "question_id": dataset.question_ids[JUDGEMENT],
+        "value": format_answer(dataset.about.scale, thing.judgement.value),
+        **({"agent": agent} if LETTER_OR_DIGIT.search(agent) else {}),
+        **({} if confidence is None else {"score": confidence}),
+    }

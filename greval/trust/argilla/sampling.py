@@ -7,8 +7,8 @@ with more uncertain items would be biased.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from random import Random
 from typing import Annotated, Literal, NamedTuple, Self
 
@@ -16,6 +16,8 @@ from pydantic import Field
 
 from greval.errors import ArgillaError
 from greval.records.record import Record
+from greval.trust.annotations.judged_items import JudgedItem
+from greval.trust.argilla.ledger import Ledger, LedgerEntry
 
 MIN_UNCERTAINTY = 0.05
 """The minimum uncertainty of an item, so that items with certain verdicts are drawn as well."""
@@ -144,3 +146,47 @@ def _compute_chances(sizes: Mapping[str, float], count: int) -> dict[str, float]
         if not more:
             return {key: 1.0 if key in sure else size * scale for key, size in sizes.items()}
         sure |= more
+
+
+def build_candidate(thing: JudgedItem) -> SampleCandidate:
+    """Return what sampling needs to know of a judged item."""
+    return SampleCandidate(thing.place.hash_key(), str(thing.judgement.value), thing.uncertainty)
+
+
+def plan_records(
+    ledger: Ledger, things: Sequence[JudgedItem], sample: SamplingPlan | None, *, seed: int
+) -> tuple[Ledger, set[str]]:
+    """Draw from the places not seen before, and return the new ledger with the ids of the wanted records.
+
+    A place is drawn or not drawn only once. If its content changes later, the new record keeps the weight of
+    the old one. Each later draw is a stratum of its own.
+    """
+    candidates = [build_candidate(thing) for thing in things]
+    fresh = [one for one in candidates if one.key not in ledger.frame]
+    drawn = sample.draw(fresh, seed) if sample else {one.key: SampleWeight() for one in fresh}
+    if sample and ledger.draws:
+        drawn = {key: _mark_later_draw(one, ledger.draws) for key, one in drawn.items()}
+    drawn |= {entry.place.hash_key(): SampleWeight(entry.weight, entry.stratum) for entry in ledger.planned.values()}
+    wanted = {
+        thing.id: LedgerEntry(place=thing.place, content=thing.content, **drawn[candidate.key]._asdict())
+        for thing, candidate in zip(things, candidates, strict=True)
+        if candidate.key in drawn
+    }
+    new = {
+        "draws": ledger.draws + bool(fresh),
+        "frame": ledger.frame | {one.key for one in fresh},
+        "planned": {**ledger.planned, **wanted},
+    }
+    return ledger.model_copy(update=new), set(wanted)
+
+
+def count_changed(ledger: Ledger, added: Iterable[str]) -> int:
+    """Count the added records whose item had other content before."""
+    contents = Counter(entry.place.hash_key() for entry in ledger.planned.values())
+    return sum(contents[ledger.planned[one].place.hash_key()] > 1 for one in added)
+
+
+def _mark_later_draw(drawn: SampleWeight, draws: int) -> SampleWeight:
+    """Prefix the stratum with the number of a later draw, because its population is only what came since."""
+    part = f"draw {draws + 1}"
+    return SampleWeight(drawn.weight, part if drawn.stratum is None else f"{part}: {drawn.stratum}")

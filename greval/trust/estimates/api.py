@@ -15,8 +15,8 @@ from greval.runs.store import Store
 from greval.stats.interval import LEVEL, check_level
 from greval.stats.mean_interval import ClusterSums
 from greval.stats.sampling import WeightedSample
+from greval.trust.annotations.files import AnnotationSource, load_annotations
 from greval.trust.annotations.judged_items import hash_contents
-from greval.trust.annotations.sources import AnnotationSource, load_annotations
 from greval.trust.estimates.cells import EstimateCell, iterate_cells, select_items, sum_by_question
 from greval.trust.estimates.figures import (
     REFUSED,

@@ -6,23 +6,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypedDict, Unpack
 
-from greval._util.arguments import build_unknown_name_error, check_options, require_iterable, resolve_run_folder
+from greval._util.arguments import check_options, require_iterable, resolve_run_folder
 from greval.errors import DataError
 from greval.records.annotation import Annotation
 from greval.records.scale import CategoricalScale, OffScaleError, Scale, Value
 from greval.runs.run_reader import ItemKey
 from greval.runs.store import Store
 from greval.stats.interval import LEVEL, check_level
-from greval.trust.agreement.api import group_items
-from greval.trust.agreement.levels import convert_items
 from greval.trust.agreement.records import TreatAs
+from greval.trust.agreement.value_pairs import convert_items
 from greval.trust.agreement.warnings import find_left_out_warnings, find_sample_warnings
-from greval.trust.annotations.files import ANNOTATIONS_FILE
-from greval.trust.annotations.matching import AnnotatedItem, format_item_key, match_annotations
-from greval.trust.annotations.sources import AnnotationSource, load_annotations
+from greval.trust.annotations.files import ANNOTATIONS_FILE, AnnotationSource, load_annotations
+from greval.trust.annotations.matching import AnnotatedItem, check_tags, format_item_key, group_items, match_annotations
 from greval.trust.annotations.values import parse_on_scale
-from greval.trust.panels.members import PanelSettings, build_group, combine_verdicts, is_categorical
-from greval.trust.panels.outlier import find_outlier
+from greval.trust.panels.members import PanelSettings, build_group, combine_verdicts, find_outlier
 from greval.trust.panels.records import CombineJudges, Panel
 from greval.trust.panels.runs import RunVerdicts, count_run_verdicts, find_common_items, read_runs
 
@@ -30,7 +27,6 @@ if TYPE_CHECKING:
     from greval.runs.evaluation import Run
 
 PANEL = "panel"
-METHOD = "method"
 MIN_ITEMS = 30
 MAX_LISTED = 3
 
@@ -83,10 +79,7 @@ def panel(runs: Sequence[str | Path | Run], metric: str, **options: Unpack[Panel
     level = check_level(options.get("level", LEVEL))
     by = options.get("by", ())
     tags = (by,) if isinstance(by, str) else tuple(by)
-    known = {METHOD, *(tag for thing in table.things for tag in thing.tags)}
-    for tag in tags:
-        if tag not in known:
-            raise build_unknown_name_error("tag", tag, known, ", ".join(str(run.folder) for run in table.runs.values()))
+    check_tags(table.things, tags, ", ".join(str(run.folder) for run in table.runs.values()))
     said, annotators, troubles = _read_people(table, metric, options)
     task = PanelSettings(table.scale, table.combine, level, said)
     groups = tuple(build_group(name, things, task) for name, things in group_items(table.things, tags))
@@ -95,7 +88,7 @@ def panel(runs: Sequence[str | Path | Run], metric: str, **options: Unpack[Panel
         metric=metric,
         benches=count_run_verdicts(table.runs),
         annotators=annotators,
-        treat_as="categories" if is_categorical(table.scale) else "numbers",
+        treat_as="categories" if isinstance(table.scale, CategoricalScale) else "numbers",
         combine=table.combine,
         by=tags,
         level=level,
@@ -191,10 +184,8 @@ def _read_people(
     with Store.open(folders[0]) as store, store.snapshot():
         found = match_annotations(store, metric, rows, table.of_run)
     _, things = convert_items(metric, table.of_run, found.things, options.get("treat_as"))
-    how = "majority" if is_categorical(table.scale) else "mean"
-    combined_values = {
-        (one.sample_id, one.method, one.item): combine_verdicts([*one.values.values()], how) for one in things
-    }
+    how = "majority" if isinstance(table.scale, CategoricalScale) else "mean"
+    combined_values = {one.key: combine_verdicts([*one.values.values()], how) for one in things}
     said = {key: value for key, value in combined_values.items() if value is not None}
     tied = len(combined_values) - len(said)
     unread = [*(row for part in taken for row in part.unread), *found.faults]

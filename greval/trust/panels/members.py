@@ -1,4 +1,4 @@
-"""The figures of a panel over one group of items."""
+"""The figures of a panel over one group of items, and its outlier: a judge that agrees least with the others."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean, median
 from typing import TYPE_CHECKING, NamedTuple
 
-from greval.records.scale import CategoricalScale, Scale, Value
+from greval.records.scale import Scale, Value
 from greval.runs.run_reader import ItemKey
 from greval.stats.bootstrap import BootstrapSample, ValueBasis, bootstrap_values, build_sparse, encode_names
 from greval.stats.inter_rater import compute_reliability
-from greval.stats.measured import Measured
-from greval.trust.agreement.figures import compute_people_agreement
-from greval.trust.agreement.judge_figures import build_ratings
+from greval.stats.measured import Measured, MeasuredValue
+from greval.trust.agreement.figures import build_ratings, compute_people_agreement
 from greval.trust.annotations.adjudication import find_majority
 from greval.trust.annotations.matching import AnnotatedItem
 from greval.trust.panels.records import CombineJudges, JudgeFigures, PanelGroup, SideAgreement
@@ -23,6 +22,8 @@ if TYPE_CHECKING:
 OTHER, THIS = "the other side", "this side"
 """The names of two sides, in the order in which they are compared."""
 PAIR = 2
+MIN_JUDGES = 3
+NO_OUTLIER = "no judge agrees with the others clearly less than the rest do"
 TIED = "there is no verdict to hold it against: all are tied"
 
 
@@ -53,7 +54,7 @@ def combine_verdicts(values: Sequence[Value], how: CombineJudges | str) -> Value
 
 def build_group(name: str, things: Sequence[AnnotatedItem], settings: PanelSettings) -> PanelGroup:
     """Compute the figures of a group."""
-    verdicts = {_build_key(thing): combine_verdicts([*thing.values.values()], settings.combine) for thing in things}
+    verdicts = {thing.key: combine_verdicts([*thing.values.values()], settings.combine) for thing in things}
     names = [*things[0].values]
     return PanelGroup(
         name=name,
@@ -71,34 +72,28 @@ def compute_unanimity(things: Sequence[AnnotatedItem], *, level: float) -> Measu
     """Compute the share of items on which all judges give the same verdict."""
     import numpy as np
 
-    same = np.array([float(len({*thing.values.values()}) == 1) for thing in things])
     n = len(things)
+    same = np.array([float(len({*thing.values.values()}) == 1) for thing in things])
     rows = build_sparse(
-        (np.repeat(np.arange(n), PAIR), np.tile(np.arange(PAIR), n)),
-        np.stack([same, np.ones(n)], axis=1).ravel(),
-        (n, PAIR),
+        (np.repeat(np.arange(n), 2), np.tile([0, 1], n)), np.stack([same, np.ones(n)], axis=1).ravel(), (n, 2)
     )
 
-    def statistic(sums: Floats) -> dict[str, Floats]:
+    def compute_share(sums: Floats) -> dict[str, Floats]:
         return {"unanimous": sums[:, 0] / sums[:, 1]}
 
     sample = BootstrapSample(rows, np.arange(n), encode_names([thing.sample_id for thing in things]))
-    told = ValueBasis(n=n, why="nothing was judged", share=True)
-    return bootstrap_values(sample, statistic, lambda _: told, values={"unanimous": float(same.mean())}, level=level)[
-        "unanimous"
-    ]
+    basis = ValueBasis(n=n, why="nothing was judged", share=True)
+    values = {"unanimous": float(same.mean())}
+    return bootstrap_values(sample, compute_share, lambda _: basis, values=values, level=level)["unanimous"]
 
 
 def _build_judge_figures(
     judge: str, things: Sequence[AnnotatedItem], settings: PanelSettings, verdicts: Mapping[ItemKey, Value | None]
 ) -> JudgeFigures:
     """Compare one judge with the others and with people."""
-    own = {_build_key(thing): thing.values[judge] for thing in things}
+    own = {thing.key: thing.values[judge] for thing in things}
     rest = [[value for name, value in thing.values.items() if name != judge] for thing in things]
-    others = {
-        _build_key(thing): combine_verdicts(values, settings.combine)
-        for thing, values in zip(things, rest, strict=True)
-    }
+    others = {thing.key: combine_verdicts(values, settings.combine) for thing, values in zip(things, rest, strict=True)}
     several = len(rest[0]) >= PAIR
     return JudgeFigures(
         name=judge,
@@ -120,7 +115,7 @@ def _compare_with_people(
 
     All sides are thus compared on the same items.
     """
-    known = [thing for thing in things if _build_key(thing) in settings.said]
+    known = [thing for thing in things if thing.key in settings.said]
     if not known:
         return SideAgreement(n=0, why="no thing of these has a verdict of people")
     return _compare_sides(
@@ -141,7 +136,7 @@ def _compare_sides(
     both = [
         thing.model_copy(update={"values": {OTHER: other[key], THIS: own[key]}})
         for thing in things
-        if other[key := _build_key(thing)] is not None and own[key] is not None
+        if other[key := thing.key] is not None and own[key] is not None
     ]
     if not both:
         return SideAgreement(n=0, ties=len(things), why=TIED)
@@ -149,11 +144,34 @@ def _compare_sides(
     return SideAgreement(n=pair.n, figures=pair.figures, ties=len(things) - len(both))
 
 
-def is_categorical(scale: Scale) -> bool:
-    """Return whether verdicts are compared as categories."""
-    return isinstance(scale, CategoricalScale)
+def find_outlier(judges: Sequence[JudgeFigures]) -> tuple[str | None, str | None]:
+    """Return the outlier, or the reason why none is named.
+
+    The judge with the lowest kappa with the others (for numbers: the largest mean absolute error) is named if its
+    interval excludes the figures of all others. The interval by question is used if there is one.
+
+    Args:
+        judges: The figures of each judge over all items.
+    """
+    if len(judges) < MIN_JUDGES:
+        return None, "of two judges neither can be told to be the one apart"
+    figures = {seat.name: _measure_distance(seat) for seat in judges}
+    known = {name: figure for name, figure in figures.items() if figure}
+    if len(known) < len(judges):
+        return None, "the figures of a judge with the others are undefined"
+    farthest = max(known, key=lambda name: known[name][0])
+    nearest_end = known[farthest][1]
+    rest = [figure[0] for name, figure in known.items() if name != farthest]
+    if nearest_end is None or nearest_end <= max(rest):
+        return None, NO_OUTLIER
+    return farthest, None
 
 
-def _build_key(thing: AnnotatedItem) -> ItemKey:
-    """Return the key of an item."""
-    return thing.sample_id, thing.method, thing.item
+def _measure_distance(seat: JudgeFigures) -> tuple[float, float | None] | None:
+    """Return the distance of a judge from the others, and the nearest end of its interval."""
+    name, sign = ("kappa", -1) if "kappa" in seat.others.figures else ("mae", 1)
+    figure = seat.others.figures.get(name)
+    if not isinstance(figure, MeasuredValue):
+        return None
+    ends = figure.clustered or figure.interval
+    return sign * figure.value, min(sign * ends.low, sign * ends.high) if ends else None

@@ -91,7 +91,7 @@ def test_the_floor_is_learned_on_other_questions(run, tmp_path):
 def test_without_texts_the_floor_says_so(tmp_path):
     """A run that holds no answers, or one question only, has no floor by length or none at all."""
     bare = agreement(write(tmp_path / "bare", "right", YES), "right", said("right", "ana", YES)).groups[0]
-    assert bare.baselines[1].why == "the run holds no texts of the annotated things"
+    assert bare.baselines[1].why == "the run holds no texts of the annotated items"
     one = write(tmp_path / "one", "right", YES, questions=["q"] * 20, texts=TEXTS)
     floors = agreement(one, "right", said("right", "ana", MOSTLY, questions=["q"] * 20)).groups[0].baselines
     assert floors[1].why.startswith("needs things of two questions")
@@ -232,7 +232,7 @@ def test_what_does_not_count_is_told(tmp_path):
         ("right", said("other", "ana", ["Yes"]), {}, "1 of other metrics"),
         ("right", said("right", "ana", ["Si"]), {}, "not on the scale: q0, ana: 'Si'"),
         ("right", said("right", "ana", ["Yes"], questions=["q0"]), {}, "not in the run, such as q0 \\(m0\\)"),
-        ("right", [*said("right", "a", ["Yes"]), *said("right", "b", ["No"])], {}, "tied on every thing"),
+        ("right", [*said("right", "a", ["Yes"]), *said("right", "b", ["No"])], {}, "tied on every item"),
         ("right", said("right", "ana", MOSTLY), {"level": 95}, "a number between 0 and 1"),
         ("right", said("right", "ana", MOSTLY), {"combine": "mean"}, "categories have no mean"),
         ("right", None, {}, "no annotations are there yet"),

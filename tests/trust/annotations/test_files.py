@@ -169,7 +169,7 @@ def test_a_broken_file_of_a_run_is_not_written_over(tmp_path):
     """Where rows of the kept file cannot be read, keeping more is refused: they would be lost."""
     path = keep_annotations(tmp_path, said("right", "ana", ["Yes"]))
     path.write_text("{\n")
-    with pytest.raises(DataError, match=r"annotations.jsonl:1: .*mend the file first"):
+    with pytest.raises(DataError, match=r"annotations.jsonl:1: .*correct or remove the row first"):
         keep_annotations(tmp_path, said("right", "ana", ["Yes"]))
     assert path.read_text() == "{\n"
 
