@@ -105,7 +105,7 @@ def test_judged_cases_are_those_of_the_latest_verdicts(run):
     with Store.open(run) as store:
         metric = read_judged_metric(store, "correctness")
         found = {one.whole.id: one for one in read_judged_cases(store, metric)}
-        only = [one.whole.id for one in read_judged_cases(store, metric, {("q1", "m")})]
+        only = [one.whole.id for one in read_judged_cases(store, metric, {("q1", "walk")})]
         none = [*read_judged_cases(store, metric, prints=["another fingerprint"])]
     assert {name: one.whole.answer for name, one in found.items()} == {"q0": "another", "q1": "a1", "q2": "a2"}
     assert [found[f"q{n}"].result.judgements[0].value for n in range(3)] == [0, 1, 1]
