@@ -16,8 +16,7 @@ from greval.records.metric import JudgedMetric
 from greval.records.record import Record
 from greval.records.result import Result, Usage
 from greval.records.scale import MAX_ENUM_LEVELS, CategoricalScale, MeasureScale, Scale, ValueScale
-from greval.runs.run_summary import find_missing_tag, summarise_run
-from greval.runs.share_summary import ShareSummary, summarise_shares
+from greval.runs.run_summary import ShareSummary, find_missing_tag, summarise_run, summarise_shares
 from greval.runs.store import Store
 from greval.stats.summary import Summary
 

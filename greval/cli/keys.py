@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
-from greval.cli.options import create_console
+from greval.cli.options import print_table
 from greval.errors import GrevalError
 from greval.serve.start import check_packages
 
@@ -46,12 +45,7 @@ def list_keys(*, file: File = DEFAULT) -> None:
     except OSError as error:
         message = f"{file}: cannot be read: {error.strerror}; make a key with: greval keys add NAME --file {file}"
         raise GrevalError(message) from error
-    table = Table(box=None, pad_edge=False)
-    for column in ("key", "made"):
-        table.add_column(column)
-    for key in found.keys:
-        table.add_row(key.name, key.created)
-    create_console().print(table)
+    print_table(("key", "made"), ((key.name, key.created) for key in found.keys))
 
 
 @app.command("remove")

@@ -7,9 +7,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
-from rich.table import Table
 
-from greval.cli.options import create_console
+from greval.cli.options import print_table
 from greval.judging.local.cache import cached_path
 from greval.judging.local.fetch import FetchProgress
 from greval.judging.local.fetch import fetch as fetch_model
@@ -44,9 +43,10 @@ def fetch(
 @app.command("list")
 def list_models() -> None:
     """List the available models, with the paths of those already fetched."""
-    table = Table(box=None, pad_edge=False)
-    for column in ("model", "download", "licence", "here", "note"):
-        table.add_column(column, overflow="fold")
-    for name, model in MODELS.items():
-        table.add_row(name, f"{model.download / 1e6:.0f} MB", model.licence, str(cached_path(name) or "-"), model.note)
-    create_console().print(table)
+    print_table(
+        ("model", "download", "licence", "here", "note"),
+        (
+            (name, f"{model.download / 1e6:.0f} MB", model.licence, str(cached_path(name) or "-"), model.note)
+            for name, model in MODELS.items()
+        ),
+    )

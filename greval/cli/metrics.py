@@ -6,10 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.markup import escape
-from rich.table import Table
 
-from greval.cli.options import Folders, JudgeName, JudgeOptions, Only, create_console, expand_groups
+from greval.cli.options import Folders, JudgeName, JudgeOptions, Only, expand_groups, print_table
 from greval.errors import DefinitionError
 from greval.metrics.files import read_metric, write_metric
 from greval.metrics.library import load_folder, load_metric, predefined
@@ -27,16 +25,16 @@ app = typer.Typer(help="List, show, check and draft metrics.", no_args_is_help=T
 @app.command("list")
 def list_metrics(library: Folders = None) -> None:
     """List the predefined metrics and those of the given folders."""
-    table = Table(box=None, pad_edge=False)
-    for name in ("metric", "judges", "needs", "scale", "description"):
-        table.add_column(name, overflow="fold")
     known = dict(predefined())
     for folder in library or ():
         known.update(load_folder(folder))
-    for name, metric in known.items():
-        judged = "computed" if metric.kind == "computed" else metric.over or "answer"
-        table.add_row(*map(escape, (name, judged, _format_needs(metric), _format_scale(metric), metric.description)))
-    create_console().print(table)
+    print_table(
+        ("metric", "judges", "needs", "scale", "description"),
+        (
+            (name, _name_judged_part(metric), _format_needs(metric), _format_scale(metric), metric.description)
+            for name, metric in known.items()
+        ),
+    )
 
 
 @app.command("show")
@@ -114,6 +112,10 @@ def _parse_scale(scale: str) -> DraftScale:
     if len(names) > 1:
         return names
     raise typer.BadParameter(f"{scale!r}: use categorical, value, LOW..HIGH or names such as Good,Fair,Poor")
+
+
+def _name_judged_part(metric: Metric) -> str:
+    return "computed" if metric.kind == "computed" else metric.over or "answer"
 
 
 def _format_needs(metric: Metric) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
 from inspect import signature
 from pathlib import Path
@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_args,
 
 import typer
 from pydantic import BaseModel, ValidationError
+from rich.markup import escape
+from rich.table import Table
 
 from greval.cli.console import ReportConsole
 from greval.errors import JudgeError
@@ -176,6 +178,16 @@ def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
 def create_console() -> ReportConsole:
     """Create the console for reports. It is wide if stdout is not a terminal, so that no name is truncated."""
     return ReportConsole() if sys.stdout.isatty() or "COLUMNS" in os.environ else ReportConsole(width=FILE_WIDTH)
+
+
+def print_table(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> None:
+    """Print rows of texts below the names of their columns."""
+    table = Table(box=None, pad_edge=False)
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        table.add_row(*map(escape, row))
+    create_console().print(table)
 
 
 def print_report(found: BaseModel, form: str, render: Callable[..., None], **options: object) -> None:

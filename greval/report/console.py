@@ -23,7 +23,7 @@ from greval.report.tables import (
     print_lines,
     shorten,
 )
-from greval.runs.share_summary import ShareSummary
+from greval.runs.run_summary import ShareSummary
 from greval.stats.measured import MeasuredValue
 from greval.stats.summary import Summary
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NoReturn, Unpack, cast
 
 from pydantic import JsonValue, ValidationError
 
+from greval._util.files import write_atomically
 from greval.datasets import RowFault
 from greval.datasets.case_records import CaseRecords, dump_case, read_case, read_records
 from greval.datasets.file_identity import identify_file
@@ -267,7 +268,4 @@ def _read_plan(folder: Path) -> BatchPlan:
 
 
 def _write_plan(folder: Path, plan: BatchPlan) -> None:
-    """Write the settings of a batch run atomically."""
-    new = folder / f"{PLAN_FILE}.new"
-    new.write_text(plan.model_dump_json(indent=2), encoding="utf-8")
-    new.replace(folder / PLAN_FILE)
+    write_atomically(folder / PLAN_FILE, plan.model_dump_json(indent=2))

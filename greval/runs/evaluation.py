@@ -38,9 +38,8 @@ from greval.records.result import Result
 from greval.runs.manifest import read_spending, refuse_probe, store_metrics, store_spending
 from greval.runs.options import EvaluateOptions, count_judgements, get_concurrency, get_prices, get_shard, get_source
 from greval.runs.progress import Progress
-from greval.runs.run_summary import find_missing_tag, summarise_run
+from greval.runs.run_summary import ShareSummary, find_missing_tag, summarise_run, summarise_shares
 from greval.runs.runnable import compile_metrics
-from greval.runs.share_summary import ShareSummary, summarise_shares
 from greval.runs.store import Store
 from greval.runs.store.plans import MetricVersion
 from greval.runs.worker import JudgingLoop

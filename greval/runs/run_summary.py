@@ -1,20 +1,32 @@
-"""The summary of a run by metric and group, shared by the Python API, reports and the server."""
+"""The summaries of a run by metric and group, and of the shares counted over its notes, such as a coverage."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from pydantic import JsonValue
+
 from greval._util.arguments import build_unknown_name_error
 from greval.errors import DataError
-from greval.records.scale import Scale
+from greval.records.consistency import find_contradictions, read_share
+from greval.records.metric import JudgedMetric
+from greval.records.note import ShareNote
+from greval.records.record import Record
+from greval.records.result import Result
+from greval.records.scale import MeasureScale, Scale
 from greval.runs.run_reader import read_metrics
 from greval.runs.store import Store
+from greval.stats.interval import Interval
 from greval.stats.summary import METHOD, NO_VALUE, Grouping, ResultTallies, Summary
 
 MAX_CACHED_GROUPS = 1_024
+SHARE_SCALE = MeasureScale(low=0.0, high=1.0, unit="share")
+NO_COST = (None,) * 5
+"""The costs of a share: all None, because they are already counted for its verdict."""
 
 
 class RunSummary(NamedTuple):
@@ -57,3 +69,97 @@ def find_missing_tag(by: Sequence[str], summaries: Sequence[Summary], store: Sto
             if name not in tags:
                 return build_unknown_name_error("tag", name, {METHOD, *tags}, store.folder)
     return None
+
+
+class ShareSummary(Record):
+    """The summary of one share of one metric over a group of cases.
+
+    `counted` is the number of judgements with this share, `empty` the number with nothing to count. `mean`, `median`,
+    `minimum`, `maximum` and the 95 % `interval` of the mean are over the counted ones, None if `counted` is 0.
+    `contradictions` is the number of verdicts that contradict the share, None if the share has no `better`.
+    """
+
+    metric: str
+    note: str
+    group: str = ""
+    counted: int
+    empty: int
+    mean: float | None
+    median: float | None
+    minimum: float | None
+    maximum: float | None
+    interval: Interval | None
+    contradictions: int | None
+
+
+class _ShareKey(NamedTuple):
+    """The key of a share within a group."""
+
+    metric: str
+    note: str
+    group: str
+
+
+def summarise_shares(store: Store, by: Sequence[str] = ()) -> tuple[ShareSummary, ...]:
+    """Summarise the shares of a run, in the order of metrics, notes, and group names.
+
+    Only the results of metrics with shares are parsed, one at a time.
+
+    Args:
+        store: The run, opened for reading.
+        by: `method` or names of tags. If it is empty, there is one group.
+    """
+    return tuple(
+        summary
+        for metric in store.layout().metrics.values()
+        if (names := [name for name, note in metric.notes.items() if isinstance(note, ShareNote)])
+        for summary in _summarise_metric(store, metric, names, by)
+    )
+
+
+def _summarise_metric(
+    store: Store, metric: JudgedMetric, names: Sequence[str], by: Sequence[str]
+) -> Iterator[ShareSummary]:
+    """Summarise the shares of one metric."""
+    grouping = Grouping(by)
+    tallies = ResultTallies(dict.fromkeys(names, SHARE_SCALE))
+    empty: Counter[_ShareKey] = Counter()
+    wrong: Counter[_ShareKey] = Counter()
+    for line in store.lines(metric.name):
+        result = Result.model_validate_json(line)
+        group = grouping.name_group(result.method, result.tags) if by else ""
+        for name in names:
+            key = _ShareKey(metric.name, name, group)
+            shares = [read_share(one.notes.get(name)) for one in result.judgements]
+            empty[key] += shares.count(None)
+            if found := [share for share in shares if share is not None]:
+                tallies.add(name, group, _format_outline(found), NO_COST)
+        for judgement in result.judgements:
+            told = find_contradictions(metric, judgement.value, judgement.notes, judgement.votes)
+            wrong.update(_ShareKey(metric.name, name, group) for name in told)
+    summaries = {(one.metric, one.group): one for one in tallies.build_summaries()}
+    order = {name: place for place, name in enumerate(names)}
+    for key in sorted(empty, key=lambda key: (order[key.note], key.group)):
+        note = metric.notes[key.note]
+        held = isinstance(note, ShareNote) and note.better is not None
+        yield _build_share_summary(key, summaries.get((key.note, key.group)), empty[key], wrong[key] if held else None)
+
+
+def _format_outline(shares: Sequence[float]) -> str:
+    """Format the outline of a result whose values are shares, in the form of `greval.records.result`."""
+    outline: JsonValue = ["scored", [[str(share), share] for share in shares], [], None]
+    return json.dumps(outline)
+
+
+def _build_share_summary(key: _ShareKey, found: Summary | None, empty: int, contradictions: int | None) -> ShareSummary:
+    return ShareSummary(
+        **key._asdict(),
+        counted=found.counted if found else 0,
+        empty=empty,
+        mean=found and found.mean,
+        median=found and found.median,
+        minimum=found and found.minimum,
+        maximum=found and found.maximum,
+        interval=found and found.interval,
+        contradictions=contradictions,
+    )

@@ -1,7 +1,6 @@
 """The run folder: its log of results, and exports of it as tables."""
 
 from greval.runs.store.disk import FILE
-from greval.runs.store.flat import COLUMNS, flatten_result
 from greval.runs.store.log import Store
 
-__all__ = ["COLUMNS", "FILE", "Store", "flatten_result"]
+__all__ = ["FILE", "Store"]

@@ -1,21 +1,159 @@
-"""Export of results as CSV and Parquet tables, written in batches of some thousand rows."""
+"""Results as tables: one row for each judgement, failure and skip, as Python rows, CSV and Parquet."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
+from pydantic import Field, JsonValue
 from pydantic_core import from_json
 
 from greval.errors import MissingExtraError
-from greval.runs.store.flat import TableLayout
+from greval.records.consistency import find_contradictions
+from greval.records.judgement_text import find_cited_items, is_share
+from greval.records.metric import JudgedMetric
+from greval.records.note import ShareNote
+from greval.records.record import Record
+from greval.records.result import Result
+from greval.records.stored_metric import parse_stored_metrics
 
 BATCH_ROWS = 8192
 CARRIAGE_RETURN = "\\r"
 """A carriage return as JSON escapes it."""
+NUMBER_COLUMNS = ("number", "confidence", "latency")
+COUNT_COLUMNS = ("repeat", "calls", "input_tokens", "output_tokens")
+COLUMNS = (
+    *("sample_id", "method", "metric", "repeat", "status", "item", "value", "number", "reason", "confidence"),
+    *("failure", "message", "judge", "tier", "fingerprint"),
+    *("calls", "input_tokens", "output_tokens", "latency", "tags"),
+    *("findings", "cited_items", "contradictions", "notes"),
+)
+"""The columns of every run. Columns for notes follow them."""
+NOTE_PREFIX = "notes."
+"""The prefix of a column name, followed by the name of the note."""
+SHARE_SUFFIXES = ("", ".count", ".of")
+"""The suffixes of the columns of a share: the share, the number of matching entries, and that of all entries."""
+_RESULT_FIELDS = ("sample_id", "method", "metric", "repeat", "judge", "tier", "fingerprint", "latency")
+_USAGE_FIELDS = ("calls", "input_tokens", "output_tokens")
+_JUDGEMENT_FIELDS = ("item", "number", "reason", "confidence")
+
+
+class TableLayout(Record):
+    """The columns of a run's table.
+
+    A text note has a column `notes.NAME`, a list one with its entries as JSON. A share has three: `notes.NAME`, the
+    share, `notes.NAME.count` and `notes.NAME.of`. Notes that no metric of the run defines are in `notes`, as JSON.
+    """
+
+    metrics: dict[str, JudgedMetric] = Field(default_factory=dict)
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """The column names, in order."""
+        return (*COLUMNS, *self._note_columns)
+
+    @cached_property
+    def numbers(self) -> frozenset[str]:
+        """The names of the columns with real numbers."""
+        return frozenset((*NUMBER_COLUMNS, *(name for name, kind in self._note_columns.items() if kind is float)))
+
+    @cached_property
+    def counts(self) -> frozenset[str]:
+        """The names of the columns with integers."""
+        return frozenset((*COUNT_COLUMNS, *(name for name, kind in self._note_columns.items() if kind is int)))
+
+    @cached_property
+    def _note_columns(self) -> dict[str, type]:
+        """The columns of notes with their types; the type is text if two metrics disagree."""
+        found: dict[str, type] = {}
+        for metric in self.metrics.values():
+            for name, note in metric.notes.items():
+                share = isinstance(note, ShareNote)
+                kinds = zip(_name_note_columns(name), (float, int, int) if share else (str,), strict=False)
+                for column, kind in kinds:
+                    found[column] = kind if found.get(column, kind) is kind else str
+        return found
+
+    def flatten(self, result: Mapping[str, Any]) -> Iterator[dict[str, object]]:
+        """Yield the rows of a result that was parsed from a JSON line."""
+        shared = {name: result[name] for name in _RESULT_FIELDS}
+        shared |= {name: result["usage"][name] for name in _USAGE_FIELDS}
+        shared["tags"] = _format_json(result["tags"])
+        outcome = result["outcome"]
+        for found in outcome.get("judgements", ()):
+            yield {**shared, **self._build_judgement_cells(result["metric"], found)}
+        failures = outcome.get("failures") or ([outcome["error"]] if "error" in outcome else [])
+        for failure in failures:
+            found = {"item": failure["item"], "failure": failure["kind"], "message": failure["message"]}
+            yield {**shared, "status": "failed", **found}
+        if outcome["status"] == "skipped":
+            yield {**shared, "status": "skipped", "message": outcome["reason"]}
+
+    def _build_judgement_cells(self, metric: str, found: Mapping[str, Any]) -> dict[str, object]:
+        """Return the cells of a judgement. Fields that are missing in the log of an older version are empty."""
+        notes, findings = found["notes"], found.get("findings") or []
+        cited = find_cited_items([found["reason"], *findings, notes], found.get("shown_ids") or {})
+        cells = {
+            **{name: found[name] for name in _JUDGEMENT_FIELDS},
+            "status": "scored",
+            "value": str(found["value"]),
+            "findings": _format_json(findings) if findings else None,
+            "cited_items": _format_json(cited) if cited else None,
+        }
+        if notes:
+            cells |= self._build_note_cells(notes)
+            cells["contradictions"] = "; ".join(self._find_contradictions(metric, found).values()) or None
+        return cells
+
+    def _find_contradictions(self, metric: str, found: Mapping[str, Any]) -> dict[str, str]:
+        definition = self.metrics.get(metric)
+        if definition is None:
+            return {}
+        return find_contradictions(definition, found["value"], found["notes"], found["votes"])
+
+    def _build_note_cells(self, notes: Mapping[str, JsonValue]) -> dict[str, object]:
+        """Return the cells of notes. Notes without a column of their own share the column `notes`."""
+        cells: dict[str, object] = {}
+        others: dict[str, JsonValue] = {}
+        for name, note in notes.items():
+            if NOTE_PREFIX + name not in self._note_columns:
+                others[name] = note
+            elif isinstance(note, dict) and is_share(note):
+                shares = zip(_name_note_columns(name), (note.get("share"), note.get("count"), note["of"]), strict=True)
+                cells |= {column: self._format_cell(column, content) for column, content in shares}
+            else:
+                cells[NOTE_PREFIX + name] = self._format_cell(NOTE_PREFIX + name, note)
+        return {**cells, "notes": _format_json(others)} if others else cells
+
+    def _format_cell(self, column: str, content: JsonValue) -> object:
+        """Return the content of a cell in the type of its column; lists as JSON."""
+        plain = isinstance(content, str) or content is None
+        return content if plain or self._note_columns.get(column) is not str else _format_json(content)
+
+
+def read_layout(fact: JsonValue) -> TableLayout:
+    """Build the table layout of a run from its stored metric definitions (metadata entry `metrics`)."""
+    metrics = parse_stored_metrics(fact).items()
+    return TableLayout(metrics={name: judged for name, metric in metrics if (judged := metric.judged)})
+
+
+def flatten_result(result: Result, layout: TableLayout | None = None) -> Iterator[dict[str, object]]:
+    """Yield one row for each judgement and failure of a result, or for its skip."""
+    return (layout or TableLayout()).flatten(result.model_dump(mode="json"))
+
+
+def _name_note_columns(name: str) -> tuple[str, ...]:
+    """Return the columns of a share; a text note has the first one only."""
+    return tuple(f"{NOTE_PREFIX}{name}{suffix}" for suffix in SHARE_SUFFIXES)
+
+
+def _format_json(content: object) -> str:
+    return json.dumps(content, ensure_ascii=False)
 
 
 def write_csv(lines: Iterable[str], file: TextIO, layout: TableLayout | None = None) -> None:

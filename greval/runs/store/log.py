@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
@@ -25,19 +26,8 @@ from greval.records.case import Case
 from greval.records.metric_input import hash_json
 from greval.records.result import Result, Usage, format_outline
 from greval.runs.store.disk import COST_COLUMNS, FILE, LogSync, lock_folder, prepare_tables, translate_errors
-from greval.runs.store.flat import TableLayout, flatten_result, read_layout
-from greval.runs.store.plans import (
-    CASE_SOURCE,
-    COUNTED,
-    COUNTED_CASE,
-    CountedPlan,
-    PlanTable,
-    count_planned,
-    read_judges,
-    read_plans,
-    read_sources,
-    read_stops,
-)
+from greval.runs.store.exports import TableLayout, flatten_result, read_layout
+from greval.runs.store.plans import CASE_SOURCE, COUNTED, COUNTED_CASE, CountedPlan, PlanTable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -321,8 +311,17 @@ class Store(CloseOnExit):
         return int(self._db.execute(query).fetchone()[0])
 
     def count_planned(self) -> dict[str, int]:
-        """Count the planned judgements of each metric, both stored and missing ones."""
-        return count_planned(self._db)
+        """Count the planned judgements of each metric, stored and missing ones, as far as the number is known."""
+        query = """
+            SELECT metric, CASE WHEN count(*) = count(planned) THEN sum(planned) ELSE max(total) END
+            FROM plans JOIN sources ON sources.id = plans.source
+            WHERE current GROUP BY metric, source ORDER BY min(plans.id)
+        """
+        found: Counter[str] = Counter()
+        for metric, count in self._db.execute(query):
+            if count is not None:
+                found[metric] += count
+        return dict(found)
 
     def count_missing(self) -> dict[int, int | None]:
         """Count the missing judgements of each counted plan by its id; None if the planned number is unknown."""
@@ -344,20 +343,30 @@ class Store(CloseOnExit):
         return dict(self._db.execute(query).fetchall())
 
     def stops(self) -> tuple[str, ...]:
-        """Return the reasons why commands were stopped before everything they planned was judged."""
-        return read_stops(self._db)
+        """Return the reasons why commands with counted plans were stopped."""
+        query = """
+            SELECT DISTINCT stopped FROM sources
+            WHERE stopped IS NOT NULL AND id IN (SELECT source FROM plans WHERE current) ORDER BY id
+        """
+        return tuple(why for (why,) in self._db.execute(query))
 
     def judges(self) -> tuple[str, ...]:
         """Return the labels of the judges of the counted results."""
-        return read_judges(self._db)
+        query = "SELECT judge FROM plans WHERE current AND judge != '' GROUP BY judge ORDER BY min(id)"
+        return tuple(judge for (judge,) in self._db.execute(query))
 
     def origins(self) -> list[CaseSource]:
         """Return all sources from which the cases of this run were read."""
-        return read_sources(self._db)
+        return [CaseSource(*row) for row in self._db.execute("SELECT label, digest FROM sources ORDER BY id")]
 
     def taken_plans(self) -> list[CountedPlan]:
         """Return the counted plans, for a merge."""
-        return read_plans(self._db)
+        query = """
+            SELECT plans.id, metric, method, fingerprint, judge, planned, stopped
+            FROM plans JOIN sources ON sources.id = plans.source
+            WHERE current AND method IS NOT NULL ORDER BY plans.id
+        """
+        return [CountedPlan(*row) for row in self._db.execute(query)]
 
     def _select(self, columns: str, metric: str | None = None) -> Iterator[Any]:
         """Select columns of the newest counted results, all of them or those of one metric."""

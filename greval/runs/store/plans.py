@@ -268,50 +268,6 @@ class CountedPlan(NamedTuple):
     stopped: str | None
 
 
-def read_plans(database: sqlite3.Connection) -> list[CountedPlan]:
-    """Return the counted plans."""
-    query = """
-        SELECT plans.id, metric, method, fingerprint, judge, planned, stopped
-        FROM plans JOIN sources ON sources.id = plans.source
-        WHERE current AND method IS NOT NULL ORDER BY plans.id
-    """
-    return [CountedPlan(*row) for row in database.execute(query)]
-
-
-def count_planned(database: sqlite3.Connection) -> dict[str, int]:
-    """Count the judgements of the counted plans for each metric, as far as their numbers are known."""
-    query = """
-        SELECT metric, CASE WHEN count(*) = count(planned) THEN sum(planned) ELSE max(total) END
-        FROM plans JOIN sources ON sources.id = plans.source
-        WHERE current GROUP BY metric, source ORDER BY min(plans.id)
-    """
-    found: dict[str, int] = {}
-    for metric, count in database.execute(query):
-        if count is not None:
-            found[metric] = found.get(metric, 0) + count
-    return found
-
-
-def read_stops(database: sqlite3.Connection) -> tuple[str, ...]:
-    """Return the reasons why commands with counted plans were stopped."""
-    query = """
-        SELECT DISTINCT stopped FROM sources
-        WHERE stopped IS NOT NULL AND id IN (SELECT source FROM plans WHERE current) ORDER BY id
-    """
-    return tuple(why for (why,) in database.execute(query))
-
-
-def read_judges(database: sqlite3.Connection) -> tuple[str, ...]:
-    """Return the labels of the judges of the counted plans."""
-    query = "SELECT judge FROM plans WHERE current AND judge != '' GROUP BY judge ORDER BY min(id)"
-    return tuple(judge for (judge,) in database.execute(query))
-
-
-def read_sources(database: sqlite3.Connection) -> list[CaseSource]:
-    """Return all sources from which the cases of a run were read."""
-    return [CaseSource(*row) for row in database.execute("SELECT label, digest FROM sources ORDER BY id")]
-
-
 def _parse_whole(part: str) -> str:
     """Return the whole that a part belongs to: 1/3 and 2/3 belong to the same whole, and so do all named parts."""
     shard = re.fullmatch(r"\d+/(\d+)", part)

@@ -11,9 +11,8 @@ from hypothesis import given
 from strategies import metrics
 
 from greval import CategoricalMetric, ValueMetric, evaluate
-from greval.runs.store import COLUMNS, Store, flatten_result
-from greval.runs.store.exports import write_csv, write_parquet
-from greval.runs.store.flat import TableLayout, read_layout
+from greval.runs.store import Store
+from greval.runs.store.exports import COLUMNS, TableLayout, flatten_result, read_layout, write_csv, write_parquet
 from greval.testing import ScriptedJudge
 
 LISTED = {"parts": {"means": "p", "each": {"what": "w", "there": ["yes", "no"]}}}

@@ -24,8 +24,8 @@ from greval import evaluate, load_metric
 from greval.errors import StoreError
 from greval.records.case import Case
 from greval.records.result import Failed, Failure, Judgement, Result, Scored, Skipped, Usage
-from greval.runs.store import COLUMNS, FILE, Store, flatten_result
-from greval.runs.store.exports import write_csv, write_parquet
+from greval.runs.store import FILE, Store
+from greval.runs.store.exports import COLUMNS, flatten_result, write_csv, write_parquet
 
 
 def row(sample="q1", value=1, **more):

@@ -20,7 +20,7 @@ from greval.errors import DataError
 from greval.records.number_range import NumberRange
 from greval.records.result import Judgement, Result, Scored
 from greval.report.console import render
-from greval.runs.share_summary import summarise_shares
+from greval.runs.run_summary import summarise_shares
 from greval.runs.store import Store
 from greval.stats.mean_interval import mean_interval
 from greval.testing import ScriptedJudge
