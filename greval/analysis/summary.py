@@ -150,7 +150,7 @@ def list_verdicts(result: Result, metric: JudgedMetric | None = None) -> Iterabl
     """
     who = {"sample_id": result.sample_id, "method": result.method, "metric": result.metric}
     for judgement in result.judgements:
-        told = metric and find_contradictions(metric, judgement.value, judgement.notes, judgement.votes)
+        wrong = metric and find_contradictions(metric, judgement.value, judgement.notes, judgement.votes)
         yield ReportVerdict(
             **who,
             item=judgement.item,
@@ -159,7 +159,7 @@ def list_verdicts(result: Result, metric: JudgedMetric | None = None) -> Iterabl
             findings=judgement.findings,
             notes=judgement.notes,
             cited_items=list_cited_items(judgement),
-            contradictions=tuple((told or {}).values()),
+            contradictions=tuple((wrong or {}).values()),
         )
     for failure in result.failures:
         yield ReportVerdict(**who, item=failure.item, value=f"failed: {failure.kind}", reason=failure.message)
@@ -182,8 +182,8 @@ def _sample_verdicts(store: Store, metrics: Sequence[str], show: int) -> Iterato
     known = store.layout().metrics if share else {}
     for metric in metrics if share else ():
         results = (Result.model_validate_json(line) for line in store.lines(metric))
-        told = (verdict for result in results for verdict in list_verdicts(result, known.get(metric)))
-        yield from islice(told, share)
+        verdicts = (verdict for result in results for verdict in list_verdicts(result, known.get(metric)))
+        yield from islice(verdicts, share)
 
 
 def _list_values(scale: Scale) -> tuple[str, ...]:

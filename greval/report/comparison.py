@@ -150,8 +150,8 @@ def format_verdict(one: Contrast) -> str:
         >>> format_verdict(one)
         'no question has both figures'
     """
-    if isinstance(one.measured, Undefined):
-        return one.measured.reason
+    if isinstance(one.difference_value, Undefined):
+        return one.difference_value.reason
     told: str = one.verdict
     if one.verdict == "no difference seen" and one.detectable is not None:
         told = f"{told} (could miss < {_create_writer(one)(one.detectable)})"
@@ -245,7 +245,7 @@ def _format_count(one: Contrast) -> str:
 
 def _format_difference(one: Contrast) -> str:
     """Format a difference with its interval."""
-    return format_measured(one.measured, _create_writer(one, sign=True), without=NO_INTERVAL)
+    return format_measured(one.difference_value, _create_writer(one, sign=True), without=NO_INTERVAL)
 
 
 def _format_uncorrected(one: Contrast) -> str:

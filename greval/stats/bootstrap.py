@@ -225,9 +225,8 @@ def compute_intervals(rows: Any, statistic: Statistic, clusters: Integers, *, le
         return {}
     drawn = _draw_multiplicities(times, RESAMPLES, width=max(kinds.shape))
     parts = [statistic(np.ascontiguousarray((kinds.T @ draws.T.astype(float)).T)) for draws in drawn]
-    return read_intervals(
-        {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}, count, level=level
-    )
+    figures = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    return read_intervals(figures, count, level=level)
 
 
 def read_intervals(figures: Mapping[str, Floats], clusters: int, *, level: float) -> dict[str, Interval]:
@@ -320,15 +319,15 @@ def build_values(
     questions = len(set(sample.questions.tolist())) if sample.is_clustered else 0
     found: dict[str, Measured] = {}
     for name, value in values.items():
-        told = describe_basis(name)
+        basis = describe_basis(name)
         if isnan(value):
-            found[name] = Undefined(n=told.n, reason=told.why)
+            found[name] = Undefined(n=basis.n, reason=basis.why)
             continue
         single, together = (known.get(name) for known in ends)
-        if told.share and value in {0.0, 1.0} and single is None and together is None:
-            single = wilson_interval(value, told.n, level=level)
-            together = wilson_interval(value, min(told.n, questions), level=level) if questions else None
-        found[name] = MeasuredValue(value=value, n=told.n, interval=single, clustered=together)
+        if basis.share and value in {0.0, 1.0} and single is None and together is None:
+            single = wilson_interval(value, basis.n, level=level)
+            together = wilson_interval(value, min(basis.n, questions), level=level) if questions else None
+        found[name] = MeasuredValue(value=value, n=basis.n, interval=single, clustered=together)
     return found
 
 

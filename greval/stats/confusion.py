@@ -198,11 +198,7 @@ def _build_basis(choices: Choices) -> Callable[[str], ValueBasis]:
 
 
 def _load_sklearn_metrics() -> Any:  # noqa: ANN401 - scikit-learn is untyped
-    """Import scikit-learn's metrics.
-
-    Raises:
-        MissingExtraError: If it is not installed.
-    """
+    """Import scikit-learn's metrics, or raise MissingExtraError."""
     try:
         from sklearn import metrics
     except ImportError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from math import nan
 from typing import Any, NamedTuple
 
@@ -67,30 +68,24 @@ def compare_numbers(numbers: NumberPairs, *, level: float, ranks: bool = True) -
         ranks: Whether to add the rank statistics, which ignore weights.
     """
     rows, middle = _collect_moments(numbers)
-
-    def statistic(sums: Floats) -> dict[str, Floats]:
-        return compute_figures(sums, middle)
-
+    statistic = partial(compute_figures, middle=middle)
     sample = BootstrapSample(rows, numbers.things, numbers.questions)
     values = {name: float(value[0]) for name, value in statistic(rows.sum(axis=0).reshape(1, -1)).items()}
     if ranks:
         values["pearson"] = _compute_pearson(numbers)
-    found = bootstrap_values(sample, statistic, lambda name: _describe_basis(numbers, name), values=values, level=level)
-    if not ranks:
-        return found
-    return found | compare_ranks(
-        numbers.people, numbers.judge, sample, lambda name: _describe_basis(numbers, name), level=level
-    )
+    describe_basis = partial(_describe_basis, numbers)
+    found = bootstrap_values(sample, statistic, describe_basis, values=values, level=level)
+    return found | compare_ranks(numbers.people, numbers.judge, sample, describe_basis, level=level) if ranks else found
 
 
 def extract_spreads(numbers: NumberPairs, found: dict[str, Measured]) -> tuple[NumberSpread, NumberSpread]:
     """Return the distributions of people's and of the judge's numbers, and remove their figures from `found`."""
-    return _extract_spread("people", numbers.people, found), _extract_spread("judge", numbers.judge, found)
 
+    def extract_spread(name: str, side: Floats) -> NumberSpread:
+        figures = {part: found.pop(f"{name} {part}") for part in ("mean", "median", "sd")}
+        return NumberSpread(n=len(side), **figures, min=float(side.min()), max=float(side.max()))
 
-def _extract_spread(name: str, side: Floats, found: dict[str, Measured]) -> NumberSpread:
-    figures = {part: found.pop(f"{name} {part}") for part in ("mean", "median", "sd")}
-    return NumberSpread(n=len(side), **figures, min=float(side.min()), max=float(side.max()))
+    return extract_spread("people", numbers.people), extract_spread("judge", numbers.judge)
 
 
 def compute_figures(sums: Floats, middle: tuple[float, float]) -> dict[str, Floats]:
@@ -167,7 +162,8 @@ def compare_ranks(
     axes, places = zip(*(np.unique(side, return_inverse=True) for side in (people, judge)), strict=True)
     shape = len(axes[0]), len(axes[1])
     if shape[0] * shape[1] > MAX_CELLS:
-        return _resample_ranks((people, judge), sample, describe_basis, values=values, level=level)
+        ends = _resample_ranks((people, judge), sample, level)
+        return build_values(values, describe_basis, sample, ends, level=level)
     cells = places[0] * shape[1] + places[1]
     rows = build_sparse((np.arange(len(cells)), cells), np.ones(len(cells)), (len(cells), shape[0] * shape[1]))
 
@@ -254,17 +250,11 @@ def _divide_by_root(above: Floats, squared: Floats) -> Floats:
 
 
 def _resample_ranks(
-    sides: tuple[Floats, Floats],
-    sample: BootstrapSample,
-    describe_basis: Callable[[str], ValueBasis],
-    *,
-    values: dict[str, float],
-    level: float,
-) -> dict[str, Measured]:
-    """Compute the rank statistics with intervals from resamples that are ranked individually."""
+    sides: tuple[Floats, Floats], sample: BootstrapSample, level: float
+) -> tuple[dict[str, Interval], dict[str, Interval]]:
+    """Compute the intervals by item and by question from resamples that are ranked individually."""
     single = _compute_intervals(sides, sample.things, level)
-    together = _compute_intervals(sides, sample.questions, level) if sample.is_clustered else {}
-    return build_values(values, describe_basis, sample, (single, together), level=level)
+    return single, _compute_intervals(sides, sample.questions, level) if sample.is_clustered else {}
 
 
 def _compute_intervals(sides: tuple[Floats, Floats], clusters: Integers, level: float) -> dict[str, Interval]:

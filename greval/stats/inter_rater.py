@@ -38,14 +38,14 @@ def compute_reliability(ratings: Ratings, *, level: float) -> dict[str, Measured
     Alpha, and the observed agreement of AC1, use only items with at least two ratings.
     """
     twice = sum(len(unit) >= PAIR for unit in ratings.units)
-    told = ValueBasis(n=twice, why="no thing has two people's values" if not twice else "all values are equal")
+    basis = ValueBasis(n=twice, why="no thing has two people's values" if not twice else "all values are equal")
     places = np.arange(len(ratings.units))
     found: dict[str, Measured] = {}
     for name, (rows, formula) in _build_formulas(ratings).items():
         values = {name: float(formula(rows.sum(axis=0).reshape(1, -1))[0])}
-        statistic = partial(_evaluate_formula, name, formula)
         sample = BootstrapSample(rows, places, ratings.questions)
-        found |= bootstrap_values(sample, statistic, lambda _: told, values=values, level=level)
+        statistic = partial(_evaluate_formula, name, formula)
+        found |= bootstrap_values(sample, statistic, lambda _: basis, values=values, level=level)
     return found
 
 

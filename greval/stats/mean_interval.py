@@ -60,9 +60,8 @@ def sum_by_cluster(differences: Floats, codes: Integers | None) -> ClusterSums:
     if codes is None:
         return ClusterSums(differences, np.ones(len(differences), dtype=np.int64))
     _, places = np.unique(codes, return_inverse=True)
-    return ClusterSums(
-        np.bincount(places, weights=differences).astype(np.float64), np.bincount(places).astype(np.int64)
-    )
+    sums, sizes = np.bincount(places, weights=differences), np.bincount(places)
+    return ClusterSums(sums.astype(np.float64), sizes.astype(np.int64))
 
 
 def mean_interval(

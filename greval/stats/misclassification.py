@@ -113,9 +113,8 @@ def _estimate_rate(
         reason = f"the judge is no better than chance: sensitivity + specificity - 1 is {rates.gain:.2f}"
         return Undefined(n=len(labels), reason=reason)
     value = (side.judged + rates.specificity - 1) / rates.gain
-    return _RateEstimate(
-        value, rates, compute_jackknife_totals(drawn, [yes], verdicts), compute_jackknife_totals(drawn, [no], verdicts)
-    )
+    said_yes, said_no = (compute_jackknife_totals(drawn, [one], verdicts) for one in (yes, no))
+    return _RateEstimate(value, rates, said_yes, said_no)
 
 
 def _linearise(drawn: WeightedSample, sides: Sequence[EstimateTerm], found: Sequence[_RateEstimate]) -> EstimateSpread:

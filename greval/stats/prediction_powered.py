@@ -104,9 +104,8 @@ def estimate_from_labels(
         labels: The label of each item by people.
         width: The maximum difference of two values.
     """
-    spread = drawn.compute_spread(
-        compute_jackknife_totals(drawn, sides, labels), bound_unit_errors(drawn, sides, width)
-    )
+    totals = compute_jackknife_totals(drawn, sides, labels)
+    spread = drawn.compute_spread(totals, bound_unit_errors(drawn, sides, width))
     return MeanEstimate(weighted_mean(drawn, sides, labels), spread)
 
 

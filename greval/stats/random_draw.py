@@ -57,8 +57,7 @@ def _centre_values(values: Floats, groups: Integers | None) -> Floats:
     if groups is not None:
         counts = np.maximum(np.bincount(groups), 1)
         middle = np.stack([np.bincount(groups, column) / counts for column in values.T], axis=1)[groups]
-    found: Floats = values - middle
-    return found
+    return np.subtract(values, middle)
 
 
 def _redraw_rows(rng: np.random.Generator, chosen: Flags, groups: Integers | None) -> Integers:

@@ -95,8 +95,7 @@ class WeightedSample:
         """
         share = np.bincount(self.stratum, self.rest)
         mean = np.bincount(self.stratum, self.rest * totals) / np.where(share > 0, share, 1.0)
-        found: Floats = np.sqrt(self.rest) * (totals - mean[self.stratum])
-        return found
+        return np.multiply(np.sqrt(self.rest), totals - mean[self.stratum])
 
     def compute_covariance(self, one: Floats, other: Floats) -> float:
         """Compute the sampling covariance of two weighted sums from their unit totals."""
@@ -172,9 +171,8 @@ def build_weighted_sample(
         ([2.0, 2.0, 6.0, 6.0], [2, 2])
     """
     scaled = weights * (population / weights.sum())
-    _, first, unit = np.unique(
-        np.arange(len(weights)) if units is None else units, return_index=True, return_inverse=True
-    )
+    units_of_items = np.arange(len(weights)) if units is None else units
+    _, first, unit = np.unique(units_of_items, return_index=True, return_inverse=True)
     of_thing = np.zeros(len(weights), dtype=np.int64) if strata is None else strata
     stratum, joined = _merge_strata(of_thing[first], scaled[first])
     rest = np.clip(1 - 1 / scaled[first], 0.0, 1.0) if complete else np.ones(len(first))

@@ -13,7 +13,7 @@ from sklearn import metrics
 from greval.stats import confusion, correlation
 from greval.stats import correlation as ranks
 from greval.stats import inter_rater as alpha
-from greval.stats.bootstrap import BootstrapSample, ValueBasis, build_sparse, compute_intervals
+from greval.stats.bootstrap import BootstrapSample, ValueBasis, build_sparse, build_values, compute_intervals
 from greval.stats.measured import MeasuredValue, Undefined
 from greval.stats.threshold import find_best_threshold, split_folds
 
@@ -267,9 +267,8 @@ def test_ranks_of_a_constant_side_are_undefined():
     columns = numbers([1.0] * 50, [*range(50)])
     sample = BootstrapSample(None, columns.things, columns.questions)
     values = ranks.compute_rank_figures(columns.people, columns.judge)
-    found = ranks._resample_ranks(
-        (columns.people, columns.judge), sample, lambda _: ValueBasis(n=50, why="equal"), values=values, level=LEVEL
-    )
+    ends = ranks._resample_ranks((columns.people, columns.judge), sample, LEVEL)
+    found = build_values(values, lambda _: ValueBasis(n=50, why="equal"), sample, ends, level=LEVEL)
     assert found["spearman"] == Undefined(n=50, reason="equal")
     assert found["judge median"].interval.low < 24.5 < found["judge median"].interval.high
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
@@ -92,30 +93,22 @@ def compare(
         baseline=baseline,
         by=(by,) if isinstance(by, str) else tuple(by),
         cluster_by=options.get("cluster_by"),
-        metrics=_convert_names(options.get("metrics")),
-        methods=_convert_names(options.get("methods")),
+        metrics=tuple(options.get("metrics") or ()) or None,
+        methods=tuple(options.get("methods") or ()) or None,
     )
     return _build_comparison(plan_comparison(wanted), options.get("correction", "bonferroni"), level)
-
-
-def _convert_names(names: Sequence[str] | None) -> tuple[str, ...] | None:
-    """Return the names as a tuple, or None if no name is given."""
-    return tuple(names) if names else None
 
 
 def _build_comparison(plan: ComparisonPlan, how: Correction, level: float) -> Comparison:
     """Compute every comparison, then correct all of their tests as one family."""
     tests = sum(bool(pairs.has_both.any()) for _, pairs in plan.iterate_pairs())
     resamples = min(MAX_RESAMPLES, max(RESAMPLES, DRAWS_PER_TEST * tests - 1))
-    least = [_find_least_p(pairs, resamples) for _, pairs in plan.iterate_pairs() if pairs.has_both.any()]
+    tested = (compute_differences(pairs) for _, pairs in plan.iterate_pairs() if pairs.has_both.any())
+    least = [find_least_p(one.clusters, one.higher + one.lower, resamples, kind=one.kind) for one in tested]
     family = _build_family(plan, least, how, level)
     rules = ContrastSettings(level, family.alpha / family.counted, resamples)
-    found: list[Contrast] = []
-    unlike: list[bool] = []
-    for match, pairs in plan.iterate_pairs():
-        found.append(_build_contrast(plan, match, pairs, rules))
-        unlike.append(pairs.is_unbalanced)
-    contrasts = _correct_contrasts(plan, found, family)
+    found = [(_build_contrast(plan, match, pairs, rules), pairs.is_unbalanced) for match, pairs in plan.iterate_pairs()]
+    contrasts = _correct_contrasts(plan, [one for one, _ in found], family)
     wanted = plan.wanted
     return Comparison(
         folder=str(wanted.run),
@@ -129,7 +122,7 @@ def _build_comparison(plan: ComparisonPlan, how: Correction, level: float) -> Co
         contrasts=contrasts,
         levels=tuple(_compute_levels(plan)),
         without_numbers=plan.without_numbers,
-        warnings=tuple(find_warnings(plan, contrasts, unlike)),
+        warnings=tuple(find_warnings(plan, contrasts, [is_unbalanced for _, is_unbalanced in found])),
     )
 
 
@@ -150,12 +143,6 @@ def _build_contrast(
     )
 
 
-def _find_least_p(pairs: QuestionPairs, resamples: int) -> float:
-    """Return the smallest p that the test of these pairs could give."""
-    found = compute_differences(pairs)
-    return find_least_p(found.clusters, found.higher + found.lower, resamples, kind=found.kind)
-
-
 def _build_family(plan: ComparisonPlan, least: Sequence[float], how: Correction, level: float) -> CorrectionFamily:
     """Count the tests that are corrected together: all that are printed, including those over all questions."""
     kinds = [
@@ -164,12 +151,12 @@ def _build_family(plan: ComparisonPlan, least: Sequence[float], how: Correction,
         (len(plan.groups), "group"),
     ]
     tests, alpha = len(least), round(1 - level, 12)
-    told = f"{_format_count(tests, 'test')}: {' x '.join(_format_count(*kind) for kind in kinds)}"
+    text = f"{_format_count(tests, 'test')}: {' x '.join(_format_count(*kind) for kind in kinds)}"
     if len(plan.groups) > 1:
-        told += " (all questions and each group by itself)"
-    if rest := kinds[0][0] * kinds[1][0] * kinds[2][0] - tests:
-        told += f", {rest} of them without a pair"
-    return CorrectionFamily(tests=tests, counted=count_capable(least, alpha), told=told, correction=how, alpha=alpha)
+        text += " (all questions and each group by itself)"
+    if rest := prod(count for count, _ in kinds) - tests:
+        text += f", {rest} of them without a pair"
+    return CorrectionFamily(tests=tests, counted=count_capable(least, alpha), told=text, correction=how, alpha=alpha)
 
 
 def _format_count(number: int, what: str) -> str:

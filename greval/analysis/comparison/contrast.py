@@ -71,7 +71,7 @@ def compute_differences(pairs: QuestionPairs) -> PairDifferences:
     codes = None if pairs.clusters is None else pairs.clusters[pairs.has_both]
     binary = bool((np.isin(method, (0.0, 1.0)) & np.isin(baseline, (0.0, 1.0))).all())
     higher, lower = int((differences > 0).sum()), int((differences < 0).sum())
-    kind = _select_kind(binary=binary, alone=codes is None)
+    kind: PairKind = "clusters" if codes is not None else "shares" if binary else "means"
     return PairDifferences(differences, sum_by_cluster(differences, codes), higher, lower, binary, kind)
 
 
@@ -80,7 +80,7 @@ def compute_contrast(
 ) -> Contrast:
     """Compare a method with the baseline over their pairs, without the correction of p and the verdict."""
     both = pairs.has_both
-    told = {
+    known = {
         **names._asdict(),
         "better": scale.better,
         "questions": len(both),
@@ -89,13 +89,13 @@ def compute_contrast(
         "baseline_left_out": pairs.baseline.left_out,
     }
     if not both.any():
-        return Contrast(**told)
+        return Contrast(**known)
     differences, found, higher, lower, binary, kind = compute_differences(pairs)
     drawn = compute_difference_intervals(found, level=rules.level, ends=scale.difference_ends)
     won, lost = (higher, lower) if scale.better == "higher" else (lower, higher)
     test = run_test(found, higher, lower, rules.resamples, kind=kind)
     return Contrast(
-        **told,
+        **known,
         **drawn._asdict(),
         clusters=None if pairs.clusters is None else len(found.sums),
         method_mean=float(pairs.method.values[both].mean()),
@@ -122,13 +122,12 @@ def apply_correction(found: Contrast, corrected: CorrectedP, alpha: float, *, fa
     """
     if found.test is None:
         return found
-    more = {"corrected": corrected.p, "tests": corrected.tests, "capable": corrected.capable}
-    test = found.test.model_copy(update=more)
-    return found.model_copy(update={"test": test, "verdict": _decide_verdict(found, corrected.p, alpha, facts=facts)})
+    test = {"corrected": corrected.p, "tests": corrected.tests, "capable": corrected.capable}
+    verdict = _decide_verdict(found, corrected.p, alpha, facts=facts)
+    return found.model_copy(update={"test": found.test.model_copy(update=test), "verdict": verdict})
 
 
 def _decide_verdict(found: Contrast, corrected: float, alpha: float, *, facts: bool) -> ContrastVerdict:
-    """Return the verdict of a comparison."""
     if corrected <= alpha and found.difference:
         return "better" if (found.difference > 0) == (found.better == "higher") else "worse"
     if not found.won and not found.lost:
@@ -155,13 +154,6 @@ def list_won_and_lost(
     changed = sorted((-abs(size), names[number], size > 0) for size, number in found if size)
     won, lost = (tuple(name for _, name, is_won in changed if is_won is wanted) for wanted in (True, False))
     return won, lost
-
-
-def _select_kind(*, binary: bool, alone: bool) -> PairKind:
-    """Select the test by the pairs: pairs of 0/1, other pairs, or clusters of pairs."""
-    if not alone:
-        return "clusters"
-    return "shares" if binary else "means"
 
 
 def run_test(found: ClusterSums, higher: int, lower: int, resamples: int, *, kind: PairKind) -> DifferenceTest:
@@ -192,7 +184,6 @@ def find_least_p(found: ClusterSums, differing: int, resamples: int, *, kind: Pa
 
 
 def _compute_effect(differences: Floats, higher: int, lower: int, *, binary: bool) -> EffectSizes:
-    """Compute the effect sizes of a difference."""
     if binary:
         return EffectSizes(cohens_g=cohens_g(higher, lower), odds_ratio=odds_ratio(higher, lower))
     return EffectSizes(cohens_dz=cohens_dz(differences), rank_biserial=rank_biserial(differences))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from greval._util.arguments import build_unknown_name_error
@@ -77,8 +77,8 @@ def check_gate(comparison: Comparison, conditions: Iterable[str]) -> tuple[GateC
     Raises:
         DataError: If a condition cannot be parsed, or names something that does not exist.
     """
-    read = [parse_condition(text, comparison) for text in conditions]
-    return tuple(_check_condition(comparison, condition) for condition in read)
+    parsed = [parse_condition(text, comparison) for text in conditions]
+    return tuple(_check_condition(comparison, condition) for condition in parsed)
 
 
 def parse_condition(text: str, comparison: Comparison) -> GateCondition:
@@ -139,34 +139,29 @@ def _list_methods(comparison: Comparison) -> tuple[str, ...]:
 
 
 def _check_condition(comparison: Comparison, condition: GateCondition) -> GateCheck:
-    """Check one condition for each of its methods."""
+    """Check one condition for each of its methods: by their own means, or by the baseline's."""
     methods = _list_methods(comparison) if condition.method is None else (condition.method,)
-    told = [*_check_methods(comparison, condition, methods)]
-    return GateCheck(condition=condition.text, met=any(met for met, _ in told), told=tuple(text for _, text in told))
-
-
-def _check_methods(
-    comparison: Comparison, condition: GateCondition, methods: Sequence[str]
-) -> Iterator[tuple[bool, str]]:
-    """Yield for each method whether the condition is met, with the figures as text."""
+    limit, checks = condition.limit, []
     for method in methods:
         at = (condition.metric, condition.group, method)
-        if condition.limit.number is not None:
-            levels = [one for one in comparison.levels if (one.metric, one.group, one.method) == at]
-            yield _check_level(levels[0], condition.limit)
+        if limit.number is not None:
+            mean = next(one for one in comparison.levels if (one.metric, one.group, one.method) == at)
+            checks.append(_check_mean(mean, limit))
         else:
-            contrasts = [one for one in comparison.contrasts if (one.metric, one.group, one.method) == at]
-            yield _check_contrast(contrasts[0], condition.limit)
+            contrast = next(one for one in comparison.contrasts if (one.metric, one.group, one.method) == at)
+            checks.append(_check_contrast(contrast, limit))
+    met, texts = zip(*checks, strict=True)
+    return GateCheck(condition=condition.text, met=any(met), told=texts)
 
 
-def _check_level(level: MethodMean, limit: GateLimit) -> tuple[bool, str]:
+def _check_mean(one: MethodMean, limit: GateLimit) -> tuple[bool, str]:
     """Compare a method's own mean with a number."""
-    mean = level.measured
+    mean = one.mean_value
     if isinstance(mean, Undefined):
-        return True, f"{level.method}: {mean.reason}"
+        return True, f"{one.method}: {mean.reason}"
     met = limit.is_met(mean.value, 0.0)
     relation = f"{mean.value:.4g} {_format_relation(limit, met=met)} {limit.compute_limit(0.0):.4g}"
-    return met, f"{level.method}: {relation} (n = {level.n})"
+    return met, f"{one.method}: {relation} (n = {one.n})"
 
 
 def _check_contrast(one: Contrast, limit: GateLimit) -> tuple[bool, str]:

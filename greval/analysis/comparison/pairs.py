@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from greval.analysis.comparison.records import DifferenceBounds, LeftOutCounts
 from greval.records.scale_direction import ScaleDirection
 from greval.runs.score_columns import FAILED, MISSING, SCORED, SKIPPED, WITHOUT_NUMBER, ComparisonSide, ScoreColumns
+from greval.stats.bootstrap import Flags, Floats, Integers
 from greval.stats.paired import mcnemar
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Flags = NDArray[np.bool_]
-    States = NDArray[np.uint8]
+States = NDArray[np.uint8]
 
 MAX_GAP = 0.02
 ALPHA = 0.05
@@ -32,18 +29,13 @@ class SideFigures:
     @property
     def has_figure(self) -> Flags:
         """A mask of the questions that have a figure."""
-        found: Flags = self.states == SCORED
-        return found
+        return np.equal(self.states, SCORED)
 
     @property
     def left_out(self) -> LeftOutCounts:
         """The number of questions without a figure, by reason."""
-        return LeftOutCounts(
-            skipped=int((self.states == SKIPPED).sum()),
-            failed=int((self.states == FAILED).sum()),
-            missing=int((self.states == MISSING).sum()),
-            without_number=int((self.states == WITHOUT_NUMBER).sum()),
-        )
+        names = {"skipped": SKIPPED, "failed": FAILED, "missing": MISSING, "without_number": WITHOUT_NUMBER}
+        return LeftOutCounts(**{name: int((self.states == state).sum()) for name, state in names.items()})
 
     def select(self, which: Flags) -> SideFigures:
         """Return the figures of the selected questions."""
@@ -51,8 +43,6 @@ class SideFigures:
 
     def fill_missing(self, value: float) -> Floats:
         """Return the figures, with a value for those that are missing."""
-        import numpy as np
-
         return np.where(self.has_figure, self.values, value)
 
 
@@ -62,8 +52,8 @@ class QuestionPairs:
 
     method: SideFigures
     baseline: SideFigures
-    clusters: NDArray[np.int64] | None
-    questions: NDArray[np.int64]
+    clusters: Integers | None
+    questions: Integers
     """The number of each question in the run."""
 
     @property
@@ -89,17 +79,12 @@ class QuestionPairs:
         low, high = scale.ends
         least = float((self.method.fill_missing(low) - self.baseline.fill_missing(high)).mean())
         most = float((self.method.fill_missing(high) - self.baseline.fill_missing(low)).mean())
-        return (
-            DifferenceBounds(worst=least, best=most)
-            if scale.better == "higher"
-            else DifferenceBounds(worst=most, best=least)
-        )
+        worst, best = (least, most) if scale.better == "higher" else (most, least)
+        return DifferenceBounds(worst=worst, best=best)
 
 
 def build_figures(scores: ScoreColumns, metric: str, side: ComparisonSide) -> SideFigures:
     """Return the figures of a side for all questions on a metric."""
-    import numpy as np
-
     column = scores.columns[metric].get(side)
     if column is None:
         return SideFigures(np.zeros(len(scores)), np.full(len(scores), MISSING, dtype=np.uint8))
@@ -108,8 +93,6 @@ def build_figures(scores: ScoreColumns, metric: str, side: ComparisonSide) -> Si
 
 def pair_sides(scores: ScoreColumns, method: SideFigures, baseline: SideFigures, group: int | None) -> QuestionPairs:
     """Pair two sides over one group of questions; over all questions if no group is given."""
-    import numpy as np
-
     known = (method.states != MISSING) | (baseline.states != MISSING)
     within = known if group is None else known & (scores.get_groups() == group)
     clusters = scores.get_clusters()

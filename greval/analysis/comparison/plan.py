@@ -16,6 +16,8 @@ from greval.runs.run_reader import find_directions, read_metrics
 from greval.runs.score_columns import NO_VALUE, SCORED, WITHOUT_NUMBER, ComparisonSide, ScoreColumns
 from greval.runs.store import Store
 
+SidePair = tuple[ComparisonSide, ComparisonSide]
+
 
 class ComparisonRequest(NamedTuple):
     """The request for a comparison; None selects everything."""
@@ -46,7 +48,7 @@ class ComparisonPlan(NamedTuple):
     scales: dict[str, ScaleDirection]
     metrics: tuple[str, ...]
     without_numbers: tuple[str, ...]
-    matches: tuple[tuple[ComparisonSide, ComparisonSide], ...]
+    matches: tuple[SidePair, ...]
     groups: tuple[tuple[str, int | None], ...]
 
     def iterate_pairs(self) -> Iterator[tuple[PlannedContrast, QuestionPairs]]:
@@ -75,7 +77,8 @@ def plan_comparison(wanted: ComparisonRequest) -> ComparisonPlan:
         StoreError: If a folder is not a run.
     """
     scores = ScoreColumns(wanted.by, wanted.cluster_by)
-    metrics_of_runs = [_read_run(scores, folder, before=before) for folder, before in _list_folders(wanted)]
+    folders = [(wanted.run, False), *([(wanted.against, True)] if wanted.against else [])]
+    metrics_of_runs = [_read_run(scores, folder, before=before) for folder, before in folders]
     _check_tags(scores, wanted)
     scales = find_directions(*metrics_of_runs)
     metrics = _select_metrics(scores, wanted, scales)
@@ -92,12 +95,6 @@ def plan_comparison(wanted: ComparisonRequest) -> ComparisonPlan:
         matches=_match_methods(scores, wanted),
         groups=tuple(groups),
     )
-
-
-def _list_folders(wanted: ComparisonRequest) -> list[tuple[Path, bool]]:
-    """List the run folders, each with whether it is the earlier run."""
-    earlier = [(wanted.against, True)] if wanted.against else []
-    return [(wanted.run, False), *earlier]
 
 
 def _read_run(scores: ScoreColumns, folder: Path, *, before: bool) -> dict[str, StoredMetric]:
@@ -132,9 +129,7 @@ def _is_without_numbers(scores: ScoreColumns, metric: str) -> bool:
     return any(WITHOUT_NUMBER in states for states in found) and not any(SCORED in states for states in found)
 
 
-def _match_methods(
-    scores: ScoreColumns, wanted: ComparisonRequest
-) -> tuple[tuple[ComparisonSide, ComparisonSide], ...]:
+def _match_methods(scores: ScoreColumns, wanted: ComparisonRequest) -> tuple[SidePair, ...]:
     """Return each method with what it is compared with.
 
     Raises:
@@ -152,21 +147,22 @@ def _match_methods(
     else:
         found = [(ComparisonSide(later), ComparisonSide(first)) for first, later in combinations(chosen, 2)]
     if not found:
-        told = ", ".join(name or NO_VALUE for name in now) or "none"
         raise DataError(
-            f"{wanted.run}: nothing to compare: its methods are {told}; "
+            f"{wanted.run}: nothing to compare: its methods are {_format_methods(now)}; "
             "compare with an earlier run (--against), or judge the cases of another method into this one"
         )
     return tuple(found)
 
 
-def _match_earlier_run(
-    chosen: Sequence[str], scores: ScoreColumns, wanted: ComparisonRequest
-) -> tuple[tuple[ComparisonSide, ComparisonSide], ...]:
+def _match_earlier_run(chosen: Sequence[str], scores: ScoreColumns, wanted: ComparisonRequest) -> tuple[SidePair, ...]:
     """Pair each method with itself in the earlier run."""
     before = [side.method for side in scores.sides if side.before]
     common = [name for name in chosen if name in before]
     if not common:
-        now, then = (", ".join(name or NO_VALUE for name in names) or "none" for names in (chosen, before))
+        now, then = _format_methods(chosen), _format_methods(before)
         raise DataError(f"no method is in both runs: {wanted.run} has {now}; {wanted.against} has {then}")
     return tuple((ComparisonSide(name), ComparisonSide(name, before=True)) for name in common)
+
+
+def _format_methods(names: Sequence[str]) -> str:
+    return ", ".join(name or NO_VALUE for name in names) or "none"

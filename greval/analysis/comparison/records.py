@@ -41,7 +41,7 @@ class LeftOutCounts(Record):
     @property
     def total(self) -> int:
         """The sum of all counts."""
-        return self.skipped + self.failed + self.missing + self.without_number
+        return sum(count for _, count in self)
 
 
 class DifferenceTest(Record):
@@ -128,7 +128,7 @@ class Contrast(Record):
     verdict: ContrastVerdict = "nothing to compare"
 
     @property
-    def measured(self) -> Measured:
+    def difference_value(self) -> Measured:
         """The difference with its interval, or why there is none."""
         return build_measured(self.difference, self.n, "no question has both figures", interval=self.interval)
 
@@ -143,7 +143,7 @@ class MethodMean(Record):
     mean: float | None
 
     @property
-    def measured(self) -> Measured:
+    def mean_value(self) -> Measured:
         """The mean, or why there is none."""
         return build_measured(self.mean, self.n, "no question has a figure")
 
@@ -192,9 +192,6 @@ class Comparison(Record):
 
     def name_first(self, most: int) -> Comparison:
         """Return the comparison with at most `most` won and `most` lost questions named for each contrast."""
-        cut = {"won_questions": slice(most), "lost_questions": slice(most)}
-        named = (
-            one.model_copy(update={name: getattr(one, name)[part] for name, part in cut.items()})
-            for one in self.contrasts
-        )
-        return self.model_copy(update={"contrasts": tuple(named)})
+        names = ("won_questions", "lost_questions")
+        cut = (one.model_copy(update={name: getattr(one, name)[:most] for name in names}) for one in self.contrasts)
+        return self.model_copy(update={"contrasts": tuple(cut)})

@@ -46,8 +46,8 @@ def _find_unmatched_methods(plan: ComparisonPlan) -> Iterator[str]:
     compared = {method.method for method, _ in plan.matches}
     for side in plan.scores.sides:
         if side.method not in compared:
-            where, other = plan.wanted.run, plan.wanted.against
-            here, there = (other, where) if side.before else (where, other)
+            runs = plan.wanted.run, plan.wanted.against
+            here, there = reversed(runs) if side.before else runs
             yield f"method {side.method or NO_VALUE} is in {here} only, not in {there}: it is not compared"
 
 
@@ -61,19 +61,19 @@ def _find_missing_figures(contrasts: Iterable[Contrast]) -> Iterator[str]:
             everywhere.add(who)
         if not one.group or who not in everywhere:
             metrics.setdefault((one.group, _format_missing_figures(one)), []).append(one.metric)
-    for (group, told), names in metrics.items():
-        yield f"{', '.join(names)} ({group or ALL_QUESTIONS}): {told}"
+    for (group, text), names in metrics.items():
+        yield f"{', '.join(names)} ({group or ALL_QUESTIONS}): {text}"
 
 
 def _format_missing_figures(one: Contrast) -> str:
     """Format the number of figures that each side lacks, and their possible effect."""
     sides = [(one.method, one.method_left_out), (one.baseline, one.baseline_left_out)]
     lacking = ", ".join(f"{left.total} of {name}{format_reasons(left)}" for name, left in sides)
-    told = f"of {one.questions} questions no figure for {lacking}"
+    text = f"of {one.questions} questions no figure for {lacking}"
     if one.bounds is None:
-        return f"{told}; how far that could matter is not known, the scale has no upper end" if one.n else told
+        return f"{text}; how far that could matter is not known, the scale has no upper end" if one.n else text
     worst, best = one.bounds.worst, one.bounds.best
-    return f"{told}; were these the worst for {one.method}, the difference would be {worst:+.3g}, the best {best:+.3g}"
+    return f"{text}; were these the worst for {one.method}, the difference would be {worst:+.3g}, the best {best:+.3g}"
 
 
 def format_reasons(left: LeftOutCounts) -> str:
@@ -83,8 +83,8 @@ def format_reasons(left: LeftOutCounts) -> str:
         >>> format_reasons(LeftOutCounts(failed=2, missing=1))
         ' (2 failed, 1 missing)'
     """
-    told = [f"{count} {name.replace('_', ' ')}" for name, count in left if count]
-    return f" ({', '.join(told)})" if told else ""
+    reasons = [f"{count} {name.replace('_', ' ')}" for name, count in left if count]
+    return f" ({', '.join(reasons)})" if reasons else ""
 
 
 def _find_cluster_warnings(plan: ComparisonPlan, contrasts: Sequence[Contrast]) -> Iterator[str]:

@@ -53,10 +53,10 @@ def diagnose(
         >>> diagnose(case, verdict=False, inventory=Inventory(documents=frozenset({"d1"}))).cause
         'not in the index'
     """
-    told = verdict if isinstance(verdict, AnswerVerdict) else AnswerVerdict(right=verdict)
+    judged = verdict if isinstance(verdict, AnswerVerdict) else AnswerVerdict(right=verdict)
     holdings = IndexLookup(inventory) if isinstance(inventory, Inventory) else inventory
-    cause, reason, evidence = _decide(case, told, holdings)
-    who = {"sample_id": case.id, "method": case.method, "metric": told.metric, "tags": case.tags}
+    cause, reason, evidence = _decide(case, judged, holdings)
+    who = {"sample_id": case.id, "method": case.method, "metric": judged.metric, "tags": case.tags}
     return Diagnosis(**who, cause=cause, reason=reason, evidence=evidence)
 
 
@@ -153,9 +153,9 @@ def _describe_loss(cause: Cause, lost: Sequence[Evidence], starts: Sequence[Evid
 
 def _format_evidence(parts: Iterable[Evidence]) -> str:
     """Format the first few parts of the evidence, with what was observed."""
-    told = [f"{one.kind} {one.name} ({one.told})" for one in parts]
-    more = [f"and {len(told) - MAX_NAMED} more"] if len(told) > MAX_NAMED else []
-    return ", ".join((*told[:MAX_NAMED], *more))
+    texts = [f"{one.kind} {one.name} ({one.told})" for one in parts]
+    more = [f"and {len(texts) - MAX_NAMED} more"] if len(texts) > MAX_NAMED else []
+    return ", ".join((*texts[:MAX_NAMED], *more))
 
 
 def _describe_unused_context(case: Case, needed: Sequence[Evidence]) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from greval.errors import DataError, DefinitionError
 from greval.metrics.computed.graph_walk import normalise_name
 from greval.metrics.computed.metric_names import find_computed_metric
@@ -52,9 +50,8 @@ class CorrectnessThreshold(Record):
             case Skipped(reason=reason):
                 return AnswerVerdict(right=None, metric=self.metric, reason=reason)
             case Failed(error=error):
-                return AnswerVerdict(
-                    right=None, metric=self.metric, reason=error.message, failed=error.kind == "method"
-                )
+                failed = error.kind == "method"
+                return AnswerVerdict(right=None, metric=self.metric, reason=error.message, failed=failed)
             case Scored(judgements=judgements):
                 first = judgements[0]
                 if first.item is not None:
@@ -63,7 +60,6 @@ class CorrectnessThreshold(Record):
                 return AnswerVerdict(right=right, metric=self.metric, reason=first.reason)
 
     def _is_right(self, number: float) -> bool:
-        """Return whether a number counts as correct."""
         return number <= self.middle if self.lower_is_better else number >= self.middle
 
 
@@ -86,9 +82,8 @@ def find_threshold(name: str, scale: Scale) -> CorrectnessThreshold:
     if direction.ends is None or direction.low == direction.high:
         message = f"{name}: its scale has no middle, so it cannot tell right from wrong; name another with --metric"
         raise DefinitionError(message)
-    return CorrectnessThreshold(
-        metric=name, middle=sum(direction.ends) / 2, lower_is_better=direction.better == "lower"
-    )
+    lower = direction.better == "lower"
+    return CorrectnessThreshold(metric=name, middle=sum(direction.ends) / 2, lower_is_better=lower)
 
 
 class AnswerVerdicts:
@@ -110,9 +105,8 @@ class AnswerVerdicts:
         self._computed: ComputedMetric | None = None
         if self.metric in scales:
             bar = find_threshold(self.metric, scales[self.metric])
-            self._kept = {
-                _build_key(result): bar.classify(result.outcome) for result in _read_results(store, self.metric)
-            }
+            results = (Result.model_validate_json(line) for line in store.lines(self.metric))
+            self._kept = {(result.sample_id, result.method): bar.classify(result.outcome) for result in results}
             return
         self._computed = _load_computed_metric(self.metric, str(store.folder), sorted(scales))
         self._bar = find_threshold(self.metric, self._computed.scale)
@@ -120,21 +114,10 @@ class AnswerVerdicts:
     def find_verdict(self, case: Case) -> AnswerVerdict:
         """Return the verdict on a case's answer."""
         if self._computed is None:
-            missing = AnswerVerdict(
-                right=None, metric=self.metric, reason=f"the run holds no verdict of {self.metric} on it"
-            )
+            reason = f"the run holds no verdict of {self.metric} on it"
+            missing = AnswerVerdict(right=None, metric=self.metric, reason=reason)
             return self._kept.get((case.id, case.method), missing)
         return self._bar.classify(compute_outcome(self._computed, case))
-
-
-def _build_key(result: Result) -> tuple[str, str]:
-    """Return the sample id and the method of a result."""
-    return result.sample_id, result.method
-
-
-def _read_results(store: Store, metric: str) -> Iterator[Result]:
-    """Read the results of a metric."""
-    return (Result.model_validate_json(line) for line in store.lines(metric))
 
 
 def _load_computed_metric(name: str, folder: str, held: list[str]) -> ComputedMetric:
@@ -186,7 +169,6 @@ def find_chunk_with_answer(case: Case) -> tuple[str, str] | None:
 
 
 def _list_expected(case: Case) -> tuple[str, ...]:
-    """Return the expected answers of a case."""
     found = list_expected_answers(case)
     return () if isinstance(found, Skipped) else found
 

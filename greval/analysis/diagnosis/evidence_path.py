@@ -178,9 +178,8 @@ class EntryNodes:
             names: Nodes of the gold that the traversal did not reach.
         """
         if self.is_missed_by_all:
-            return (
-                "not in the index" if self.named and not any(map(self._is_in_index, self.named)) else "entry not found"
-            )
+            unindexed = self.named and not any(map(self._is_in_index, self.named))
+            return "not in the index" if unindexed else "entry not found"
         near = self._find_nearest(names) if len(self.matched_nodes) < len(self._roots) else ()
         if not near or any(name in self.matched_nodes for name in near):
             return "not reached"
@@ -189,18 +188,17 @@ class EntryNodes:
     def iterate_evidence(self) -> Iterator[Evidence]:
         """Yield each start node that the gold names, with the step at which it was lost."""
         for name in self.named if self._trail.walk is not None else ():
-            if name in self.matched_nodes:
-                yield Evidence(kind="start node", name=name, told="the walk began there")
-            elif self._is_in_index(name):
-                yield Evidence(kind="start node", name=name, lost="entry not found", told=self._describe_start())
-            else:
-                yield Evidence(kind="start node", name=name, lost="not in the index", told="the index has no such node")
+            lost, told = self._trace_start(name)
+            yield Evidence(kind="start node", name=name, lost=lost, told=told)
 
-    def _describe_start(self) -> str:
-        """Describe the nodes at which the traversal began."""
-        walk = self._trail.walk
-        nodes = walk.start_nodes if walk else ()
-        return f"the walk began at {', '.join(nodes[:3])}" if nodes else "the walk began at no node"
+    def _trace_start(self, name: str) -> tuple[Cause | None, str]:
+        """Find the step at which a start node was lost, with the nodes at which the traversal began."""
+        if name in self.matched_nodes:
+            return None, "the walk began there"
+        if not self._is_in_index(name):
+            return "not in the index", "the index has no such node"
+        nodes = self._trail.walk.start_nodes if self._trail.walk else ()
+        return "entry not found", f"the walk began at {', '.join(nodes[:3]) or 'no node'}"
 
     def _is_in_index(self, name: str) -> bool:
         """Return whether the index may contain a node."""
@@ -209,16 +207,10 @@ class EntryNodes:
 
     def _find_nearest(self, names: Iterable[str]) -> tuple[str, ...]:
         """Return the required start nodes that are fewest expected edges away; empty if no edges lead to one."""
-        edges = [
-            (self._find_canonical_name(a), label, self._find_canonical_name(b))
-            for a, label, b in self._trail.gold.expected_edges or ()
-        ]
-        hops = compute_depths(edges, map(self._find_canonical_name, names))
-        away = {
-            name: hops[self._find_canonical_name(name)]
-            for name in self._roots
-            if self._find_canonical_name(name) in hops
-        }
+        canonical = self._find_canonical_name
+        edges = [(canonical(a), label, canonical(b)) for a, label, b in self._trail.gold.expected_edges or ()]
+        hops = compute_depths(edges, map(canonical, names))
+        away = {name: hops[canonical(name)] for name in self._roots if canonical(name) in hops}
         return tuple(name for name, far in away.items() if far == min(away.values()))
 
     def _find_canonical_name(self, name: str) -> str:

@@ -40,13 +40,9 @@ def _trace_document(name: str, trail: EvidencePath, entry: EntryNodes) -> Eviden
         return Evidence(kind="document", name=name, lost="dropped", told=f"{how}, and no chunk of it is in the context")
     if entry.is_missed_by_all:
         return Evidence(kind="document", name=name, lost="entry not found", told="no chunk of it is in the context")
-    told = "no chunk of it is in the context, and no walked node or edge comes from it"
-    return Evidence(
-        kind="document",
-        name=name,
-        lost="not reached",
-        told=told if trail.walk is not None and trail.holdings else "no chunk of it is in the context",
-    )
+    walked = trail.walk is not None and trail.holdings
+    told = f"no chunk of it is in the context{', and no walked node or edge comes from it' if walked else ''}"
+    return Evidence(kind="document", name=name, lost="not reached", told=told)
 
 
 def _describe_document_in_context(name: str, trail: EvidencePath) -> str | None:
@@ -87,9 +83,8 @@ def _trace_edge(edge: Edge, trail: EvidencePath, entry: EntryNodes) -> Evidence:
 def _describe_missing_edge(edge: Edge, trail: EvidencePath) -> str:
     """Describe which part of an edge is not in the index: an end, or the edge between two indexed nodes."""
     nodes = trail.holdings.nodes if trail.holdings else {}
-    lacking = [
-        end for end in (edge[0], edge[2]) if nodes and not any(one in nodes for one in trail.names.find_names(end))
-    ]
+    ends = (edge[0], edge[2]) if nodes else ()
+    lacking = [end for end in ends if nodes.keys().isdisjoint(trail.names.find_names(end))]
     return f"the index has no node {' and no node '.join(lacking)}" if lacking else "the index does not hold it"
 
 
@@ -115,7 +110,7 @@ def _trace_node(name: str, trail: EvidencePath, entry: EntryNodes) -> Evidence:
         told = "the walk visited it, and it is in no triple and no chunk"
         return Evidence(kind="node", name=name, lost="dropped", told=told)
     held = trail.holdings.nodes if trail.holdings else {}
-    if held and not any(one in held for one in trail.names.find_names(name)):
+    if held and held.keys().isdisjoint(trail.names.find_names(name)):
         return Evidence(kind="node", name=name, lost="not in the index", told="the index has no such node")
     return Evidence(kind="node", name=name, **_describe_unreached((name,), trail, entry))
 

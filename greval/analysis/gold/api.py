@@ -65,7 +65,7 @@ class _GoldChecker:
             yield "fault", f"there is {what}; metrics of retrieval and walk are skipped for it: add its gold"
         elif _is_empty(sample.gold):
             level: FindingLevel = "remark" if sample.expected_answer else "fault"
-            yield level, "gold: names nothing; fill it in, or leave it out where it is not known"
+            yield level, "gold: names nothing; fill it in, or leave it out if it is not known"
         else:
             yield from check_consistency(sample.gold)
             yield from check_index(sample.gold, self._holdings) if self._holdings else ()

@@ -81,12 +81,10 @@ def check_index(gold: Gold, holdings: IndexLookup) -> Iterator[RuleMessage]:
     known = NodeNames(gold, holdings)
     yield from _check_nodes(gold, holdings, known)
     if holdings.ties:
-        missing = [_format_edge(edge) for edge in gold.expected_edges or () if not _has_edge(edge, holdings, known)]
+        missing = [format_edge(*edge) for edge in gold.expected_edges or () if not _has_edge(edge, holdings, known)]
         if missing:
-            yield (
-                "fault",
-                f"gold.expected_edges: {format_names(missing)} not in the index; mend the edge, or index its document",
-            )
+            remedy = "mend the edge, or index its document"
+            yield "fault", f"gold.expected_edges: {format_names(missing)} not in the index; {remedy}"
 
 
 def _check_lists(gold: Gold) -> Iterator[RuleMessage]:
@@ -99,10 +97,7 @@ def _check_lists(gold: Gold) -> Iterator[RuleMessage]:
             yield "fault", f"gold.{field}: holds an empty name; take it out"
     for field in SELDOM_EMPTY:
         if getattr(gold, field) == ():
-            yield (
-                "remark",
-                f"gold.{field}: is empty, which says that none is needed; leave it out where it is not known",
-            )
+            yield "remark", f"gold.{field}: is empty, so none is needed; leave it out if it is not known"
 
 
 def _check_edges(gold: Gold) -> Iterator[RuleMessage]:
@@ -111,20 +106,15 @@ def _check_edges(gold: Gold) -> Iterator[RuleMessage]:
     edges = gold.expected_edges or ()
     ends = {end for source, _, target in edges for end in (source, target)}
     if any(not end.strip() for end in ends):
-        yield (
-            "fault",
-            "gold.expected_edges: holds an empty name; an edge is (source, label, target) or (source, target)",
-        )
+        form = "(source, label, target) or (source, target)"
+        yield "fault", f"gold.expected_edges: holds an empty name; an edge is {form}"
     loose = [name for name in gold.expected_nodes or () if edges and _is_missing(ends, group(name))]
     yield from _check_edge_ends(gold, loose)
     if loose:
         yield "remark", f"gold.expected_nodes: {format_names(loose)} on no expected edge; is an edge missing?"
     begun = (*ends, *(gold.expected_nodes or ()))
     if begun and (apart := [name for name in gold.start_nodes or () if _is_missing(begun, group(name))]):
-        yield (
-            "fault",
-            f"gold.start_nodes: {format_names(apart)} on no expected edge and no expected node; mend the name",
-        )
+        yield "fault", f"gold.start_nodes: {format_names(apart)} on no expected edge or node; mend the name"
 
 
 def _check_edge_ends(gold: Gold, loose: Collection[str]) -> Iterator[RuleMessage]:
@@ -163,10 +153,8 @@ def _check_aliases(gold: Gold) -> Iterator[RuleMessage]:
     used = {end for source, _, target in gold.expected_edges or () for end in (source, target)}
     used |= {*(gold.expected_nodes or ()), *(gold.start_nodes or ())}
     if idle := [name for name in gold.aliases or {} if normalise_name(name) not in set(map(normalise_name, used))]:
-        yield (
-            "remark",
-            f"gold.aliases: {format_names(idle)} is named nowhere else in the gold; mend the name, or take it out",
-        )
+        remedy = "mend the name, or take it out"
+        yield "remark", f"gold.aliases: {format_names(idle)} is named nowhere else in the gold; {remedy}"
 
 
 def _check_nodes(gold: Gold, holdings: IndexLookup, known: NodeNames) -> Iterator[RuleMessage]:
@@ -174,12 +162,10 @@ def _check_nodes(gold: Gold, holdings: IndexLookup, known: NodeNames) -> Iterato
     ends = [end for source, _, target in gold.expected_edges or () for end in (source, target)]
     fields = {"expected_nodes": gold.expected_nodes or (), "start_nodes": gold.start_nodes or ()}
     for field, nodes in {**fields, "expected_edges": tuple(dict.fromkeys(ends))}.items():
-        missing = [name for name in nodes if not any(own in holdings.nodes for own in known.find_names(name))]
+        missing = [name for name in nodes if holdings.nodes.keys().isdisjoint(known.find_names(name))]
         if missing and holdings.nodes:
-            yield (
-                "fault",
-                f"gold.{field}: no node {format_names(missing)} in the index; mend the name, or give its alias",
-            )
+            remedy = "mend the name, or give its alias"
+            yield "fault", f"gold.{field}: no node {format_names(missing)} in the index; {remedy}"
 
 
 def _has_edge(edge: Edge, holdings: IndexLookup, known: NodeNames) -> bool:
@@ -189,13 +175,8 @@ def _has_edge(edge: Edge, holdings: IndexLookup, known: NodeNames) -> bool:
     """
     source, label, target = edge
     ends = known.find_names(source), known.find_names(target)
-    if holdings.nodes and not all(any(own in holdings.nodes for own in names_) for names_ in ends):
+    if holdings.nodes and any(holdings.nodes.keys().isdisjoint(names) for names in ends):
         return True
     own = normalise_name(label)
-    return (
-        holdings.ties.find_documents(ends[0], own if own and own in holdings.ties.labels else None, ends[1]) is not None
-    )
-
-
-def _format_edge(edge: Edge) -> str:
-    return format_edge(*edge)
+    known_label = own if own in holdings.ties.labels else ""
+    return holdings.ties.find_documents(ends[0], known_label or None, ends[1]) is not None

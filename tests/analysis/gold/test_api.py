@@ -121,7 +121,7 @@ def test_names_that_contradict_each_other():
 
 def test_what_may_not_be_meant_is_a_remark():
     """Empty lists, names listed twice, nodes on no edge and idle aliases are remarks, not faults."""
-    assert "leave it out where it is not known" in only(told(essential_docs=["d1"], expected_edges=[]), "remark")
+    assert "leave it out if it is not known" in only(told(essential_docs=["d1"], expected_edges=[]), "remark")
     assert "d1 more than once" in only(told(essential_docs=["d1", "d1"]), "remark")
     loose = told(expected_edges=[EDGE], expected_nodes=["Ada", "Notes", "Grace"])
     assert "Grace on no expected edge" in only(loose, "remark")
@@ -330,7 +330,7 @@ def test_the_command_tells_all_findings_with_places(gold_file):
     assert code == 2
     assert lines[0].startswith(f"{path}:5: q3: gold.answers: must be a list")
     assert lines[1].startswith(f"{path}:7: q1: id: q1 is at {path}:1 already")
-    assert lines[2] == f"{path}:3: q2: gold: names nothing; fill it in, or leave it out where it is not known"
+    assert lines[2] == f"{path}:3: q2: gold: names nothing; fill it in, or leave it out if it is not known"
     assert lines[3] == f"{path}: 2 samples, 3 faults, 0 remarks"
 
 
