@@ -115,3 +115,20 @@ def test_a_run_that_is_over_has_no_time_left():
     snapshot = Progress(total=10, done=4, scored=4, seconds=8.0)
     assert format_progress(snapshot).endswith("about 12 s left")
     assert "left" not in format_progress(snapshot, finished=True)
+
+
+def test_progress_is_a_line_every_few_seconds_where_there_is_no_terminal(capsys):
+    """A log file gets a line every five seconds and one at the end, not one for each result."""
+    with ProgressBar() as bar:
+        for seconds in range(12):
+            bar.show(Progress(total=20, done=seconds + 1, seconds=float(seconds)))
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split(",")[0] for line in lines] == ["6/20 done", "11/20 done", "12/20 done"]
+
+
+def test_the_last_line_of_progress_is_told_once(capsys):
+    """Where the end was told already it is not told again."""
+    with ProgressBar() as bar:
+        bar.show(Progress(total=2, done=1, seconds=6.0))
+        bar.show(Progress(total=2, done=2, seconds=12.0))
+    assert [line.split(",")[0] for line in capsys.readouterr().err.splitlines()] == ["1/2 done", "2/2 done"]

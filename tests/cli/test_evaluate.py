@@ -1,0 +1,239 @@
+"""`greval evaluate`: reports, exit codes, settings of the judge, and runs that survive being stopped."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import threading
+from itertools import takewhile
+from pathlib import Path
+
+import pytest
+from command_line import TONE, asked, case, judged_by, started, write
+from fault_server import KEY, FaultServer, error, gives, held, ok
+from waiting import until
+
+import greval
+
+pytestmark = pytest.mark.usefixtures("empty_folder")
+
+
+def test_a_run_that_goes_well(greval_says, fault_server):
+    """A run ends with 0, prints its report to stdout and its progress lines to stderr."""
+    write("cases.jsonl", [case(1), case(2)])
+    code, out, err = greval_says("evaluate", "cases.jsonl", "-m", "correctness", *judged_by(fault_server))
+    assert code == 0
+    assert re.search(r"correctness +2 +2 +0 +0 +0: 2, 1: 0 +0\.00 \[.*\] n=2", out)
+    assert "run: runs/cases" in out
+    assert "2/2 done, 0 failed, 240 tokens" in err
+    assert "done" not in out
+    assert Path("runs/cases/results.sqlite").exists()
+
+
+def test_the_same_command_again_asks_nothing(greval_says, fault_server):
+    """What was judged is taken from the log: no request, the same report, and it is said."""
+    write("cases.jsonl", [case(1), case(2)])
+    command = ["evaluate", "cases.jsonl", "-m", "correctness", *judged_by(fault_server), "-o", "run"]
+    _, first, _ = greval_says(*command)
+    calls = fault_server.calls
+    code, again, err = greval_says(*command)
+    assert (code, again) == (0, first)
+    assert fault_server.calls == calls == 2
+    assert "2/2 done (2 from before)" in err
+
+
+def test_failed_outcomes_end_with_3_and_are_asked_again(greval_says, fault_server):
+    """Failures end with 3 and are counted by kind; the same command asks for these only."""
+    fault_server.plan = lambda body: error(400) if "Question 2?" in body["messages"][1]["content"] else ok()
+    write("cases.jsonl", [case(n) for n in (1, 2, 3)])
+    command = ["evaluate", "cases.jsonl", "-m", "correctness", *judged_by(fault_server), "-o", "run"]
+    code, out, _ = greval_says(*command)
+    assert code == 3
+    assert "correctness: failures: request 1; run the same command again to ask for these only" in out
+    fault_server.plan = ok()
+    code, out, _ = greval_says(*command)
+    assert code == 0
+    assert asked(fault_server) == {"1": 1, "2": 2, "3": 1}
+
+
+def test_a_single_item_that_failed_ends_with_3(greval_says, fault_server):
+    """A chunk that got no verdict twice makes the run end with 3, though its case is scored."""
+    first = {"item": 1, "reason": "It names the team.", "value": "Relevant"}
+    both = '<item n="2">'
+    fault_server.plan = lambda body: gives({"judgements": [first] if both in body["messages"][1]["content"] else []})
+    write("cases.jsonl", [case(1, chunks=["a", "b"])])
+    code, out, _ = greval_says("evaluate", "cases.jsonl", "-m", "chunk_evaluation", *judged_by(fault_server))
+    assert code == 3
+    assert "failed alone 1" in out
+    assert "missing_item 1" in out
+
+
+def test_bad_rows_are_told_with_their_place_and_the_rest_is_judged(greval_says, fault_server):
+    """Rows that are no cases end with 3, are told with file and line, and stop nothing."""
+    Path("cases.jsonl").write_text(f"{json.dumps(case(1))}\nnot json\n{json.dumps(case(3))}\n", encoding="utf-8")
+    code, _, err = greval_says("evaluate", "cases.jsonl", "-m", "correctness", *judged_by(fault_server))
+    assert code == 3
+    assert "not a case: cases.jsonl:2: " in err
+    assert sorted(asked(fault_server)) == ["1", "3"]
+
+
+def test_a_missing_key_is_named(greval_says, monkeypatch):
+    """Without a key the variable is named that must be set."""
+    monkeypatch.delenv("OPENAI_API_KEY")
+    write("cases.jsonl", [case(1)])
+    code, _, err = greval_says("evaluate", "cases.jsonl", "-m", "correctness", "--judge", "openai:m")
+    assert code == 2
+    assert "set OPENAI_API_KEY" in err
+
+
+def test_cases_from_stdin():
+    """`-` reads the cases from stdin, into runs/stdin where no folder is named."""
+    with started("evaluate", "-", "-m", "latency") as process:
+        out, err = process.communicate(json.dumps(case(1, usage={"latency": 1.5})))
+    assert process.returncode == 0
+    assert "1.50" in out
+    assert "1 done" in err
+    assert Path("runs/stdin/results.sqlite").exists()
+
+
+def test_limit_and_method(greval_says, fault_server):
+    """--limit takes the first cases, --method names the method of those that name none."""
+    write("cases.jsonl", [case(1), case(2, method="walk"), case(3)])
+    words = ["-m", "correctness", *judged_by(fault_server), "-o", "run", "--limit", "2", "--method", "local"]
+    code, out, err = greval_says("evaluate", "cases.jsonl", *words)
+    assert code == 0
+    assert sorted(asked(fault_server)) == ["1", "2"]
+    assert "2/2 done" in err
+    assert re.search(r"correctness +local +1", out)
+    assert re.search(r"correctness +walk +1", out)
+
+
+def test_settings_reach_the_judge(greval_says, fault_server):
+    """Temperature, seed, token limit, tier, probabilities and where the reason stands are sent as they are named."""
+    write("cases.jsonl", [case(1)])
+    words = ["--temperature", "0.5", "--seed", "7", "--max-tokens", "99", "--confidence"]
+    assert greval_says("evaluate", "cases.jsonl", "-m", "correctness", *judged_by(fault_server), *words)[0] == 0
+    sent = fault_server.bodies[0]
+    assert (sent["temperature"], sent["seed"], sent["max_completion_tokens"], sent["logprobs"]) == (0.5, 7, 99, True)
+    tools = ["--structured", "tools", "-o", "other"]
+    assert greval_says("evaluate", "cases.jsonl", "-m", "correctness", *judged_by(fault_server), *tools)[0] == 0
+    assert "tools" in fault_server.bodies[-1]
+    after = ["--reason", "after", "-o", "turned"]
+    assert greval_says("evaluate", "cases.jsonl", "-m", "correctness", *judged_by(fault_server), *after)[0] == 0
+    schema = fault_server.bodies[-1]["response_format"]["json_schema"]["schema"]
+    assert [*schema["properties"]] == ["value", "reason"]
+
+
+def test_a_library_of_ones_own(greval_says, fault_server):
+    """--library makes the metrics of a folder known by name, to every command."""
+    Path("mine").mkdir()
+    Path("mine/tone.yaml").write_text(TONE, encoding="utf-8")
+    write("cases.jsonl", [case(1)])
+    own = ["--library", "mine"]
+    code, out, _ = greval_says("evaluate", "cases.jsonl", "-m", "tone", *own, *judged_by(fault_server))
+    assert code == 0
+    assert "Polite: 1, Rude: 0" in out
+    listed = greval_says("metrics", "list", *own)[1]
+    assert re.search(r"^tone +answer +question, answer +Polite, Rude", listed, re.MULTILINE)
+    assert "name: tone" in greval_says("metrics", "show", "tone", *own)[1]
+
+
+def test_quiet_tells_only_what_is_missing(greval_says, fault_server):
+    """--quiet prints neither progress nor report; a line on stderr and the exit code still tell of failures."""
+    fault_server.plan = [ok(), error(400)]
+    write("cases.jsonl", [case(1), case(2), {"id": "q3", "answer": 3}])
+    words = ["evaluate", "cases.jsonl", "-m", "correctness", *judged_by(fault_server), "--quiet"]
+    told = "1 judgement failed, 1 unreadable row; greval report runs/cases says why\n"
+    assert greval_says(*words) == (3, "", told)
+    fault_server.plan = ok()
+    write("cases.jsonl", [case(1), case(2)])
+    assert greval_says(*words) == (0, "", "")
+
+
+def test_a_judge_from_the_environment(greval_says, fault_server, monkeypatch):
+    """GREVAL_JUDGE names the judge where no option does."""
+    monkeypatch.setenv("GREVAL_JUDGE", "openai:of-the-house")
+    write("cases.jsonl", [case(1)])
+    words = ["-m", "correctness", "--base-url", fault_server.url]
+    assert "judge openai:of-the-house" in greval_says("evaluate", "cases.jsonl", *words)[1]
+
+
+def test_one_folder_is_written_by_one_run(greval_says):
+    """A second run into the same folder is told to wait or to take another one."""
+    write("cases.jsonl", [case(1, usage={"latency": 1.0})])
+    with greval.Store.create(Path("run")):
+        code, _, err = greval_says("evaluate", "cases.jsonl", "-m", "latency", "-o", "run")
+    assert code == 2
+    assert "another run writes to this folder" in err
+
+
+def test_secrets_are_never_printed(greval_says, fault_server):
+    """A key that a server echoes stands neither on the screen nor in the run folder."""
+    fault_server.plan = lambda _: error(401, message="Wrong key: {authorization}")
+    write("cases.jsonl", [case(1)])
+    words = ["-m", "correctness", *judged_by(fault_server), "-o", "run", "--show", "3"]
+    code, out, err = greval_says("evaluate", "cases.jsonl", *words)
+    assert code == 3
+    assert "authentication 1" in out
+    _, check, told = greval_says("judge", "check", *judged_by(fault_server))
+    assert KEY not in out + err + check + told + greval_says("results", "run")[1]
+    assert all(KEY.encode() not in file.read_bytes() for file in Path("run").iterdir())
+
+
+def answering(first, release):
+    """Return a server that answers so many requests at once, and the others when the event is set."""
+    server = FaultServer()
+    server.plan = lambda _: ok(1) if server.calls <= first else held(release, ok(1))
+    return server
+
+
+@pytest.mark.long
+def test_ctrl_c_finishes_what_is_in_flight_and_the_same_command_goes_on():
+    """The first Ctrl-C ends with 130, keeps every answer that was paid for, and the rest is asked later."""
+    write("cases.jsonl", [case(n) for n in range(12)])
+    release = threading.Event()
+    with answering(3, release) as server:
+        words = ["evaluate", "cases.jsonl", "-m", "correctness", *judged_by(server), "-o", "run", "--concurrency", "2"]
+        with started(*words) as process:
+            until(lambda: server.calls == 3 + 2)
+            process.send_signal(signal.SIGINT)
+            told = iter(process.stderr.readline, "")
+            said = list(takewhile(lambda line: "stopping" not in line, told))
+            release.set()
+            out, err = process.communicate()
+        assert process.returncode == 130, err
+        assert "run the same command again to go on" in err
+        assert "Traceback" not in "".join(said) + err
+        assert server.calls == 5
+        assert re.search(r"correctness +12 +5 +0 +0 +7 ", out)
+        with started(*words) as process:
+            out, err = process.communicate()
+        assert process.returncode == 0, err
+        assert asked(server) == {str(n): 1 for n in range(12)}
+
+
+def test_a_killed_run_goes_on_without_asking_twice(greval_says):
+    """After SIGKILL in the middle, no scored case is asked again, none is missing, and counts are whole."""
+    count, width = 24, 4
+    write("cases.jsonl", [case(n) for n in range(count)])
+    release = threading.Event()
+    with answering(count // 2, release) as server:
+        words = ["evaluate", "cases.jsonl", "-m", "correctness", *judged_by(server), "-o", "run"]
+        words += ["--concurrency", str(width)]
+        with started(*words) as process:
+            until(lambda: server.calls == count // 2 + width)
+            process.kill()
+        assert process.returncode == -signal.SIGKILL
+        kept = [json.loads(line)["sample_id"] for line in greval_says("results", "run")[1].splitlines()]
+        assert len(kept) == count // 2
+        until(lambda: server._flying == 0)
+        before = asked(server)
+        release.set()
+        code, out, err = greval_says(*words)
+        again = asked(server) - before
+        assert code == 0
+        assert {f"q{n}" for n in again} == {f"q{n}" for n in range(count)} - set(kept)
+        assert set(again.values()) == {1}
+        assert f"({len(kept)} from before)" in err
+        assert re.search(rf"correctness +{count} +{count} +0 +0 ", out)

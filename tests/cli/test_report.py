@@ -1,0 +1,89 @@
+"""`greval report`, `results` and `merge` on a run of four cases."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from command_line import case, judged_by, started, write
+from fault_server import ok, says
+
+pytestmark = pytest.mark.usefixtures("empty_folder")
+
+
+@pytest.fixture
+def a_run(greval_says, fault_server):
+    """Give a run of four cases, one of which failed and one of which was skipped."""
+    fault_server.plan = lambda body: says("no") if "Question 4?" in body["messages"][1]["content"] else ok(1)
+    write("cases.jsonl", [case(1), case(2), case(3, answer=None), case(4)])
+    words = ["-m", "correctness", *judged_by(fault_server), "-o", "run", "--show", "4"]
+    code, out, _ = greval_says("evaluate", "cases.jsonl", *words)
+    assert code == 3
+    assert "It names what decides." in out
+    return "run"
+
+
+def test_reports_by_tag_and_as_json(a_run, greval_says):
+    """A report groups by a tag, shows verdicts with reasons, and is the same as JSON."""
+    code, out, _ = greval_says("report", a_run, "--by", "kind", "--show", "4")
+    assert code == 0
+    assert re.search(r"correctness +even +2 +1 +0 +1 ", out)
+    assert re.search(r"correctness +odd +2 +1 +1 +0 ", out)
+    assert "It names what decides." in out
+    assert "answer is not recorded" in out
+    found = json.loads(greval_says("report", a_run, "--by", "kind", "--format", "json")[1])
+    told = {s["group"]: (s["planned"], s["scored"], s["skipped"], s["failed"]) for s in found["summaries"]}
+    assert told == {"even": (2, 1, 0, 1), "odd": (2, 1, 1, 0)}
+
+
+def test_results_in_every_format(a_run, greval_says):
+    """Results come as JSON lines, CSV or Parquet, on stdout or in a file; failures are no numbers."""
+    lines = [json.loads(line) for line in greval_says("results", a_run)[1].splitlines()]
+    status = {line["sample_id"]: line["outcome"]["status"] for line in lines}
+    assert status == {"q1": "scored", "q2": "scored", "q3": "skipped", "q4": "failed"}
+    printed = greval_says("results", a_run, "--format", "csv")[1]
+    for name in ("rows.csv", "rows.parquet", "rows.jsonl"):
+        assert greval_says("results", a_run, "--format", name.partition(".")[2], "-o", name) == (0, "", "")
+    assert Path("rows.csv").read_text(encoding="utf-8") == printed
+    assert [json.loads(line) for line in Path("rows.jsonl").read_text(encoding="utf-8").splitlines()] == lines
+    for table in (pd.read_csv("rows.csv"), pd.read_parquet("rows.parquet")):
+        rows = table.set_index("sample_id")
+        assert rows["number"].notna().to_dict() == {"q1": True, "q2": True, "q3": False, "q4": False}
+        assert rows.loc["q4", "failure"] == "malformed"
+
+
+def test_a_reader_that_goes_away_is_no_error(greval_says):
+    """`greval results RUN | head -1` ends with 0 and says nothing."""
+    write("cases.jsonl", [case(n, usage={"latency": 1.0}, tags={"long": "x" * 2000}) for n in range(200)])
+    assert greval_says("evaluate", "cases.jsonl", "-m", "latency", "-o", "run", "--quiet")[0] == 0
+    with started("results", "run") as process:
+        assert process.stdout.readline()
+        process.stdout.close()
+        said = process.stderr.read()
+    assert (process.returncode, said) == (0, "")
+
+
+def test_a_file_that_cannot_be_written_is_told(greval_says, fault_server):
+    """Results that go to a folder that is not there end with one clear line, no traceback."""
+    write("cases.jsonl", [case(1)])
+    greval_says("evaluate", "cases.jsonl", "-m", "correctness", *judged_by(fault_server), "-o", "run")
+    for format_ in ("jsonl", "csv", "parquet"):
+        code, _, err = greval_says("results", "run", "--format", format_, "-o", "nowhere/out")
+        assert code == 2
+        assert "nowhere/out: cannot be written" in err
+        assert "Traceback" not in err
+
+
+def test_shards_are_merged_once(greval_says, fault_server):
+    """The shards' rows become one run; merging again takes nothing over, and what is no run is told."""
+    write("cases.jsonl", [case(n) for n in range(6)])
+    for shard in ("1/2", "2/2"):
+        words = ["-m", "correctness", *judged_by(fault_server), "--shard", shard, "-o", f"part-{shard[0]}"]
+        assert greval_says("evaluate", "cases.jsonl", *words)[0] == 0
+    assert "6 rows taken over, 0 were there" in greval_says("merge", "all", "part-1", "part-2")[1]
+    assert "0 rows taken over, 6 were there" in greval_says("merge", "all", "part-1", "part-2")[1]
+    assert len(greval_says("results", "all")[1].splitlines()) == 6
+    assert greval_says("merge", "other", "nobody")[0] == 2
