@@ -9,7 +9,6 @@ import pytest
 from command_line import PROGRAM, TONE, case, write
 from fault_server import KEY
 
-import greval
 from greval.judging.local.models import MODELS
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
@@ -80,12 +79,3 @@ def test_debug_shows_the_traceback():
     assert plain.stderr.count("\n") == 1
     assert "Traceback" in debug.stderr
     assert "StoreError: nowhere: no run is there" in debug.stderr
-
-
-def test_without_words_the_help_is_shown(greval_says):
-    """`greval` alone shows its commands and ends with 2, --version and --help end with 0."""
-    code, _, err = greval_says()
-    assert code == 2
-    assert "evaluate" in err
-    assert greval_says("--version")[:2] == (0, f"greval {greval.__version__}\n")
-    assert greval_says("evaluate", "--help")[0] == 0

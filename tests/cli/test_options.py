@@ -1,0 +1,164 @@
+"""Groups of options: each field becomes an option of the command, which receives the group."""
+
+from __future__ import annotations
+
+import io
+import sys
+from inspect import signature
+from typing import Annotated, NamedTuple
+
+import pytest
+import typer
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel
+from typer.testing import CliRunner
+
+from greval import Judge, JudgeError
+from greval.cli import options
+from greval.cli.options import CapOptions, JudgeOptions, Only, create_console, expand_groups, print_report, print_table
+
+
+class Size(NamedTuple):
+    """A group of two options."""
+
+    wide: Annotated[int, typer.Option(help="the width")] = 3
+    high: Annotated[int, typer.Option(help="the height", min=0)] = 4
+
+
+def run(command, *words):
+    """Run a function as the only command of an app."""
+    app = typer.Typer()
+    app.command()(command)
+    return CliRunner().invoke(app, words)
+
+
+class TestExpandGroups:
+    """`expand_groups` replaces a group by its options, in place."""
+
+    @given(st.integers(), st.none() | st.integers(0))
+    def test_the_command_receives_the_group(self, wide: int, high: int | None):
+        """Options that are given reach the group; those that are not have their defaults."""
+        received = []
+
+        @expand_groups
+        def command(name: str, *, size: Size, loud: bool = False) -> None:
+            received.append((name, size, loud))
+
+        words = ["box", f"--wide={wide}", "--loud", *([] if high is None else [f"--high={high}"])]
+        assert run(command, *words).exit_code == 0
+        assert received == [("box", Size(wide, 4 if high is None else high), True)]
+
+    def test_the_options_keep_the_place_of_the_group(self):
+        """The help lists the options of a group where the group is in the signature."""
+
+        @expand_groups
+        def command(first: int, *, size: Size, last: int = 1) -> None:
+            """Do nothing."""
+
+        assert [*signature(command).parameters] == ["first", "wide", "high", "last"]
+        shown = run(command, "--help").output
+        assert shown.index("the width") < shown.index("the height") < shown.index("--last")
+
+    def test_only_some_options_of_a_group(self):
+        """With `Only` the others are no options, and have their defaults."""
+        received = []
+
+        @expand_groups
+        def command(*, size: Annotated[Size, Only(["high"])]) -> None:
+            received.append(size)
+
+        assert run(command, "--high", "9").exit_code == 0
+        assert received == [Size(3, 9)]
+        assert run(command, "--wide", "9").exit_code == 2
+
+    def test_a_field_that_a_group_lacks_is_a_fault_of_the_command(self):
+        """A misspelt name in `Only` fails when the command is defined, not when it runs."""
+        with pytest.raises(KeyError, match="weight"):
+
+            @expand_groups
+            def command(*, size: Annotated[Size, Only(["weight"])]) -> None:
+                """Do nothing."""
+
+    def test_checks_of_an_option_hold_in_a_group(self):
+        """An option of a group is checked as any other, and named in the message."""
+
+        @expand_groups
+        def command(*, size: Size) -> None:
+            """Do nothing."""
+
+        done = run(command, "--high", "-1")
+        assert done.exit_code == 2
+        assert "--high" in done.output
+
+
+class TestJudgeOptions:
+    """`JudgeOptions` are the settings of `Judge` with the same defaults."""
+
+    def test_the_defaults_are_those_of_a_judge(self):
+        """Without options the judge is the one that the SDK builds from its name."""
+        assert JudgeOptions().create_judge("openai:m") == Judge("openai:m")
+
+    def test_each_option_is_a_setting(self):
+        """Each option but the depth of reasons is a field of `Judge`, so that none is ignored."""
+        assert {*JudgeOptions._fields} - {"reason_depth"} <= {*Judge.model_fields}
+
+    @pytest.mark.parametrize("name", [None, ""])
+    def test_no_judge_is_named(self, name):
+        """The message names the options that name a judge."""
+        with pytest.raises(JudgeError, match="--judge openai:MODEL"):
+            JudgeOptions().create_judge(name)
+
+    def test_all_wrong_settings_are_named_by_their_options(self):
+        """Each wrong setting has a line with the option as it is written."""
+        with pytest.raises(JudgeError) as wrong:
+            JudgeOptions(temperature=9, max_tokens=0, requests_per_minute=-1).create_judge("openai:m")
+        lines = str(wrong.value).splitlines()
+        assert sorted(line.partition(":")[0] for line in lines) == [
+            "--max-tokens",
+            "--requests-per-minute",
+            "--temperature",
+        ]
+
+    def test_a_name_without_provider(self):
+        """A bare model name suggests the name with a provider."""
+        with pytest.raises(JudgeError, match="openai:gpt"):
+            JudgeOptions().create_judge("gpt")
+
+
+def test_the_price_table_is_that_of_the_file(tmp_path):
+    """`--prices` names a table; without it the shipped one is used."""
+    file = tmp_path / "prices.yaml"
+    file.write_text("as_of: 2026-01-01\nsource: mine\nmodels:\n  openai:m: {input: 1, output: 2}\n", encoding="utf-8")
+    assert CapOptions(prices=file).read_prices().source == "mine"
+    assert CapOptions().read_prices() == options.Prices.load()
+
+
+class Found(BaseModel):
+    """A report with one figure."""
+
+    figure: float = 0.5
+
+
+@pytest.mark.parametrize(("form", "printed"), [("json", '{\n  "figure": 0.5\n}\n'), ("table", "<0.5> wide\n")])
+def test_a_report_is_printed_in_its_form(capsys, form, printed):
+    """JSON is the model; a table is what the renderer makes of it, with its options."""
+    print_report(Found(), form, lambda found, out, note: out.print(f"<{found.figure}> {note}"), note="wide")
+    assert capsys.readouterr().out == printed
+
+
+def test_a_table_has_all_texts_as_they_are(capsys, monkeypatch):
+    """Square brackets are text, not markup, and each row is a line below the columns."""
+    monkeypatch.setenv("COLUMNS", "80")
+    print_table(("name", "note"), [("a", "[bold]b[/bold]"), ("c", "d")])
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert lines == [["name", "note"], ["a", "[bold]b[/bold]"], ["c", "d"]]
+
+
+def test_a_file_gets_wide_lines(monkeypatch):
+    """Without a terminal and without COLUMNS, lines are wide enough for long names."""
+    monkeypatch.setattr(sys, "stdout", io.StringIO())
+    monkeypatch.delenv("COLUMNS", raising=False)
+    assert create_console().width == options.FILE_WIDTH
+    monkeypatch.setenv("COLUMNS", "90")
+    assert create_console().width == 90
