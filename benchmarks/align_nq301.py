@@ -30,8 +30,9 @@ from greval import Annotation, Case, Judge, Metric, evaluate, load_metric, parse
 from greval.stats.interval import Interval, wilson_interval
 from greval.testing import ScriptedJudge
 from greval.trust.agreement.value_pairs import convert_items
-from greval.trust.alignment import Alignment, align
+from greval.trust.alignment.api import align
 from greval.trust.alignment.gain import VerdictPair, compute_gain
+from greval.trust.alignment.records import Alignment
 
 METRIC = "correctness"
 WHOSE = {"people": "labels of people", "shuffled": "the same labels dealt out at random"}

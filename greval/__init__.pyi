@@ -79,8 +79,8 @@ from .serve.start import run_server
 from .stats.summary import Summary, summarise
 from .testing import ScriptedJudge
 from .trust.agreement import Agreement, agreement
-from .trust.alignment import Alignment, align, align_async
-from .trust.alignment.forecast import forecast_align, foresee
+from .trust.alignment.api import align, align_async, forecast_align, foresee
+from .trust.alignment.records import Alignment
 from .trust.annotations.adjudication import adjudicate, adjudicated
 from .trust.annotations.files import keep_annotations, read_annotations, write_annotations
 from .trust.argilla import pull_from_argilla, push_to_argilla

@@ -31,7 +31,7 @@ from greval.metrics.library import load_metric
 if TYPE_CHECKING:
     from greval.judging.model.judge import Judge
     from greval.records.metric import Metric
-    from greval.trust.alignment.preparation import AlignOptions
+    from greval.trust.alignment.api import AlignOptions
     from greval.trust.alignment.records import Alignment, AlignStrategy
 
 
@@ -72,7 +72,7 @@ def align(  # noqa: PLR0913 - the options of a command
 ) -> None:
     """Improve a metric from its disagreements with people. A new metric is written only if it is a sure improvement."""
     from greval.report.align import render, render_forecast
-    from greval.trust.alignment import forecast_align
+    from greval.trust.alignment.api import forecast_align
 
     model = settings.create_judge(judge)
     options: AlignOptions = {
@@ -105,7 +105,7 @@ async def _align(
 ) -> Alignment:
     """Align the metric and print each step. The first Ctrl-C finishes calls in flight."""
     from greval.runs.evaluation import STOP_REQUESTED as ASKED
-    from greval.trust.alignment import align_async
+    from greval.trust.alignment.api import align_async
 
     try:
         return await align_async(run, metric, judge, annotations, stop=stop_on_signals(), **options)

@@ -44,7 +44,7 @@ def render_forecast(found: AlignmentForecast, console: Console) -> None:
         f"{found.metric}: {found.labels:,} labelled things of {found.questions:,} questions; at most:",
         f"  {found.before:,} cases judged by the metric as it is, {found.learned:,} by changed ones",
         f"  {found.calls:,} calls of {found.judge} to judge, {found.written:,} calls to write",
-        f"  about {found.input_tokens:,} input tokens of the former, cost {cost}; examples make prompts longer",
+        f"  about {found.input_tokens:,} input tokens to judge, cost {cost} in all; examples make prompts longer",
         "what is there from before is not asked again and not taken off here; nothing was asked",
     )
     print_lines(console, lines)
@@ -101,7 +101,8 @@ def _build_gain_table(gain: AgreementGain, level: float) -> Table:
     columns = ("held-back folds", "things", f"before [{level:.0%}]", "after", "gain", "p", "changed")
     pairs = ((gain.before, gain.before_interval), (gain.after, gain.after_interval), (gain.gain, gain.interval))
     cells = (f"{format_number(value)} {format_interval(interval)}".rstrip() for value, interval in pairs)
-    rows = [(gain.figure, str(gain.things), *cells, f"{gain.p:.4f}", str(gain.changed))]
+    p = "-" if gain.p is None else f"{gain.p:.4f}"
+    rows = [(gain.figure, str(gain.things), *cells, p, str(gain.changed))]
     if gain.ranks:
         rows.append(("Spearman", str(gain.things), *map(format_number, gain.ranks), "", "", ""))
     return build_table(columns, rows)

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from greval import Judge, evaluate, read_metric, write_metric
 from greval.cli.align import align
 from greval.errors import DataError, JudgeError
-from greval.trust.alignment import Alignment, AlignmentForecast
+from greval.trust.alignment.records import Alignment, AlignmentForecast
 from greval.trust.annotations import keep_annotations
 
 COUNT = 44

@@ -3,32 +3,78 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from difflib import unified_diff
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Unpack
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
-from greval._util.arguments import check_options
+from greval._util.arguments import check_options, resolve_run_folder
 from greval._util.concurrency import reduce_collections, run_sync
 from greval._util.files import write_atomically
-from greval.errors import StoreError
+from greval.errors import DataError, DefinitionError, StoreError
+from greval.judging.metric_judge import MetricJudge
+from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge
+from greval.judging.model.prices import Prices
 from greval.metrics.files import write_metric
+from greval.metrics.library import load_metric
+from greval.records.case import Case
 from greval.records.metric import JudgedMetric, Metric
+from greval.records.result import Usage
+from greval.runs.forecast import MetricForecast, forecast
 from greval.runs.options import get_prices
-from greval.stats.interval import LEVEL
-from greval.trust.alignment.cross_validation import AlignTask, judge_held_out, learn_definition
-from greval.trust.alignment.gain import VerdictPair, compute_gain, explain_rejection
-from greval.trust.alignment.model_calls import AlignBudget, DefinitionRunner, Verdicts
-from greval.trust.alignment.preparation import DEFAULT_CHOOSING, AlignOptions, PreparedAlignment, prepare_alignment
-from greval.trust.alignment.provenance import add_provenance, diff_definitions
-from greval.trust.alignment.records import AgreementGain, AlignAttempt, Alignment
-from greval.trust.alignment.writer import DefinitionWriter
+from greval.runs.run_reader import CaseKey
+from greval.runs.runnable import compile_metric
+from greval.stats.interval import LEVEL, check_level
+from greval.trust.alignment.cross_validation import AlignTask, CrossValidation, PreparedAlignment, cross_validate
+from greval.trust.alignment.few_shot import MAX_EXAMPLES
+from greval.trust.alignment.labelled_items import (
+    LabelledItem,
+    LabelledItems,
+    assign_folds,
+    draw_questions,
+    read_labelled_items,
+)
+from greval.trust.alignment.model_calls import AlignBudget, DefinitionRunner, DefinitionWriter, Verdicts
+from greval.trust.alignment.records import Alignment, AlignmentForecast, AlignStrategy
+from greval.trust.alignment.rewrite import MAX_TRIES, estimate_rewrite_tokens
 from greval.trust.annotations.files import AnnotationSource
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
     from greval.runs.evaluation import Run
+
+WAYS: tuple[AlignStrategy, ...] = ("examples", "rewrite")
+FOLDER = "align"
+DEFAULT_FOLDS = 5
+DEFAULT_CHOOSING = 60
+MIN_LABELS = 20
+"""The minimum number of labelled items. They are split for learning, choosing and measuring."""
+MAX_WRITER_CALLS = {"examples": MAX_EXAMPLES, "rewrite": MAX_TRIES}
+"""The maximum number of writer calls per definition."""
+SCHEMA_COMMENT = "# yaml-language-server:"
+
+
+class AlignOptions(TypedDict, total=False):
+    """Options of `align`."""
+
+    out: str | Path | None
+    ways: Sequence[AlignStrategy]
+    writer: Judge | BaseChatModel | None
+    folds: int
+    choosing: int
+    limit: int | None
+    seed: int
+    level: float
+    work: str | Path | None
+    concurrency: int | None
+    max_calls: int | None
+    max_cost: float | None
+    prices: Prices | None
+    on_told: Callable[[str], None]
 
 
 def align(
@@ -47,8 +93,8 @@ def align(
         >>> cases = [{"id": f"q{n}", "question": f"{n}?", "expected_answer": "1", "answer": "1"} for n in range(20)]
         >>> judge = ScriptedJudge([{"reason": "The same.", "value": 1}])
         >>> run = evaluate(cases, [load("correctness")], judge, out=tempfile.mkdtemp())
-        >>> said = [Annotation(sample_id=f"q{n}", metric="correctness", annotator="ana", value=1) for n in range(20)]
-        >>> align(run, "correctness", judge, said).why
+        >>> people = [Annotation(sample_id=f"q{n}", metric="correctness", annotator="ana", value=1) for n in range(20)]
+        >>> align(run, "correctness", judge, people).why
         'the judge agrees with people on everything that is labelled'
     """
     return run_sync(align_async(run, metric, judge, annotations, **options))
@@ -98,126 +144,267 @@ async def align_async(
         StoreError: If a folder cannot be read or written.
     """
     check_options(options, AlignOptions, "align")
-    start = prepare_alignment(run, metric, judge, annotations, options)
-    spent = AlignBudget(
-        get_prices({"prices": options.get("prices")}),
-        start.work,
-        max_calls=options.get("max_calls"),
-        max_cost=options.get("max_cost"),
-    )
-    bench = DefinitionRunner(
+    setup = _prepare_alignment(run, metric, judge, annotations, options)
+    caps = options.get("max_calls"), options.get("max_cost")
+    budget = AlignBudget(_get_prices(options), setup.work, max_calls=caps[0], max_cost=caps[1])
+    runner = DefinitionRunner(
         judge,
-        start.work,
-        start.found.scale,
-        spent,
+        setup.work,
+        setup.labelled.scale,
+        budget,
         concurrency=options.get("concurrency"),
         stop=stop,
         on_progress=options.get("on_told", lambda _: None),
     )
-    with (
-        DefinitionWriter(options.get("writer") or judge, start.work, spent, width=bench.width) as writer,
-        reduce_collections(),
-    ):
-        task = AlignTask(
-            metric=start.metric,
-            scale=start.found.scale,
-            before=await _judge_baseline(start, bench),
-            runner=bench,
-            writer=writer,
-            ways=start.ways,
-            choosing=options.get("choosing", DEFAULT_CHOOSING),
-            seed=options.get("seed", 0),
-            level=options.get("level", LEVEL),
-        )
-        found = await _cross_validate(start, task)
-    return _write_alignment(found, start, task, options.get("out"))
+    model = options.get("writer") or judge
+    with DefinitionWriter(model, setup.work, budget, width=runner.width) as writer, reduce_collections():
+        task = AlignTask(setup, await _judge_baseline(setup, runner), runner, writer)
+        result = await cross_validate(task)
+    return _write_alignment(result, task, options.get("out"))
 
 
-class _CrossValidated(NamedTuple):
-    """The cross-validated gain, and the definition learned from all labels if the gain was accepted."""
+def forecast_align(
+    run: str | Path | Run,
+    metric: str | Path | Metric,
+    judge: Judge,
+    annotations: AnnotationSource = None,
+    **options: Unpack[AlignOptions],
+) -> AlignmentForecast:
+    """Count the maximum number of calls that `align` would make with the same arguments, without making any.
 
-    attempts: tuple[AlignAttempt, ...]
-    gain: AgreementGain
-    failed: int
-    metric: JudgedMetric | None
-    why: str
+    The count assumes that nothing is cached and that every fold accepts a changed definition, so that all
+    held-out items are judged. Retries after malformed answers are not included. The cost assumes that a call of the
+    judge, or of the writer for a reason, is as long as one of the unchanged metric, and that each rewrite is shown the
+    longest cases.
 
+    Args:
+        run: As in `align`.
+        metric: The metric, by name or file.
+        judge: The model that judges.
+        annotations: As in `align`.
+        **options: As in `align`.
 
-async def _judge_baseline(start: PreparedAlignment, runner: DefinitionRunner) -> Verdicts:
-    """Return the verdicts of the unchanged metric, from the run if its judge and definition are the same."""
-    points = start.found.points
-    if start.reused:
-        return {point.number: point.judgement.value for point in points}
-    return await runner.judge_items(start.metric, points, "the metric as it is")
+    Raises:
+        DataError: If there are too few labels.
+        DefinitionError: If the metric does not exist or is computed.
+        JudgeError: If the judge cannot be used at all.
+        StoreError: If the folder is not a run.
 
-
-async def _cross_validate(start: PreparedAlignment, task: AlignTask) -> _CrossValidated:
-    """Cross-validate the procedure, and learn from all labels if its gain is beyond noise."""
-    points = start.found.points
-    attempts: list[AlignAttempt] = []
-    pairs: list[VerdictPair] = []
-    if all(task.before.get(point.number) == point.people for point in points):
-        told = compute_gain(await judge_held_out(task, None, points, 0), task.scale, level=task.level)
-        return _CrossValidated((), told, 0, None, "the judge agrees with people on everything that is labelled")
-    for fold in sorted({*start.fold_of.values()}):
-        one = await learn_definition(task, [point for point in points if start.fold_of[point.question] != fold], fold)
-        attempts += one.attempts
-        held = [point for point in points if start.fold_of[point.question] == fold]
-        pairs += await judge_held_out(task, one.metric, held, fold)
-    gain = compute_gain(pairs, task.scale, level=task.level)
-    failed = len(points) - len(pairs)
-    if why := _explain_no_gain(attempts, gain, level=task.level):
-        return _CrossValidated(tuple(attempts), gain, failed, None, why)
-    last = await learn_definition(task, points, 0)
-    why = (
-        "the gain is beyond noise" if last.metric else "it helped in the folds, but nothing learned from all labels did"
+    Example:
+        >>> import tempfile
+        >>> from greval import Annotation, evaluate, load
+        >>> from greval.testing import ScriptedJudge
+        >>> cases = [{"id": f"q{n}", "question": f"{n}?", "expected_answer": "1", "answer": "1"} for n in range(20)]
+        >>> judge = ScriptedJudge([{"reason": "The same.", "value": 1}])
+        >>> run = evaluate(cases, [load("correctness")], judge, out=tempfile.mkdtemp())
+        >>> people = [Annotation(sample_id=f"q{n}", metric="correctness", annotator="ana", value=0) for n in range(20)]
+        >>> found = forecast_align(run, "correctness", judge, people, folds=2, ways=["examples"])
+        >>> found.before, found.written
+        (0, 18)
+    """
+    setup = _prepare_alignment(run, metric, judge, annotations, options)
+    alone, items = setup.metric.model_copy(update={"uses": {}}), setup.labelled.items
+    cases = {(item.case.id, item.case.method): item.case for item in items}
+    with TemporaryDirectory() as empty:
+        once = forecast(cases.values(), [alone], judge, out=Path(empty) / "run").expected[0]
+    metric_judge = MetricJudge(alone, JudgeClient(judge))
+    calls = {key: _count_calls(metric_judge, case) for key, case in cases.items()}
+    folds = (*sorted({*setup.fold_of.values()}), 0)
+    rounds = [_list_round(setup, calls, fold) for fold in folds]
+    total = (0 if setup.reused else sum(calls.values())) + sum(map(sum, rounds))
+    judged = _scale_usage(once, total)
+    label, writer = JudgeClient(judge).label, JudgeClient(options.get("writer") or judge).label
+    writing = sum((_estimate_writing(setup, once, way, len(folds)) for way in setup.ways), Usage())
+    prices = _get_prices(options)
+    costs = prices.cost(label, judged), prices.cost(writer, writing)
+    return AlignmentForecast(
+        metric=setup.metric.name,
+        judge=label,
+        labels=len(items),
+        questions=len(setup.fold_of),
+        before=0 if setup.reused else len(cases),
+        learned=sum(map(len, rounds)),
+        calls=total,
+        written=sum(MAX_WRITER_CALLS[way] for way in setup.ways) * len(folds),
+        input_tokens=judged.input_tokens or 0,
+        cost=None if None in costs else sum(cost or 0.0 for cost in costs),
     )
-    return _CrossValidated((*attempts, *last.attempts), gain, failed, last.metric, why)
 
 
-def _explain_no_gain(attempts: Sequence[AlignAttempt], gain: AgreementGain, *, level: float) -> str | None:
-    """Return why nothing helped, or None if something did."""
-    if not any(one.chosen for one in attempts):
-        return "in no fold a changed definition was better than the metric as it is"
-    return explain_rejection(gain, level=level)
+foresee = forecast_align  # the earlier name
 
 
-def _write_alignment(
-    found: _CrossValidated, start: PreparedAlignment, task: AlignTask, out: str | Path | None
-) -> Alignment:
+def _prepare_alignment(
+    run: str | Path | Run,
+    metric: str | Path | Metric,
+    judge: Judge | BaseChatModel,
+    annotations: AnnotationSource,
+    options: AlignOptions,
+) -> PreparedAlignment:
+    """Read the labelled items and assign them to folds.
+
+    Raises:
+        DataError: If there are too few labelled items, or an option is invalid.
+        DefinitionError: If the metric does not exist or is computed.
+        StoreError: If the folder is not a run.
+    """
+    ways = tuple(dict.fromkeys(options.get("ways") or WAYS))
+    if unknown := [way for way in ways if way not in WAYS]:
+        raise DataError(f"ways: {', '.join(unknown)} is not known; choose from {', '.join(WAYS)}")
+    level = check_level(options.get("level", LEVEL))
+    seed, count = options.get("seed", 0), options.get("folds", DEFAULT_FOLDS)
+    if count < 2:  # noqa: PLR2004 - one fold to learn from, one to measure on
+        raise DataError(f"folds: expected 2 or more, got {count}; what is learned from some is measured on the others")
+    folder = resolve_run_folder(run)
+    defined = metric if isinstance(metric, Metric) else load_metric(metric)
+    if not isinstance(defined, JudgedMetric):
+        raise DefinitionError(f"{defined.name}: is computed; only what a model judges can be aligned")
+    labelled = _limit_items(read_labelled_items(folder, defined, annotations), options.get("limit"), seed)
+    questions = [item.question for item in labelled.items]
+    if len(questions) < MIN_LABELS or len(set(questions)) < 2 * count:
+        raise DataError(
+            f"{folder}: {len(questions)} labelled things of {len(set(questions))} questions are too few to align "
+            f"{defined.name} in {count} folds; label {MIN_LABELS} or more, of {2 * count} questions at least"
+        )
+    fingerprint = compile_metric(defined, judge, built_on=labelled.metrics).fingerprint
+    return PreparedAlignment(
+        folder=folder,
+        work=Path(options.get("work") or folder / FOLDER),
+        metric=defined,
+        labelled=labelled,
+        fold_of=assign_folds(questions, count, seed=seed),
+        reused=labelled.fingerprints == (fingerprint,),
+        ways=ways,
+        choosing=options.get("choosing", DEFAULT_CHOOSING),
+        seed=seed,
+        level=level,
+    )
+
+
+def _limit_items(labelled: LabelledItems, limit: int | None, seed: int) -> LabelledItems:
+    """Return at most `limit` labelled items, drawn at random by whole questions."""
+    if limit is None or len(labelled.items) <= limit:
+        return labelled
+    drawn = draw_questions([item.question for item in labelled.items], limit, seed=f"limit {seed}")
+    return labelled._replace(items=tuple(item for item in labelled.items if item.question in drawn))
+
+
+async def _judge_baseline(setup: PreparedAlignment, runner: DefinitionRunner) -> Verdicts:
+    """Return the verdicts of the unchanged metric, from the run if its judge and definition are the same."""
+    items = setup.labelled.items
+    if setup.reused:
+        return {item.number: item.judgement.value for item in items}
+    return await runner.judge_items(setup.metric, items, "the metric as it is")
+
+
+def _write_alignment(result: CrossValidation, task: AlignTask, out: str | Path | None) -> Alignment:
     """Build the result, and write the definition if one was accepted."""
-    points = start.found.points
+    setup, budget = task.setup, task.runner.budget
     alignment = Alignment(
-        folder=str(start.folder),
-        metric=start.metric.name,
+        folder=str(setup.folder),
+        metric=setup.metric.name,
         judge=task.runner.client.label,
         writer=task.writer.client.label,
-        annotators=start.found.annotators,
-        labels=len(points),
-        questions=len({point.question for point in points}),
-        folds=len({*start.fold_of.values()}),
-        level=task.level,
-        seed=task.seed,
-        ways=task.ways,
-        attempts=found.attempts,
-        gain=found.gain,
-        failed=found.failed,
-        accepted=found.metric is not None,
-        why=found.why,
-        usage=task.runner.budget.usage,
-        cost=task.runner.budget.cost,
-        kept=task.runner.budget.kept,
-        warnings=start.found.warnings,
+        annotators=setup.labelled.annotators,
+        labels=len(setup.labelled.items),
+        questions=len(setup.fold_of),
+        folds=len({*setup.fold_of.values()}),
+        level=setup.level,
+        seed=setup.seed,
+        ways=setup.ways,
+        attempts=result.attempts,
+        gain=result.gain,
+        failed=result.failed,
+        accepted=result.metric is not None,
+        why=result.why,
+        usage=budget.usage,
+        cost=budget.cost,
+        kept=budget.kept,
+        warnings=setup.labelled.warnings,
     )
-    if found.metric is None:
+    if result.metric is None:
         return alignment
-    path = Path(out) if out else start.work / f"{start.metric.name}.yaml"
-    text = add_provenance(write_metric(found.metric), alignment)
+    path = Path(out) if out else setup.work / f"{setup.metric.name}.yaml"
+    text = add_provenance(write_metric(result.metric), alignment)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, text)
     except OSError as error:
         reason = f"{path}: the new definition cannot be written: {error.strerror}"
         raise StoreError(f"{reason}; name another file with --out, and nothing is asked again") from error
-    diff = diff_definitions(start.metric, found.metric, path.name)
+    old, new = (write_metric(metric).splitlines(keepends=True) for metric in (setup.metric, result.metric))
+    diff = "".join(unified_diff(old, new, f"before/{path.name}", f"after/{path.name}"))
     return alignment.model_copy(update={"path": str(path), "written": text, "diff": diff})
+
+
+def add_provenance(text: str, alignment: Alignment) -> str:
+    """Add comments to the text of a metric file that state what it was learned from and the gain."""
+    first, rest = text.split("\n", 1) if text.startswith(SCHEMA_COMMENT) else ("", text)
+    # A line break in a name would end the comment.
+    printable = ("".join(c if c.isprintable() else " " for c in line) for line in _format_provenance(alignment))
+    return "\n".join((*([first] if first else []), *(f"# {line}" for line in printable), rest))
+
+
+def _format_provenance(alignment: Alignment) -> Iterator[str]:
+    """Yield the provenance of a definition, line by line."""
+    gain = alignment.gain
+    today = datetime.now(tz=UTC).date().isoformat()
+    chosen = [attempt for attempt in alignment.attempts if attempt.fold == 0 and attempt.chosen]
+    ways = ", ".join(f"{attempt.way} (from {attempt.learned} of the labels)" for attempt in chosen)
+    yield f"Aligned with people by greval on {today}, from the run {Path(alignment.folder).name}: {ways}"
+    people = ", ".join(alignment.annotators)
+    yield f"{alignment.labels} labelled things of {alignment.questions} questions; annotators: {people}"
+    yield f"judge: {alignment.judge}; writer: {alignment.writer}"
+    yield (
+        f"held-back folds ({alignment.folds}, seed {alignment.seed}, {gain.things} things): {gain.figure} "
+        f"{_format_number(gain.before)} before, {_format_number(gain.after)} after"
+    )
+    ends = f"[{gain.interval.low:.3f}, {gain.interval.high:.3f}]" if gain.interval else ""
+    p = _format_number(gain.p, digits=4)
+    yield f"gain {_format_number(gain.gain)} {ends} ({alignment.level:.0%}), sign-flip p = {p}"
+
+
+def _format_number(value: float | None, *, digits: int = 3) -> str:
+    return "undefined" if value is None else f"{value:.{digits}f}"
+
+
+def _list_round(setup: PreparedAlignment, calls: Mapping[CaseKey, int], fold: int) -> list[int]:
+    """List the calls of each case of a round: the deciding items once per strategy, and the held-out items once."""
+    learning = [item for item in setup.labelled.items if setup.fold_of[item.question] != fold]
+    held_out = [item for item in setup.labelled.items if setup.fold_of[item.question] == fold]
+    deciding = sorted(_list_calls(learning, calls), reverse=True)[: min(setup.choosing, len(learning) // 2)]
+    return deciding * len(setup.ways) + _list_calls(held_out, calls)
+
+
+def _list_calls(items: Sequence[LabelledItem], calls: Mapping[CaseKey, int]) -> list[int]:
+    return [calls[key] for key in {(item.case.id, item.case.method) for item in items}]
+
+
+def _count_calls(metric_judge: MetricJudge, case: Case) -> int:
+    try:
+        return len(metric_judge.split_batches(case))
+    except DataError:
+        return 0
+
+
+def _estimate_writing(setup: PreparedAlignment, once: MetricForecast, way: AlignStrategy, rounds: int) -> Usage:
+    """Estimate the usage of the writer by a strategy. Each rewrite may be shown its own answer before."""
+    calls = MAX_WRITER_CALLS[way] * rounds
+    if way == "examples":
+        return _scale_usage(once, calls)
+    prompt, answer = estimate_rewrite_tokens(setup.metric, setup.labelled.items)
+    return Usage(calls=calls, input_tokens=calls * (prompt + answer), output_tokens=calls * answer)
+
+
+def _scale_usage(once: MetricForecast, calls: int) -> Usage:
+    """Return the usage of a number of calls that are as long as the forecast ones on average."""
+    mean = calls / max(1, once.calls)
+    return Usage(
+        calls=calls,
+        input_tokens=round(once.input_tokens * mean),
+        output_tokens=round(once.output_tokens * mean),
+    )
+
+
+def _get_prices(options: AlignOptions) -> Prices:
+    return get_prices({"prices": options.get("prices")})

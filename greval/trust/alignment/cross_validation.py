@@ -1,34 +1,37 @@
-"""Learn changed definitions from labelled items, and choose the best on items that no definition was made from."""
+"""Cross-validation of changed definitions: learn from some folds, choose on others, measure on the fold held out."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
 
 from greval.metrics.files import write_metric
 from greval.records.metric import JudgedMetric
-from greval.records.scale import Scale
 from greval.trust.alignment.few_shot import add_examples
-from greval.trust.alignment.folds import draw_clusters
-from greval.trust.alignment.gain import VerdictPair, compute_gain
-from greval.trust.alignment.labelled_items import LabelledItem
-from greval.trust.alignment.model_calls import DefinitionRunner, Verdicts
-from greval.trust.alignment.records import AlignAttempt, AlignStrategy
+from greval.trust.alignment.gain import VerdictPair, compute_gain, explain_rejection
+from greval.trust.alignment.labelled_items import LabelledItem, LabelledItems, draw_questions
+from greval.trust.alignment.model_calls import DefinitionRunner, DefinitionWriter, Verdicts
+from greval.trust.alignment.records import AgreementGain, AlignAttempt, AlignStrategy
 from greval.trust.alignment.rewrite import rewrite_metric
-from greval.trust.alignment.writer import DefinitionWriter
 
 STRATEGIES = {"examples": add_examples, "rewrite": rewrite_metric}
 
 
 @dataclass(frozen=True)
-class AlignTask:
-    """The settings and models that all rounds of an alignment share, and the verdicts of the unchanged metric."""
+class PreparedAlignment:
+    """What is known before the first call.
 
+    `fold_of` maps each question to its fold. `reused` is true if the verdicts of the run are those of the judge.
+    """
+
+    folder: Path
+    work: Path
     metric: JudgedMetric
-    scale: Scale
-    before: Verdicts
-    runner: DefinitionRunner
-    writer: DefinitionWriter
+    labelled: LabelledItems
+    fold_of: dict[int, int]
+    reused: bool
     ways: tuple[AlignStrategy, ...]
     choosing: int
     seed: int
@@ -36,89 +39,117 @@ class AlignTask:
 
 
 @dataclass(frozen=True)
-class LearnedDefinition:
-    """The result of one round: the best definition, or None if the unchanged metric was the best, and all attempts."""
+class AlignTask:
+    """The settings and models that all rounds of an alignment share, and the verdicts of the unchanged metric."""
 
-    metric: JudgedMetric | None
+    setup: PreparedAlignment
+    before: Verdicts
+    runner: DefinitionRunner
+    writer: DefinitionWriter
+
+
+class CrossValidation(NamedTuple):
+    """The cross-validated gain, and the definition learned from all labels if the gain was accepted."""
+
     attempts: tuple[AlignAttempt, ...]
+    gain: AgreementGain
+    failed: int
+    metric: JudgedMetric | None
+    why: str
 
 
-async def learn_definition(task: AlignTask, points: Sequence[LabelledItem], fold: int) -> LearnedDefinition:
+async def cross_validate(task: AlignTask) -> CrossValidation:
+    """Cross-validate the procedure, and learn from all labels if its gain is beyond noise."""
+    setup, items, scale = task.setup, task.setup.labelled.items, task.setup.labelled.scale
+    if all(task.before.get(item.number) == item.people for item in items):
+        gain = compute_gain(_pair_verdicts(items, task.before, task.before), scale, level=setup.level)
+        return CrossValidation((), gain, 0, None, "the judge agrees with people on everything that is labelled")
+    attempts: list[AlignAttempt] = []
+    pairs: list[VerdictPair] = []
+    for fold in sorted({*setup.fold_of.values()}):
+        metric, tried = await _learn_definition(
+            task, [item for item in items if setup.fold_of[item.question] != fold], fold
+        )
+        attempts += tried
+        held_out = [item for item in items if setup.fold_of[item.question] == fold]
+        step = f"fold {fold}, held back"
+        after = await task.runner.judge_items(metric, held_out, step) if metric else task.before
+        pairs += _pair_verdicts(held_out, task.before, after)
+    gain = compute_gain(pairs, scale, level=setup.level)
+    failed = len(items) - len(pairs)
+    why = explain_rejection(gain, level=setup.level)
+    if not any(attempt.chosen for attempt in attempts):
+        why = "in no fold a changed definition was better than the metric as it is"
+    if why:
+        return CrossValidation(tuple(attempts), gain, failed, None, why)
+    metric, tried = await _learn_definition(task, items, 0)
+    why = "the gain is beyond noise" if metric else "it helped in the folds, but nothing learned from all labels did"
+    return CrossValidation((*attempts, *tried), gain, failed, metric, why)
+
+
+async def _learn_definition(
+    task: AlignTask, items: Sequence[LabelledItem], fold: int
+) -> tuple[JudgedMetric | None, list[AlignAttempt]]:
     """Change the metric with each strategy from some of the items, and choose the best on the others.
 
-    A definition is chosen if its figure is better than that of the unchanged metric. This is a selection, not
-    yet evidence of a gain: the figures on the deciding items are biased upwards.
-
-    Args:
-        task: The settings that all rounds share.
-        points: The items to learn from.
-        fold: The fold that is held out, 0 for none.
+    A definition is chosen if its figure is better than that of the unchanged metric; None is returned otherwise. This
+    is a selection, not yet evidence of a gain: the figures on the deciding items are biased upwards. `fold` is the
+    fold that is held out, 0 for none.
     """
-    seed = f"{task.seed}/{fold}"
+    setup, seed = task.setup, f"{task.setup.seed}/{fold}"
     # Drawn before people and judge are compared. Taking out the disagreements that were learned from would make the
     # unchanged metric look better than it is.
-    deciding = draw_clusters([point.question for point in points], min(task.choosing, len(points) // 2), seed=seed)
-    lessons = [point for point in points if point.question not in deciding]
-    rest = [point for point in points if point.question in deciding]
-    made: dict[AlignStrategy, tuple[JudgedMetric, list[LabelledItem]]] = {}
-    dropped: dict[AlignStrategy, str] = {}
-    for way in task.ways:
-        found = await STRATEGIES[way](task.metric, lessons, task.before, task.writer, seed=f"{seed}/{way}")
-        if isinstance(found, str):
-            dropped[way] = found
+    questions = [item.question for item in items]
+    deciding = draw_questions(questions, min(setup.choosing, len(items) // 2), seed=seed)
+    lessons = [item for item in items if item.question not in deciding]
+    rest = [item for item in items if item.question in deciding]
+    definitions: dict[AlignStrategy, tuple[JudgedMetric, list[LabelledItem]]] = {}
+    dropped: dict[AlignStrategy, AlignAttempt] = {}
+    for way in setup.ways:
+        changed = await STRATEGIES[way](setup.metric, lessons, task.before, task.writer, seed=f"{seed}/{way}")
+        if isinstance(changed, str):
+            dropped[way] = AlignAttempt(fold=fold, way=way, dropped=changed)
         else:
-            made[way] = found
-    tried = {way: await _try_definition(task, fold, way, one, rest) for way, one in made.items()}
-    best = max(tried, key=lambda way: tried[way][1], default=None)
-    if best is not None and tried[best][1] <= 0:
-        best = None
-    attempts = (
-        tried[way][0].model_copy(update={"chosen": way == best})
-        if way in tried
-        else AlignAttempt(fold=fold, way=way, dropped=dropped[way])
-        for way in task.ways
-    )
-    return LearnedDefinition(made[best][0] if best else None, tuple(attempts))
-
-
-async def judge_held_out(
-    task: AlignTask, metric: JudgedMetric | None, points: Sequence[LabelledItem], fold: int
-) -> list[VerdictPair]:
-    """Pair the verdicts of the unchanged metric and of the chosen definition, on items held out from learning."""
-    if metric is None:
-        return pair_verdicts(points, task.before, task.before)
-    return pair_verdicts(points, task.before, await task.runner.judge_items(metric, points, f"fold {fold}, held back"))
-
-
-def pair_verdicts(points: Sequence[LabelledItem], before: Verdicts, after: Verdicts) -> list[VerdictPair]:
-    """Pair the verdicts of two definitions. Items without both verdicts are left out."""
-    return [
-        VerdictPair(point.question, point.people, before[point.number], after[point.number])
-        for point in points
-        if point.number in before and point.number in after
-    ]
+            definitions[way] = changed
+    tried = {way: await _try_definition(task, fold, way, *each, rest) for way, each in definitions.items()}
+    gains = {way: gain for way, (_, gain) in tried.items() if gain is not None and gain > 0}
+    best = max(gains, key=lambda way: gains[way], default=None)
+    attempts = dropped | {way: attempt for way, (attempt, _) in tried.items()}
+    if best is None:
+        return None, [attempts[way] for way in setup.ways]
+    attempts[best] = attempts[best].model_copy(update={"chosen": True})
+    return definitions[best][0], [attempts[way] for way in setup.ways]
 
 
 async def _try_definition(
     task: AlignTask,
     fold: int,
     way: AlignStrategy,
-    made: tuple[JudgedMetric, list[LabelledItem]],
+    metric: JudgedMetric,
+    lessons: Sequence[LabelledItem],
     rest: Sequence[LabelledItem],
-) -> tuple[AlignAttempt, float]:
+) -> tuple[AlignAttempt, float | None]:
     """Judge the deciding items by a changed definition, and return the attempt with its gain."""
-    metric, made_from = made
-    where = f"fold {fold}" if fold else "all labels"
-    found = pair_verdicts(rest, task.before, await task.runner.judge_items(metric, rest, f"{where}, {way}"))
-    told = compute_gain(found, task.scale)
+    step = f"fold {fold}, {way}" if fold else f"all labels, {way}"
+    pairs = _pair_verdicts(rest, task.before, await task.runner.judge_items(metric, rest, step))
+    gain = compute_gain(pairs, task.setup.labelled.scale)
     attempt = AlignAttempt(
         fold=fold,
         way=way,
-        learned=len(made_from),
-        things=len(found),
-        before=told.before,
-        after=told.after,
-        failed=sum(point.number in task.before for point in rest) - len(found),
+        learned=len(lessons),
+        things=len(pairs),
+        before=gain.before,
+        after=gain.after,
+        failed=sum(item.number in task.before for item in rest) - len(pairs),
         definition=write_metric(metric),
     )
-    return attempt, told.gain or 0.0
+    return attempt, gain.gain
+
+
+def _pair_verdicts(items: Sequence[LabelledItem], before: Verdicts, after: Verdicts) -> list[VerdictPair]:
+    """Pair the verdicts of two definitions. Items without both verdicts are left out."""
+    return [
+        VerdictPair(item.question, item.people, before[item.number], after[item.number])
+        for item in items
+        if item.number in before and item.number in after
+    ]

@@ -21,9 +21,8 @@ from greval.records.metric import Example, JudgedMetric, build_metric
 from greval.records.note import ShareNote
 from greval.records.result import Judgement
 from greval.records.scale import CategoricalScale, Value, ValueScale
-from greval.trust.alignment.labelled_items import LabelledItem, format_case, keep_item
-from greval.trust.alignment.model_calls import Verdicts
-from greval.trust.alignment.writer import DefinitionWriter
+from greval.trust.alignment.labelled_items import LabelledItem, format_item, keep_item
+from greval.trust.alignment.model_calls import DefinitionWriter, Verdicts
 from greval.trust.annotations.values import parse_on_scale
 
 MIN_EXAMPLES, MAX_EXAMPLES = 4, 6
@@ -38,13 +37,13 @@ CONTEXT_FIELDS = ("chunks", "triples", "aggregates")
 
 
 async def add_examples(
-    metric: JudgedMetric, points: Sequence[LabelledItem], before: Verdicts, writer: DefinitionWriter, *, seed: str
+    metric: JudgedMetric, items: Sequence[LabelledItem], before: Verdicts, writer: DefinitionWriter, *, seed: str
 ) -> tuple[JudgedMetric, list[LabelledItem]] | str:
-    """Add few-shot examples from labelled items to a metric.
+    """Add few-shot examples from labelled items to a metric, after its existing examples.
 
     Args:
-        metric: The definition. Its existing examples are kept.
-        points: The items to choose from.
+        metric: The definition.
+        items: The items to choose from.
         before: The judge's verdicts on them.
         writer: The model that writes the reasons for items on which the judge was wrong.
         seed: The random seed that breaks ties between equally good items.
@@ -52,49 +51,56 @@ async def add_examples(
     Returns:
         The new metric and the items that became examples, or the reason if there is no new metric.
     """
-    chosen = [*choose_items(metric, points, before, seed=seed)]
-    if all(before.get(point.number) == point.people for point in chosen):
+    chosen = [*choose_items(metric, items, before, seed=seed)]
+    if all(before.get(item.number) == item.people for item in chosen):
         return "the judge agrees with people on all that could be shown"
-    told = await _gather_examples([_build_example(metric, point, before, writer) for point in chosen])
-    good = [(point, one) for point, one in zip(chosen, told, strict=True) if isinstance(one, Example)]
+    built = await _gather_examples([_build_example(metric, item, before, writer) for item in chosen])
+    good = [(item, example) for item, example in zip(chosen, built, strict=True) if isinstance(example, Example)]
     if not good:
-        return str(told[0])
-    examples = [one.model_dump(mode="json") for one in (*metric.examples, *(one for _, one in good))]
+        return str(built[0])
+    examples = [one.model_dump(mode="json") for one in (*metric.examples, *(example for _, example in good))]
     try:
-        return build_metric({**metric.model_dump(mode="json"), "examples": examples}), [point for point, _ in good]
+        return build_metric({**metric.model_dump(mode="json"), "examples": examples}), [item for item, _ in good]
     except ValidationError as error:
         return f"the examples do not fit the metric: {error.errors()[0]['msg']}"
 
 
 async def _gather_examples(builds: Sequence[Coroutine[Any, Any, Example | str]]) -> list[Example | str]:
     """Build examples concurrently. If one fails, let the others finish first, because their calls are paid for."""
-    found = await asyncio.gather(*builds, return_exceptions=True)
-    for one in found:
-        if isinstance(one, BaseException):
-            raise one
-    return [one for one in found if not isinstance(one, BaseException)]
+    results = await asyncio.gather(*builds, return_exceptions=True)
+    built: list[Example | str] = []
+    for result in results:
+        if isinstance(result, BaseException):
+            raise result
+        built.append(result)
+    return built
 
 
 def choose_items(
-    metric: JudgedMetric, points: Sequence[LabelledItem], before: Verdicts, *, seed: str
+    metric: JudgedMetric, items: Sequence[LabelledItem], before: Verdicts, *, seed: str
 ) -> Iterator[LabelledItem]:
     """Yield items of different questions, round-robin over the values that people gave, disagreements first."""
     pools: dict[Value, list[LabelledItem]] = defaultdict(list)
-    order = random.Random(seed).sample([*points], len(points))  # noqa: S311 - no secret
-    for point in sorted(order, key=lambda point: -compute_distance(before.get(point.number), point.people)):
-        if len(format_item(metric, point)) <= MAX_EXAMPLE_LENGTH:
-            pools[_find_level(metric, point)].append(point)
+    for item in sort_by_distance(items, before, seed=seed):
+        if len(format_item(metric, item)) <= MAX_EXAMPLE_LENGTH:
+            pools[_find_level(metric, item)].append(item)
     values = _order_from_ends(metric, pools)
     taken: set[int] = set()
     wanted = min(max(MIN_EXAMPLES, len(values)), MAX_EXAMPLES)
     while values and len(taken) < wanted:
         for value in values:
-            found = next((point for point in pools[value] if point.question not in taken), None)
-            if found is None:
+            chosen = next((item for item in pools[value] if item.question not in taken), None)
+            if chosen is None:
                 values = [other for other in values if other != value]
             elif len(taken) < wanted:
-                taken.add(found.question)
-                yield found
+                taken.add(chosen.question)
+                yield chosen
+
+
+def sort_by_distance(items: Sequence[LabelledItem], before: Verdicts, *, seed: str) -> list[LabelledItem]:
+    """Return the items with the largest disagreements first; ties are in random order."""
+    order = random.Random(seed).sample([*items], len(items))  # noqa: S311 - no secret
+    return sorted(order, key=lambda item: -compute_distance(before.get(item.number), item.people))
 
 
 def compute_distance(verdict: Value | None, people: Value) -> float:
@@ -114,63 +120,56 @@ def compute_distance(verdict: Value | None, people: Value) -> float:
 def _order_from_ends(metric: JudgedMetric, pools: dict[Value, list[LabelledItem]]) -> list[Value]:
     """Order values from the ends of the scale inwards, because the ends define the scale best."""
     scale = metric.scale
-    place = scale.names.index if isinstance(scale, CategoricalScale) else float
-    rising = sorted(pools, key=place)
+    rising = sorted(pools, key=scale.names.index if isinstance(scale, CategoricalScale) else float)
     return [rising[at // 2] if at % 2 == 0 else rising[-1 - at // 2] for at in range(len(rising))]
 
 
-def _find_level(metric: JudgedMetric, point: LabelledItem) -> Value:
+def _find_level(metric: JudgedMetric, item: LabelledItem) -> Value:
     """Return the value for an example of this item: the nearest level to the mean of several annotators."""
     if isinstance(metric.scale, ValueScale):
-        return metric.scale.find_nearest(float(point.people))
-    return parse_on_scale(metric.scale, point.people)
-
-
-def format_item(metric: JudgedMetric, point: LabelledItem) -> str:
-    """Format what a judge is shown of a labelled item."""
-    return format_case(metric, keep_item(metric, point.case, point.item))
+        return metric.scale.find_nearest(float(item.people))
+    return parse_on_scale(metric.scale, item.people)
 
 
 async def _build_example(
-    metric: JudgedMetric, point: LabelledItem, before: Verdicts, writer: DefinitionWriter
+    metric: JudgedMetric, item: LabelledItem, before: Verdicts, writer: DefinitionWriter
 ) -> Example | str:
     """Build an example, with the judge's own reason if it was right and a newly written reason otherwise."""
-    value = _find_level(metric, point)
-    said: Judgement | str = point.judgement
-    if before.get(point.number) != point.people or point.judgement.value not in {value, point.people}:
-        said = await _ask_reason(metric, point, value, writer)
-    if isinstance(said, str):
-        return said
-    asked = [name for name, note in metric.notes.items() if not isinstance(note, ShareNote)]
-    notes: dict[str, JsonValue] = {name: said.notes[name] for name in asked if name in said.notes}
-    case = _keep_shown_fields(metric, keep_item(metric, point.case, point.item))
+    value = _find_level(metric, item)
+    verdict: Judgement | str = item.judgement
+    if before.get(item.number) != item.people or item.judgement.value not in {value, item.people}:
+        verdict = await _ask_reason(metric, item, value, writer)
+    if isinstance(verdict, str):
+        return verdict
+    requested = [name for name, note in metric.notes.items() if not isinstance(note, ShareNote)]
+    notes: dict[str, JsonValue] = {name: verdict.notes[name] for name in requested if name in verdict.notes}
+    case = _keep_shown_fields(metric, keep_item(metric, item.case, item.item_id))
     try:
-        return Example(case=case, findings=said.findings, reason=said.reason, value=value, notes=notes)
+        return Example(case=case, findings=verdict.findings, reason=verdict.reason, value=value, notes=notes)
     except ValidationError as error:
         return f"no example can be made: {error.errors()[0]['msg']}"
 
 
 async def _ask_reason(
-    metric: JudgedMetric, point: LabelledItem, value: Value, writer: DefinitionWriter
+    metric: JudgedMetric, item: LabelledItem, value: Value, writer: DefinitionWriter
 ) -> Judgement | str:
     """Ask the writer for the reason of a given value, in the form of a verdict."""
     schema: dict[str, Any] = build_answer_schema(
         metric, many=False, reason_length=LOCAL_REASON_LENGTH if writer.is_bounded else None
     )
     properties = {**schema["properties"], "value": {**metric.scale.answer_schema(), "enum": [value]}}
-    text = f"{format_item(metric, point)}\n\n{REASON_REQUEST.format(value=value)}"
-    asked = [
+    messages = [
         SystemMessage(format_system_text(metric, many=False, example=writer.client.tier == "text")),
-        HumanMessage(text),
+        HumanMessage(f"{format_item(metric, item)}\n\n{REASON_REQUEST.format(value=value)}"),
     ]
 
     def read(answer: dict[str, Any]) -> Judgement:
-        found = parse_verdict(metric, answer)
-        if found.value != value:
+        verdict = parse_verdict(metric, answer)
+        if verdict.value != value:
             raise MalformedVerdictError("off_scale", f"value: must be {value}")
-        return found
+        return verdict
 
-    return await writer.write("reason", {**schema, "properties": properties}, asked, read)
+    return await writer.write("reason", {**schema, "properties": properties}, messages, read)
 
 
 def _keep_shown_fields(metric: JudgedMetric, case: Case) -> Case:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from greval.records.scale import CategoricalScale, Scale, Value
 from greval.stats.bootstrap import Statistic, build_sparse, compute_intervals
-from greval.stats.confusion import compute_resampled_figures as of_tables
+from greval.stats.confusion import compute_resampled_figures as compute_kappas
 from greval.stats.correlation import compute_rank_figures
 from greval.stats.paired import sign_flip_test
 from greval.trust.agreement.value_pairs import index_categories
@@ -59,8 +59,8 @@ def compute_gain(pairs: Sequence[VerdictPair], scale: Scale, *, level: float | N
 
     Intervals come from a cluster bootstrap over questions (expanded percentile). Each resample computes both
     figures, so the interval of the difference accounts for their correlation. `p` is the p-value of a
-    sign-flip test on the difference in disagreement, which also holds if few items changed. All figures are
-    None if there are no pairs.
+    sign-flip test on the difference in disagreement, which also holds if few items changed. If there are no
+    pairs, `why_undefined` has the reason.
 
     Args:
         pairs: The items that have a verdict from both definitions.
@@ -72,46 +72,42 @@ def compute_gain(pairs: Sequence[VerdictPair], scale: Scale, *, level: float | N
         >>> compute_gain([VerdictPair(0, "Yes", "No", "Yes"), VerdictPair(1, "No", "No", "No")], yes_no).gain
         1.0
     """
-    told = AgreementGain(
+    gain = AgreementGain(
         figure=choose_figure(scale),
         things=len(pairs),
         questions=len({pair.question for pair in pairs}),
         changed=sum(pair.before != pair.after for pair in pairs),
     )
     if not pairs:
-        return told
-    columns = _build_columns(pairs, scale)
-    found = told.model_copy(update=_compute_figures(columns))
+        return gain
+    categories = scale if isinstance(scale, CategoricalScale) else None
+    columns = _build_category_columns(pairs, categories) if categories else _build_number_columns(pairs)
+    figures = columns.statistic(columns.rows.sum(axis=0).reshape(1, -1))
+    gain = gain.model_copy(update={name: _replace_nan(float(value[0])) for name, value in figures.items()})
     if level is None:
-        return found
-    ranks = None if isinstance(scale, CategoricalScale) else _correlate_ranks(pairs)
-    return found.model_copy(update={**_compute_intervals(columns, pairs, level), "ranks": ranks})
+        return gain
+    ranks = None if categories else _correlate_ranks(pairs)
+    return gain.model_copy(update={**_compute_intervals(columns, pairs, level), "ranks": ranks})
 
 
-def explain_rejection(found: AgreementGain, *, level: float) -> str | None:
+def explain_rejection(gain: AgreementGain, *, level: float) -> str | None:
     """Return why a gain is not accepted, or None if it is beyond noise.
 
     The interval of the gain must exclude 0, and the sign-flip test must agree, because the bootstrap alone is
     overconfident if few items changed. For numbers, the rank correlation must not fall either: a constant
     value can have the smallest error and orders nothing.
     """
-    if found.gain is None:
-        return f"{found.figure} is undefined: one side gives the same value always"
-    if found.interval and found.interval.high < 0:
+    if gain.why_undefined:
+        return gain.why_undefined
+    if gain.interval and gain.interval.high < 0:
         return "what was chosen is worse than the metric as it is, beyond noise"
-    if found.interval is None or found.interval.low <= 0:
+    if gain.interval is None or gain.interval.low <= 0:
         return f"the {level:.0%} interval of the gain does not exclude 0"
-    if found.p > 1 - level:
-        return f"too few things changed: the sign-flip test gives p = {found.p:.3f}"
-    if found.ranks and (found.ranks[1] is None or found.ranks[1] < (found.ranks[0] or 0.0)):
+    if gain.p is not None and gain.p > 1 - level:
+        return f"too few things changed: the sign-flip test gives p = {gain.p:.3f}"
+    if gain.ranks and (gain.ranks[1] is None or gain.ranks[1] < (gain.ranks[0] or 0.0)):
         return "the error is smaller, but the judge orders things less as people do"
     return None
-
-
-def _build_columns(pairs: Sequence[VerdictPair], scale: Scale) -> _GainColumns:
-    return (
-        _build_category_columns(pairs, scale) if isinstance(scale, CategoricalScale) else _build_number_columns(pairs)
-    )
 
 
 def _build_category_columns(pairs: Sequence[VerdictPair], scale: CategoricalScale) -> _GainColumns:
@@ -126,7 +122,7 @@ def _build_category_columns(pairs: Sequence[VerdictPair], scale: CategoricalScal
 
     def statistic(sums: Floats) -> dict[str, Floats]:
         tables = sums.reshape(-1, 2, size, size)
-        before, after = (of_tables(tables[:, side], ordered=name != "kappa")[name] for side in (0, 1))
+        before, after = (compute_kappas(tables[:, side], ordered=name != "kappa")[name] for side in (0, 1))
         return {"before": before, "after": after, "gain": after - before}
 
     apart = [np.abs(people - side) for side in sides]
@@ -155,28 +151,24 @@ def _compute_intervals(columns: _GainColumns, pairs: Sequence[VerdictPair], leve
     """Compute the intervals of the figures and of their difference, and the p-value of the sign-flip test."""
     import numpy as np
 
-    asked = np.array([pair.question for pair in pairs], dtype=np.int64)
-    ends = compute_intervals(columns.rows, columns.statistic, asked, level=level)
-    _, place = np.unique(asked, return_inverse=True)
-    p = sign_flip_test(np.bincount(place, weights=columns.before - columns.after).astype(np.float64))
-    names = {"before": "before_interval", "after": "after_interval", "gain": "interval"}
-    return {field: ends.get(name) for name, field in names.items()} | {"p": p}
-
-
-def _compute_figures(columns: _GainColumns) -> dict[str, float | None]:
-    """Compute the figures of the observed items, without resampling."""
-    sums = columns.rows.sum(axis=0).reshape(1, -1)
-    return {name: _replace_nan(float(value[0])) for name, value in columns.statistic(sums).items()}
+    questions = np.array([pair.question for pair in pairs], dtype=np.int64)
+    ends = compute_intervals(columns.rows, columns.statistic, questions, level=level)
+    _, place = np.unique(questions, return_inverse=True)
+    return {
+        "before_interval": ends.get("before"),
+        "after_interval": ends.get("after"),
+        "interval": ends.get("gain"),
+        "p": sign_flip_test(np.bincount(place, weights=columns.before - columns.after).astype(np.float64)),
+    }
 
 
 def _correlate_ranks(pairs: Sequence[VerdictPair]) -> tuple[float | None, float | None]:
     """Compute Spearman's rank correlation with people, before and after."""
     import numpy as np
 
-    people, before, after = (np.array([float(value) for value in side]) for side in _split_pairs(pairs))
-    return _replace_nan(compute_rank_figures(people, before)["spearman"]), _replace_nan(
-        compute_rank_figures(people, after)["spearman"]
-    )
+    people, *sides = (np.array([float(value) for value in side]) for side in _split_pairs(pairs))
+    before, after = (_replace_nan(compute_rank_figures(people, side)["spearman"]) for side in sides)
+    return before, after
 
 
 def _split_pairs(pairs: Sequence[VerdictPair]) -> tuple[list[Value], list[Value], list[Value]]:

@@ -1,7 +1,9 @@
-"""The labelled items of a run: each with its case, the value from people and the judgement."""
+"""The labelled items of a run: each with its case, the value from people and the judgement, and folds of them."""
 
 from __future__ import annotations
 
+import random
+from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -17,7 +19,6 @@ from greval.runs.run_reader import CaseKey, read_judged_cases, read_judged_metri
 from greval.runs.store import Store
 from greval.trust.agreement.value_pairs import ValuePair, convert_items, pair_values
 from greval.trust.agreement.warnings import find_left_out_warnings, find_sample_warnings
-from greval.trust.alignment.folds import number_clusters
 from greval.trust.annotations.files import AnnotationSource, load_annotations
 from greval.trust.annotations.matching import MatchedAnnotations, match_annotations
 
@@ -31,19 +32,19 @@ class LabelledItem(NamedTuple):
 
     number: int
     case: Case
-    item: str | None
+    item_id: str | None
     question: int
     people: Value
     judgement: Judgement
 
 
 class LabelledItems(NamedTuple):
-    """The labelled items, the scale on which they are compared, the metrics of the run, and warnings."""
+    """The labelled items, the scale on which they are compared, and the metrics and fingerprints of the run."""
 
-    points: tuple[LabelledItem, ...]
-    held: tuple[JudgedMetric, ...]
+    items: tuple[LabelledItem, ...]
     scale: Scale
-    matched: MatchedAnnotations
+    metrics: tuple[JudgedMetric, ...]
+    fingerprints: tuple[str, ...]
     annotators: tuple[str, ...]
     warnings: tuple[str, ...]
 
@@ -56,75 +57,152 @@ def read_labelled_items(folder: Path, metric: JudgedMetric, annotations: Annotat
         StoreError: If the folder is not a run.
     """
     with Store.open(folder) as store, store.snapshot():
-        taken, unread = load_annotations(folder, annotations, {metric.name: metric.scale})
+        labels, unread = load_annotations(folder, annotations, {metric.name: metric.scale})
         judged_by = read_judged_metric(store, metric.name)
-        found = match_annotations(store, metric.name, taken, metric.scale)
-        scale, things = convert_items(metric.name, metric.scale, found.things, None)
-        said = pair_values(things, "majority" if isinstance(scale, CategoricalScale) else "mean")
-        if not said:
+        matched = match_annotations(store, metric.name, labels, metric.scale)
+        scale, annotated = convert_items(metric.name, metric.scale, matched.things, None)
+        pairs = pair_values(annotated, "majority" if isinstance(scale, CategoricalScale) else "mean")
+        if not pairs:
             raise DataError(
                 f"{folder}: no submitted annotation of {metric.name} matches a verdict; see greval agreement {folder} "
                 f"-m {metric.name}"
             )
-        held = tuple(stored.judged for stored in read_metrics(store).values() if stored.judged)
-        wanted = {(one.thing.sample_id, one.thing.method) for one in said}
-        judged = read_judged_cases(store, judged_by, wanted, found.fingerprints)
+        metrics = tuple(stored.judged for stored in read_metrics(store).values() if stored.judged)
+        wanted = {(pair.thing.sample_id, pair.thing.method) for pair in pairs}
+        judged = read_judged_cases(store, judged_by, wanted, matched.fingerprints)
         cases = {(one.seen.id, one.seen.method): one.seen for one in judged}
-    points = _build_items(metric, said, cases)
-    told = tuple(_list_warnings(found, metric, unread, counts=(len(things) - len(said), len(said) - len(points))))
-    annotators = tuple(sorted({who for one in said for who in one.thing.values}))
-    return LabelledItems(points, held, scale, found, annotators, told)
-
-
-def _build_items(
-    metric: JudgedMetric, said: Sequence[ValuePair], cases: Mapping[CaseKey, Case]
-) -> tuple[LabelledItem, ...]:
-    """Build the items whose case is known, without those that occur in the metric's own examples."""
-    known = [one for one in said if (one.thing.sample_id, one.thing.method) in cases]
-    found = [cases[one.thing.sample_id, one.thing.method] for one in known]
-    marks = [_compute_marks(metric, case, one.thing.item) for case, one in zip(found, known, strict=True)]
-    shown = [
-        _compute_marks(metric, example.case, _find_first_item(metric, example.case))[1:] for example in metric.examples
-    ]
-    numbers = number_clusters([*marks, *shown])
-    taken = {*numbers[len(marks) :]}
-    return tuple(
-        LabelledItem(number, case, one.thing.item, question, one.people, one.thing.judgement)
-        for number, (case, one, question) in enumerate(zip(found, known, numbers, strict=False))
-        if question not in taken
+    items = _build_items(metric, pairs, cases)
+    counts = len(annotated) - len(pairs), len(pairs) - len(items)
+    return LabelledItems(
+        items,
+        scale,
+        metrics,
+        matched.fingerprints,
+        annotators=tuple(sorted({name for pair in pairs for name in pair.thing.values})),
+        warnings=tuple(_list_warnings(matched, metric, unread, counts)),
     )
 
 
-def _compute_marks(metric: JudgedMetric, case: Case, item: str | None) -> tuple[Hashable, ...]:
-    """Return the marks by which items are grouped into questions: sample, question text and judged content."""
+def keep_item(metric: JudgedMetric, case: Case, item_id: str | None) -> Case:
+    """Return a case with only the judged item, or the whole case if the metric does not judge single items."""
+    return keep_items(case, metric.over, frozenset({item_id or ""})) if metric.over else case
+
+
+def format_item(metric: JudgedMetric, item: LabelledItem) -> str:
+    """Format what a judge is shown of a labelled item, fenced as data."""
+    return _format_case(metric, item.case, item.item_id)
+
+
+def number_clusters(marks: Sequence[Sequence[Hashable]]) -> list[int]:
+    """Number items so that those that share a mark, directly or through other items, have the same number.
+
+    Example:
+        >>> number_clusters([("q1", "Who?"), ("q2", "Where?"), ("q3", "Who?"), ("q3", "When?")])
+        [0, 1, 0, 0]
+    """
+    parent = [*range(len(marks))]
+    first: dict[Hashable, int] = {}
+
+    def find_root(number: int) -> int:
+        while parent[number] != number:
+            parent[number] = parent[parent[number]]
+            number = parent[number]
+        return number
+
+    for number, each in enumerate(marks):
+        for mark in each:
+            one, other = find_root(number), find_root(first.setdefault(mark, number))
+            parent[max(one, other)] = min(one, other)
+    return [find_root(number) for number in range(len(marks))]
+
+
+def assign_folds(questions: Sequence[int], count: int, *, seed: int) -> dict[int, int]:
+    """Assign each question to a fold, numbered from 1. Folds have similar numbers of items, and no question is split.
+
+    Args:
+        questions: The question of each item.
+        count: The number of folds, at most the number of questions.
+        seed: The random seed.
+
+    Example:
+        >>> sorted(assign_folds([7, 7, 8, 9], 2, seed=0).values())
+        [1, 2, 2]
+    """
+    sizes = _shuffle_questions(questions, seed)
+    held = [0] * count
+    fold_of: dict[int, int] = {}
+    for question in sorted(sizes, key=lambda question: -sizes[question]):  # stable: ties stay in random order
+        fold = held.index(min(held))
+        held[fold] += sizes[question]
+        fold_of[question] = fold + 1
+    return fold_of
+
+
+def draw_questions(questions: Sequence[int], max_items: int, *, seed: str) -> set[int]:
+    """Draw questions at random that have at most `max_items` items in total.
+
+    Example:
+        >>> draw_questions([7, 7, 8], 3, seed="s"), draw_questions([7, 7], 1, seed="s")
+        ({8, 7}, set())
+    """
+    drawn: set[int] = set()
+    held = 0
+    for question, size in _shuffle_questions(questions, seed).items():
+        if held + size <= max_items:
+            drawn.add(question)
+            held += size
+    return drawn
+
+
+def _shuffle_questions(questions: Sequence[int], seed: int | str) -> dict[int, int]:
+    """Return the number of items of each question, in random order."""
+    sizes = Counter(questions)
+    order = sorted(sizes)
+    random.Random(seed).shuffle(order)  # noqa: S311 - no secret
+    return {question: sizes[question] for question in order}
+
+
+def _build_items(
+    metric: JudgedMetric, pairs: Sequence[ValuePair], cases: Mapping[CaseKey, Case]
+) -> tuple[LabelledItem, ...]:
+    """Build the items whose case is known, without those that occur in the metric's own examples."""
+    known = [(pair, case) for pair in pairs if (case := cases.get((pair.thing.sample_id, pair.thing.method)))]
+    marks = [_list_marks(metric, case, pair.thing.item) for pair, case in known]
+    examples = [_list_marks(metric, one.case, _find_first_item(metric, one.case))[1:] for one in metric.examples]
+    questions = number_clusters([*marks, *examples])
+    excluded = {*questions[len(marks) :]}
+    return tuple(
+        LabelledItem(number, case, pair.thing.item, question, pair.people, pair.thing.judgement)
+        for number, ((pair, case), question) in enumerate(zip(known, questions, strict=False))
+        if question not in excluded
+    )
+
+
+def _list_marks(metric: JudgedMetric, case: Case, item_id: str | None) -> tuple[Hashable, ...]:
+    """List the marks by which items are grouped into questions: sample, question text and judged content."""
     question = " ".join(case.question.casefold().split())
-    content = format_case(metric, keep_item(metric, case, item)).casefold()
+    content = _format_case(metric, case, item_id).casefold()
     return ("sample", case.id), *([("question", question)] if question else []), ("content", content)
 
 
 def _find_first_item(metric: JudgedMetric, case: Case) -> str | None:
-    return next((one.id for one in getattr(case, metric.over) or ()), None) if metric.over else None
+    return next((item.id for item in getattr(case, metric.over) or ()), None) if metric.over else None
 
 
-def keep_item(metric: JudgedMetric, case: Case, item: str | None) -> Case:
-    """Return a case with only the judged item, or the whole case if the metric does not judge single items."""
-    return keep_items(case, metric.over, frozenset({item or ""})) if metric.over else case
-
-
-def format_case(metric: JudgedMetric, alone: Case) -> str:
-    """Format what a judge is shown of a case with one judged item, fenced as data."""
+def _format_case(metric: JudgedMetric, case: Case, item_id: str | None) -> str:
+    alone = keep_item(metric, case, item_id)
     return format_case_text(metric, alone, list_items(metric.over, alone))
 
 
 def _list_warnings(
-    found: MatchedAnnotations, metric: JudgedMetric, unread: Sequence[str], *, counts: tuple[int, int]
+    matched: MatchedAnnotations, metric: JudgedMetric, unread: Sequence[str], counts: tuple[int, int]
 ) -> Iterator[str]:
     """List what limits the trust in results from these labels."""
-    yield from find_sample_warnings(found)
-    tied, away = counts
+    yield from find_sample_warnings(matched)
+    tied, missing = counts
     if tied > 0:
         yield f"{tied} left out: people are tied"
-    if away > 0:
-        shown = " or stand in the metric's examples" if metric.examples else ""
-        yield f"{away} left out: their cases are not in the run{shown}"
-    yield from find_left_out_warnings(found, (*unread, *found.faults))
+    if missing > 0:
+        shown = " or occur in the metric's examples" if metric.examples else ""
+        yield f"{missing} left out: their cases are not in the run{shown}"
+    yield from find_left_out_warnings(matched, (*unread, *matched.faults))

@@ -1,20 +1,32 @@
-"""Judging of labelled items by changed definitions, each in its own run folder so that no call is repeated."""
+"""The model calls of an alignment: verdicts by changed definitions, texts that a model writes, and their budget.
+
+No call is repeated: each definition judges in its own run folder, and the writer has a reply cache.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from greval._util.files import write_atomically
-from greval.errors import JudgeUnavailableError, StoppedError
-from greval.judging.model.budget import RunSpending, format_cap_reason
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from pydantic import ValidationError
+
+from greval._util.files import CloseOnExit, write_atomically
+from greval.errors import JudgeError, JudgeUnavailableError, MalformedVerdictError, StoppedError
+from greval.judging.metric_judge import MAX_OBJECTION_CHARS
+from greval.judging.model.answer_format import AnswerFormat
+from greval.judging.model.budget import ASSUMED_OUTPUT_TOKENS, RunSpending, format_cap_reason
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.failures import SETUP_FAILURES, format_failure_hint
 from greval.judging.model.judge import Judge
 from greval.judging.model.prices import Prices
+from greval.judging.model.reply_cache import ReplyCache
+from greval.judging.model.tokens import estimate_tokens
+from greval.judging.prompt import neutralise_fences
+from greval.judging.reply_json import parse_last_object
 from greval.records.metric import JudgedMetric
 from greval.records.metric_input import hash_json
 from greval.records.result import Usage
@@ -22,13 +34,14 @@ from greval.records.scale import CategoricalScale, Scale, Value
 from greval.runs.evaluation import Run, evaluate_async
 from greval.runs.manifest import sum_spending
 from greval.runs.options import EvaluateOptions, get_concurrency
-from greval.runs.runnable import compile_metric
 from greval.trust.alignment.labelled_items import LabelledItem
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
+T = TypeVar("T")
 JUDGED_FOLDER = "judged"
+REPLIES_FILE = "written.sqlite"
 SPENT_FILE = "spent.json"
 """The file with the spending on writing, which has no run folder."""
 Verdicts = Mapping[int, Value]
@@ -38,19 +51,35 @@ Verdicts = Mapping[int, Value]
 class AlignBudget:
     """The budget of an alignment. The caps hold for the work folder, over all commands."""
 
-    def __init__(self, prices: Prices, work: Path, *, max_calls: int | None, max_cost: float | None) -> None:
+    def __init__(
+        self, prices: Prices, work: Path, *, max_calls: int | None = None, max_cost: float | None = None
+    ) -> None:
         """Start with what earlier commands spent."""
         self.cost: float | None = 0.0
         self.kept = 0
         self.usage = Usage()
         self._prices = prices
         self._file = work / SPENT_FILE
-        self._written = (
-            RunSpending.model_validate_json(self._file.read_bytes()) if self._file.is_file() else RunSpending()
-        )
+        written = self._file.read_bytes() if self._file.is_file() else b"{}"
+        self._written = RunSpending.model_validate_json(written)
         self._before = self._written + sum_spending((work / JUDGED_FOLDER).glob("*"), prices)
-        self._caps = max_calls, max_cost
-        self._out = 0
+        self._max_calls, self._max_cost = max_calls, max_cost
+        self._reserved: list[float] = []
+
+    @property
+    def _spent(self) -> RunSpending:
+        return self._before + RunSpending(calls=self.usage.calls, cost=self.cost)
+
+    def check_price(self, label: str) -> None:
+        """Raise if there is a cap on the cost but no price of a model.
+
+        Raises:
+            JudgeError: If the cap could not be kept.
+        """
+        if self._max_cost is not None and self._prices.of(label) is None:
+            raise JudgeError(
+                f"{label}: no price is known to cap a cost by; give one (--prices) or cap calls (--max-calls)"
+            )
 
     def add(self, usage: Usage, label: str) -> None:
         """Add the usage and cost of calls to a model."""
@@ -66,46 +95,55 @@ class AlignBudget:
             write_atomically(self._file, self._written.model_dump_json())
 
     @contextmanager
-    def reserve_call(self) -> Iterator[None]:
-        """Reserve one call while it is in flight, so that concurrent calls cannot exceed the cap on calls.
+    def reserve_call(self, label: str, messages: Sequence[BaseMessage]) -> Iterator[None]:
+        """Reserve one call and its estimated cost while it is in flight, so that concurrent calls keep to the caps.
 
         Raises:
             StoppedError: If a cap is reached.
         """
-        self.compute_remaining_caps()
-        self._out += 1
+        tokens = sum(estimate_tokens(message.text) for message in messages)
+        usage = Usage(calls=1, input_tokens=tokens, output_tokens=ASSUMED_OUTPUT_TOKENS)
+        cost = self._prices.cost(label, usage) or 0.0
+        spent, flying = self._spent, len(self._reserved)
+        if self._max_calls is not None and spent.calls + flying >= self._max_calls:
+            raise StoppedError(self.describe_stop("--max-calls"))
+        if self._max_cost is not None and (spent.cost or 0.0) + sum(self._reserved) + cost > self._max_cost:
+            raise StoppedError(
+                self.describe_stop("--max-cost", f"; ${spent.cost or 0.0:.4f} spent, {flying} calls out")
+            )
+        self._reserved.append(cost)
         try:
             yield
         finally:
-            self._out -= 1
+            self._reserved.remove(cost)
 
-    def compute_remaining_caps(self, folder: Path | None = None) -> EvaluateOptions:
+    def compute_remaining_caps(self, folder: Path) -> EvaluateOptions:
         """Return the remaining caps as options of the next run.
 
-        The cap of a run counts what its folder has spent before, so that amount is added back for `folder`.
+        The cap of a run counts what its folder has spent before, so that amount is added back.
 
         Raises:
             StoppedError: If a cap is reached.
         """
-        calls, cost = self._caps
-        spent = self._before + RunSpending(calls=self.usage.calls, cost=self.cost)
-        if calls is not None and spent.calls + self._out >= calls:
+        calls, cost, spent = self._max_calls, self._max_cost, self._spent
+        if calls is not None and spent.calls >= calls:
             raise StoppedError(self.describe_stop("--max-calls"))
         if cost is not None and (spent.cost or 0.0) >= cost:
             raise StoppedError(self.describe_stop("--max-cost"))
-        own = RunSpending() if folder is None else sum_spending([folder], self._prices)
+        own = sum_spending([folder], self._prices)
         return {
             "max_calls": None if calls is None else calls - spent.calls + own.calls,
             "max_cost": None if cost is None else cost - (spent.cost or 0.0) + (own.cost or 0.0),
             "prices": self._prices,
         }
 
-    def describe_stop(self, why: str) -> str:
+    def describe_stop(self, why: str, in_flight: str = "") -> str:
         """Return why the work stopped, with the cap of a single run replaced by the overall cap."""
-        calls, cost = self._caps
-        if calls is not None and "--max-calls" in why:
-            return format_cap_reason(self._before, max_calls=calls)
-        return format_cap_reason(self._before, max_cost=cost) if cost is not None and "--max-cost" in why else why
+        if self._max_calls is not None and "--max-calls" in why:
+            return format_cap_reason(self._before, max_calls=self._max_calls)
+        if self._max_cost is not None and "--max-cost" in why:
+            return format_cap_reason(self._before, max_cost=self._max_cost, in_flight=in_flight)
+        return why
 
 
 class DefinitionRunner:
@@ -130,63 +168,53 @@ class DefinitionRunner:
         self.client = JudgeClient(judge)
         self.width = get_concurrency(judge, {"concurrency": concurrency})
         self.budget = budget
-        self.stop = stop
-        self.on_progress = on_progress
         self._judge = judge
         self._work = work
         self._scale = scale
+        self._stop = stop
+        self._on_progress = on_progress
 
-    async def judge_items(self, metric: JudgedMetric, points: Iterable[LabelledItem], what: str) -> Verdicts:
-        """Judge items by a definition and return the values by item number. Items without a verdict are left out.
-
-        Args:
-            metric: The definition.
-            points: The items.
-            what: A description of the step, for progress.
+    async def judge_items(self, metric: JudgedMetric, items: Sequence[LabelledItem], step: str) -> Verdicts:
+        """Judge items by a definition. `step` describes it for progress and errors.
 
         Raises:
             JudgeError: If the judge cannot be used at all.
             StoppedError: If judging was stopped early. Finished judgements are kept.
         """
-        wanted = [*points]
-        cases = {(point.case.id, point.case.method): point.case for point in wanted}
-        asked = metric.model_copy(update={"uses": {}})
-        self.on_progress(f"{what}: judging {len(cases)} cases")
-        folder = self._get_folder(asked)
+        keys = {item.number: (item.case.id, item.case.method, item.item_id) for item in items}
+        cases = {(item.case.id, item.case.method): item.case for item in items}
+        alone = metric.model_copy(update={"uses": {}})
+        self._on_progress(f"{step}: judging {len(cases)} cases")
+        folder = self._get_folder(alone)
         options: EvaluateOptions = {
             **self.budget.compute_remaining_caps(folder),
             "concurrency": self.width,
             "total": len(cases),
         }
-        run = await evaluate_async(cases.values(), [asked], self._judge, out=folder, stop=self.stop, **options)
+        run = await evaluate_async(cases.values(), [alone], self._judge, out=folder, stop=self._stop, **options)
         self.budget.add(run.progress.usage, self.client.label)
         self.budget.kept += run.progress.kept
         if run.why:
             raise StoppedError(self.budget.describe_stop(run.why))
         if run.progress.failed and run.progress.failed == run.progress.done:
-            self._raise_if_unavailable(run, what)
-        said = {
-            (row.sample_id, row.method, one.item): one.value
+            self._raise_if_unavailable(run, step)
+        values = {
+            (row.sample_id, row.method, one.item): self._normalise_verdict(one.value)
             for row in run.results()
             if (row.sample_id, row.method) in cases
             for one in row.judgements
         }
-        keys = {point.number: (point.case.id, point.case.method, point.item) for point in wanted}
-        return {number: self.normalise_verdict(said[key]) for number, key in keys.items() if key in said}
+        return {number: values[key] for number, key in keys.items() if key in values}
 
-    def _raise_if_unavailable(self, run: Run, what: str) -> None:
-        """Raise if the judge cannot be used at all, since nothing could be learned from its answers.
-
-        Raises:
-            JudgeUnavailableError: With the message of the judge or its server.
-        """
+    def _raise_if_unavailable(self, run: Run, step: str) -> None:
+        """Raise `JudgeUnavailableError` if the judge cannot be used at all: nothing can be learned from failures."""
         failure = next((failure for row in run.results() for failure in row.failures), None)
         if failure and failure.kind in SETUP_FAILURES:
             label = self.client.label
-            told = f"{what}: {label} gave no verdict: {failure.message}; {format_failure_hint(failure.kind, label)}"
-            raise JudgeUnavailableError(told)
+            hint = format_failure_hint(failure.kind, label)
+            raise JudgeUnavailableError(f"{step}: {label} gave no verdict: {failure.message}; {hint}")
 
-    def normalise_verdict(self, value: Value) -> Value:
+    def _normalise_verdict(self, value: Value) -> Value:
         """Return a verdict in the form in which it is compared: the levels of a two-valued scale are category names."""
         named = isinstance(self._scale, CategoricalScale) and not isinstance(value, str)
         return str(int(value)) if named else value
@@ -198,12 +226,63 @@ class DefinitionRunner:
         return self._work / JUDGED_FOLDER / mark
 
 
-def compute_run_fingerprint(metric: JudgedMetric, judge: Judge | BaseChatModel, held: Sequence[JudgedMetric]) -> str:
-    """Return the fingerprint that verdicts of this definition under this judge have in a run.
+class DefinitionWriter(CloseOnExit):
+    """A model that writes parts of definitions, with a reply cache in a file."""
 
-    Args:
-        metric: The definition.
-        judge: The judge.
-        held: The metrics of the run, which are searched first for the metrics it builds on.
-    """
-    return compile_metric(metric, judge, built_on=held).fingerprint
+    def __init__(self, model: Judge | BaseChatModel, work: Path, budget: AlignBudget, *, width: int) -> None:
+        """Open the reply cache."""
+        self._replies = ReplyCache(work / REPLIES_FILE)
+        self.client = JudgeClient(model, gate=asyncio.Semaphore(width), cache=self._replies)
+        self._budget = budget
+
+    @property
+    def is_bounded(self) -> bool:
+        """Return whether texts need a length limit.
+
+        A small local model may write without end under an unbounded grammar.
+        """
+        return self.client.judge.local
+
+    async def write(
+        self,
+        name: str,
+        schema: Mapping[str, Any],
+        messages: Sequence[BaseMessage],
+        read: Callable[[dict[str, Any]], T],
+        *,
+        tries: int = 1,
+    ) -> T | str:
+        """Ask the model, and return its answer as parsed by `read`, or a message if it cannot be used.
+
+        Args:
+            name: The name of what is written, in one word.
+            schema: The JSON schema of the answer.
+            messages: The prompt.
+            read: Parses an answer. Raises `MalformedVerdictError` or `ValidationError` if it is not usable.
+            tries: The maximum number of calls. Each retry includes the error of the previous answer.
+
+        Raises:
+            StoppedError: If a cap is reached.
+        """
+        form = AnswerFormat(name, schema, self.client.tier)
+        prompt, fault = [*messages], "it was not asked"
+        for number in range(tries):
+            with self._budget.reserve_call(self.client.label, prompt):
+                reply = await self.client.ask(form, prompt, {}, repeat=number)
+            self._budget.add_writer_usage(reply.usage, self.client.label)
+            if reply.failure:
+                return f"the model did not write: {reply.failure.message}"
+            try:
+                written = read(parse_last_object(reply.text))
+            except (MalformedVerdictError, ValidationError) as error:
+                fault = str(error)
+                objection = f"That cannot be used: {neutralise_fences(fault)[:MAX_OBJECTION_CHARS]}\nMend it."
+                prompt = [*messages, AIMessage(reply.text), HumanMessage(objection)]
+                continue
+            self.client.remember(reply)
+            return written
+        return f"what the model wrote cannot be used: {fault.splitlines()[0]}"
+
+    def close(self) -> None:
+        """Close the reply cache."""
+        self._replies.close()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from greval.records.record import Record
 from greval.records.result import Usage
@@ -20,8 +22,9 @@ class AgreementGain(Record):
     `figure` is "kappa" (Cohen's), "kappa linear" (ordered scales with more than two categories) or "mae" (mean
     absolute error of numbers). `gain` is positive if the judge became better, whichever way the figure runs,
     and None if the figure is undefined. The intervals come from a bootstrap over questions. `p` is the p-value
-    of the sign-flip test over questions. `ranks` are Spearman's correlations before and after, for numbers
-    only. `things` counts the items, and `changed` those whose value changed.
+    of the sign-flip test over questions; it is None, and left out of JSON, if there are no items. `ranks` are
+    Spearman's correlations before and after, for numbers only. `things` counts the items, and `changed` those
+    whose value changed.
     """
 
     figure: FigureName
@@ -33,9 +36,18 @@ class AgreementGain(Record):
     before_interval: Interval | None = None
     after_interval: Interval | None = None
     interval: Interval | None = None
-    p: float = 1.0
+    p: Annotated[float | None, Field(exclude_if=lambda p: p is None)] = None
     ranks: tuple[float | None, float | None] | None = None
     changed: int = 0
+
+    @property
+    def why_undefined(self) -> str | None:
+        """The reason why `gain` is undefined, or None if it is known."""
+        if self.gain is not None:
+            return None
+        if not self.things:
+            return f"{self.figure} is undefined: no labelled item has a verdict of both definitions"
+        return f"{self.figure} is undefined: one side gives the same value always"
 
 
 class AlignAttempt(Record):
@@ -102,8 +114,9 @@ class AlignmentForecast(Record):
 
     `labels` and `questions` are as in `Alignment`. `before` counts the cases judged by the unchanged metric (0
     if the verdicts of the run are reused), and `learned` those judged by changed definitions. `calls` counts
-    the judge's calls for all of these, `written` the calls of the writer. `input_tokens` are estimated with
-    the unchanged metric, although few-shot examples make prompts longer.
+    the judge's calls for all of these, `written` the calls of the writer. `input_tokens` of the judge are
+    estimated with the unchanged metric, although few-shot examples make prompts longer. `cost` is that of both
+    models, None if the price of one is unknown.
     """
 
     metric: str

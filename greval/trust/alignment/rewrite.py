@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,13 +10,13 @@ from langchain_core.messages import HumanMessage, SystemMessage
 
 from greval.errors import MalformedVerdictError
 from greval.judging.answer_schema import build_object_schema
+from greval.judging.model.tokens import estimate_tokens
 from greval.judging.prompt import neutralise_fences
 from greval.records.metric import JudgedMetric, build_metric
 from greval.records.scale import CategoricalScale, Value
-from greval.trust.alignment.few_shot import compute_distance, format_item
-from greval.trust.alignment.labelled_items import LabelledItem
-from greval.trust.alignment.model_calls import Verdicts
-from greval.trust.alignment.writer import DefinitionWriter
+from greval.trust.alignment.few_shot import sort_by_distance
+from greval.trust.alignment.labelled_items import LabelledItem, format_item
+from greval.trust.alignment.model_calls import DefinitionWriter, Verdicts
 
 MAX_SHOWN = 6
 MAX_CASE_LENGTH = 3_000
@@ -39,13 +38,13 @@ Answer with JSON only, in the form in which the definition is given."""
 
 
 async def rewrite_metric(
-    metric: JudgedMetric, points: Sequence[LabelledItem], before: Verdicts, writer: DefinitionWriter, *, seed: str
+    metric: JudgedMetric, items: Sequence[LabelledItem], before: Verdicts, writer: DefinitionWriter, *, seed: str
 ) -> tuple[JudgedMetric, list[LabelledItem]] | str:
-    """Ask the writer for new texts of a metric, from items on which the judge and people disagree.
+    """Ask the writer for new steps, scale texts and instructions, from items on which the judge and people disagree.
 
     Args:
-        metric: The definition. Only its steps, the texts of its scale and its instructions change.
-        points: The items to choose from.
+        metric: The definition.
+        items: The items to choose from.
         before: The judge's verdicts on them.
         writer: The model that writes.
         seed: The random seed that breaks ties between equally large disagreements.
@@ -53,53 +52,60 @@ async def rewrite_metric(
     Returns:
         The new metric and the items that the writer was shown, or the reason if there is no new metric.
     """
-    chosen = _choose_disagreements(metric, points, before, seed=seed)
+    chosen = _choose_disagreements(metric, items, before, seed=seed)
     if not chosen:
         return "there is no disagreement to learn from"
-    material = "\n\n".join(
-        _format_disagreement(metric, point, before[point.number], n) for n, point in enumerate(chosen, 1)
-    )
-    asked = f"{_format_definition(metric)}\n\nWhere the judge and people disagree:\n\n{material}"
 
     def read(answer: dict[str, Any]) -> JudgedMetric:
-        found = _apply_texts(metric, answer)
-        if found == metric:
+        rewritten = _apply_texts(metric, answer)
+        if rewritten == metric:
             raise MalformedVerdictError("malformed", "nothing was changed")
-        return found
+        return rewritten
 
-    messages = [SystemMessage(SYSTEM), HumanMessage(asked)]
-    written = await writer.write(
-        "metric", _build_schema(metric, bounded=writer.is_bounded), messages, read, tries=MAX_TRIES
-    )
+    messages = [SystemMessage(SYSTEM), HumanMessage(_format_request(metric, chosen, before))]
+    schema = _build_schema(metric, bounded=writer.is_bounded)
+    written = await writer.write("metric", schema, messages, read, tries=MAX_TRIES)
     return written if isinstance(written, str) else (written, chosen)
 
 
+def estimate_rewrite_tokens(metric: JudgedMetric, items: Sequence[LabelledItem]) -> tuple[int, int]:
+    """Estimate the input and output tokens of the longest call that rewrites a metric from some of the items."""
+    shown = [item for item in items if len(format_item(metric, item)) <= MAX_CASE_LENGTH]
+    longest = sorted(shown, key=lambda item: len(format_item(metric, item)) + len(item.judgement.reason))[-MAX_SHOWN:]
+    request = _format_request(metric, longest, {item.number: item.judgement.value for item in longest})
+    return estimate_tokens(SYSTEM) + estimate_tokens(request), estimate_tokens(_format_definition(metric))
+
+
 def _choose_disagreements(
-    metric: JudgedMetric, points: Sequence[LabelledItem], before: Verdicts, *, seed: str
+    metric: JudgedMetric, items: Sequence[LabelledItem], before: Verdicts, *, seed: str
 ) -> list[LabelledItem]:
     """Choose disagreements of different questions, the largest first."""
-    order = random.Random(seed).sample([*points], len(points))  # noqa: S311 - no secret
-    order.sort(key=lambda point: -compute_distance(before.get(point.number), point.people))
-    found: dict[int, LabelledItem] = {}
-    for point in order:
-        differ = before.get(point.number) not in {None, point.people}
-        if differ and len(format_item(metric, point)) <= MAX_CASE_LENGTH:
-            found.setdefault(point.question, point)
-    return [*found.values()][:MAX_SHOWN]
+    chosen: dict[int, LabelledItem] = {}
+    for item in sort_by_distance(items, before, seed=seed):
+        differ = before.get(item.number) not in {None, item.people}
+        if differ and len(format_item(metric, item)) <= MAX_CASE_LENGTH:
+            chosen.setdefault(item.question, item)
+    return [*chosen.values()][:MAX_SHOWN]
 
 
-def _format_disagreement(metric: JudgedMetric, point: LabelledItem, verdict: Value, number: int) -> str:
+def _format_request(metric: JudgedMetric, items: Sequence[LabelledItem], verdicts: Verdicts) -> str:
+    """Format the definition and the disagreements that the writer is shown."""
+    material = (_format_disagreement(metric, item, verdicts[item.number], n) for n, item in enumerate(items, 1))
+    return "\n\n".join((_format_definition(metric), "Where the judge and people disagree:", *material))
+
+
+def _format_disagreement(metric: JudgedMetric, item: LabelledItem, verdict: Value, number: int) -> str:
     """Format a disagreement, with the judge's reason if it belongs to this verdict."""
-    own = point.judgement.reason if point.judgement.value == verdict else ""
+    own = item.judgement.reason if item.judgement.value == verdict else ""
     reason = f'<tag name="reason of the judge">\n{neutralise_fences(own)}\n</tag>' if own else ""
-    said = f"The judge said {verdict}. People say {point.people}."
-    return "\n".join(part for part in (f"Case {number}:", format_item(metric, point), said, reason) if part)
+    difference = f"The judge said {verdict}. People say {item.people}."
+    return "\n".join(part for part in (f"Case {number}:", format_item(metric, item), difference, reason) if part)
 
 
 def _format_definition(metric: JudgedMetric) -> str:
     """Format the current definition in the form that the answer must have."""
-    told = {"steps": [*metric.steps], "scale": _list_meanings(metric), "instructions": metric.instructions}
-    return f"Metric: {metric.name}. {metric.description}\n{json.dumps(told, ensure_ascii=False, indent=1)}"
+    texts = {"steps": [*metric.steps], "scale": _list_meanings(metric), "instructions": metric.instructions}
+    return f"Metric: {metric.name}. {metric.description}\n{json.dumps(texts, ensure_ascii=False, indent=1)}"
 
 
 def _list_meanings(metric: JudgedMetric) -> list[dict[str, str]]:

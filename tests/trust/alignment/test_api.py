@@ -27,7 +27,7 @@ from greval.errors import DataError, DefinitionError, JudgeError, StoppedError, 
 from greval.judging.model.prices import Price, Prices
 from greval.runs.store import Store
 from greval.testing import ScriptedJudge
-from greval.trust.alignment import align, align_async, forecast_align
+from greval.trust.alignment.api import align, align_async, forecast_align
 from greval.trust.annotations.judged_items import read_judged_items
 
 pytestmark = pytest.mark.long
@@ -179,7 +179,7 @@ def test_a_case_in_the_metrics_own_examples_is_left_out(better):
     metric = type(TONE).model_validate({**metric.model_dump(mode="json"), "examples": [example]})
     found = align(run, metric, judge, said, ways=["rewrite"], **SMALL)
     assert found.labels == COUNT - 1
-    assert any("stand in the metric's examples" in line for line in found.warnings)
+    assert any("occur in the metric's examples" in line for line in found.warnings)
 
 
 @pytest.mark.parametrize(
@@ -405,7 +405,7 @@ def test_nothing_to_improve_asks_nothing(tmp_path):
 @pytest.mark.parametrize(
     ("wishes", "told"),
     [
-        ({"folds": 1}, "folds: give 2 or more"),
+        ({"folds": 1}, "folds: expected 2 or more, got 1"),
         ({"ways": ["magic"]}, "ways: magic is not known; choose from examples, rewrite"),
         ({"level": 1.0}, "level: expected a number between 0 and 1"),
         ({"limit": 10}, "10 labelled things of 10 questions are too few"),

@@ -23,15 +23,13 @@ from greval.records.scale import CategoricalScale, ValueScale
 from greval.report.align import render
 from greval.stats.interval import Interval
 from greval.testing import ScriptedJudge
+from greval.trust.alignment.api import add_provenance
 from greval.trust.alignment.few_shot import add_examples, choose_items
-from greval.trust.alignment.folds import assign_folds, draw_clusters, number_clusters
 from greval.trust.alignment.gain import VerdictPair, compute_gain, explain_rejection
-from greval.trust.alignment.labelled_items import LabelledItem
-from greval.trust.alignment.model_calls import AlignBudget
-from greval.trust.alignment.provenance import add_provenance
+from greval.trust.alignment.labelled_items import LabelledItem, assign_folds, draw_questions, number_clusters
+from greval.trust.alignment.model_calls import AlignBudget, DefinitionWriter
 from greval.trust.alignment.records import AgreementGain, AlignAttempt, Alignment
 from greval.trust.alignment.rewrite import rewrite_metric
-from greval.trust.alignment.writer import DefinitionWriter
 
 YES_NO = CategoricalScale.model_validate({"categories": {"Yes": "", "No": ""}})
 GRADED = CategoricalScale.model_validate({"categories": dict.fromkeys(("Good", "Fair", "Poor"), "")})
@@ -71,12 +69,12 @@ def test_folds_hold_whole_clusters_and_about_as_many_things(numbers, count, seed
 @given(st.lists(st.integers(0, 20), max_size=60), st.integers(0, 40))
 def test_what_is_drawn_is_whole_and_not_too_much(numbers, most):
     """Whole clusters are drawn, at most as many things as wanted, all where they fit, and the same for a seed."""
-    found = draw_clusters(numbers, most, seed="a")
+    found = draw_questions(numbers, most, seed="a")
     held = [number for number in numbers if number in found]
     assert len(held) <= most
     assert found <= set(numbers)
     assert len(held) == len(numbers) if most >= len(numbers) else True
-    assert found == draw_clusters(numbers, most, seed="a")
+    assert found == draw_questions(numbers, most, seed="a")
 
 
 @pytest.mark.parametrize(("scale", "weights"), [(YES_NO, None), (GRADED, "linear"), (UNORDERED, None)])
