@@ -17,8 +17,7 @@ from greval.cli.options import CapOptions, Concurrency, Depth, JudgeName, Quiet,
 from greval.cli.progress_bar import ProgressBar, stop_on_signals
 from greval.datasets.row_faults import describe_row_faults
 from greval.judging.model.judge import Judge
-from greval.runs.from_config import CONFIG_FILE, DEFAULT_GROUP_BY
-from greval.runs.from_config.config import add_provider, locate_config, read_config
+from greval.runs.from_config.config import CONFIG_FILE, DEFAULT_GROUP_BY, add_provider, locate_config, read_config
 
 if TYPE_CHECKING:
     from greval.methods.collecting.api import CollectProgress

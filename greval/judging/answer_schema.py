@@ -31,19 +31,13 @@ def build_answer_schema(
 ) -> dict[str, Any]:
     """Build the JSON schema of a judge's answer: first notes, then reason and value, then the remaining notes.
 
-    If the depth of the reason is "steps", an object with one finding a step precedes the reason.
+    If the depth of the reason is "steps", an object with one finding a step precedes the reason. With `many`, numbered
+    items are judged in one answer. The schema is valid in the strict mode of OpenAI-compatible servers.
 
-    Args:
-        metric: The definition.
-        many: Whether numbered items are judged in one answer.
-        reason: Whether the reason comes before or after the value.
-        reason_length: The most characters of a brief reason, for small models that follow the schema by a grammar and
-            may never stop without a limit. A finding has the same limit. A detailed reason may have
-            `DETAILED_FACTOR` times as many, a text note twice as many, and a text in an entry of a list half as many.
-            A list has at most `MAX_LIST_ENTRIES` entries.
-
-    Returns:
-        A schema that is valid in the strict mode of OpenAI-compatible servers.
+    `reason_length` is the most characters of a brief reason, for small models that follow the schema by a grammar and
+    may never stop without a limit. A finding has the same limit. A detailed reason may have `DETAILED_FACTOR` times as
+    many, a text note twice as many, and a text in an entry of a list half as many. A list has at most
+    `MAX_LIST_ENTRIES` entries.
 
     Example:
         >>> from greval.records.metric import ValueMetric
@@ -142,15 +136,8 @@ def parse_item_verdicts(
 ) -> dict[int, PlacedVerdict]:
     """Parse the verdicts on numbered items. An error in one item does not affect the others.
 
-    Args:
-        metric: The definition of the metric.
-        answer: The answer as parsed from the judge's JSON.
-        items: The item id of each number in the prompt.
-        shown_ids: The ids of the items that were numbered in the prompt.
-
-    Returns:
-        For each number, the index of its entry in the answer, and its judgement or the error: missing, answered more
-        than once, or unreadable. Numbers that are not in the prompt are ignored.
+    Return, for each number of `items`, the index of its entry in the answer, and its judgement or the error: missing,
+    answered more than once, or unreadable. Numbers that are not in the prompt are ignored.
 
     Raises:
         MalformedVerdictError: If the answer has no list of judgements.

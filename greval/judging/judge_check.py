@@ -18,6 +18,7 @@ from greval.records.record import Record
 from greval.records.result import FailureKind, Tier, Usage
 
 CheckFinding = Literal["yes", "no", "not told"]
+UNKNOWN: CheckFinding = "not told"
 CHECK_SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "properties": {"reason": {"type": "string"}, "value": {"type": "string", "enum": ["Violet", "Umber"]}},
@@ -42,11 +43,11 @@ class Capabilities(Record):
     tier: Tier
     reachable: bool
     seconds: float
-    schema_enforced: CheckFinding
-    tool_calls: CheckFinding
-    probabilities: CheckFinding
-    repeatable: CheckFinding
-    token_counts: CheckFinding
+    schema_enforced: CheckFinding = UNKNOWN
+    tool_calls: CheckFinding = UNKNOWN
+    probabilities: CheckFinding = UNKNOWN
+    repeatable: CheckFinding = UNKNOWN
+    token_counts: CheckFinding = UNKNOWN
     usage: Usage
     message: str = ""
     failure: FailureKind | None = None
@@ -71,7 +72,16 @@ async def check_judge(model: Judge | BaseChatModel) -> Capabilities:
     first = await _ask_question(client, client.tier, confidence=client.tier == "schema")
     seconds = read_clock() - start
     if first.failure and first.failure.kind in {"connection", "timeout", "authentication", "server"}:
-        return _build_unreachable(client, first, seconds)
+        return Capabilities(
+            judge=client.label,
+            tier=client.tier,
+            reachable=False,
+            seconds=seconds,
+            usage=first.usage,
+            message=first.failure.message,
+            failure=first.failure.kind,
+            answers=False,
+        )
     again = await _ask_question(client, client.tier, confidence=client.tier == "schema")
     schema = await _ask_question(client, "schema")
     tools = await _ask_question(client, "tools")
@@ -83,7 +93,7 @@ async def check_judge(model: Judge | BaseChatModel) -> Capabilities:
         schema_enforced=_check_schema(schema),
         tool_calls=_check_schema(tools),
         probabilities="yes" if compute_probability(first.tokens, ("value",)) is not None else "no",
-        repeatable="not told" if first.failure or again.failure else _format_yes_no(first.text == again.text),
+        repeatable=UNKNOWN if first.failure or again.failure else _format_yes_no(first.text == again.text),
         token_counts=_format_yes_no(first.usage.input_tokens is not None),
         usage=first.usage + again.usage + schema.usage + tools.usage,
         message=first.failure.message if first.failure else "",
@@ -97,26 +107,6 @@ check = check_judge  # the earlier name
 
 async def _ask_question(client: JudgeClient, tier: Tier, *, confidence: bool = False) -> Reply:
     return await client.ask(AnswerFormat("check", CHECK_SCHEMA, tier, confidence), CHECK_MESSAGES, {})
-
-
-def _build_unreachable(client: JudgeClient, reply: Reply, seconds: float) -> Capabilities:
-    """Build the findings for a judge that could not be reached, with the reason."""
-    unknown: CheckFinding = "not told"
-    return Capabilities(
-        judge=client.label,
-        tier=client.tier,
-        reachable=False,
-        seconds=seconds,
-        schema_enforced=unknown,
-        tool_calls=unknown,
-        probabilities=unknown,
-        repeatable=unknown,
-        token_counts=unknown,
-        usage=reply.usage,
-        message=reply.failure.message if reply.failure else "",
-        failure=reply.failure.kind if reply.failure else None,
-        answers=False,
-    )
 
 
 def _check_schema(reply: Reply) -> CheckFinding:

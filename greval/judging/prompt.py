@@ -55,7 +55,8 @@ INVISIBLE_LETTERS = frozenset("\u115f\u1160\u17b4\u17b5\u2800\u3164")
 """Invisible characters that Unicode classifies as letters or symbols."""
 
 LOOKALIKES = str.maketrans(
-    "\u0430\u0441\u0501\u0435\u04bb\u0456\u043a\u04cf\u043c\u043e\u0440\u051b\u0455\u0442\u0475\u051d\u0445\u03b1\u03b5\u03b9\u03ba\u03bc\u03bf\u03c1\u03c4\u03bd\u03c7\u2044\u2215",
+    "\u0430\u0441\u0501\u0435\u04bb\u0456\u043a\u04cf\u043c\u043e\u0440\u051b\u0455\u0442\u0475\u051d\u0445"
+    "\u03b1\u03b5\u03b9\u03ba\u03bc\u03bf\u03c1\u03c4\u03bd\u03c7\u2044\u2215",
     "acdehiklmopqstvwxaeikmoptvx//",
 )
 """Cyrillic and Greek letters that look like the letters of the fence words, and other slashes."""

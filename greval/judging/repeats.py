@@ -12,17 +12,11 @@ from greval.records.scale import CategoricalScale
 
 
 def merge_repeats(metric: Metric, outcomes: Sequence[Outcome]) -> Outcome:
-    """Merge repeated outcomes item by item into the majority (categories) or the mean (values).
+    """Merge at least one repeated outcome item by item into the majority (categories) or the mean (values).
 
     Failed repeats have no vote. An item fails if every repeat failed, or if categories are tied for the most votes:
-    a tie is not decided by chance.
-
-    Args:
-        metric: The definition whose scale the values are on.
-        outcomes: The outcomes of the repeats, at least one.
-
-    Returns:
-        Judgements with `votes` and `flip_rate` (share of votes that differ from the most frequent).
+    a tie is not decided by chance. Judgements have `votes` and `flip_rate` (share of votes that differ from the most
+    frequent).
     """
     votes: dict[str | None, list[Judgement]] = {}
     lost: dict[str | None, Failure] = {}

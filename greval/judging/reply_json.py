@@ -69,18 +69,11 @@ def find_value(text: str, path: ValuePath) -> TextSpan | None:
 
 
 def compute_probability(tokens: Sequence[Mapping[str, Any]], path: ValuePath) -> float | None:
-    """Compute the probability that a model assigned to the value at `path` of its JSON answer.
+    """Compute the probability that a model assigned to the value at `path` of its JSON answer; None if unknown.
 
     It is the product of the probabilities of all tokens that overlap with the value: exp(sum of their `logprob`),
-    at most 1.
-
-    Args:
-        tokens: The tokens of the whole answer in order, each with `token` and `logprob`, and with `bytes`
-            if a token is part of a character.
-        path: The path of the value in the JSON: keys, in ASCII, and list indices.
-
-    Returns:
-        The probability, or None if the answer has no value at `path` or a log-probability is missing.
+    at most 1. The tokens are those of the whole answer in order, each with `token` and `logprob`, and with `bytes` if a
+    token is part of a character. Keys in the path are ASCII.
     """
     pieces = [_read_token_bytes(token) for token in tokens]
     span = find_value(b"".join(pieces).decode("latin-1"), path)

@@ -176,9 +176,6 @@ def load_endpoint(spec: str) -> HttpMethod:
 class HttpMethod:
     """An HTTP endpoint as a method; each call is one request on its own connection.
 
-    Args:
-        endpoint: The URL, the request to send, and how to read the reply.
-
     Raises:
         MethodError: If an environment variable that the endpoint uses is not set.
 

@@ -29,13 +29,7 @@ _OBJECT = re.compile(r"(?P<module>[^:()]+):(?P<name>[A-Za-z_][\w.]*)(?P<call>\((
 
 
 def load_methods(specs: Iterable[str]) -> dict[str, Method]:
-    """Load methods by `NAME=SPEC` or `SPEC`.
-
-    Args:
-        specs: See `load_method`. A method without a name is named by `default_name`.
-
-    Returns:
-        The methods by name, in order.
+    """Load methods by `NAME=SPEC` or `SPEC`, as for `load_method`; one without a name is named by `default_name`.
 
     Raises:
         MethodError: If a method cannot be loaded, or two have the same name.
@@ -80,10 +74,7 @@ def load_method(spec: str) -> Method:
             callable, or a LangChain runnable; with `name()` or `name(TEXT)`, the result of calling that
             function. `http://...`: an endpoint that takes `{"question": ...}` and returns the fields of a
             response. A YAML or JSON file: an endpoint as described in `greval.methods.endpoint`.
-            `graphrag:...` and `lightrag:...`: see docs/graphrag.md.
-
-    Returns:
-        The method. Modules in the current folder can be imported.
+            `graphrag:...` and `lightrag:...`: see docs/graphrag.md. Modules in the current folder can be imported.
 
     Raises:
         MethodError: If it cannot be loaded. The message says what to correct.

@@ -86,14 +86,12 @@ def _follow_steps(content: object, steps: tuple[PathStep, ...], done: tuple[Path
             raise _MissingValueError(f"{_format_steps(done)} is {_describe_type(content)}, not a list")
         found = [_follow_steps(item, tuple(rest), (*done, n)) for n, item in enumerate(content)]
         return [item for items in found for item in _as_list(items)] if None in rest else found
-    if isinstance(step, int):
-        if not isinstance(content, list) or step >= len(content):
-            held = f"a list of {len(content)}" if isinstance(content, list) else _describe_type(content)
-            raise _MissingValueError(f"{_format_steps(done)} is {held}")
+    if isinstance(step, int) and isinstance(content, list) and step < len(content):
         return _follow_steps(content[step], tuple(rest), (*done, step))
-    if not isinstance(content, dict) or step not in content:
-        raise _MissingValueError(f"{_format_steps(done)} is {_describe_type(content)}")
-    return _follow_steps(content[step], tuple(rest), (*done, step))
+    if isinstance(step, str) and isinstance(content, dict) and step in content:
+        return _follow_steps(content[step], tuple(rest), (*done, step))
+    held = f"a list of {len(content)}" if isinstance(step, int) and isinstance(content, list) else None
+    raise _MissingValueError(f"{_format_steps(done)} is {held or _describe_type(content)}")
 
 
 def _as_list(found: object) -> list[object]:

@@ -61,12 +61,6 @@ def cached_path(name: str | LocalModel) -> Path | None:
     A file whose size and modification time are those of its last verification is not read again. Any other file is
     hashed, which takes seconds for a large model.
 
-    Args:
-        name: A key of `MODELS`, or a `LocalModel`.
-
-    Returns:
-        The path of the GGUF file, or None.
-
     Raises:
         JudgeUnavailableError: If no model has that name.
 

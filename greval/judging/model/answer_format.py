@@ -51,22 +51,13 @@ class AnswerFormat:
 
         A model that is `plain` is called without LangChain's machinery if there are no callbacks.
         """
-        if plain and self.tier != "tools" and not config.get("callbacks"):
-            arguments = (
-                self._build_once(model, build_schema_arguments)
-                if self.tier == "schema"
-                else build_limit_arguments(self)
-            )
-            return await direct.ask(cast("ChatOpenAI", model), messages, arguments)
         if self.tier == "tools":
-            answer = await self._build_once(model, _bind_schema).ainvoke(messages, config)
-            raw = answer["raw"]
+            raw = (await self._build_once(model, _bind_schema).ainvoke(messages, config))["raw"]
         else:
-            arguments = (
-                self._build_once(model, build_schema_arguments)
-                if self.tier == "schema"
-                else build_limit_arguments(self)
-            )
+            has_schema = self.tier == "schema"
+            arguments = self._build_once(model, build_schema_arguments) if has_schema else build_limit_arguments(self)
+            if plain and not config.get("callbacks"):
+                return await direct.ask(cast("ChatOpenAI", model), messages, arguments)
             raw = await model.ainvoke(messages, config, **arguments)
         if not isinstance(raw, AIMessage):
             raise TypeError(f"the model gave a {type(raw).__name__} instead of a message")

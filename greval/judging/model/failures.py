@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from langchain_core.messages import BaseMessage
 from pydantic import SecretStr
 
 from greval.errors import JudgeError
+from greval.judging.model.reply_cache import Reply
 from greval.records.result import Failure, FailureKind
 
 if TYPE_CHECKING:
@@ -238,3 +242,24 @@ def _classify_by_class_name(error: BaseException) -> FailureKind | None:
 def _iterate_blocks(message: AIMessage) -> Iterator[dict[str, object]]:
     content = message.content
     yield from (block for block in content if isinstance(block, dict)) if isinstance(content, list) else ()
+
+
+FAILURE_LOG_FILE = "debug.jsonl"
+
+
+class FailureLog:
+    """Appends failed calls of a run to a JSON Lines file, with `asked`, `answered` and `failures`, without keys."""
+
+    def __init__(self, folder: Path) -> None:
+        """Store the path. The file is created with the first failure."""
+        self.path = folder / FAILURE_LOG_FILE
+
+    def __call__(self, messages: list[BaseMessage], reply: Reply, failures: Sequence[Failure]) -> None:
+        """Append a failed call to the file."""
+        told = {
+            "asked": [{"role": message.type, "text": message.text} for message in messages],
+            "answered": reply.text or None,
+            "failures": [failure.model_dump(mode="json") for failure in failures],
+        }
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(redact_secrets(json.dumps(told, ensure_ascii=False)) + "\n")

@@ -157,12 +157,8 @@ def _build_request_error(told: JsonValue, status: int | None) -> BatchRequestErr
 class BatchFiles:
     """Sends files of requests as batches, and fetches the results.
 
-    Batches that belong together have one name: their ids joined by commas.
-
-    Args:
-        client: A client of the `openai` package, such as `model.root_async_client`; it keeps its key and address.
-        limits: The most requests in one batch, and the most bytes in one file.
-        retries: The number of retries of a failed request.
+    Batches that belong together have one name: their ids joined by commas. The client is one of the `openai` package,
+    such as `model.root_async_client`. The limits are the most requests in a batch and the most bytes in a file.
 
     Raises:
         JudgeUnavailableError: From each method, if the server fails or rejects the request.
@@ -176,17 +172,14 @@ class BatchFiles:
         self._limits = limits
 
     async def submit(self, lines: Iterable[str], *, on_batch: Callable[[str], object] | None = None) -> str:
-        """Send requests, and return the name of their batches.
+        """Send the lines of `format_batch_request`, consumed lazily, and return the name of their batches.
 
-        Args:
-            lines: Lines from `format_batch_request`, consumed lazily.
-            on_batch: Called with the id of each batch as soon as it is created, so that it can be stored:
-                a created batch is paid for.
+        `on_batch` is called with the id of each batch as soon as it is created, so that it can be stored: a created
+        batch is paid for.
 
         Raises:
             DataError: If there are no lines, or a line is larger than a file may be.
-            JudgeUnavailableError: If a file is rejected. The message names the batches that were already sent;
-                they continue.
+            JudgeUnavailableError: If a file is rejected. The message names the batches already sent, which continue.
         """
         ids: list[str] = []
         once = self._client.with_options(max_retries=0)  # a batch that is created twice is paid for twice

@@ -119,15 +119,7 @@ class Prices(Record):
         return self.models.get(_DATE.sub("", label))
 
     def cost(self, label: str, usage: Usage) -> float | None:
-        """Compute the cost of a usage in USD, or None if the price or the tokens are not known.
-
-        Args:
-            label: The label of the judge, as in results.
-            usage: The calls and tokens. Cached tokens are part of the input tokens.
-
-        Returns:
-            The cost, never negative. An unknown cost is None, never 0.
-        """
+        """Compute the cost of a usage in USD by the label of the judge; None, never 0, if it is not known."""
         price = self.of(label)
         return price.cost(usage) if price else None
 

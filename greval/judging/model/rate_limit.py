@@ -61,10 +61,7 @@ class RateLimiter:
 
     It keeps the limits of requests and tokens a minute, pauses if the provider refuses several calls in a row and
     asks for a pause, and adapts the number of calls in flight: a rate-limit refusal halves it, each round of answers
-    adds one (additive increase, multiplicative decrease; Chiu and Jain 1989).
-
-    Args:
-        clock: Returns the time in seconds, as measured by the event loop in which calls wait.
+    adds one (additive increase, multiplicative decrease; Chiu and Jain 1989). The clock is that of the event loop.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

@@ -71,12 +71,10 @@ class CacheSize(Record):
 
 
 class ReplyCache(CloseOnExit):
-    """A cache file of replies. Several processes may use it at once.
+    """A cache file of replies, created if it is missing. Several processes may use it at once.
 
-    Args:
-        path: The file, created if it is missing.
-        paid: Whether the replies were paid for in this run and are in no result yet, so that the usage of
-            each is counted once. Replies of other runs are cache hits that cost nothing.
+    The usage of replies that were paid for in this run, and are in no result yet, is counted once. Replies of other
+    runs are cache hits that cost nothing.
 
     Raises:
         StoreError: If the file cannot be used.

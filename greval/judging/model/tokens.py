@@ -36,14 +36,10 @@ class TokenCount(Record):
 
 
 class TokenCounter:
-    """Counts the tokens of texts. If its function fails, it estimates from then on and reports so in `how`.
+    """Counts the tokens of texts with a function, or estimates them without one or after the function failed.
 
-    `exact` and `how` cover all texts so far. The tokens that a provider adds to each message, about 4, are not
-    counted.
-
-    Args:
-        count_tokens: The function that counts the tokens of a text, or None to estimate.
-        how: The name of the method.
+    `exact` and `how`, the name of the method, cover all texts so far. The tokens that a provider adds to each message,
+    about 4, are not counted.
     """
 
     def __init__(self, count_tokens: Callable[[str], int] | None = None, how: str = ESTIMATE_METHOD) -> None:

@@ -66,12 +66,10 @@ def counts_by(
 
 
 def read_facts(path: str | Path) -> Facts:
-    """Read facts by document from a file.
+    """Read facts by document from JSON lines, each with `doc_id` and either `facts` or the fields of one fact.
 
-    Args:
-        path: A file of JSON lines, each with `doc_id` and either `facts` (in any form that `counts_by` accepts)
-            or the fields of one fact. Lines of the same document are combined. A file that ends in .json holds
-            one object from document ids to facts.
+    `facts` has any form that `counts_by` accepts. Lines of the same document are combined. A file that ends in .json
+    holds one object from document ids to facts.
 
     Raises:
         DataError: If it cannot be read. The message names the file and the line.

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from dataclasses import dataclass
@@ -53,19 +52,15 @@ def open_project(root: Path, options: GraphRagOptions) -> tuple[Search, Tables]:
         config = load_config(root_dir=Path())
         # The reader is asynchronous, and an event loop may already be running in this thread.
         with ThreadPoolExecutor(1) as pool:
-            tables: Tables = pool.submit(
-                lambda: asyncio.run(_read_tables(config, SEARCH_TABLES[options.method]))
-            ).result()
-        engine = _ENGINE_BUILDERS[options.method](config, tables, options)
+            tables = pool.submit(asyncio.run, _read_tables(config, SEARCH_TABLES[options.method])).result()
+        engine = _build_engine(config, tables, options)
     return build_search(engine, options.method), tables
 
 
 async def _read_tables(config: Any, needed: tuple[str, ...]) -> Tables:  # noqa: ANN401 - GraphRAG's own
     from graphrag.data_model.data_reader import DataReader  # type: ignore[import-not-found]
     from graphrag_storage import create_storage  # type: ignore[import-not-found]
-    from graphrag_storage.tables.table_provider_factory import (  # type: ignore[import-not-found]
-        create_table_provider,
-    )
+    from graphrag_storage.tables.table_provider_factory import create_table_provider  # type: ignore  # noqa: PGH003
 
     provider = create_table_provider(config.table_provider, storage=create_storage(config.output_storage))
     reader = DataReader(provider)
@@ -73,103 +68,63 @@ async def _read_tables(config: Any, needed: tuple[str, ...]) -> Tables:  # noqa:
     return {name: await getattr(reader, name)() for name in wanted}
 
 
-def _build_local_engine(config: Any, tables: Tables, options: GraphRagOptions) -> Any:  # noqa: ANN401 - GraphRAG's own
-    from graphrag.config.embeddings import (  # type: ignore[import-not-found]
-        entity_description_embedding,
-    )
+def _build_engine(config: Any, tables: Tables, options: GraphRagOptions) -> Any:  # noqa: ANN401 - GraphRAG's own
+    from graphrag.config import embeddings  # type: ignore[import-not-found]
     from graphrag.query import factory, indexer_adapters  # type: ignore[import-not-found]
     from graphrag.utils.api import get_embedding_store, load_search_prompt  # type: ignore  # noqa: PGH003
 
-    claims = tables.get("covariates")
-    return factory.get_local_search_engine(
-        config=config,
-        **_read_graph(tables, options),
-        covariates={"claims": [] if claims is None else indexer_adapters.read_indexer_covariates(claims.copy())},
-        description_embedding_store=get_embedding_store(config.vector_store, entity_description_embedding),
-        response_type=options.response_type,
-        system_prompt=load_search_prompt(config.local_search.prompt),
-        callbacks=[_build_callbacks()],
-    )
-
-
-def _build_global_engine(config: Any, tables: Tables, options: GraphRagOptions) -> Any:  # noqa: ANN401 - GraphRAG's own
-    from graphrag.query import factory, indexer_adapters
-    from graphrag.utils.api import load_search_prompt
-
+    level = options.community_level
+    shared = {"response_type": options.response_type, "callbacks": [_build_callbacks()]}
+    if options.method == "basic":
+        return factory.get_basic_search_engine(
+            config=config,
+            text_units=indexer_adapters.read_indexer_text_units(tables["text_units"]),
+            text_unit_embeddings=get_embedding_store(config.vector_store, embeddings.text_unit_text_embedding),
+            system_prompt=load_search_prompt(config.basic_search.prompt),
+            **shared,
+        )
     communities, reports = tables["communities"], tables["community_reports"]
-    prompts = config.global_search
-    return factory.get_global_search_engine(
-        config,
-        reports=indexer_adapters.read_indexer_reports(
-            reports, communities, options.community_level, options.dynamic_community_selection
+    entities = indexer_adapters.read_indexer_entities(tables["entities"], communities, level)
+    if options.method == "global":
+        prompts, dynamic = config.global_search, options.dynamic_community_selection
+        return factory.get_global_search_engine(
+            config,
+            reports=indexer_adapters.read_indexer_reports(reports, communities, level, dynamic),
+            entities=entities,
+            communities=indexer_adapters.read_indexer_communities(communities, reports),
+            dynamic_community_selection=dynamic,
+            map_system_prompt=load_search_prompt(prompts.map_prompt),
+            reduce_system_prompt=load_search_prompt(prompts.reduce_prompt),
+            general_knowledge_inclusion_prompt=load_search_prompt(prompts.knowledge_prompt),
+            **shared,
+        )
+    graph = {
+        "reports": indexer_adapters.read_indexer_reports(reports, communities, level),
+        "text_units": indexer_adapters.read_indexer_text_units(tables["text_units"]),
+        "entities": entities,
+        "relationships": indexer_adapters.read_indexer_relationships(tables["relationships"]),
+        "description_embedding_store": get_embedding_store(
+            config.vector_store, embeddings.entity_description_embedding
         ),
-        entities=indexer_adapters.read_indexer_entities(tables["entities"], communities, options.community_level),
-        communities=indexer_adapters.read_indexer_communities(communities, reports),
-        response_type=options.response_type,
-        dynamic_community_selection=options.dynamic_community_selection,
-        map_system_prompt=load_search_prompt(prompts.map_prompt),
-        reduce_system_prompt=load_search_prompt(prompts.reduce_prompt),
-        general_knowledge_inclusion_prompt=load_search_prompt(prompts.knowledge_prompt),
-        callbacks=[_build_callbacks()],
-    )
-
-
-def _build_drift_engine(config: Any, tables: Tables, options: GraphRagOptions) -> Any:  # noqa: ANN401 - GraphRAG's own
-    from graphrag.config.embeddings import (
-        community_full_content_embedding,
-        entity_description_embedding,
-    )
-    from graphrag.query import factory, indexer_adapters
-    from graphrag.utils.api import get_embedding_store, load_search_prompt
-
-    parts = _read_graph(tables, options)
-    embeddings = get_embedding_store(config.vector_store, community_full_content_embedding)
-    indexer_adapters.read_indexer_report_embeddings(parts["reports"], embeddings)
+    }
+    if options.method == "local":
+        claims = tables.get("covariates")
+        return factory.get_local_search_engine(
+            config=config,
+            covariates={"claims": [] if claims is None else indexer_adapters.read_indexer_covariates(claims.copy())},
+            system_prompt=load_search_prompt(config.local_search.prompt),
+            **graph,
+            **shared,
+        )
+    store = get_embedding_store(config.vector_store, embeddings.community_full_content_embedding)
+    indexer_adapters.read_indexer_report_embeddings(graph["reports"], store)
     return factory.get_drift_search_engine(
         config=config,
-        **parts,
-        description_embedding_store=get_embedding_store(config.vector_store, entity_description_embedding),
-        response_type=options.response_type,
         local_system_prompt=load_search_prompt(config.drift_search.prompt),
         reduce_system_prompt=load_search_prompt(config.drift_search.reduce_prompt),
-        callbacks=[_build_callbacks()],
+        **graph,
+        **shared,
     )
-
-
-def _build_basic_engine(config: Any, tables: Tables, options: GraphRagOptions) -> Any:  # noqa: ANN401 - GraphRAG's own
-    from graphrag.config.embeddings import text_unit_text_embedding
-    from graphrag.query import factory, indexer_adapters
-    from graphrag.utils.api import get_embedding_store, load_search_prompt
-
-    return factory.get_basic_search_engine(
-        config=config,
-        text_units=indexer_adapters.read_indexer_text_units(tables["text_units"]),
-        text_unit_embeddings=get_embedding_store(config.vector_store, text_unit_text_embedding),
-        response_type=options.response_type,
-        system_prompt=load_search_prompt(config.basic_search.prompt),
-        callbacks=[_build_callbacks()],
-    )
-
-
-def _read_graph(tables: Tables, options: GraphRagOptions) -> dict[str, Any]:
-    """Read the parts of the index that local and DRIFT search share."""
-    from graphrag.query import indexer_adapters
-
-    communities, level = tables["communities"], options.community_level
-    return {
-        "reports": indexer_adapters.read_indexer_reports(tables["community_reports"], communities, level),
-        "text_units": indexer_adapters.read_indexer_text_units(tables["text_units"]),
-        "entities": indexer_adapters.read_indexer_entities(tables["entities"], communities, level),
-        "relationships": indexer_adapters.read_indexer_relationships(tables["relationships"]),
-    }
-
-
-_ENGINE_BUILDERS: Mapping[str, Callable[[Any, Tables, GraphRagOptions], Any]] = {
-    "local": _build_local_engine,
-    "global": _build_global_engine,
-    "drift": _build_drift_engine,
-    "basic": _build_basic_engine,
-}
 
 
 def _build_callbacks() -> Any:  # noqa: ANN401 - GraphRAG's own
@@ -216,9 +171,7 @@ def _build_drift_search(engine: Any) -> Search:  # noqa: ANN401 - GraphRAG's own
 
     The engine itself would carry the state of one question on to the next.
     """
-    from graphrag.query.structured_search.drift_search.state import (  # type: ignore  # noqa: PGH003
-        QueryState,
-    )
+    from graphrag.query.structured_search.drift_search.state import QueryState  # type: ignore  # noqa: PGH003
 
     primed = engine.context_builder.build_context
 

@@ -21,12 +21,8 @@ class GraphRagMethod:
     """A GraphRAG search as a method; it returns the answer, the context of the model, and the usage.
 
     After many kinds of errors GraphRAG continues, and returns an empty answer or one from a part of the context. This
-    class raises such an error instead.
-
-    Args:
-        search: Answers a question, and records its contexts in `greval.methods.query_trace.get_current_trace()`.
-        ids: The ids of the index.
-        reports: Whether community reports are returned as chunks or as aggregates.
+    class raises such an error instead. The search records its contexts in the current trace. Community reports are
+    returned as chunks or as aggregates.
     """
 
     def __init__(self, search: Search, ids: IndexIds, reports: ReportField = "chunks") -> None:

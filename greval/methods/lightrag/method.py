@@ -32,11 +32,8 @@ class LightRagMethod:
     LightRAG's answer cache is turned off, so that repeated queries call the model and are counted. LightRAG reports no
     usage and queues its model calls, so the calls are counted before they enter the queue.
 
-    Args:
-        source: The LightRAG object, or a function, asynchronous or not, that creates it. Its storages are initialised
-            by the first query, on the event loop of that query.
-        param: Creates the `QueryParam` of a query.
-        document: The field that identifies documents: `id`, or the `path` of the file.
+    The source is the LightRAG object, or a function, asynchronous or not, that creates it. Its storages are initialised
+    by the first query, on the event loop of that query. `param` creates the `QueryParam` of a query.
     """
 
     def __init__(self, source: Any, param: Callable[[], Any], document: DocumentName = "id") -> None:  # noqa: ANN401

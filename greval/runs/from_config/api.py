@@ -25,8 +25,7 @@ from greval.records.metric import set_reason_depth
 from greval.records.record import Record
 from greval.runs.evaluation import Run, evaluate_async, find_free_folder
 from greval.runs.forecast import Forecast, forecast
-from greval.runs.from_config import CONFIG_FILE
-from greval.runs.from_config.config import dump_response_settings
+from greval.runs.from_config.config import CONFIG_FILE, dump_response_settings
 from greval.runs.from_config.plan import (
     RESPONSES_FILE,
     RUN_FOLDER,

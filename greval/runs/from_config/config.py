@@ -16,11 +16,14 @@ from greval.methods.fair_context import ContextMode
 from greval.metrics.files.validation import convert_errors
 from greval.metrics.files.yaml_text import MetricFileFault, YamlSource, find_line, read_source_file
 from greval.records.record import Record, Text
-from greval.runs.from_config import DEFAULT_GROUP_BY
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
+CONFIG_FILE = "eval_config.yaml"
+"""The default name of the config file."""
+DEFAULT_GROUP_BY = "imdb_key"
+"""The default column that groups the dataset: the one of the published evaluation design."""
 INDEX_PLACEHOLDER = "{index}"
 """The placeholder in the spec of a method for the folder of the group's index."""
 GRAPHRAG_SEARCHES = ("local", "global", "drift", "basic")

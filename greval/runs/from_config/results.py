@@ -23,7 +23,7 @@ from greval.records.case import Case, Sample
 from greval.records.metric import Metric
 from greval.records.metric_input import compute_keys
 from greval.records.result import Result, Skipped
-from greval.runs.from_config import DEFAULT_GROUP_BY
+from greval.runs.from_config.config import DEFAULT_GROUP_BY
 from greval.runs.from_config.plan import RUN_FOLDER, EvaluationPlan
 from greval.runs.runnable import compile_metric
 from greval.runs.store import FILE, Store
