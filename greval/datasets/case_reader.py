@@ -101,8 +101,7 @@ class CaseReader:
                 else:
                     yield self._read_row(row, position, known)
         if not position and self._needed:
-            message = f"{self._name}: holds no cases; a case is a row with at least a question"
-            raise DataError(message)
+            raise DataError(f"{self._name}: holds no cases; a case is a row with at least a question")
 
     def count(self, limit: int | None = None) -> int | None:
         """Count the rows of the file, valid or not, without reading them as cases.
@@ -149,8 +148,9 @@ class CaseReader:
         try:
             yield
         except OSError as error:
-            message = f"{self._name}: cannot be read: {error.strerror or format_printable(str(error), 200)}"
-            raise DataError(message) from error
+            raise DataError(
+                f"{self._name}: cannot be read: {error.strerror or format_printable(str(error), 200)}"
+            ) from error
 
     @property
     def name(self) -> str:
@@ -276,8 +276,7 @@ def read_cases(source: str | Path, *, method: str | None = None) -> CaseReader:
     if reader is None:
         near = find_typo(path.suffix, READERS)
         hinted = f"; is it {near}?" if near else ""
-        message = f"{path}: its ending {path.suffix!r} is not known{hinted} (known are {', '.join(READERS)})"
-        raise DataError(message)
+        raise DataError(f"{path}: its ending {path.suffix!r} is not known{hinted} (known are {', '.join(READERS)})")
     return CaseReader(format_printable(str(path), 4096), partial(reader, path), method, path)
 
 
@@ -310,12 +309,10 @@ def _check_is_file(path: Path) -> None:
     """Raise `DataError` early if there is no file to read."""
     try:
         if path.is_dir():
-            message = f"{path}: is a folder; name a file in it, one of {', '.join(READERS)}"
-            raise DataError(message)
+            raise DataError(f"{path}: is a folder; name a file in it, one of {', '.join(READERS)}")
         if not path.exists():
             near = find_typo(path.name, (other.name for other in path.parent.glob("*")))
             guess = f"; is it {format_printable(near)}?" if near else ""
             raise DataError(f"{format_printable(str(path), 4096)}: no such file{guess}")
     except OSError as error:
-        message = f"{format_printable(str(path), 200)}: cannot be read: {error.strerror or error}"
-        raise DataError(message) from error
+        raise DataError(f"{format_printable(str(path), 200)}: cannot be read: {error.strerror or error}") from error

@@ -14,11 +14,7 @@ FIELD_ALIASES: Mapping[str, Mapping[str, str]] = {
         "reference": "expected_answer",
         "retrieved_contexts": "chunks",
     },
-    "ragas before 0.2": {
-        "ground_truth": "expected_answer",
-        "ground_truths": "expected_answer",
-        "contexts": "chunks",
-    },
+    "ragas before 0.2": {"ground_truth": "expected_answer", "ground_truths": "expected_answer", "contexts": "chunks"},
     "deepeval": {
         "input": "question",
         "actual_output": "answer",

@@ -86,11 +86,9 @@ def parse_json(text: str) -> tuple[object, bool]:
     try:
         content = _build_decoder(refuse).decode(text)
     except json.JSONDecodeError as error:
-        message = f"is no JSON: {error.msg}"
-        raise InvalidJsonError(message, error.lineno, error.colno) from error
+        raise InvalidJsonError(f"is no JSON: {error.msg}", error.lineno, error.colno) from error
     except RecursionError:
-        message = "is nested too deeply"
-        raise InvalidJsonError(message) from None
+        raise InvalidJsonError("is nested too deeply") from None
     return content, bool(marks) or "\\ud" in text or "\\uD" in text
 
 
@@ -255,8 +253,9 @@ def _parse_whole(content: bytes, name: str) -> tuple[object, bool]:
         return parse_json(content.decode()) if content.strip() else ([], False)
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        message = f"{name}:{line}: {describe_encoding_fault(content[error.start], f'at byte {error.start + 1}')}"
-        raise DataError(message) from error
+        raise DataError(
+            f"{name}:{line}: {describe_encoding_fault(content[error.start], f'at byte {error.start + 1}')}"
+        ) from error
     except InvalidJsonError as error:
         raise DataError(_describe_json_fault(error, name)) from error
 
@@ -277,12 +276,10 @@ def find_list(content: object, name: str) -> list[object]:
     if isinstance(content, list):
         return content
     if not isinstance(content, dict):
-        message = f"{name}: must be a list of cases, got {describe_type(content)}"
-        raise DataError(message)
+        raise DataError(f"{name}: must be a list of cases, got {describe_type(content)}")
     for rows in _iterate_lists(content):
         return rows
     near = next((f"; is it {format_printable(key)!r}?" for key in content if find_typo(key, LIST_KEYS)), "")
-    message = (
+    raise DataError(
         f"{name}: must be a list of cases, or an object with the list under {' or '.join(map(repr, LIST_KEYS))}{near}"
     )
-    raise DataError(message)

@@ -9,13 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from greval._util.wording import find_typo
-from greval.datasets.field_names import (
-    FIELD_BY_NAME,
-    format_printable,
-    is_known,
-    list_names,
-    split_dotted,
-)
+from greval.datasets.field_names import FIELD_BY_NAME, format_printable, is_known, list_names, split_dotted
 from greval.datasets.json_files import (
     LIST_UNIT,
     InvalidJsonError,
@@ -104,11 +98,9 @@ def _parse_records(lines: _RewindableLines, delimiter: str) -> Iterator[list[str
 
 def _parse_header(cells: list[str] | str, place: str) -> list[str]:
     if isinstance(cells, str):
-        message = f"{place}: {cells}"
-        raise DataError(message)
+        raise DataError(f"{place}: {cells}")
     if byte := _find_stray_byte("".join(cells)):
-        message = f"{place}: {describe_encoding_fault(byte, 'in the header')}"
-        raise DataError(message)
+        raise DataError(f"{place}: {describe_encoding_fault(byte, 'in the header')}")
     header = [cell.strip() or f"column {n}" for n, cell in enumerate(cells, 1)]
     if header:
         _check_columns(header, place)
@@ -119,8 +111,7 @@ def _check_columns(names: Sequence[str], place: str) -> None:
     """Raise `DataError` if a table lacks a question or has a column twice, as every row would be wrong."""
     twice = [format_printable(name) for name, times in Counter(names).items() if times > 1]
     if twice:
-        message = f"{place}: {', '.join(twice)} is there twice; rename or drop one"
-        raise DataError(message)
+        raise DataError(f"{place}: {', '.join(twice)} is there twice; rename or drop one")
     if not set(list_names("question")) & {*names}:
         near = next((name for name in names if find_typo(name, list_names("question"))), None)
         hint = (
@@ -131,8 +122,7 @@ def _check_columns(names: Sequence[str], place: str) -> None:
         found = format_printable(", ".join(names), 200)
         other = next((mark for mark in OTHER_DELIMITERS if len(names) == 1 and mark in names[0]), "")
         hint += f"; cells are parted by {other!r} here: save it with commas, or with tabs as .tsv" if other else ""
-        message = f"{place}: no column for the question{hint} (columns, by the file's separator: {found})"
-        raise DataError(message)
+        raise DataError(f"{place}: no column for the question{hint} (columns, by the file's separator: {found})")
 
 
 def _build_row(header: Sequence[str], cells: Sequence[str] | str, number: int) -> RawRow:
@@ -203,8 +193,9 @@ def read_parquet(path: Path) -> Iterator[RawRow]:
             for number, values in enumerate(rows, 1):
                 yield _build_parquet_row(values, unread, number)
     except pa.ArrowException as error:
-        message = f"{path}: cannot be read as Parquet: {format_printable(str(error), 200)}; write the file anew"
-        raise DataError(message) from error
+        raise DataError(
+            f"{path}: cannot be read as Parquet: {format_printable(str(error), 200)}; write the file anew"
+        ) from error
 
 
 def _convert_batch(batch: Any, maps: Sequence[str]) -> Iterator[dict[str, object] | str]:  # noqa: ANN401 - pyarrow is untyped

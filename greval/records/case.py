@@ -253,8 +253,7 @@ TAG = "tags."
 def _check_need(need: str) -> str:
     """Raise if a need is not a field of a case."""
     if need not in FIELDS and (not need.startswith(TAG) or need == TAG):
-        message = f"{need!r} is no field of a case; known: {', '.join(FIELDS)}, {TAG}NAME"
-        raise ValueError(message)
+        raise ValueError(f"{need!r} is no field of a case; known: {', '.join(FIELDS)}, {TAG}NAME")
     return need
 
 

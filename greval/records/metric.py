@@ -359,8 +359,7 @@ def _fold_scale_fields(given: object, parts: tuple[str, ...]) -> object:
         return given
     rest = {key: value for key, value in given.items() if key not in parts}
     if "scale" in rest:
-        message = f"scale: give either the scale or its parts ({', '.join(parts)}), not both"
-        raise ValueError(message)
+        raise ValueError(f"scale: give either the scale or its parts ({', '.join(parts)}), not both")
     return {**rest, "scale": {part: given[part] for part in parts if part in given}}
 
 

@@ -41,8 +41,7 @@ def list_judged_items(metric: Metric, case: Case) -> tuple[Item, ...]:
     by_id: dict[str, Item] = {}
     for item in list_items(metric.over, case):
         if by_id.setdefault(item.id, item) != item and _get_texts(by_id[item.id]) != _get_texts(item):
-            message = f"{metric.over}: the id {item.id!r} names two different texts; give each its own id"
-            raise DataError(message)
+            raise DataError(f"{metric.over}: the id {item.id!r} names two different texts; give each its own id")
     return tuple(by_id.values())
 
 

@@ -28,8 +28,7 @@ def _normalise_nfc(text: str, longest: int) -> str:
     """
     name = unicodedata.normalize("NFC", text)
     if len(name) > longest:  # NFC expands a few characters
-        message = f"is too long: at most {longest} characters, got {len(name)}"
-        raise ValueError(message)
+        raise ValueError(f"is too long: at most {longest} characters, got {len(name)}")
     return name
 
 
@@ -39,14 +38,13 @@ def _check_name(text: str) -> str:
     wrong = sorted({c for c in name if unicodedata.category(c)[0] not in "LMN" and c not in _NAME_MARKS})
     if wrong:
         shown = " ".join(repr(c) for c in wrong)
-        message = f"may hold letters and digits of any script and - . @ _ only, got {shown}"
-        raise ValueError(message)
+        raise ValueError(f"may hold letters and digits of any script and - . @ _ only, got {shown}")
     if name[0] != "_" and unicodedata.category(name[0])[0] not in "LN":
-        message = "must start with a letter, a digit or _"
-        raise ValueError(message)
+        raise ValueError("must start with a letter, a digit or _")
     if len(name.encode()) > MAX_NAME_BYTES:
-        message = f"is too long for the name of a file: at most {MAX_NAME_BYTES} bytes, got {len(name.encode())}"
-        raise ValueError(message)
+        raise ValueError(
+            f"is too long for the name of a file: at most {MAX_NAME_BYTES} bytes, got {len(name.encode())}"
+        )
     return name
 
 
@@ -54,22 +52,17 @@ def _check_label(text: str) -> str:
     """Check a label and return its NFC form; it must be one line without control characters."""
     label = _normalise_nfc(text, MAX_LABEL)
     if any(unicodedata.category(c) in {"Cc", "Cs", "Zl", "Zp"} for c in label):
-        message = "must be one line without control characters"
-        raise ValueError(message)
+        raise ValueError("must be one line without control characters")
     return label
 
 
 Name = Annotated[
-    str,
-    StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_NAME),
-    AfterValidator(_check_name),
+    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_NAME), AfterValidator(_check_name)
 ]
 """A metric's name, which must be valid as a file name, a command-line argument, a key and a URL segment."""
 
 Label = Annotated[
-    str,
-    StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_LABEL),
-    AfterValidator(_check_label),
+    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_LABEL), AfterValidator(_check_label)
 ]
 """A display name of a category or a note, in any language and script."""
 

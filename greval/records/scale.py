@@ -153,8 +153,7 @@ class CategoricalScale(Record):
         """
         name = unicodedata.normalize("NFC", raw) if isinstance(raw, str) else None
         if name is None or name not in self.names:
-            message = f"{raw!r} is not one of the categories {self.allowed()}"
-            raise OffScaleError(message)
+            raise OffScaleError(f"{raw!r} is not one of the categories {self.allowed()}")
         return name
 
     def number(self, value: Value) -> float | None:
@@ -185,8 +184,7 @@ class ValueScale(Record):
     def _reject_repeated_levels(cls, given: object) -> object:
         """Reject a level with two spellings, such as 1 and "1", because one description would be lost."""
         if isinstance(given, Mapping) and len({_normalise_level(level) for level in given}) < len(given):
-            message = "a level is given twice; describe each once"
-            raise ValueError(message)
+            raise ValueError("a level is given twice; describe each once")
         return given
 
     @field_validator("step")
@@ -200,8 +198,7 @@ class ValueScale(Record):
         """Reject a range that does not rise or is not a multiple of the step, undescribed ends, and unknown levels."""
         low, high = self.range
         if low >= high:
-            message = f"range: must rise, got {low} to {high}"
-            raise ValueError(message)
+            raise ValueError(f"range: must rise, got {low} to {high}")
         if fault := self._find_step_fault():
             raise ValueError(f"step: {fault}")
         faults: list[str] = []
@@ -288,8 +285,7 @@ class ValueScale(Record):
         number = raw if isinstance(raw, int | float) and not isinstance(raw, bool) else None
         if number is None or not low <= number <= high or not self._has_level(number):
             what = "an integer" if self.step is None else f"a multiple of {self.step:g}"
-            message = f"{raw!r} is not {what} from {low} to {high}"
-            raise OffScaleError(message)
+            raise OffScaleError(f"{raw!r} is not {what} from {low} to {high}")
         return _convert_number(Decimal(repr(number)))
 
     def find_nearest(self, number: float) -> int | float:
@@ -329,8 +325,7 @@ class MeasureScale(Record):
     def _check(self) -> Self:
         """Reject limits that do not rise."""
         if self.high is not None and self.low >= self.high:
-            message = f"high: must be above low, got {self.low} to {self.high}"
-            raise ValueError(message)
+            raise ValueError(f"high: must be above low, got {self.low} to {self.high}")
         return self
 
     def read(self, raw: object) -> float:
@@ -342,8 +337,7 @@ class MeasureScale(Record):
         if isinstance(raw, int | float) and not isinstance(raw, bool) and self._is_in_range(raw):
             return float(raw)
         upper = "without an upper end" if self.high is None else f"to {self.high}"
-        message = f"{raw!r} is not a number from {self.low} {upper}"
-        raise OffScaleError(message)
+        raise OffScaleError(f"{raw!r} is not a number from {self.low} {upper}")
 
     def _is_in_range(self, number: float) -> bool:
         """Return whether a number is within the range and can be represented as a float."""
@@ -359,8 +353,7 @@ def _read_category(name: object, content: object) -> object:
     if isinstance(content, Category):
         content = {**content.model_dump(exclude={"name"}), **({} if content.name == name else {"name": content.name})}
     if isinstance(content, Mapping) and "name" in content:
-        message = f"{name!r} holds the name {content['name']!r}; a category is named by its key only"
-        raise ValueError(message)
+        raise ValueError(f"{name!r} holds the name {content['name']!r}; a category is named by its key only")
     if content is None or isinstance(content, str):
         return {"name": str(name), "means": content or ""}
     return {"name": str(name), **content} if isinstance(content, Mapping) else {"name": str(name), "means": content}

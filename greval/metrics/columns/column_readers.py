@@ -57,16 +57,13 @@ def read_numbers(column: object, what: str) -> NumberColumn:
         else:
             parts = [_to_numeric(np.asarray(_to_array_input(column)))]
     except (TypeError, ValueError) as error:
-        message = f"{what}: must be a column of numbers: {error}"
-        raise DataError(message) from error
+        raise DataError(f"{what}: must be a column of numbers: {error}") from error
     first = 1
     for part in parts:
         if part.ndim != 1:
-            message = f"{what}: must be one column of numbers"
-            raise DataError(message)
+            raise DataError(f"{what}: must be one column of numbers")
         if part.dtype.kind == "f" and (wrong := np.flatnonzero(np.isnan(part))).size:
-            message = f"{what}, row {first + int(wrong[0])}: is no number (NaN); fill it in or drop the row"
-            raise DataError(message)
+            raise DataError(f"{what}, row {first + int(wrong[0])}: is no number (NaN); fill it in or drop the row")
         first += len(part)
     return NumberColumn(parts)
 
@@ -85,11 +82,9 @@ def convert_numbers(values: Iterable[object], count: int, what: str) -> npt.NDAr
     try:
         numbers = np.fromiter(values, np.float64, count)
     except (TypeError, ValueError) as error:
-        message = f"{what}s must be numbers: {error}; leave documents without a {what} out"
-        raise DataError(message) from error
+        raise DataError(f"{what}s must be numbers: {error}; leave documents without a {what} out") from error
     if np.isnan(numbers).any():
-        message = f"a {what} is no number (NaN); leave documents without a {what} out"
-        raise DataError(message)
+        raise DataError(f"a {what} is no number (NaN); leave documents without a {what} out")
     return numbers
 
 
@@ -105,8 +100,7 @@ def _to_array_input(column: object) -> Any:  # noqa: ANN401 - whatever numpy can
 def _to_sequence(column: object, what: str) -> Sequence[object]:
     values = column.tolist() if hasattr(column, "tolist") else column
     if not isinstance(values, Sequence) or isinstance(values, str | bytes):
-        message = f"{what}: must be a column of ids, got {type(column).__name__}; give a list or an array"
-        raise DataError(message)
+        raise DataError(f"{what}: must be a column of ids, got {type(column).__name__}; give a list or an array")
     return values
 
 
@@ -119,8 +113,9 @@ def _join_texts(values: Sequence[object], what: str) -> TextColumn:
         joined = "".join(texts)
         encoded = joined.encode()
     except UnicodeEncodeError as error:
-        message = f"{what}: an id holds half of a character (a lone surrogate), which is no text; mend it"
-        raise DataError(message) from error
+        raise DataError(
+            f"{what}: an id holds half of a character (a lone surrogate), which is no text; mend it"
+        ) from error
     if len(encoded) == len(joined):  # ASCII, so that a text has as many bytes as characters
         return TextColumn([_build_chunk_from_bytes(encoded, map(len, texts), len(texts))])
     return TextColumn([build_chunk([text.encode() for text in texts])])
@@ -142,8 +137,7 @@ def _format_id(value: object, place: str) -> str:
         return str(value)
     if isinstance(value, int | np.integer) and not isinstance(value, bool):
         return str(int(value))
-    message = f"{place}: an id must be a text or a whole number, got {value!r}; fill it in or drop the row"
-    raise DataError(message)
+    raise DataError(f"{place}: an id must be a text or a whole number, got {value!r}; fill it in or drop the row")
 
 
 def _split_arrow_chunks(column: Any, what: str) -> tuple[Any, Sequence[Any]]:  # noqa: ANN401 - pyarrow is untyped
@@ -162,8 +156,7 @@ def _split_arrow_chunks(column: Any, what: str) -> tuple[Any, Sequence[Any]]:  #
         return pa, []
     if whole.null_count:
         row = 1 + whole.is_valid().to_pylist().index(False)
-        message = f"{what}, row {row}: the value is missing; fill it in or drop the row"
-        raise DataError(message)
+        raise DataError(f"{what}, row {row}: the value is missing; fill it in or drop the row")
     return pa, whole.chunks if isinstance(whole, pa.ChunkedArray) else [whole]
 
 
@@ -172,8 +165,7 @@ def _iterate_text_chunks(pa: Any, chunk: Any, what: str) -> Iterator[TextChunk]:
     plain = (pa.types.is_string, pa.types.is_large_string)
     kind = chunk.type.value_type if pa.types.is_dictionary(chunk.type) else chunk.type
     if not any(tells(kind) for tells in (*plain, pa.types.is_integer, pa.types.is_string_view)):
-        message = f"{what}: ids must be texts or whole numbers, got {kind}; convert the column"
-        raise DataError(message)
+        raise DataError(f"{what}: ids must be texts or whole numbers, got {kind}; convert the column")
     if not any(tells(chunk.type) for tells in plain):
         chunk = chunk.cast(kind).cast(pa.large_string())
     if len(chunk):

@@ -109,8 +109,7 @@ def group_columns(questions: object, documents: object) -> GroupedDocuments:
     """
     asked, found = read_texts(questions, "questions"), read_texts(documents, "documents")
     if len(asked) != len(found):
-        message = f"questions and documents must be equally long, got {len(asked):,} and {len(found):,} rows"
-        raise DataError(message)
+        raise DataError(f"questions and documents must be equally long, got {len(asked):,} and {len(found):,} rows")
     edges = asked.find_runs()
     names = LazyNames(asked, edges[:-1])
     if names.is_distinct:

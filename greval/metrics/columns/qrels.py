@@ -66,8 +66,9 @@ class Qrels:
         """
         grouped, numbers = group_columns(questions, documents), read_numbers(grades, "grades")
         if len(numbers) != len(grouped):
-            message = f"documents and grades must be equally long, got {len(grouped):,} and {len(numbers):,} rows"
-            raise DataError(message)
+            raise DataError(
+                f"documents and grades must be equally long, got {len(grouped):,} and {len(numbers):,} rows"
+            )
         grades = NumberColumn([_convert_grades(part) for part in numbers.parts]).read(
             grouped.select_rows(slice(0, len(grouped)))
         )
@@ -105,8 +106,7 @@ class Qrels:
         for case in cases:
             gold = _read_gains(case)
             if judged.setdefault(case.id, gold) != gold:
-                message = f"two cases with the id {case.id!r} have different gold; give each question its own id"
-                raise DataError(message)
+                raise DataError(f"two cases with the id {case.id!r} have different gold; give each question its own id")
         return cls.from_dicts(judged, essential=ESSENTIAL)
 
     @cached_property
@@ -147,11 +147,10 @@ def _read_gains(case: Case) -> dict[str, int]:
     essential = {document for document, gain in gains.items() if gain >= ESSENTIAL}
     listed = case.gold.essential_docs if case.gold else None
     if listed is not None and {*listed} != essential:
-        message = (
+        raise DataError(
             f"case {case.id!r}: essential_docs must be the documents graded {ESSENTIAL} or more if there are grades; "
             "mend one of the two, or use Qrels.from_dicts(..., essential=...)"
         )
-        raise DataError(message)
     return gains
 
 
@@ -159,15 +158,15 @@ def _convert_grades(values: npt.NDArray[Any]) -> Grades:
     """Convert numbers to grades; raise `DataError` if one is not a whole number in range."""
     odd = values != np.floor(values) if values.dtype.kind == "f" else np.zeros(1, np.bool_)
     if (wrong := np.flatnonzero(odd | (values > MAX_GRADE) | (values < -MAX_GRADE))).size:
-        message = f"grade {values[wrong[0]]:g}: must be a whole number up to {MAX_GRADE}; round or scale the grades"
-        raise DataError(message)
+        raise DataError(
+            f"grade {values[wrong[0]]:g}: must be a whole number up to {MAX_GRADE}; round or scale the grades"
+        )
     return values.astype(np.int16)
 
 
 def _build_qrels(grouped: GroupedDocuments, grades: npt.NDArray[Any], relevant: int, essential: int) -> Qrels:
     if not 1 <= relevant <= essential:
-        message = f"relevant must be 1 or more and essential not less, got {relevant} and {essential}"
-        raise DataError(message)
+        raise DataError(f"relevant must be 1 or more and essential not less, got {relevant} and {essential}")
     return Qrels(*_drop_repeats(grouped, grades.astype(np.int16, copy=False)), relevant=relevant, essential=essential)
 
 
@@ -183,8 +182,9 @@ def _drop_repeats(grouped: GroupedDocuments, grades: Grades) -> tuple[GroupedDoc
     for pair, grade in zip(zip(owners.tolist(), grouped.ids, strict=True), grades.tolist(), strict=True):
         if first.setdefault(pair, grade) != grade:
             question, document = grouped.names[pair[0]], pair[1]
-            message = f"question {question!r}: document {document!r} is graded {first[pair]} and {grade}; keep one"
-            raise DataError(message)
+            raise DataError(
+                f"question {question!r}: document {document!r} is graded {first[pair]} and {grade}; keep one"
+            )
     kept = np.delete(np.arange(len(grouped)), again)
     starts = np.searchsorted(kept, grouped.starts)
     return GroupedDocuments(grouped.names, starts, grouped.documents, grouped.select_row_numbers(kept)), grades[kept]

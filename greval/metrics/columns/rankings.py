@@ -57,8 +57,7 @@ class DictRankings:
         """
         if not all(issubclass(kind, str) for kind in set(map(type, self._iterate_sample_ids()))):
             wrong = next(name for name in self._iterate_sample_ids() if not isinstance(name, str))
-            message = f"ids must be texts, got {wrong!r}; give texts here and in the qrels"
-            raise DataError(message)
+            raise DataError(f"ids must be texts, got {wrong!r}; give texts here and in the qrels")
         return find_judged(tuple(self.scores.values()), judged, qrels_places, ties_by_id=self.ties == "trec_eval")
 
     def _iterate_sample_ids(self) -> Iterator[object]:
@@ -104,16 +103,16 @@ class Rankings:
             MissingExtraError: If a column is an Arrow column and pyarrow is not installed.
         """
         if scores is not None and ranks is not None:
-            message = "rankings have scores or ranks, not both; leave one out"
-            raise DataError(message)
+            raise DataError("rankings have scores or ranks, not both; leave one out")
         grouped = group_columns(questions, documents)
         if scores is None and ranks is None:
             return cls(ColumnRankings(grouped))
         what, column = ("scores", scores) if ranks is None else ("ranks", ranks)
         numbers = read_numbers(column, what)
         if len(numbers) != len(grouped):
-            message = f"documents and {what} must be equally long, got {len(grouped):,} and {len(numbers):,} rows"
-            raise DataError(message)
+            raise DataError(
+                f"documents and {what} must be equally long, got {len(grouped):,} and {len(numbers):,} rows"
+            )
         return cls(
             ColumnRankings(sort_documents(grouped, numbers, descending=ranks is None, ties_by_id=ties == "trec_eval"))
         )
@@ -150,8 +149,7 @@ class Rankings:
         lists: dict[str, tuple[str, ...] | None] = {}
         for case in cases:
             if case.id in lists:
-                message = f"two cases have the id {case.id!r}; give the cases of one method at a time"
-                raise DataError(message)
+                raise DataError(f"two cases have the id {case.id!r}; give the cases of one method at a time")
             lists[case.id] = (
                 None
                 if case.chunks is None

@@ -24,8 +24,8 @@ BLOCK_ROWS = 65_536
 """Rows processed at once: their arrays fit into the processor's cache."""
 _BYTE, _BITS, _WHOLE = np.uint64(3), np.uint64(8), np.uint64(64)
 _MASKS = np.array([(1 << 8 * n) - 1 for n in range(WORD_BYTES + 1)], dtype=np.uint64)
-MAX_TABLE_WORDS = 64
-"""Texts of up to this many words are decoded through a table of fixed width."""
+MAX_GAPS = 4
+"""Texts are decoded at once if they fill at least a fourth of the bytes between the first and the last."""
 MIN_DISTINCT_ENDS = 0.99
 """The share of distinct texts that must have distinct ends for hashes of the ends to suffice."""
 SAMPLE_ROWS = 8_192
@@ -61,14 +61,20 @@ class TextChunk:
         starts, ends = self.edges[:-1][rows], self.edges[1:][rows]
         return TextBounds(starts, ends, ends - starts)
 
-    def read_word(self, texts: TextBounds, place: int) -> Words:
-        """Return eight bytes of each text from byte `8 * place` on; bytes past the end of the text are 0."""
-        starts = texts.starts
-        if place:  # shorter texts are masked below, but must not be read past the end of the data
-            starts = np.minimum(starts + WORD_BYTES * place, len(self.data) - WORD_BYTES)
-        words = self._read_bytes(starts)
-        words &= _MASKS.take(texts.lengths - WORD_BYTES * place, mode="clip")
-        return words
+    def read(self, rows: Ints) -> list[str]:
+        """Return some texts as strings; ASCII texts that lie close together are decoded at once."""
+        texts = self.find_bounds(rows)
+        first, last = int(texts.starts.min(initial=len(self.data))), int(texts.ends.max(initial=0))
+        if last - first <= MAX_GAPS * int(texts.lengths.sum()):
+            joined = self.data[first:last].tobytes()
+            if joined.isascii():
+                text = joined.decode()
+                return [
+                    text[a:b]
+                    for a, b in zip((texts.starts - first).tolist(), (texts.ends - first).tolist(), strict=True)
+                ]
+        view = memoryview(self.data)
+        return [str(view[a:b], "utf-8") for a, b in zip(texts.starts.tolist(), texts.ends.tolist(), strict=True)]
 
     def read_piece(self, texts: TextBounds, number: int) -> Words:
         """Return eight bytes of each text by piece number: 0 the first, 1 the last, 2 and up those in between.
@@ -238,14 +244,15 @@ class TextColumn(ChunkedArray[TextChunk]):
 
     def read(self, rows: Ints) -> list[str]:
         """Return the texts of some rows as strings."""
-        chosen = TextSelection(self, rows)
-        width = count_words(int(chosen.lengths.max(initial=0)))
-        if 0 < width <= MAX_TABLE_WORDS:
-            table = np.stack([chosen.read_word(place) for place in range(width)], axis=1)
-            cells = table.view(f"S{WORD_BYTES * width}").ravel()
-            if np.array_equal(np.char.str_len(cells), chosen.lengths):  # else a text ends in NUL
-                return _decode(cells.tolist())
-        return chosen.read()
+        found = [""] * len(rows)
+        for which, part, local in self.locate_rows(rows):
+            texts = part.read(local)
+            if isinstance(which, slice):
+                found[which] = texts
+            else:
+                for place, text in zip(which.tolist(), texts, strict=True):
+                    found[place] = text
+        return found
 
 
 class TextSelection:
@@ -270,10 +277,6 @@ class TextSelection:
             found[which] = bounds.lengths
         return found
 
-    def read_word(self, place: int) -> Words:
-        """Return eight bytes of each text, as `TextChunk.read_word` does."""
-        return self._gather(TextChunk.read_word, place)
-
     def read_piece(self, number: int) -> Words:
         """Return eight bytes of each text, as `TextChunk.read_piece` does."""
         return self._gather(TextChunk.read_piece, number)
@@ -286,21 +289,6 @@ class TextSelection:
         for which, part, _, bounds in self._pieces:
             found[which] = read_chunk(part, bounds, number)
         return found
-
-    def read(self) -> list[str]:
-        """Read the texts one by one."""
-        found = [""] * self._size
-        for which, part, local, _ in self._pieces:
-            places = range(self._size)[which] if isinstance(which, slice) else which.tolist()
-            for place, row in zip(places, local.tolist(), strict=True):
-                found[place] = part.data[part.edges[row] : part.edges[row + 1]].tobytes().decode()
-        return found
-
-
-def _decode(cells: list[bytes]) -> list[str]:
-    """Decode many texts at once."""
-    joined = b"\0".join(cells).decode()
-    return joined.split("\0") if joined.count("\0") == len(cells) - 1 else [cell.decode() for cell in cells]
 
 
 class LazyNames(Sequence[str]):

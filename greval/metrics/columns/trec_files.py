@@ -65,8 +65,7 @@ def read_qrels(path: str | Path, *, relevant: int = 1, essential: int | None = N
             table.questions, table.documents, table.numbers, relevant=relevant, essential=essential
         )
     except DataError as error:
-        message = f"{path}: {error}"
-        raise DataError(message) from error
+        raise DataError(f"{path}: {error}") from error
 
 
 def read_trec_run(path: str | Path, *, order: RankOrder = "score", ties: TieOrder = "given") -> Rankings:
@@ -176,8 +175,7 @@ def _read_table(path: Path, columns: Sequence[str], number: str) -> _TrecTable:
                 at = columns.index(number)
                 numbers.append(_parse_numbers([row[at] for row in rows], (path, number), lines))
     except (OSError, EOFError, zlib.error) as error:
-        message = f"{path}: cannot be read: {error}"
-        raise DataError(message) from error
+        raise DataError(f"{path}: cannot be read: {error}") from error
     return _TrecTable(TextColumn(questions), TextColumn(documents), NumberColumn(numbers), name)
 
 
@@ -195,14 +193,12 @@ def _split_rows(lines: list[tuple[int, bytes]], columns: Sequence[str], path: Pa
     for (number, line), row in zip(lines, rows, strict=True):
         if len(row) != len(columns) and not (columns is _RUN and len(row) > len(columns)):
             wanted = f"{len(columns)} columns ({' '.join(columns)})"
-            message = f"{path}:{number}: must have {wanted}, got {len(row)}: {_format_excerpt(line)}"
-            raise DataError(message)
+            raise DataError(f"{path}:{number}: must have {wanted}, got {len(row)}: {_format_excerpt(line)}")
     try:
         b" ".join(line for _, line in lines).decode()
     except UnicodeDecodeError as error:
         number = next(number for number, line in lines if not _is_utf8(line))
-        message = f"{path}:{number}: is not UTF-8; save the file as UTF-8"
-        raise DataError(message) from error
+        raise DataError(f"{path}:{number}: is not UTF-8; save the file as UTF-8") from error
     return rows
 
 
@@ -219,8 +215,7 @@ def _parse_numbers(
     if wrong.any():
         at = int(np.argmax(wrong))
         kind = "a number" if name == "score" else "a whole number"
-        message = f"{path}:{lines[at][0]}: the {name} must be {kind}, got {_format_excerpt(cells[at])}"
-        raise DataError(message)
+        raise DataError(f"{path}:{lines[at][0]}: the {name} must be {kind}, got {_format_excerpt(cells[at])}")
     return values
 
 

@@ -94,12 +94,7 @@ def _compare_containment(answer: str, right: str, setting: MetricSetting) -> tup
 
 
 def _build_family(
-    name: str,
-    compare: Compare,
-    description: str,
-    *,
-    scale: MeasureScale | ValueScale,
-    threshold: str = "",
+    name: str, compare: Compare, description: str, *, scale: MeasureScale | ValueScale, threshold: str = ""
 ) -> MetricFamily:
     """Build the metric family of a comparison."""
 

@@ -328,8 +328,7 @@ def _dump_scale(scale: Scale) -> dict[str, Any]:
             step = {"step": scale.step} if scale.step else {}
             return {"range": _build_flow_list(scale.range), **step, **stated, "levels": levels}
         case MeasureScale():
-            message = "a measure is computed; there is no file for it"
-            raise TypeError(message)
+            raise TypeError("a measure is computed; there is no file for it")
         case _:
             assert_never(scale)
 
